@@ -60,6 +60,11 @@ const proxyUrl = z
 
 /** Rows of docs/reference/options.md. */
 export const options = {
+  mode: [
+    '<mode>',
+    z.enum(['pull', 'inspect']).default('pull'),
+    '`pull`: puts the images of the spec into the store; `inspect`: says which layers of `layers.json.gz` in that folder the store has, changes nothing and asks no registry',
+  ],
   specDir: ['<folder>', z.string().default('/etc/config'), 'folder with ConfigMap `pre-cache-spec`', 'CONFIG_VOLUME_PATH'],
   store: ['<store>', z.enum(['cri', 'layout']).default('cri'), "`cri`: the node's runtime; `layout`: an OCI layout directory"],
   criSocket: [
@@ -153,6 +158,7 @@ export function readConfig(
   const settings = readSettings(env, argv);
   const { criSocket, registriesConfDir, registryCertsDirs, store } = settings;
   return Object.freeze({
+    mode: settings.mode,
     specDir: settings.specDir,
     store,
     sockets: criSocket.length > 0 ? criSocket.map((path) => path.replace(/^unix:\/\//, '')) : [...DEFAULT_SOCKETS],

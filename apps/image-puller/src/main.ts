@@ -1,11 +1,12 @@
 import { writeSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
-import { errorMessage } from '@flotilla/api';
+import { Annotation, errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import type { RegistryClient } from '@flotilla/registry';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
 import { createRegistrySource } from '@flotilla/software';
 import { type Config, readConfig } from './config.ts';
+import { inspectNode } from './inspect/inspect.ts';
 import { connectToCluster, jobSink } from './progress/job-annotation.ts';
 import { Progress } from './progress/progress.ts';
 import { Reporter, type ReportSinks } from './progress/reporter.ts';
@@ -19,6 +20,8 @@ import { exitCodeOf } from './verdict.ts';
 
 /** Milliseconds for which the list waits for a registry that does not answer. */
 const LIST_RETRY_MS = 120_000;
+/** Milliseconds for writing the answer of an inspection. */
+const ANSWER_MS = 20_000;
 /** Kubernetes sends SIGKILL 30 s after SIGTERM, but users who stop the puller wait less. */
 const STOP_MS = 4_500;
 
@@ -39,6 +42,7 @@ async function main(): Promise<number> {
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => onSignal(name, stop, logger));
 
+  if (config.mode === 'inspect') return inspect(config, { logger, signal: stop.signal });
   const progress = new Progress(() => systemClock.now());
   const cluster = connect(config, logger);
   const reporter = new Reporter({
@@ -55,6 +59,23 @@ async function main(): Promise<number> {
   return code;
 }
 
+/** Answers in the annotation of the Job and on stdout; an answer that is a refusal ends it with a code of its own. */
+async function inspect(config: Config, deps: { logger: Logger; signal: AbortSignal }): Promise<number> {
+  const cri = { ...config, ...deps, credentials: { auths: {} }, clock: systemClock, random: Math.random };
+  const answer = await inspectNode({
+    ...config,
+    signal: deps.signal,
+    gcThresholdPercent: () => readGcThreshold(config, deps.logger),
+    openStore: () => openCriStore(cri),
+  });
+  const text = JSON.stringify(answer);
+  write(1, `${text}\n`);
+  const cluster = connect(config, deps.logger);
+  if (cluster) await jobSink(cluster, config.namespace, Annotation.inventory)(text, AbortSignal.timeout(ANSWER_MS));
+  await cluster?.close();
+  return 'error' in answer ? PullerExit.internal : PullerExit.done;
+}
+
 async function run(config: Config, deps: { progress: Progress; logger: Logger; signal: AbortSignal }): Promise<number> {
   const retry = { refusedTries: 1, retryForMs: Math.min(config.retryForMs, LIST_RETRY_MS), clock: systemClock, random: Math.random };
   // opened on first use, so that a bad secret or CA has its exit code and report
@@ -66,7 +87,7 @@ async function run(config: Config, deps: { progress: Progress; logger: Logger; s
     ...deps,
     config: { ...config, gcThresholdPercent: await readGcThreshold(config, deps.logger) },
     readSpec: () => readPullSpec(config.specDir),
-    openSource: async (content) => createRegistrySource((await registry()).client, retry, content),
+    openSource: async (content) => createRegistrySource((await registry()).client, retry, { content }),
     openStore: async () => {
       const { client, credentials } = await registry();
       return config.store === 'layout'

@@ -2,13 +2,13 @@ import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { ImageSource, ListContent, PullSpec } from '@flotilla/software';
-import { buildImageList, handOver, type ImageList } from '@flotilla/software';
+import { buildImageList, handOver, type ImageList, requiredBytes } from '@flotilla/software';
 import type { Config } from './config.ts';
 import { NoSpaceError } from './errors.ts';
 import type { Progress } from './progress/progress.ts';
 import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
 import type { ImageStore } from './pull/store.ts';
-import { requiredBytes, requireSpace } from './space/space.ts';
+import { requireSpace } from './space/space.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
 
 /** Dependencies of `runPuller`. */
@@ -79,16 +79,13 @@ async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Prom
   progress.enter('checking-space');
   const { retryForMs } = config;
   const retries = { ...deps, retryForMs };
-  const missing = await findMissing(store, list.images, retries);
+  const { images: missing, packedBytes } = await findMissing(store, list.images, retries);
   const { cached, missing: missingBytes } = progress.bytes;
   const usage = await askStore(() => store.usage(signal), retries);
   const required = requiredBytes({
     missingBytes,
     cachedBytes: cached,
-    packedBytes: progress.packedIn(
-      missing,
-      list.images.filter((image) => !missing.includes(image)),
-    ),
+    packedBytes,
     expansion: config.expansion,
     spaceRequiredGiB: spec.spaceRequiredGiB,
   });

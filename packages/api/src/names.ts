@@ -41,6 +41,8 @@ export const Annotation = {
   attempt: 'flotilla.io/attempt',
   /** On Job `pre-cache`: the puller's last report, as JSON (`PullerReport`). */
   progress: 'flotilla.io/progress',
+  /** On the Job of an inspection: what the node has of the layers that were asked about, as JSON (`NodeInventory`). */
+  inventory: 'flotilla.io/inventory',
   /** On an action: number of its recreations after failures. */
   retries: 'flotilla.io/retries',
   nameSuffix: 'cluster-group-upgrades-operator/name-suffix',

@@ -5,6 +5,8 @@ export interface Layer {
   readonly digest: string;
   /** Compressed size in bytes. */
   readonly size: number;
+  /** Digest of the unpacked layer, where the image says it. */
+  readonly diffId?: string;
 }
 
 /** Result of resolving a pull spec. */

@@ -1,6 +1,9 @@
 export { SoftwareErrorCode, SpecError } from './errors.ts';
 export { buildImageList, handOver, type ImageList, type PullName, type WantedImage } from './image-list.ts';
 export type { ImageSource, Layer, ListContent } from './image-source.ts';
+export { heldLayers, imagesOfList, layerListDigest, packBits, toLayerList, unpackBits } from './layer-list.ts';
+export { chainOf, judgeLayers, type LayerState, type StoredContent, sumLayers } from './layer-needs.ts';
 export { type PullSpec, parsePullSpec, refuse } from './pull-spec.ts';
-export { createRegistrySource } from './registry-source.ts';
+export { createRegistrySource, imageLayers } from './registry-source.ts';
 export { sizeOfList } from './sizes.ts';
+export { freeBytes, RUNTIME_EXPANSION, requiredBytes } from './space-demand.ts';

@@ -1,7 +1,9 @@
 import {
+  type BlobStore,
   formatImageReference,
   isDenied,
   isTransient,
+  type Platform,
   parseImageReference,
   type RegistryClient,
   type ResolvedImage as RegistryImage,
@@ -12,13 +14,22 @@ import {
 } from '@flotilla/registry';
 import type { ImageSource, ListContent, ResolvedImage } from './image-source.ts';
 
+/** Store of what is read, and the platform of the images. */
+interface SourceOptions {
+  readonly content?: ListContent | undefined;
+  /** Keeps manifests and configurations; default that of the content. */
+  readonly documents?: BlobStore | undefined;
+  /** Default: linux on the processor of this process. */
+  readonly platform?: Platform | undefined;
+}
+
 /** Creates the source. Each pull spec is resolved once, and transient failures are retried. Content keeps what is read. */
 export function createRegistrySource(
   client: RegistryClient,
   retry: Omit<RetryOptions, 'isTransient' | 'signal'>,
-  content?: ListContent,
+  { content, documents, platform }: SourceOptions = {},
 ): ImageSource {
-  const store = content?.documents;
+  const store = documents ?? content?.documents;
   const originals = new Map<string, RegistryImage>();
   const refused = new WeakSet<object>();
   const isPassing = (error: unknown): boolean => isTransient(error) && !refused.has(Object(error));
@@ -31,7 +42,9 @@ export function createRegistrySource(
     return withRetries(classified, { ...retry, isTransient: isPassing, signal });
   };
   const resolve = async (pullSpec: string, signal: AbortSignal): Promise<RegistryImage> => {
-    const image = originals.get(pullSpec) ?? (await resolveImage(client, parseImageReference(pullSpec), { signal, store }));
+    const image =
+      originals.get(pullSpec) ??
+      (await resolveImage(client, parseImageReference(pullSpec), { signal, store, ...(platform && { platform }) }));
     originals.set(pullSpec, image);
     return image;
   };
@@ -61,7 +74,16 @@ function toResolved(pullSpec: string, image: RegistryImage): ResolvedImage {
     pullSpec,
     digest: image.digest,
     referenceDigest: image.top.digest,
-    layers: image.layers.map(({ digest, size }) => ({ digest, size })),
+    layers: imageLayers(image),
     labels: image.config.config?.Labels ?? {},
   };
+}
+
+const DIGEST = /^sha256:[a-f0-9]{64}$/;
+
+/** Layers of an image, each with the digest that it unpacks to where the configuration names as many. */
+export function imageLayers({ layers, config }: Pick<RegistryImage, 'layers' | 'config'>): ResolvedImage['layers'] {
+  const diffIds = config.rootfs?.diff_ids.filter((diffId) => DIGEST.test(diffId)) ?? [];
+  const isWhole = diffIds.length === layers.length;
+  return layers.map(({ digest, size }, index) => ({ digest, size, ...(isWhole && { diffId: diffIds[index] ?? '' }) }));
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { mapConcurrently } from '@flotilla/pace';
 import { type Descriptor, parseImageReference, type RegistryClient, resolveImage } from '@flotilla/registry';
+import { chainOf, imageLayers, judgeLayers } from '@flotilla/software';
 import type { ContentStore } from './content-store.ts';
 
 /** Layers of one image at once. */
@@ -17,35 +17,21 @@ export interface FillDeps {
 
 /** Puts everything of an image into the store that a pull of this name needs; `onBytes` hears of what arrives. */
 export async function fillImage(deps: FillDeps, pullSpec: string, onBytes: (bytes: number) => void): Promise<void> {
-  const { content, client, snapshotter, signal } = deps;
+  const { content, client, signal } = deps;
   const image = await resolveImage(client, parseImageReference(pullSpec), { store: content.documents, signal });
-  const hasSnapshot = async (key: string): Promise<boolean> => snapshotter !== undefined && (await content.hasSnapshot(snapshotter, key));
-  const needed = await layersToFetch(image.layers, image.config.rootfs?.diff_ids ?? [], hasSnapshot);
+  const layers = imageLayers(image);
+  // A blob that is there costs nothing to fetch, so the store alone is asked for it.
+  const stored = { blobs: new Set<string>(), snapshots: await unpackedOf(deps, chainOf(layers) ?? []), partial: new Map() };
+  const states = judgeLayers([{ layers }], stored);
+  const needed = image.layers.filter(({ digest }) => states.get(digest) !== 'there');
   const fetch = (layer: Descriptor): Promise<void> => content.fetch(image.reference, layer, onBytes);
   await mapConcurrently(needed, PARALLEL_LAYERS, fetch, { stopAtFailure: true });
 }
 
-/** Lists the layers above the highest unpacked one: a runtime may discard layers that it has unpacked, and does not fetch them again. */
-export async function layersToFetch(
-  layers: readonly Descriptor[],
-  diffIds: readonly string[],
-  hasSnapshot: (chainId: string) => Promise<boolean>,
-): Promise<readonly Descriptor[]> {
-  // An image whose configuration says something else is the runtime's to judge.
-  if (diffIds.length !== layers.length) return layers;
-  const chain = chainIds(diffIds);
-  for (let top = chain.length; top > 0; top--) if (await hasSnapshot(chain[top - 1] ?? '')) return layers.slice(top);
-  return layers;
-}
-
-/** Names of the snapshots of each layer with all below it (OCI image-spec, ChainID). */
-export function chainIds(diffIds: readonly string[]): string[] {
-  const chain: string[] = [];
-  for (const diffId of diffIds) {
-    const below = chain.at(-1);
-    chain.push(below === undefined ? diffId : `sha256:${createHash('sha256').update(`${below} ${diffId}`).digest('hex')}`);
-  }
-  return chain;
+/** Asks from the top for the highest unpacked layer: all below it are unpacked too. */
+async function unpackedOf({ content, snapshotter }: FillDeps, chain: readonly string[]): Promise<ReadonlySet<string>> {
+  for (const id of chain.toReversed()) if (snapshotter !== undefined && (await content.hasSnapshot(snapshotter, id))) return new Set([id]);
+  return new Set();
 }
 
 /** Reads the snapshotter's name from the mount point that the runtime reports for its images. */

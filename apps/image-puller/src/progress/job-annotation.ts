@@ -6,12 +6,16 @@ import { type Client, createClient } from '@flotilla/runtime';
 const USER_AGENT = 'flotilla-image-puller';
 
 /**
- * Writes reports into an annotation of the puller's Job, which the hub reads anyway. It patches the status, because the puller must not touch the
+ * Writes texts into an annotation of the puller's Job, which the hub reads anyway. It patches the status, because the puller must not touch the
  * spec.
  */
-export function jobSink(client: Client, namespace: string): (text: string, signal: AbortSignal) => Promise<void> {
+export function jobSink(
+  client: Client,
+  namespace: string,
+  annotation: string = Annotation.progress,
+): (text: string, signal: AbortSignal) => Promise<void> {
   return async (text, signal) => {
-    const change = { metadata: { annotations: { [Annotation.progress]: text } } };
+    const change = { metadata: { annotations: { [annotation]: text } } };
     await client.patch(Job, { namespace, name: SpokeName.job }, change, { type: 'merge', subresource: 'status', signal });
   };
 }

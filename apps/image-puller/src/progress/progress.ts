@@ -1,6 +1,6 @@
 import { errorMessage } from '@flotilla/api';
 import type { PullerPhase, PullerReport } from '@flotilla/api/ran';
-import type { Layer, WantedImage } from '@flotilla/software';
+import { type Layer, layerListDigest, packBits, toLayerList, type WantedImage } from '@flotilla/software';
 
 /** Window of the rate, in milliseconds. */
 const RATE_WINDOW_MS = 10_000;
@@ -21,6 +21,8 @@ export class Progress {
   /** Time of a layer's last growth. */
   readonly #grewAt = new Map<string, number>();
   readonly #failures = new Map<string, string>();
+  /** Digest of the layer list, and its layers in order. */
+  #list: { readonly digest: string; readonly layers: readonly Layer[] } | undefined;
   #imagesTotal = 0;
   #imagesDone = 0;
   #bytesTotal = 0;
@@ -46,7 +48,9 @@ export class Progress {
   expect(images: readonly WantedImage[], unresolved: number): void {
     this.#imagesTotal = images.length + unresolved;
     this.#imagesUnsized = images.filter(({ handedOver }) => handedOver !== undefined).length;
-    for (const { digest, size } of images.flatMap(({ layers }) => layers)) {
+    const list = toLayerList(images.filter(({ layers }) => layers.length > 0));
+    this.#list = { digest: layerListDigest(list), layers: list.layers };
+    for (const { digest, size } of list.layers) {
       if (!this.#sizes.has(digest)) this.#bytesTotal += size;
       this.#sizes.set(digest, size);
     }
@@ -106,12 +110,6 @@ export class Progress {
     return { cached: this.#bytesDone, missing: this.#bytesTotal - this.#bytesDone };
   }
 
-  /** Compressed bytes of these images' layers in the store that none of the others has, each once. */
-  packedIn(images: readonly WantedImage[], others: readonly WantedImage[]): number {
-    const digests = (all: readonly WantedImage[]): Set<string> => new Set(all.flatMap(({ layers }) => layers.map(({ digest }) => digest)));
-    return [...digests(images).difference(digests(others))].reduce((sum, digest) => sum + (this.#have.get(digest) ?? 0), 0);
-  }
-
   report(): PullerReport {
     const now = this.#now();
     return {
@@ -124,10 +122,15 @@ export class Progress {
       ...this.uncounted,
       ...(this.#fetchedBy && { fetchedBy: this.#fetchedBy }),
       ...(this.#fetchedBy === 'puller' && { imagesByRuntime: this.#imagesByRuntime }),
+      ...(this.#list && { layers: { list: this.#list.digest, held: packBits(this.#list.layers.map((layer) => this.#isWhole(layer))) } }),
       failures: [...this.#failures].slice(0, MAX_FAILURES).map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error })),
       ...(this.#message === undefined ? {} : { message: this.#message }),
       at: new Date(now).toISOString(),
     };
+  }
+
+  #isWhole({ digest, size }: Layer): boolean {
+    return (this.#have.get(digest) ?? -1) >= size;
   }
 
   #rate(now: number): number {

@@ -1,20 +1,19 @@
 import { stat } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
-import { mapConcurrently } from '@flotilla/pace';
 import { type DockerConfig, findCredential, parseImageReference, type RegistryClient, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
-import type { Layer, PullName } from '@flotilla/software';
+import type { Layer, PullName, StoredContent } from '@flotilla/software';
 import { z } from 'zod';
 import { ContentStore } from '../content/content-store.ts';
 import { ContentWay } from '../content/content-way.ts';
 import { snapshotterOf } from '../content/image-content.ts';
 import { PullerErrorCode, StoreError } from '../errors.ts';
 import { CriConnection, isRefusal } from '../socket/connection.ts';
-import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
 import { Protocol } from '../socket/cri-protocol.ts';
 import type { StoreUsage } from '../space/space.ts';
 import { measure } from './layout-store.ts';
 import type { FetchedBy, ImageStore } from './store.ts';
+import { readBlobs, readContainerd, readStorage } from './stored-content.ts';
 
 const VersionAnswer = z.object({ runtimeName: z.string(), runtimeVersion: z.string(), runtimeApiVersion: z.string() });
 const StatusAnswer = z.object({
@@ -22,8 +21,9 @@ const StatusAnswer = z.object({
 });
 const PullAnswer = z.object({ imageRef: z.string() });
 const FsAnswer = z.object({ imageFilesystems: z.array(z.object({ fsId: z.object({ mountpoint: z.string() }).nullish() })) });
-const InfoAnswer = z.object({ info: z.object({ digest: z.string(), size: z.number() }).nullish() });
-const StatusesAnswer = z.object({ statuses: z.array(z.object({ ref: z.string(), offset: z.number() })) });
+
+/** Name by which containerd calls itself. */
+const CONTAINERD = 'containerd';
 
 const CALL_MS = 30_000;
 /** Short, because one of several sockets may belong to a server that never answers. */
@@ -32,7 +32,6 @@ const OPEN_RETRY_MS = 30_000;
 /** Base time-out of a pull; its bytes add time at the slowest rate that counts as alive. */
 const PULL_BASE_MS = 10 * 60_000;
 const SLOWEST_BYTES_PER_SECOND = 16 * 1024;
-const PARALLEL_INFO = 16;
 
 /** Dependencies of a CRI store. */
 interface CriStoreOptions {
@@ -68,10 +67,11 @@ async function openFirst(options: CriStoreOptions): Promise<ImageStore> {
     const connection = new CriConnection(socket);
     try {
       const version = await connection.call(Protocol.version, {}, VersionAnswer, { signal: options.signal, deadlineMs: VERSION_MS });
-      const content = version.runtimeName === 'containerd' ? await openContent(connection, options) : undefined;
-      const description = `${version.runtimeName} ${version.runtimeVersion} at ${socket}`;
+      const content = version.runtimeName === CONTAINERD ? await openContent(connection, options) : undefined;
+      const runtime = `${version.runtimeName} ${version.runtimeVersion}`;
+      const description = `${runtime} at ${socket}`;
       options.logger.info({ store: description, fetchedBy: content ? 'puller' : 'runtime' }, 'Opened the image store');
-      return new CriStore(connection, { ...options, content, description });
+      return new CriStore(connection, { ...options, content, description, runtime });
     } catch (error) {
       connection[Symbol.dispose]();
       options.signal.throwIfAborted();
@@ -120,20 +120,28 @@ class CriStore implements ImageStore {
   /** A runtime has its own mirrors and credentials. */
   readonly findsImages = true;
   readonly description: string;
+  readonly runtime: string;
   readonly #connection: CriConnection;
   readonly #options: CriStoreOptions;
   readonly #content: OpenContent | undefined;
   /** Only containerd has the content API; CRI reports no bytes in flight. */
-  #hasContent = true;
+  readonly #isContainerd: boolean;
 
   constructor(
     connection: CriConnection,
-    { content, description, ...options }: CriStoreOptions & { content: OpenContent | undefined; description: string },
+    {
+      content,
+      description,
+      runtime,
+      ...options
+    }: CriStoreOptions & { content: OpenContent | undefined; description: string; runtime: string },
   ) {
     this.#connection = connection;
     this.#options = options;
     this.#content = content;
     this.description = description;
+    this.runtime = runtime;
+    this.#isContainerd = runtime.startsWith(`${CONTAINERD} `);
   }
 
   get fetchedBy(): FetchedBy {
@@ -185,41 +193,17 @@ class CriStore implements ImageStore {
     return measure('/');
   }
 
+  async stored(images: readonly { readonly layers: readonly Layer[] }[], signal: AbortSignal): Promise<StoredContent> {
+    const folder = await imageFolder(this.#connection, signal);
+    const asked = { connection: this.#connection, signal };
+    return this.#isContainerd ? readContainerd(asked, images, snapshotterOf(folder ?? '')) : readStorage(folder);
+  }
+
   async layerBytes(layers: readonly Layer[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
-    const found = new Map<string, number>();
-    if (!this.#hasContent) return found;
-    try {
-      const ask = async ({ digest }: Layer): Promise<void> => {
-        const bytes = await this.#storedBytes(digest, signal);
-        if (bytes !== undefined) found.set(digest, bytes);
-      };
-      await mapConcurrently(layers, PARALLEL_INFO, ask, { stopAtFailure: true });
-      for (const [digest, bytes] of await this.#ingesting(signal)) if (!found.has(digest)) found.set(digest, bytes);
-    } catch (error) {
-      if (!isRefusal(error, 'UNIMPLEMENTED')) throw error;
-      this.#hasContent = false;
-    }
-    return found;
-  }
-
-  async #storedBytes(digest: string, signal: AbortSignal): Promise<number | undefined> {
-    try {
-      const options = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
-      return (await this.#connection.call(Containerd.contentInfo, { digest }, InfoAnswer, options)).info?.size;
-    } catch (error) {
-      if (isRefusal(error, 'NOT_FOUND')) return undefined;
-      throw error;
-    }
-  }
-
-  async #ingesting(signal: AbortSignal): Promise<[string, number][]> {
-    const options = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
-    const { statuses } = await this.#connection.call(Containerd.contentStatuses, { filters: [] }, StatusesAnswer, options);
-    // refs read `layer-sha256:…`
-    return statuses.flatMap(({ ref, offset }) => {
-      const digest = /sha256:[a-f0-9]{64}$/.exec(ref)?.[0];
-      return digest ? [[digest, offset] as [string, number]] : [];
-    });
+    if (!this.#isContainerd) return new Map();
+    const asked = { connection: this.#connection, signal };
+    const { blobs, partial } = await readBlobs(asked, new Set(layers.map(({ digest }) => digest)));
+    return new Map([...partial, ...layers.flatMap(({ digest, size }) => (blobs.has(digest) ? [[digest, size] as const] : []))]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

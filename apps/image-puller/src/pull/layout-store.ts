@@ -29,6 +29,15 @@ export async function openLayoutStore(directory: string, client: RegistryClient)
       return 'puller';
     },
     usage: () => measure(directory),
+    async stored(images) {
+      const blobs = new Set<string>();
+      const partial = new Map<string, number>();
+      for (const digest of new Set(images.flatMap(({ layers }) => layers.map((layer) => layer.digest)))) {
+        if (await layout.has(digest)) blobs.add(digest);
+        else partial.set(digest, await layout.partialSize(digest));
+      }
+      return { blobs, snapshots: undefined, partial };
+    },
     async layerBytes(layers) {
       const found = await Promise.all(
         layers.map(async ({ digest, size }) => [digest, (await layout.has(digest)) ? size : await layout.partialSize(digest)] as const),

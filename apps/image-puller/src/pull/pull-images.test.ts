@@ -1,5 +1,5 @@
 import { type Clock, createLogger, systemClock } from '@flotilla/runtime';
-import type { WantedImage } from '@flotilla/software';
+import { unpackBits, type WantedImage } from '@flotilla/software';
 import { expect, test } from 'vitest';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import { Progress } from '../progress/progress.ts';
@@ -28,6 +28,7 @@ function fakeStore(pulling: (name: string, signal: AbortSignal) => Promise<void>
       return 'puller';
     },
     usage: async () => ({ path: '/', sizeBytes: 1, usedBytes: 0, availableBytes: 1 }),
+    stored: async () => ({ blobs: new Set(), snapshots: undefined, partial: new Map() }),
     layerBytes: async () => new Map(),
     async [Symbol.asyncDispose]() {},
   };
@@ -116,8 +117,20 @@ test('an image with all its names in the store is not missing', async () => {
   const progress = new Progress(() => 0);
   progress.expect(images, 0);
   const missing = await findMissing(store, images, retryDeps(progress));
-  expect(missing.map(({ digest }) => digest)).toEqual(['b', 'c']);
+  expect(missing.images.map(({ digest }) => digest)).toEqual(['b', 'c']);
   expect(progress.report()).toMatchObject({ imagesDone: 1, bytesDone: 10, bytesTotal: 60 });
+});
+
+test('layers of missing images that are there, or in part, count as done, and those to be unpacked need their space', async () => {
+  const { store, held } = fakeStore();
+  held.add('a');
+  const images = [image('a', 10), image('b', 20), image('c', 30), image('d', 40)];
+  const progress = new Progress(() => 0);
+  progress.expect(images, 0);
+  const content = { blobs: new Set(['b-layer']), snapshots: new Set<string>(), partial: new Map([['c-layer', 7]]) };
+  expect(await findMissing({ ...store, stored: async () => content }, images, retryDeps(progress))).toMatchObject({ packedBytes: 20 });
+  expect(progress.report()).toMatchObject({ imagesDone: 1, bytesDone: 10 + 20 + 7, bytesTotal: 100 });
+  expect(unpackBits(progress.report().layers?.held ?? '', 4)).toEqual([true, true, false, false]);
 });
 
 /** Wraps the store; its runtime fails the first `calls` calls. */
@@ -131,6 +144,7 @@ function unavailableFor(store: ImageStore, calls: number): ImageStore {
     ...store,
     has: (name, signal) => gate(() => store.has(name, signal)),
     pull: (name, layers, signal) => gate(() => store.pull(name, layers, signal)),
+    stored: (images, signal) => gate(() => store.stored(images, signal)),
     layerBytes: (layers, signal) => gate(() => store.layerBytes(layers, signal)),
   };
 }
@@ -150,7 +164,7 @@ test('a runtime that is away during the check of the store does not end the run'
   const progress = new Progress(() => 0);
   progress.expect(images, 0);
   const missing = await findMissing(unavailableFor(store, 3), images, retryDeps(progress));
-  expect(missing.map(({ digest }) => digest)).toEqual(['b']);
+  expect(missing.images.map(({ digest }) => digest)).toEqual(['b']);
 });
 
 test('a broken pull of an image that is there by then is not pulled again', async () => {

@@ -2,7 +2,7 @@ import { errorMessage } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
 import { isTransient as isTransientRegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
-import type { WantedImage } from '@flotilla/software';
+import { judgeLayers, sumLayers, type WantedImage } from '@flotilla/software';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { Progress } from '../progress/progress.ts';
 import type { ImageStore } from './store.ts';
@@ -34,19 +34,29 @@ const POLL_MS = 1_000;
 /** Tries of a refused image. */
 const REFUSED_TRIES = 3;
 
-/** Finds the images that the store lacks under some name; counts the others as done. */
-export async function findMissing(store: ImageStore, images: readonly WantedImage[], retries: StoreRetries): Promise<WantedImage[]> {
+/** Images to pull, and the compressed bytes of their layers that are stored and still to be unpacked. */
+interface Missing {
+  readonly images: readonly WantedImage[];
+  readonly packedBytes: number;
+}
+
+/** Finds the images that the store lacks under some name, and counts the others, and stored layers, as done. */
+export async function findMissing(store: ImageStore, images: readonly WantedImage[], retries: StoreRetries): Promise<Missing> {
   const { progress, signal } = retries;
   const missing: WantedImage[] = [];
+  const present: WantedImage[] = [];
   const check = async (image: WantedImage): Promise<void> => {
     const there = await Promise.all(image.pullSpecs.map((name) => askStore(() => store.has(name, signal), retries)));
-    if (there.every(Boolean)) progress.imageDone(image);
-    else missing.push(image);
+    (there.every(Boolean) ? present : missing).push(image);
   };
   await mapConcurrently(images, 8, check, { stopAtFailure: true });
-  const layers = new Map(missing.flatMap((image) => image.layers.map((layer) => [layer.digest, layer])));
-  progress.sawLayers(await askStore(() => store.layerBytes([...layers.values()], signal), retries));
-  return missing;
+  for (const image of present) progress.imageDone(image);
+  const content = await askStore(() => store.stored(missing, signal), retries);
+  const states = judgeLayers(missing, content, present);
+  const layers = missing.flatMap((image) => image.layers);
+  progress.sawLayers(content.partial);
+  progress.sawLayers(new Map(layers.flatMap(({ digest, size }) => (states.get(digest) === 'missing' ? [] : [[digest, size] as const]))));
+  return { images: missing, packedBytes: sumLayers(layers, states, content.partial).packed };
 }
 
 /** Asks the store, and again while its runtime does not answer. */

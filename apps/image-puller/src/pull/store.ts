@@ -1,5 +1,5 @@
 import type { PullerReport } from '@flotilla/api/ran';
-import type { Layer, ListContent, PullName } from '@flotilla/software';
+import type { Layer, ListContent, PullName, StoredContent } from '@flotilla/software';
 import type { StoreUsage } from '../space/space.ts';
 
 /** Fetches the blobs of an image: this program, or the runtime in its own pull. */
@@ -9,6 +9,8 @@ export type FetchedBy = NonNullable<PullerReport['fetchedBy']>;
 export interface ImageStore extends AsyncDisposable {
   /** Name for messages. */
   readonly description: string;
+  /** Name and version of the runtime; absent where there is none. */
+  readonly runtime?: string;
   /** The store may find an image that we do not, for example by its own mirrors. */
   readonly findsImages: boolean;
   /** Fetches blobs for this store, as long as it can. */
@@ -26,6 +28,8 @@ export interface ImageStore extends AsyncDisposable {
   usage(signal: AbortSignal): Promise<StoreUsage>;
   /** Lets go of what is held for a later run: all is pulled, or the node needs the space. */
   release?(): Promise<void>;
+  /** Reads what the store has of these layers, by the rule that its pulls go by. */
+  stored(images: readonly { readonly layers: readonly Layer[] }[], signal: AbortSignal): Promise<StoredContent>;
   /** Returns the stored or arriving bytes of layers; unknown layers are absent. */
   layerBytes(layers: readonly Layer[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
 }

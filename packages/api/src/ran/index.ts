@@ -3,6 +3,16 @@ export { LEAST_BANDWIDTH, MOST_BANDWIDTH, readBandwidth } from './bandwidth.ts';
 export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
 export {
+  HeldLayers,
+  INSPECT_LABEL,
+  INSPECT_NAMESPACE,
+  INSPECT_WORK,
+  InspectAnswer,
+  LAYER_LIST_KEY,
+  LayerList,
+  NodeInventory,
+} from './inventory.ts';
+export {
   CLEANUP_FINALIZER,
   ClusterGroupUpgradeCondition,
   OVERRIDES_CONFIG_MAP,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HeldLayers } from './inventory.ts';
 
 /** Pre-caching states as stored in status (spec/talm 0, 3.4). */
 export const PrecacheState = z.enum([
@@ -48,6 +49,8 @@ export const PullerReport = z.object({
   fetchedBy: z.enum(['puller', 'runtime']).optional(),
   /** Pulls that the puller left to the runtime, where it fetches itself. */
   imagesByRuntime: z.int().optional(),
+  /** Layers that are there, a bit each, of the list that was made; absent before it and from older pullers. */
+  layers: HeldLayers.optional(),
   /** Failed images, at most ten. Texts have at most 256 characters; `…` replaces the image's name and omitted parts. */
   failures: z.array(z.object({ image: z.string(), error: z.string() })).default([]),
   /** Cause of the failure, at the end; else absent. */
