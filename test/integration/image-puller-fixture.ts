@@ -5,7 +5,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PullerReport } from '@flotilla/api/ran';
+import { gzipSync } from 'node:zlib';
+import { InspectAnswer, LAYER_LIST_KEY, type LayerList, PullerReport } from '@flotilla/api/ran';
 import { readEnvironment, startServerProcess } from '@flotilla/control-plane/processes';
 import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import { currentPlatform, type Descriptor, MemoryBlobs, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
@@ -149,6 +150,30 @@ export async function startPuller(
     return { exitCode, reports, last, termination: message === '' ? undefined : PullerReport.parse(JSON.parse(message)), log };
   })();
   return { child, reports, finished };
+}
+
+/** Asks a node's runtime, through the program, what it has of a list. */
+export async function inspectByPuller(dir: string, list: LayerList, env: Readonly<Record<string, string>>): Promise<InspectAnswer> {
+  const config = await mkdtemp(join(dir, 'config-'));
+  await writeFile(join(config, LAYER_LIST_KEY), gzipSync(JSON.stringify(list)));
+  const variables = {
+    PATH: readEnvironment().path,
+    CONFIG_VOLUME_PATH: config,
+    PROGRESS_ON_JOB: 'off',
+    LOG_LEVEL: 'error',
+    MODE: 'inspect',
+    ...env,
+  };
+  const child = spawn(process.execPath, [programFile('apps/image-puller/src/main.ts')], {
+    env: variables,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  await once(child, 'close');
+  return InspectAnswer.parse(JSON.parse(out));
 }
 
 /** A proxy that lets through so many bytes a second towards the client, over all connections, and nothing any more when it has let through `most`. */

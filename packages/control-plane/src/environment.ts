@@ -11,6 +11,8 @@ const Environment = z.object({
   FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).optional(),
   FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
   FLOTILLA_CONFINEMENT_SEED: z.coerce.number().int().default(20_261_123),
+  FLOTILLA_INVENTORIES: z.coerce.number().int().positive().default(12),
+  FLOTILLA_INVENTORY_SEED: z.coerce.number().int().default(24),
   FLOTILLA_TEST_REPORT: z.string().min(1).optional(),
   DOCKER_AUTH_CONFIG: z.string().min(1).optional(),
   HOSTILE_SEED: z.coerce.number().int().optional(),
@@ -36,6 +38,8 @@ interface ControlPlaneEnvironment {
   readonly fuzz: { readonly seed: number; readonly seconds?: number | undefined; readonly only?: number | undefined };
   /** `FLOTILLA_CONFINEMENT_SEED`: of the seeded changes to a confined Job. */
   readonly confinementSeed: number;
+  /** Inventories of the proof of planned bytes, over all runtimes: `FLOTILLA_INVENTORIES`, from `FLOTILLA_INVENTORY_SEED` on. */
+  readonly inventories: { readonly count: number; readonly seed: number };
   /** A hostile account's writes: `HOSTILE_WRITES`, and `HOSTILE_SEED`, by default another one each time. */
   readonly hostile: { readonly writes: number; readonly seed?: number | undefined };
   /** Docker's config.json as text (`DOCKER_AUTH_CONFIG`), where no file has it. */
@@ -56,6 +60,7 @@ export function readEnvironment(): ControlPlaneEnvironment {
     keepFolders: Boolean(env.FLOTILLA_DEBUG),
     fuzz: { seed: env.FLOTILLA_FUZZ_SEED, seconds: env.FLOTILLA_FUZZ_SECONDS, only: env.FLOTILLA_FUZZ_CASE },
     confinementSeed: env.FLOTILLA_CONFINEMENT_SEED,
+    inventories: { count: env.FLOTILLA_INVENTORIES, seed: env.FLOTILLA_INVENTORY_SEED },
     hostile: { writes: env.HOSTILE_WRITES, seed: env.HOSTILE_SEED },
     registryAuth: env.DOCKER_AUTH_CONFIG,
     callersDir: env.INIT_CWD,
