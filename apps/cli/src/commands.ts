@@ -89,7 +89,7 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'plan',
     meaning:
-      'Says what an upgrade would do, before it does anything: batches, bytes that clusters pull, and whether it fits into its window. Writes nothing. Ends with 3 for one that would be refused or does not fit.',
+      'Says what an upgrade would do, before it does anything: batches, bytes that clusters pull, and whether it fits into its window. Writes nothing without --inspect. Ends with 3 for one that would be refused or does not fit.',
     takes: [upgradeName],
     options: [
       ['-f, --file <file>', 'a file with a ClusterGroupUpgrade that is not applied; a PreCachingConfig and templates beside it count too'],
@@ -97,6 +97,11 @@ export const commands: readonly CommandRow[] = [
       ['--batch-minutes <n>', 'how long a batch takes'],
       ['--no-images', 'look up no images in the registry'],
       ['--registries-conf <file>', "mirrors, in the containers' registries.conf"],
+      ['--inspect', 'ask a node of each cluster what it has, by a Job that reads and is taken away: the only form that writes'],
+      ['--inspect-timeout <duration>', 'how long a cluster may take to answer (default 3m)'],
+      ['--puller-image <image>', "image of that Job (default that of the PreCachingConfig, else the hub's)"],
+      ['--dry-run', 'with --inspect: let the server check what would be written, and store nothing'],
+      ['-y, --yes', 'with --inspect: do not ask; needed where nobody can be asked'],
       ['--save', 'print the digest that binds the upgrade to this plan (annotation flotilla.io/plan)'],
       namespace,
       formats,

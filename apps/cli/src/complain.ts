@@ -39,6 +39,16 @@ const roles: Readonly<Record<string, string>> = {
 const INSPECT = 'flotilla-inspect';
 const STEER = 'flotilla-steer';
 const OPERATE = 'flotilla-operate';
+const PROBE = 'flotilla-probe';
+/** Kinds by which an inspection reaches a cluster. */
+const reaching: ReadonlySet<string> = new Set(['manifestworks', 'managedclusteractions', 'managedclusterviews']);
+const reading: ReadonlySet<string | undefined> = new Set(['get', 'list']);
+
+function roleFor(verb: string | undefined, plural: string): string {
+  if (plural === 'deployments' || (reaching.has(plural) && !reading.has(verb))) return PROBE;
+  if (verb === 'patch') return STEER;
+  return verb === 'create' ? OPERATE : (roles[plural] ?? INSPECT);
+}
 
 /** Names the right that is missing, and the ClusterRole that has it. */
 function missingRight(error: ApiError): string {
@@ -59,5 +69,5 @@ interface Lack {
 export function lackOf({ verb, kind: { plural, apiVersion }, namespace }: Lack): string {
   const group = apiVersion.includes('/') ? `.${apiVersion.slice(0, apiVersion.indexOf('/'))}` : '';
   const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
-  return `you may not ${verb} ${plural}${group} ${where}: ask for ClusterRole ${verb === 'patch' ? STEER : verb === 'create' ? OPERATE : (roles[plural] ?? INSPECT)} of charts/hub, which has that right`;
+  return `you may not ${verb} ${plural}${group} ${where}: ask for ClusterRole ${roleFor(verb, plural)} of charts/hub, which has that right`;
 }

@@ -14,6 +14,9 @@ export function readKubeconfigs(): string[] {
   return existsSync(usual) ? [usual] : [];
 }
 
+/** Folder for what may be asked for again: below XDG_CACHE_HOME, else in the home folder. */
+export const readCacheFolder = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'flotilla', 'registry');
+
 /** Settings of the terminal in the environment. */
 export const readTerminal = (): { readonly noColor: boolean; readonly columns: number | undefined } => ({
   noColor: (process.env.NO_COLOR ?? '') !== '' || process.env.TERM === 'dumb',

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
-import { Transport } from './spokes/choice.ts';
+import { Transport } from '@flotilla/rollout';
 
 const { flag, whole, port, logLevel } = option;
 

@@ -8,7 +8,7 @@ import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/
 import { createPrecacheJob, precacheTeardown } from '../src/spoke-jobs/kinds/precache/job.ts';
 import { planStep } from '../src/spoke-jobs/plan.ts';
 import { Teardown } from '../src/spoke-jobs/teardown.ts';
-import type { Transport } from '../src/spokes/choice.ts';
+import type { Transport } from '@flotilla/rollout';
 import { applySpokePlan } from '../src/spokes/port/apply.ts';
 import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/port/caches.ts';
 import { reachSpoke } from '../src/spokes/reach.ts';

@@ -4,6 +4,7 @@ export { RegistryClient } from './client.ts';
 export type { RegistryClientOptions } from './client-options.ts';
 
 export { DockerConfig, findCredential, parseDockerConfig } from './credentials.ts';
+export { DocumentCache } from './document-cache.ts';
 export { downloadImages } from './download.ts';
 export type { RegistryRule } from './endpoint.ts';
 export { isDenied, isTransient, RegistryError, RegistryErrorCode } from './errors.ts';

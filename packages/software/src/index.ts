@@ -6,5 +6,4 @@ export { chainOf, judgeLayers, type LayerState, type StoredContent, sumLayers } 
 export { type NodeNeeds, needsByReport, needsOf } from './node-needs.ts';
 export { type PullSpec, parsePullSpec, refuse } from './pull-spec.ts';
 export { createRegistrySource, imageLayers } from './registry-source.ts';
-export { sizeOfList } from './sizes.ts';
 export { freeBytes, RUNTIME_EXPANSION, requiredBytes } from './space-demand.ts';

@@ -1,15 +1,13 @@
 import { errorMessage, FlotillaError, refKey } from '@flotilla/api';
 import { ClusterGroupUpgrade, unpackStatus } from '@flotilla/api/ran';
-import { type Client, isForbidden, pause, systemClock } from '@flotilla/runtime';
+import { type Client, isForbidden } from '@flotilla/runtime';
+import { follow } from './follow.ts';
 
 /** Name and namespace of an upgrade. */
 export interface UpgradeRef {
   readonly namespace: string;
   readonly name: string;
 }
-
-/** Between the end of one watch and the next list. */
-const LOOK_AGAIN_MS = 500;
 
 /** An upgrade with its status in full, however the server has it. */
 export const whole = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade =>
@@ -54,22 +52,11 @@ const withoutStatus = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade => ({ 
 
 /** Each version of one upgrade, the present one first, until the signal ends it. Throws as `readUpgrade` does, also when it is deleted. */
 export async function* followUpgrade(client: Client, ref: UpgradeRef, signal: AbortSignal): AsyncGenerator<ClusterGroupUpgrade> {
-  const selector = { namespace: ref.namespace, fieldSelector: `metadata.name=${ref.name}`, signal };
-  try {
-    // Again and again: a server ends each watch after some minutes.
-    while (!signal.aborted) {
-      const { items, resourceVersion } = await client.list(ClusterGroupUpgrade, selector);
-      const [present] = items;
-      if (!present) throw await missing(client, ref);
-      yield whole(present);
-      for await (const event of client.watch(ClusterGroupUpgrade, { ...selector, resourceVersion })) {
-        if (event.type === 'BOOKMARK') continue;
-        if (event.type === 'DELETED') throw new FlotillaError('FLOTILLA_NO_UPGRADE', `ClusterGroupUpgrade ${refKey(ref)} has been deleted`);
-        yield whole(event.object);
-      }
-      await pause(systemClock, LOOK_AGAIN_MS, signal);
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
+  let isSeen = false;
+  for await (const found of follow(client, ClusterGroupUpgrade, ref, signal)) {
+    if (!found && isSeen) throw new FlotillaError('FLOTILLA_NO_UPGRADE', `ClusterGroupUpgrade ${refKey(ref)} has been deleted`);
+    if (!found) throw await missing(client, ref);
+    isSeen = true;
+    yield whole(found);
   }
 }

@@ -2,21 +2,17 @@ import { Annotation, FlotillaError } from '@flotilla/api';
 import type { PlanAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { answerPlan, type ObservedUpgrade, objectDefinitions, planUpgrade, repositoryOf, type UpgradePlan } from '@flotilla/rollout';
-import { checkOptions } from '@flotilla/runtime';
+import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
-import { nextStep } from '../complain.ts';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import { HubOptions } from '../hub/options.ts';
+import { Duration, HubOptions } from '../hub/options.ts';
 import { RegistryOptions } from '../registry/options.ts';
 import type { Run } from '../run.ts';
 import { standardScreen } from '../terminal/screen.ts';
-import { lookUpImages } from './images.ts';
+import { estimatePulls } from './estimate.ts';
 import { planPage } from './print.ts';
 import { observe, readGiven, readGivenFile, specOf } from './read.ts';
-
-/** The puller's own where the runtime stores images: docs/puller.md. */
-const EXPANSION = 2.5;
 
 /** `6MB`, `800kB`, `1GB`, or bytes, as a number. */
 const Rate = z
@@ -35,12 +31,19 @@ const Options = HubOptions.extend({
   images: z.boolean().default(true),
   registriesConf: z.string().min(1, { error: 'is empty: give a file' }).optional(),
   save: z.boolean().default(false),
+  inspect: z.boolean().default(false),
+  inspectTimeout: Duration.prefault('3m'),
+  pullerImage: z.string().trim().min(1, { error: 'is empty: name an image' }).max(512).optional(),
+  dryRun: z.boolean().default(false),
+  yes: z.boolean().default(false),
 });
+export type PlanOptions = z.output<typeof Options>;
 type Options = z.output<typeof Options>;
 
 /** `flotilla plan CGU|-f FILE`. */
 export const showPlan: Run = async ([name], given) => {
   const options = checkOptions(Options, given);
+  if (options.inspect && !options.images) throw new FlotillaError('FLOTILLA_CONFIG', '--inspect asks about images: leave --no-images out');
   if ((name === undefined) === (options.file === undefined))
     throw new FlotillaError('FLOTILLA_CONFIG', 'give the name of a ClusterGroupUpgrade, or a file with -f; one of them');
   await using connected = connect(options);
@@ -49,28 +52,28 @@ export const showPlan: Run = async ([name], given) => {
   const objects =
     options.file === undefined ? await readGiven(client, { namespace, name: name ?? '' }) : await readGivenFile(options.file, namespace);
   const observed = await observe(client, objects);
-  const answer = await makeAnswer(observed, options);
+  const answer = await makeAnswer(client, observed, options);
   const screen = standardScreen(options.output === 'wide');
   if (options.output === 'json') screen.write(`${JSON.stringify(answer)}\n`);
   else screen.write(`${planPage(answer, screen)}\n`);
   if (options.save) save(answer);
-  if (answer.refused !== undefined || answer.rollout.fits === false) endWith(Exit.no);
+  const hasNoRoom = answer.pulls.some(({ fits }) => fits === false);
+  if (answer.refused !== undefined || answer.rollout.fits === false || hasNoRoom) endWith(Exit.no);
 };
 
-async function makeAnswer(observed: ObservedUpgrade, options: Options): Promise<PlanAnswer> {
+async function makeAnswer(client: Client, observed: ObservedUpgrade, options: Options): Promise<PlanAnswer> {
   const spec = specOf(observed.upgrade);
   const plan = planHere(observed, spec);
   const notes = ['settings of the hub are not known here: its allowed images, tenancy and update graph are taken as given'];
-  const images = await imagesOf(plan, options, notes);
-  const { rate, batchMinutes } = options;
+  const { images, pulls } = await estimatePulls(client, { observed, spec, plan }, options, notes);
+  const { batchMinutes } = options;
   return answerPlan({
     observed,
     spec,
     plan,
     images,
-    bytesPerSecond: rate,
+    pulls,
     secondsPerBatch: batchMinutes === undefined ? undefined : batchMinutes * 60,
-    expansion: EXPANSION,
     now: Date.now(),
     notes,
   });
@@ -95,16 +98,6 @@ function planHere(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec): Upg
 function unbound(observed: ObservedUpgrade): ObservedUpgrade {
   const { [Annotation.plan]: _, ...annotations } = observed.upgrade.metadata.annotations ?? {};
   return { ...observed, upgrade: { ...observed.upgrade, metadata: { ...observed.upgrade.metadata, annotations } } };
-}
-
-async function imagesOf({ precaching }: UpgradePlan, options: Options, notes: string[]): Promise<PlanAnswer['images']> {
-  if (!precaching?.spec || !options.images) return undefined;
-  try {
-    return await lookUpImages(precaching.spec, options);
-  } catch (error) {
-    notes.push(`the images could not be looked up from here: ${nextStep(error)}`);
-    return undefined;
-  }
 }
 
 /** Says how to bind the upgrade to the plan, beside standard output, which is for the answer. */

@@ -1,32 +1,80 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import type { PlanAnswer } from '@flotilla/api/answers';
-import { type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
+import { type LayerList, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import { systemClock } from '@flotilla/pace';
-import { currentPlatform } from '@flotilla/registry';
-import { buildImageList, createRegistrySource, parsePullSpec, sizeOfList } from '@flotilla/software';
+import { DocumentCache, FileCache } from '@flotilla/registry';
+import { buildImageList, createRegistrySource, type ImageSource, parsePullSpec, toLayerList, type WantedImage } from '@flotilla/software';
+import { readCacheFolder } from '../config.ts';
 import { openRegistry } from '../registry/open.ts';
 
-/** Time-out for looking up all images, in milliseconds. */
+/** Time-out for looking up all images of a spec, in milliseconds. */
 const LOOK_UP_WITHIN_MS = 4 * 60_000;
 /** Unresolved images that an answer names at most. */
 const MOST_UNRESOLVED = 10;
 
-/** Looks up in the registry what a spec comes to, by the code that the puller runs. */
-export async function lookUpImages(
-  spec: PrecachingSpec,
-  options: Parameters<typeof openRegistry>[0],
-): Promise<NonNullable<PlanAnswer['images']>> {
-  await using client = await openRegistry(options);
+/** Images of a spec on one architecture. */
+export interface ListedImages {
+  readonly architecture: string;
+  readonly images: readonly WantedImage[];
+  readonly list: LayerList;
+  readonly bytes: number;
+  readonly unresolved: NonNullable<PlanAnswer['images']>['unresolved'];
+  readonly spaceRequiredGiB: number | undefined;
+  /** Names that are no digests: another image may be behind them tomorrow. */
+  readonly tags: readonly string[];
+}
+
+/** Looks up what specs come to. */
+export interface ImageLookup extends AsyncDisposable {
+  lookUp(spec: PrecachingSpec, architecture: string): Promise<ListedImages>;
+}
+
+/** Opens the registry, and what is kept of it from earlier plans: documents and files by digest, compared with it when they are read. */
+export async function openImageLookup(options: Parameters<typeof openRegistry>[0]): Promise<ImageLookup> {
+  const stack = new AsyncDisposableStack();
+  const client = stack.use(await openRegistry(options));
+  const folder = readCacheFolder();
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
+  const documents = stack.use(new DocumentCache({ folder: join(folder, 'documents') }));
+  const files = new FileCache({ folder: join(folder, 'references'), keep: 16, maxBytes: 64 * 1024 * 1024 });
+  const catalogues = new FileCache({ folder: join(folder, 'catalogues'), keep: 4, maxFileBytes: 256 * 1024 * 1024 });
   const patience = { refusedTries: 1, retryForMs: 20_000, clock: systemClock, random: Math.random };
-  const list = await buildImageList(
-    parsePullSpec(precacheSpecData(spec)),
-    createRegistrySource(client, patience),
-    AbortSignal.timeout(LOOK_UP_WITHIN_MS),
-  );
-  const { images: count, layers, bytes } = sizeOfList(list);
-  const { os, architecture } = currentPlatform();
-  const unresolved = list.unresolved
-    .slice(0, MOST_UNRESOLVED)
-    .map(({ pullSpec, error }) => ({ image: pullSpec, why: errorMessage(error) }));
-  return { count, layers, bytes, platform: `${os}/${architecture}`, unresolved };
+  const lookUp = async (spec: PrecachingSpec, architecture: string): Promise<ListedImages> => {
+    const source = createRegistrySource(client, patience, { documents, platform: { os: 'linux', architecture } });
+    const pullSpec = parsePullSpec(precacheSpecData(spec));
+    const found = await buildImageList(pullSpec, withKeptFiles(source, { files, catalogues }), AbortSignal.timeout(LOOK_UP_WITHIN_MS));
+    const list = toLayerList(found.images);
+    return {
+      architecture,
+      images: found.images,
+      list,
+      bytes: list.layers.reduce((sum, { size }) => sum + size, 0),
+      unresolved: found.unresolved.slice(0, MOST_UNRESOLVED).map(({ pullSpec: image, error }) => ({ image, why: errorMessage(error) })),
+      spaceRequiredGiB: pullSpec.spaceRequiredGiB,
+      tags: found.images.flatMap(({ pullSpecs }) => pullSpecs.map((name) => name.pullSpec)).filter((name) => !name.includes('@')),
+    };
+  };
+  return { lookUp, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Files of an image never change, so they are read once: a release's references, a catalogue's parts. */
+function withKeptFiles(source: ImageSource, { files, catalogues }: { readonly files: FileCache; readonly catalogues: FileCache }): ImageSource {
+  return {
+    get bytesRead() {
+      return source.bytesRead;
+    },
+    resolve: (pullSpec, signal) => source.resolve(pullSpec, signal),
+    async readFiles(image, selection, signal) {
+      const cache = selection.paths ? files : catalogues;
+      const kept = await cache.read(image.digest);
+      if (kept) return kept;
+      const read = await source.readFiles(image, selection, signal);
+      const buffers = new Map([...read].map(([path, bytes]) => [path, Buffer.from(bytes)]));
+      // A disk that refuses costs the next plan a read.
+      await cache.write(image.digest, buffers).catch(() => undefined);
+      return read;
+    },
+  };
 }

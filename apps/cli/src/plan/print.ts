@@ -15,7 +15,7 @@ export function planPage(answer: PlanAnswer, { width }: Pick<Screen, 'width'>): 
     ...(refused === undefined ? [] : [`REFUSED  ${refused}`]),
     ...(images ? [`images ${images.count}, layers ${images.layers}, ${bytes(images.bytes)} for ${images.platform}`] : []),
     ...(images?.unresolved ?? []).map(({ image, why }) => `! ${image} is not found: ${why}`),
-    ...(pulls.length > 0 ? ['', pullTable(answer, width), `all together ${figure(answer.bytes, bytes)} from the registry`] : []),
+    ...(pulls.length > 0 ? ['', pullTable(answer, width), `all together ${figure(answer.bytes, bytes)} from the registry`, ...pullLines(answer)] : []),
     ...(answer.batches.length > 0 ? ['', batchTable(answer.batches, width)] : []),
     ...(answer.changes.length > 0 ? [`changes, in order: ${answer.changes.join(', ')}`] : []),
     ...fitLines(answer),
@@ -33,19 +33,30 @@ function headOf({ upgrade, batches, compliant }: PlanAnswer): string {
   return `${upgrade}: ${parts.join(', ')}`;
 }
 
-const pullTable = ({ pulls }: PlanAnswer, width: number | undefined): string =>
-  table(
-    ['CLUSTERS', 'LIKE', 'KNOWN', 'PULL', 'SPACE', 'TIME'],
-    pulls.map(({ clusters, example, says, ...figures }) => [
-      String(clusters),
-      example,
-      says,
-      figure(figures.bytes, bytes),
-      figure(figures.space, bytes),
-      figure(figures.seconds, duration),
-    ]),
-    { width, indent: '  ' },
+function pullTable({ pulls }: PlanAnswer, width: number | undefined): string {
+  const rows = pulls.map(({ clusters, example, architecture, runtime, says, images, bytes: pull, space, free, seconds, fits }) => [
+    String(clusters),
+    example,
+    architecture ?? '?',
+    runtime ?? '?',
+    images ? `${figure(images.missing, String)} of ${images.of}` : '?',
+    figure(pull, bytes),
+    `${figure(space, bytes)} / ${free.value === undefined ? '?' : bytes(free.value)}${fits === false ? '  !' : ''}`,
+    figure(seconds, duration),
+    says,
+  ]);
+  const heading = ['CLUSTERS', 'LIKE', 'ARCH', 'RUNTIME', 'MISSING', 'PULL', 'SPACE NEEDED/FREE', 'TIME', 'KNOWN'];
+  return table(heading, rows, { width, indent: '  ' });
+}
+
+/** Groups without the room, and reasons of figures that are none. */
+function pullLines({ pulls }: PlanAnswer): string[] {
+  const tight = pulls.filter(({ fits }) => fits === false);
+  return tight.map(
+    ({ clusters, example, space, free }) =>
+      `! ${example}${clusters > 1 ? ` and ${clusters - 1} like it` : ''}: ${bytes(space.value ?? 0)} needed, ${bytes(free.value ?? 0)} free below the threshold above which the kubelet removes images`,
   );
+}
 
 function batchTable(batches: PlanAnswer['batches'], width: number | undefined): string {
   const rows = batches.map((clusters, index) => [String(index + 1), String(clusters.length), clusters.join(', ')]);

@@ -3,7 +3,8 @@ import { ClusterClaim, type ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { actionObject, clusterObject, viewObject } from '../../testing/observation-builders.ts';
 import { workOf } from '../../testing/work-builders.ts';
-import { begunTransport, chooseTransport, type Transport } from './choice.ts';
+import { chooseTransport, type Transport } from '@flotilla/rollout';
+import { begunTransport } from './choice.ts';
 
 const view = viewObject('view-precache-namespace');
 const leftover = viewObject('view-precache-namespace-leftover', undefined, { [Label.leftover]: 'true' });

@@ -7,9 +7,14 @@ export const PlannedPull = z.object({
   clusters: z.int().describe('How many they are.'),
   example: z.string().describe('One of them.'),
   says: z.string().describe('What is known of their images.'),
+  architecture: z.string().optional().describe("Their nodes', in Go's words; absent where nobody said it."),
+  runtime: z.string().optional().describe('Name and version of their container runtime; absent where nobody said it.'),
+  images: z.object({ missing: Figure.describe('Images that are not there.'), of: z.int().describe('Images in all.') }).optional(),
   bytes: Figure.describe('Compressed bytes that each pulls.'),
   space: Figure.describe('Bytes that must be free on each.'),
-  seconds: Figure.describe('Time of the pull.'),
+  free: Figure.describe('Bytes that are free below the threshold of the kubelet, on the one with the least.'),
+  seconds: Figure.describe('Time of the pull, on the slowest.'),
+  fits: z.boolean().optional().describe('There is room for it; absent where nobody can say.'),
 });
 export type PlannedPull = z.output<typeof PlannedPull>;
 

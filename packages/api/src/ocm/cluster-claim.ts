@@ -47,3 +47,21 @@ export function claimOf(cluster: Pick<ManagedCluster, 'status'> | undefined, nam
 /** Transports that a spoke's agent claims to serve; none without the claim. */
 export const claimedTransports = (cluster: Pick<ManagedCluster, 'status'> | undefined): readonly string[] =>
   claimOf(cluster, ClusterClaim.transports)?.split(',') ?? [];
+
+/** Nodes of one architecture and runtime. */
+interface ClaimedNodes {
+  readonly count: number;
+  /** In Go's words. */
+  readonly architecture: string;
+  /** Name and version, as in `containerd 2.1.4`. */
+  readonly runtime: string;
+}
+
+/** Nodes that a spoke's agent claims, the most frequent kind first; none without the claim. */
+export function claimedNodes(cluster: Pick<ManagedCluster, 'status'> | undefined): readonly ClaimedNodes[] {
+  const entries = claimOf(cluster, ClusterClaim.nodes)?.split(', ') ?? [];
+  return entries.flatMap((entry) => {
+    const [, count, architecture = '', name = '', version = ''] = /^(\d{1,6}) ([\w-]{1,32}) ([\w.-]{1,64}):\/\/(\S{1,64})$/.exec(entry) ?? [];
+    return count === undefined ? [] : [{ count: Number(count), architecture, runtime: `${name} ${version}` }];
+  });
+}

@@ -5,7 +5,8 @@ import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { judgeWindow } from '../gates/window.ts';
 import type { ObservedUpgrade, UpgradePlan } from '../plan.ts';
 import { planDigest } from '../plan-digest.ts';
-import { atMost, exact, forecast, unknown } from './figures.ts';
+import { atMost, exact, forecast } from './figures.ts';
+import { type ClusterPull, groupPulls } from './pulls.ts';
 import { describeWindow } from './status-answer.ts';
 
 /** Facts of an answer besides the plan. */
@@ -15,11 +16,9 @@ interface PlanFacts {
   readonly plan: UpgradePlan;
   /** The images, where somebody has looked them up. */
   readonly images?: PlanAnswer['images'];
-  /** Bytes a second at which a cluster pulls. */
-  readonly bytesPerSecond?: number | undefined;
+  /** Cost of the pull on each cluster. */
+  readonly pulls: readonly ClusterPull[];
   readonly secondsPerBatch?: number | undefined;
-  /** Store bytes per compressed byte, as the puller reckons. */
-  readonly expansion: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly notes: readonly string[];
@@ -29,7 +28,7 @@ interface PlanFacts {
 export function answerPlan(facts: PlanFacts): PlanAnswer {
   const { observed, spec, plan, images, now, notes } = facts;
   const { upgrade } = observed;
-  const pulls = pullsOf(facts);
+  const pulls = groupPulls(facts.pulls);
   const refused = refusalOf(plan);
   return {
     upgrade: refKey(upgrade.metadata),
@@ -57,41 +56,15 @@ function refusalOf({ stopped, selection, validation, precaching }: UpgradePlan):
   return (selection.failure ?? (stopped === 'validation' ? validation : precaching?.failure))?.message.trim();
 }
 
-/** Nobody has looked what is there already, except where this upgrade has pulled it. */
-function pullsOf({ observed: { upgrade }, spec, plan, images, bytesPerSecond, expansion }: PlanFacts): PlannedPull[] {
-  if (!spec.preCaching) return [];
-  const states = upgrade.status?.precaching?.status ?? {};
-  const isThere = (cluster: string) => states[cluster] === 'Succeeded';
-  const groups = Map.groupBy(plan.precachingClusters, (cluster) => isThere(cluster));
-  const described = [...groups].map(([there, clusters]): PlannedPull => {
-    const base = { clusters: clusters.length, example: clusters[0] ?? '' };
-    if (there) return { ...base, says: 'pulled by this upgrade', bytes: exact(0), space: exact(0), seconds: exact(0) };
-    const says = 'not looked at';
-    if (!images) return { ...base, says, bytes: unknown(UNSEEN), space: unknown(UNSEEN), seconds: unknown(UNSEEN) };
-    const asked = Number.parseInt(plan.precaching?.spec?.spaceRequired ?? '0', 10) * 2 ** 30 || 0;
-    return {
-      ...base,
-      says,
-      bytes: atMost(images.bytes, `layers that are there already are not pulled; sizes are those of ${images.platform}`),
-      space: forecast(Math.max(images.bytes * expansion, asked), `${expansion} bytes for each compressed byte, and at least spaceRequired`),
-      seconds:
-        bytesPerSecond === undefined
-          ? unknown('no rate is known: give one with --rate')
-          : atMost(Math.ceil(images.bytes / bytesPerSecond), 'all bytes at the rate that was given'),
-    };
-  });
-  return described.toSorted((one, other) => other.clusters - one.clusters);
-}
-
-const UNSEEN = 'the images were not looked up';
-
+/** Sums bytes up; the sum is as sure as the least sure of them. */
 function sum(pulls: readonly PlannedPull[]): Figure {
   const missing = pulls.find(({ bytes }) => bytes.value === undefined);
   if (missing) return missing.bytes;
   const total = pulls.reduce((bytes, pull) => bytes + (pull.bytes.value ?? 0) * pull.clusters, 0);
-  return pulls.find(({ bytes }) => bytes.certainty !== 'exact')
-    ? atMost(total, 'layers that are there already are not pulled')
-    : exact(total);
+  const guessed = pulls.find(({ bytes }) => bytes.certainty === 'forecast');
+  if (guessed) return forecast(total, guessed.bytes.why ?? 'some of it is a forecast');
+  const bound = pulls.find(({ bytes }) => bytes.certainty === 'at-most');
+  return bound ? atMost(total, bound.bytes.why ?? 'some of it is at most so') : exact(total);
 }
 
 function rolloutOf({ observed: { upgrade }, spec, plan, secondsPerBatch, now }: PlanFacts): PlanAnswer['rollout'] {

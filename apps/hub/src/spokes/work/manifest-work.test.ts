@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { UPGRADE } from '../../../testing/observation-builders.ts';
 import { precacheNames } from '../../spoke-jobs/kinds/precache/job.ts';
 import { precacheManifests } from '../../spoke-jobs/kinds/precache/manifests.ts';
-import { spokeNode } from '../../spoke-jobs/kinds/precache/spoke-node.ts';
+import { spokeNode } from '@flotilla/rollout';
 import type { JobProfile } from '../../spoke-jobs/kinds/precache/workload-inputs.ts';
 import { buildJobWork, frozenConfigs } from './manifest-work.ts';
 

@@ -13,7 +13,7 @@ import {
   readBandwidth,
   SpokeName,
 } from '@flotilla/api/ran';
-import { findHold, isImageAllowed, precacheJobMachine } from '@flotilla/rollout';
+import { findHold, isImageAllowed, precacheJobMachine, type SpokeNode, spokeNode } from '@flotilla/rollout';
 import type { SpokeJobNames } from '../../../spokes/port/workload.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../reconciler.ts';
@@ -22,7 +22,6 @@ import type { TeardownJob } from '../../teardown.ts';
 import { precacheManifests } from './manifests.ts';
 import type { PrecacheSettings } from './settings.ts';
 import { markWithDigest, specDigest } from './spec-digest.ts';
-import { type SpokeNode, spokeNode } from './spoke-node.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
 /** Inputs of pre-caching from one upgrade. */

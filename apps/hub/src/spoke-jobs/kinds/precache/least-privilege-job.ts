@@ -1,13 +1,9 @@
 /** Builds our own job: it runs as root for the runtime's socket, without any other privilege. Pure. */
 import { SpokeName } from '@flotilla/api/ran';
+import { mountOf, PULLER_SECURITY, type PullerVariables, SCC_ANNOTATION } from '@flotilla/rollout';
 import type { SpokeManifest } from '../../../spokes/port/workload.ts';
 import { MANAGEMENT_ANNOTATION } from '../../templates.ts';
-import type { PullerVariables } from './puller-variables.ts';
-import { inPod, type NodeMount } from './spoke-node.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
-
-/** Requires this SecurityContextConstraint: admission could choose another one that is open to the account. */
-const SCC_ANNOTATION = { 'openshift.io/required-scc': 'privileged' };
 
 /**
  * Memory covers the heap below, half as much again for download buffers, and Node itself. A CPU limit would slow pulls and keep the pod off the
@@ -74,25 +70,8 @@ function container(inputs: WorkloadInputs): Record<string, unknown> {
       { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
     ],
     resources: RESOURCES,
-    volumeMounts: [{ name: 'config', mountPath: CONFIG_PATH, readOnly: true }, ...node.mounts.map(hostMount)],
+    volumeMounts: [{ name: 'config', mountPath: CONFIG_PATH, readOnly: true }, ...node.mounts.map(mountOf)],
     terminationMessagePolicy: 'FallbackToLogsOnError',
-    securityContext: {
-      runAsUser: 0,
-      privileged: false,
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
-      // SELinux forbids a confined container the runtime's socket; the type has no effect elsewhere.
-      seLinuxOptions: { type: 'spc_t' },
-    },
+    securityContext: PULLER_SECURITY,
   };
 }
-
-/** A socket accepts connections through a read-only mount. Mounts below a folder are read-only too where the kernel supports it. */
-const hostMount = ({ name, path, type }: NodeMount): Record<string, unknown> => ({
-  name,
-  mountPath: inPod(path),
-  readOnly: true,
-  ...(type !== 'File' && { recursiveReadOnly: 'IfPossible' }),
-});

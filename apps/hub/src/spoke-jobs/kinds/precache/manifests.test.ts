@@ -6,7 +6,7 @@ import { clusterObject, UPGRADE } from '../../../../testing/observation-builders
 import { createAction, createView, deleteAction } from '../../../spokes/actions/hub-objects.ts';
 import { precacheNames } from './job.ts';
 import { precacheManifests } from './manifests.ts';
-import { spokeNode } from './spoke-node.ts';
+import { spokeNode } from '@flotilla/rollout';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
 const inputs: WorkloadInputs = {

@@ -1,5 +1,5 @@
-import type { Transport } from '../../../spokes/choice.ts';
-import type { PullerVariables } from './puller-variables.ts';
+import type { Transport } from '@flotilla/rollout';
+import type { PullerVariables } from '@flotilla/rollout';
 import type { JobProfile } from './workload-inputs.ts';
 
 /** Pre-caching settings of this hub, the same for every upgrade. */

@@ -1,6 +1,5 @@
 import type { PrecachingSpec } from '@flotilla/api/ran';
-import type { PullerVariables } from './puller-variables.ts';
-import type { SpokeNode } from './spoke-node.ts';
+import type { PullerVariables, SpokeNode } from '@flotilla/rollout';
 
 /** `least-privilege` mounts the folder of the runtime's socket and has one Role. `talm` is the reference's job: cluster-admin and host mounts. */
 export type JobProfile = 'least-privilege' | 'talm';

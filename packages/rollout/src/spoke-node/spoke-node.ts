@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { Annotation } from '@flotilla/api';
 import { ClusterClaim, claimedTransports, claimOf, type ManagedCluster, PULLER_ACCOUNT } from '@flotilla/api/ocm';
-import { describeUnknown } from '@flotilla/rollout';
+import { describeUnknown } from '../upgrade/annotations.ts';
 import { CLUSTER_VALUES, clusterValues } from './cluster-values.ts';
 import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
 import type { PullerVariable, PullerVariables } from './puller-variables.ts';

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { clusterObject } from '../../../../testing/observation-builders.ts';
 import { HOST_PLACES, NODE_PATHS } from './node-paths.ts';
 import { PULLER_VARIABLES } from './puller-variables.ts';
 import { spokeNode } from './spoke-node.ts';
@@ -13,7 +12,7 @@ interface Given {
   readonly claims?: Record<string, string>;
 }
 const cluster = (parts: Given = {}) => {
-  const object = clusterObject(true);
+  const object = { metadata: { name: 'spoke-1' }, spec: { hubAcceptsClient: true }, status: {} };
   const { annotations, vendor, claims = {} } = parts;
   const clusterClaims = Object.entries(claims).map(([name, value]) => ({ name, value }));
   return {

@@ -1,0 +1,104 @@
+/** An inspection by one ManifestWork: its deletion takes everything away. */
+import { Annotation, findCondition, type KubeObject, Label } from '@flotilla/api';
+import { type ManifestStatus, ManifestWork, WORK_APPLIED, WORK_FINALIZER } from '@flotilla/api/ocm';
+import { INSPECT_LABEL, INSPECT_WORK, type InspectAnswer } from '@flotilla/api/ran';
+import { isConflict } from '@flotilla/runtime';
+import { follow } from '../../hub/follow.ts';
+import { type Inspection, type InspectTransport, InspectRefusal, parseAnswer } from './transport.ts';
+
+/** Names of feedback values. */
+const Value = { inventory: 'inventory', verdict: 'verdict', message: 'message' } as const;
+const path = (name: string): string => `.metadata.annotations.${name.replaceAll('.', '\\.')}`;
+const FEEDBACK = [
+  {
+    type: 'JSONPaths',
+    jsonPaths: [
+      { name: Value.inventory, path: path(Annotation.inventory) },
+      { name: Value.verdict, path: '.status.conditions[0].type' },
+      { name: Value.message, path: '.status.conditions[0].message' },
+    ],
+  },
+];
+/** What a work is refused with for good. */
+const FINAL = /forbidden|denied|is invalid/i;
+
+const refOf = ({ cluster }: Inspection) => ({ namespace: cluster, name: INSPECT_WORK });
+
+function workOf({ cluster, id, objects }: Inspection): KubeObject {
+  return {
+    apiVersion: ManifestWork.apiVersion,
+    kind: ManifestWork.kind,
+    metadata: {
+      name: INSPECT_WORK,
+      namespace: cluster,
+      labels: { [Label.work]: INSPECT_LABEL },
+      annotations: { [Annotation.attempt]: id },
+      finalizers: [WORK_FINALIZER],
+    },
+    spec: {
+      workload: { manifests: objects },
+      deleteOption: { propagationPolicy: 'Foreground' },
+      manifestConfigs: objects
+        .filter(({ kind }) => kind === 'Job')
+        .map(({ metadata }) => ({
+          resourceIdentifier: { group: 'batch', resource: 'jobs', ...metadata },
+          updateStrategy: { type: 'CreateOnly' },
+          feedbackRules: FEEDBACK,
+          feedbackScrapeType: 'Watch',
+        })),
+    },
+  } as KubeObject;
+}
+
+/** Reads what a work's objects say; undefined while they say nothing. */
+function readAnswer({ status }: ManifestWork): InspectAnswer | undefined {
+  const manifests = status?.resourceStatus?.manifests ?? [];
+  const refused = manifests.flatMap((manifest) => findCondition(manifest.conditions, WORK_APPLIED) ?? []).find(({ status: is }) => is === 'False');
+  if (refused && FINAL.test(refused.message)) throw new InspectRefusal(refused.message.slice(0, 300));
+  const job = manifests.find(({ resourceMeta }) => resourceMeta.kind === 'Job');
+  const value = (name: string) => valueOf(job, name);
+  const answer = parseAnswer(value(Value.inventory));
+  if (answer) return answer;
+  const verdict = value(Value.verdict);
+  if (verdict === 'Failed' || verdict === 'FailureTarget') throw new InspectRefusal(`its Job failed: ${value(Value.message) ?? ''}`);
+  return undefined;
+}
+
+const valueOf = (manifest: ManifestStatus | undefined, name: string): string | undefined =>
+  manifest?.statusFeedback?.values?.find((value) => value.name === name)?.fieldValue.string;
+
+/** By ManifestWork. */
+export const byWork: InspectTransport = {
+  writes: `ManifestWork ${INSPECT_WORK}`,
+  async check(inspection) {
+    try {
+      await inspection.client.create(ManifestWork, workOf(inspection), { dryRun: true });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+  },
+  async ask(inspection, signal) {
+    const { client } = inspection;
+    try {
+      await client.create(ManifestWork, workOf(inspection), { signal });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      throw new InspectRefusal(`ManifestWork ${INSPECT_WORK} is there: somebody else inspects; delete it when nobody does`);
+    }
+    for await (const work of follow(client, ManifestWork, refOf(inspection), signal)) {
+      if (!work) throw new InspectRefusal('its ManifestWork has been deleted');
+      const answer = readAnswer(work);
+      if (answer) return answer;
+    }
+    throw signal.reason;
+  },
+  async remove(inspection, signal) {
+    const { client, id } = inspection;
+    const found = await client.get(ManifestWork, refOf(inspection), { signal });
+    if (!found || found.metadata.annotations?.[Annotation.attempt] !== id) return true;
+    const uid = found.metadata.uid ?? '';
+    await client.delete(ManifestWork, refOf(inspection), { uid, signal });
+    for await (const work of follow(client, ManifestWork, refOf(inspection), signal)) if (work?.metadata.uid !== uid) return true;
+    return false;
+  },
+};

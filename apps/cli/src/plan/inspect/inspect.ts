@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import { type ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
+import type { LayerList } from '@flotilla/api/ran';
+import { mapConcurrently } from '@flotilla/pace';
+import { chooseTransport, spokeNode } from '@flotilla/rollout';
+import { type Client, isForbidden, isNotFound } from '@flotilla/runtime';
+import { duration } from '../../terminal/units.ts';
+import type { Inspection as Outcome } from '../pulls.ts';
+import { byActions } from './by-actions.ts';
+import { byWork } from './by-work.ts';
+import { inspectObjects } from './objects.ts';
+import { type Inspection, InspectRefusal, type InspectTransport } from './transport.ts';
+
+/** Clusters that are inspected at a time: each has some objects on the hub meanwhile. */
+const PARALLEL_CLUSTERS = 20;
+/** Milliseconds for taking away what an inspection made. */
+const REMOVE_WITHIN_MS = 30_000;
+
+/** A cluster to inspect. */
+export interface InspectTarget {
+  readonly managed: ManagedCluster;
+  /** Layers that its node is asked about. */
+  readonly list: LayerList;
+}
+
+/** How to inspect. */
+export interface InspectOptions {
+  readonly image: string;
+  /** Milliseconds for each cluster. */
+  readonly withinMs: number;
+  readonly dryRun: boolean;
+  /** Ends it: what was begun is taken away. */
+  readonly signal: AbortSignal;
+}
+
+/** Chooses the transport to each cluster, as the hub does. */
+export async function chooseTransports(
+  client: Client,
+  targets: readonly InspectTarget[],
+): Promise<ReadonlyMap<InspectTarget, InspectTransport>> {
+  const [first] = targets;
+  const isServed = first ? await serves(client, first.managed.metadata.name) : false;
+  const chosen = ({ managed }: InspectTarget) => chooseTransport({ transport: 'auto', isServed, managed }).by;
+  return new Map(targets.map((target) => [target, chosen(target) === 'work' ? byWork : byActions]));
+}
+
+async function serves(client: Client, namespace: string): Promise<boolean> {
+  try {
+    await client.list(ManifestWork, { namespace, labelSelector: 'flotilla.io/work=inspect' });
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Asks a node of each cluster what it has, some clusters at a time, and takes away what that took. A cluster that does not answer has its reason.
+ * @throws the error of a missing right, which is the same for all; FlotillaError when it is interrupted
+ */
+export async function inspectClusters(
+  client: Client,
+  transports: ReadonlyMap<InspectTarget, InspectTransport>,
+  options: InspectOptions,
+): Promise<Map<string, Outcome>> {
+  const outcomes = new Map<string, Outcome>();
+  const id = randomUUID();
+  await mapConcurrently(
+    transports,
+    PARALLEL_CLUSTERS,
+    async ([target, transport]) => {
+      const cluster = target.managed.metadata.name;
+      const { image, withinMs } = options;
+      const node = spokeNode(target.managed);
+      const [problem] = node.problems;
+      const objects = inspectObjects({ node, image, list: target.list, seconds: Math.ceil(withinMs / 1000) });
+      const outcome = problem === undefined ? await inspect({ client, cluster, id, objects }, transport, options) : { why: problem };
+      outcomes.set(cluster, outcome);
+    },
+    { stopAtFailure: true },
+  );
+  if (options.signal.aborted) throw new FlotillaError('FLOTILLA_INTERRUPTED', 'interrupted: what the inspection had begun is taken away');
+  return outcomes;
+}
+
+async function inspect(inspection: Inspection, transport: InspectTransport, options: InspectOptions): Promise<Outcome> {
+  if (options.signal.aborted) return { why: 'interrupted' };
+  if (options.dryRun) {
+    await transport.check(inspection);
+    return { why: 'not inspected: --dry-run' };
+  }
+  const outcome = await ask(inspection, transport, options);
+  const left = await remove(inspection, transport);
+  return left === undefined || 'why' in outcome ? outcome : { ...outcome, left };
+}
+
+async function ask(inspection: Inspection, transport: InspectTransport, { withinMs, signal }: InspectOptions): Promise<Outcome> {
+  const within = AbortSignal.timeout(withinMs);
+  try {
+    const answer = await transport.ask(inspection, AbortSignal.any([signal, within]));
+    return 'error' in answer ? { why: `its node says: ${answer.error}` } : { inventory: answer };
+  } catch (error) {
+    if (isForbidden(error)) {
+      await remove(inspection, transport);
+      throw error;
+    }
+    if (signal.aborted) return { why: 'interrupted' };
+    if (within.aborted) return { why: `no answer for ${duration(withinMs / 1000)}` };
+    return { why: error instanceof InspectRefusal ? error.message : errorMessage(error) };
+  }
+}
+
+/** Takes away what an inspection made; says what is left where that fails. Not ended by the signal, which is why it runs. */
+async function remove(inspection: Inspection, transport: InspectTransport): Promise<string | undefined> {
+  try {
+    const isGone = await transport.remove(inspection, AbortSignal.timeout(REMOVE_WITHIN_MS));
+    return isGone ? undefined : 'its agent has not taken the inspection away yet';
+  } catch (error) {
+    return `what the inspection made is still there: ${errorMessage(error)}`;
+  }
+}

@@ -1,0 +1,43 @@
+import { InspectAnswer } from '@flotilla/api/ran';
+import type { Client } from '@flotilla/runtime';
+import type { SpokeObject } from './objects.ts';
+
+/** Longest answer that is read: a bit for each of twenty thousand layers, thrice. */
+const MOST_ANSWER = 16_384;
+
+/** One inspection of one cluster. */
+export interface Inspection {
+  readonly client: Client;
+  readonly cluster: string;
+  /** On every object of the asker's: others' are left alone. */
+  readonly id: string;
+  readonly objects: readonly SpokeObject[];
+}
+
+/** A transport of an inspection to a cluster. */
+export interface InspectTransport {
+  /** What it writes on the hub, for the question. */
+  readonly writes: string;
+  /** Lets the server check the first object, and stores nothing. */
+  check(inspection: Inspection): Promise<void>;
+  /**
+   * Puts the objects there and waits for the answer.
+   * @throws InspectRefusal with what the cluster said, or the signal's reason
+   */
+  ask(inspection: Inspection, signal: AbortSignal): Promise<InspectAnswer>;
+  /** Takes everything away, and waits until it is gone; true when it is. */
+  remove(inspection: Inspection, signal: AbortSignal): Promise<boolean>;
+}
+
+/** A cluster, or its agent, refuses. */
+export class InspectRefusal extends Error {}
+
+/** Parses what a cluster wrote; undefined for an answer that is none. */
+export function parseAnswer(text: string | undefined): InspectAnswer | undefined {
+  if (text === undefined || text === '' || text.length > MOST_ANSWER) return undefined;
+  try {
+    return InspectAnswer.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
