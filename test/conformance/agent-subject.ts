@@ -19,6 +19,8 @@ const PULLER_ROLE = 'puller';
 
 /** Our agent, with the ends a test of its registration needs. */
 export interface AgentSubject extends TransportSubject {
+  readonly hubKubeconfig: string;
+  readonly spokeKubeconfig: string;
   /** Asks the agent to end and returns its log. */
   endAgent(): Promise<string>;
   /** The spoke's API server stops to answer. */
@@ -56,6 +58,8 @@ export async function startAgentSubject({ works, garbageCollection }: AgentSubje
   await agent.start();
   return {
     hub,
+    hubKubeconfig: hubServer.kubeconfig,
+    spokeKubeconfig: spokeServer.kubeconfig,
     cluster: CLUSTER,
     spoke: observeServer(spoke),
     stopAgent: () => agent.stop(),

@@ -131,6 +131,7 @@ true
   "RETRY_FOR_SECONDS" "[0-9]{1,6}"
   "PROGRESS_SECONDS" "[0-9]{1,6}"
   "BANDWIDTH" "[0-9]{1,13}"
+  "MODE" "inspect"
 -}}
 {{- $entries := list -}}
 {{- range $name, $shape := $shapes -}}{{- $entries = append $entries (printf "'%s': r'^%s$'" $name $shape) -}}{{- end -}}

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@flotilla/api';
-import { SpokeName } from '@flotilla/api/ran';
+import { INSPECT_NAMESPACE, SpokeName } from '@flotilla/api/ran';
 import { noMatchesForKind, type ServedResource, ServerRefusal } from '@flotilla/runtime';
 import type { WorkAccess } from './access.ts';
 import { textOf } from './semantics.ts';
@@ -7,7 +7,9 @@ import { textOf } from './semantics.ts';
 type Json = Record<string, unknown>;
 type Creating = Pick<WorkAccess, 'findKind' | 'create'>;
 
-const { namespace, serviceAccount, pullerBinding } = SpokeName;
+const { serviceAccount, pullerBinding } = SpokeName;
+/** Namespaces of Jobs by the puller. */
+const PLACES: readonly (string | undefined)[] = [SpokeName.namespace, INSPECT_NAMESPACE];
 const RBAC = 'rbac.authorization.k8s.io';
 
 /**
@@ -17,16 +19,17 @@ const RBAC = 'rbac.authorization.k8s.io';
 export function withPullerAccount<A extends Creating>(access: A, clusterRole: string | undefined): A {
   if (clusterRole === undefined) return access;
   const create = async (served: ServedResource, where: string | undefined, object: Json): Promise<void> => {
-    if (isPullerJob(served, where, object)) for (const each of accountObjects(clusterRole)) await createOnce(access, each);
+    if (where !== undefined && isPullerJob(served, where, object))
+      for (const each of accountObjects(clusterRole, where)) await createOnce(access, each, where);
     await access.create(served, where, object);
   };
   return { ...access, create };
 }
 
-const isPullerJob = ({ group, kind }: ServedResource, where: string | undefined, { metadata }: Json): boolean =>
-  group === 'batch' && kind === 'Job' && where === namespace && isJsonObject(metadata) && metadata.name === SpokeName.job;
+const isPullerJob = ({ group, kind }: ServedResource, where: string, { metadata }: Json): boolean =>
+  group === 'batch' && kind === 'Job' && PLACES.includes(where) && isJsonObject(metadata) && metadata.name === SpokeName.job;
 
-const accountObjects = (clusterRole: string) => [
+const accountObjects = (clusterRole: string, namespace: string) => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount, namespace } },
   {
     apiVersion: `${RBAC}/v1`,
@@ -38,7 +41,11 @@ const accountObjects = (clusterRole: string) => [
 ];
 
 /** Tolerates an existing object: an older hub creates the account too, and a Job is created more than once. */
-async function createOnce(access: Creating, object: Json & { readonly apiVersion: string; readonly kind: string }): Promise<void> {
+async function createOnce(
+  access: Creating,
+  object: Json & { readonly apiVersion: string; readonly kind: string },
+  namespace: string,
+): Promise<void> {
   const served = await access.findKind(object.apiVersion, object.kind);
   if (!served) throw new ServerRefusal(noMatchesForKind(object.kind, object.apiVersion));
   try {

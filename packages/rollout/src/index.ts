@@ -35,6 +35,7 @@ export { trimRolloutView } from './spoke/answers.ts';
 export { type ObservedSpoke, planSpoke } from './spoke/spoke-plan.ts';
 export { desiredViewNames, policyContent } from './spoke/subscriptions.ts';
 export { targetOf, targetsOf } from './spoke/targets.ts';
+export { inspectObjects, type SpokeObject } from './spoke-node/inspect-objects.ts';
 export { mountOf, PULLER_SECURITY, SCC_ANNOTATION } from './spoke-node/puller-pod.ts';
 export type { PullerVariables } from './spoke-node/puller-variables.ts';
 export { type SpokeNode, spokeNode } from './spoke-node/spoke-node.ts';

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SpokeName } from '@flotilla/api/ran';
+import { INSPECT_NAMESPACE, SpokeName } from '@flotilla/api/ran';
 import { readEnvironment } from '@flotilla/control-plane/processes';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
+import { inspectObjects, spokeNode } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -69,6 +70,22 @@ async function table() {
   const installation = { repositories: [REPOSITORY], hostPaths: confinement.hostPaths };
   return readTable(await readFile(join(ROOT, 'SECURITY.md'), 'utf8'), installation);
 }
+
+test('the Job of an inspection is admitted in its namespace, and no other Job there', async () => {
+  const place = { metadata: { name: INSPECT_NAMESPACE } };
+  await world.admin.request('POST', '/api/v1/namespaces', { body: place });
+  const openshift = { metadata: { name: 'spoke-1', labels: { vendor: 'OpenShift' } } };
+  for (const cluster of [{ metadata: { name: 'spoke-1' } }, openshift]) {
+    const inputs = { node: spokeNode(cluster), list: { layers: [], images: [] }, image: `${REPOSITORY}:1`, seconds: 60 };
+    const made = inspectObjects(inputs).find(({ kind }) => kind === 'Job');
+    const at = `/apis/batch/v1/namespaces/${INSPECT_NAMESPACE}/jobs?dryRun=All`;
+    await agent.request('POST', at, { body: made });
+    const { job, container } = editable(structuredClone(made) ?? expect.fail());
+    expect(refusals(await table(), job)).toEqual([]);
+    container.command = ['sh'];
+    await expect(agent.request('POST', at, { body: job })).rejects.toThrow(/may not set containers\[0\]\.command/);
+  }
+});
 
 describe.each(['plain-kubernetes', 'openshift'] as const)('the Job for %s', (name) => {
   test('is admitted as the hub makes it, by the table and by the API server', async () => {

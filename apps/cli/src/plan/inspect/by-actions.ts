@@ -2,9 +2,9 @@
 import { Annotation, findCondition, isJsonObject, type KubeObject, Label } from '@flotilla/api';
 import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { INSPECT_LABEL, INSPECT_NAMESPACE, INSPECT_WORK, SpokeName } from '@flotilla/api/ran';
+import type { SpokeObject } from '@flotilla/rollout';
 import { isConflict } from '@flotilla/runtime';
 import { follow } from '../../hub/follow.ts';
-import type { SpokeObject } from './objects.ts';
 import { type Inspection, type InspectTransport, InspectRefusal, parseAnswer } from './transport.ts';
 
 /** Seconds between two reads of the Job by the agent. */

@@ -3,13 +3,12 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { type ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import type { LayerList } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
-import { chooseTransport, spokeNode } from '@flotilla/rollout';
+import { chooseTransport, inspectObjects, spokeNode } from '@flotilla/rollout';
 import { type Client, isForbidden, isNotFound } from '@flotilla/runtime';
 import { duration } from '../../terminal/units.ts';
 import type { Inspection as Outcome } from '../pulls.ts';
 import { byActions } from './by-actions.ts';
 import { byWork } from './by-work.ts';
-import { inspectObjects } from './objects.ts';
 import { type Inspection, InspectRefusal, type InspectTransport } from './transport.ts';
 
 /** Clusters that are inspected at a time: each has some objects on the hub meanwhile. */

@@ -1,6 +1,6 @@
 import { InspectAnswer } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
-import type { SpokeObject } from './objects.ts';
+import type { SpokeObject } from '@flotilla/rollout';
 
 /** Longest answer that is read: a bit for each of twenty thousand layers, thrice. */
 const MOST_ANSWER = 16_384;

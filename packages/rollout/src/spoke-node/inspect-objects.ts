@@ -2,7 +2,9 @@
 import { gzipSync } from 'node:zlib';
 import { SccRole } from '@flotilla/api';
 import { INSPECT_NAMESPACE, LAYER_LIST_KEY, type LayerList, SpokeName } from '@flotilla/api/ran';
-import { mountOf, PULLER_SECURITY, type PullerVariables, SCC_ANNOTATION, type SpokeNode } from '@flotilla/rollout';
+import { mountOf, PULLER_SECURITY, SCC_ANNOTATION } from './puller-pod.ts';
+import type { PullerVariables } from './puller-variables.ts';
+import type { SpokeNode } from './spoke-node.ts';
 
 /** An object on a spoke. */
 export interface SpokeObject extends Record<string, unknown> {
@@ -12,7 +14,7 @@ export interface SpokeObject extends Record<string, unknown> {
 }
 
 /** Content of an inspection. */
-export interface InspectInputs {
+interface InspectInputs {
   readonly node: SpokeNode;
   readonly list: LayerList;
   /** Image of the puller. */
