@@ -1,5 +1,5 @@
 /** Each command with the least rights that suffice, and with one right less: that one is named, with the role that has it. */
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type KubeObject, untyped } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
@@ -23,6 +23,13 @@ interface Case {
   readonly wants?: readonly Right[];
 }
 
+const WORKS = 'manifestworks.work.open-cluster-management.io';
+const ACTIONS = 'managedclusteractions.action.open-cluster-management.io';
+const VIEWS = 'managedclusterviews.view.open-cluster-management.io';
+/** Words in which a test's own paths stand. */
+const FILE = 'FILE';
+const CONF = 'CONF';
+
 const LEASES: readonly Right[] = ['get leases.coordination.k8s.io', 'list leases.coordination.k8s.io'];
 const cases: readonly Case[] = [
   { args: ['status', 'asked'], needs: [`get ${CGUS}`], wants: [`list ${CLUSTERS}`, ...LEASES] },
@@ -32,6 +39,11 @@ const cases: readonly Case[] = [
   { args: ['wait', 'asked', '--timeout', '1s'], needs: [`get ${CGUS}`, `list ${CGUS}`, `watch ${CGUS}`] },
   { args: ['window', 'show', 'asked'], needs: [`get ${CGUS}`] },
   { args: ['plan', 'asked', '--no-images'], needs: [`get ${CGUS}`, `list ${CLUSTERS}`, `list ${POLICIES}`, 'get configmaps'] },
+  {
+    args: ['plan', '-f', FILE, '--registries-conf', CONF, '--inspect', '--dry-run', '--puller-image', 'registry.example/puller:1'],
+    needs: [`list ${CLUSTERS}`, `list ${POLICIES}`, 'get configmaps', `list ${WORKS}`, `create ${ACTIONS}`],
+    wants: [`list ${VIEWS}`, `list ${CGUS}`],
+  },
   { args: ['pause', 'asked', '--dry-run'], needs: [`get ${CGUS}`, `patch ${CGUS}`], wants: LEASES },
   { args: ['hold', 'rights-1', '--dry-run'], needs: [`get ${CLUSTERS}`, `patch ${CLUSTERS}`] },
   { args: ['retry', 'over', 'rights-2', '--dry-run'], needs: [`get ${CGUS}`, `list ${CGUS}`, `create ${CGUS}`], wants: LEASES },
@@ -85,6 +97,26 @@ async function untilGranted(world: RolloutWorld): Promise<void> {
   await eventually(may, 'the roles to be seen');
 }
 
+/** An upgrade whose only image is on a registry that may not be asked: an inspection of nothing. */
+async function writeFiles({ dir }: RolloutWorld): Promise<Record<string, string>> {
+  const [file, conf] = [join(dir, 'looked.json'), join(dir, 'registries.conf')];
+  await writeFile(conf, '[[registry]]\nprefix = "blocked.example"\nblocked = true\n');
+  const metadata = { name: 'looked', namespace: 'default' };
+  const group = 'ran.openshift.io/v1alpha1';
+  const config = { apiVersion: group, kind: 'PreCachingConfig', metadata, spec: { additionalImages: ['blocked.example/x:1'] } };
+  const spec = {
+    clusters: ['rights-1'],
+    managedPolicies: ['rights-p'],
+    enable: false,
+    preCaching: true,
+    preCachingConfigRef: { name: 'looked' },
+    remediationStrategy: { maxConcurrency: 1, timeout: 60 },
+  };
+  const upgrade = { apiVersion: group, kind: 'ClusterGroupUpgrade', metadata, spec };
+  await writeFile(file, `${JSON.stringify(config)}\n---\n${JSON.stringify(upgrade)}\n`);
+  return { [FILE]: file, [CONF]: conf };
+}
+
 test('with the least rights it works; with one less it names that one and who has it', async ({ world }) => {
   await world.policies(spokes, { 'rights-p': {} });
   for (const spoke of spokes) world.propagator.script('policies/rights-p', spoke, { never: true });
@@ -92,17 +124,18 @@ test('with the least rights it works; with one less it names that one and who ha
   await world.untilCondition('asked', 'Progressing', /NotEnabled/);
   await world.upgrade('over', ['rights-2'], ['rights-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 0 } });
   await world.untilEnded('over');
+  const files = await writeFiles(world);
   for (const run of runs) await grant(world, run);
   await untilGranted(world);
 
   const bad: string[] = [];
   for (const { user, of, without } of runs) {
-    const { code, out, err } = await flotilla(await world.server.kubeconfigFor(user), ...of.args);
+    const { code, out, err } = await flotilla(await world.server.kubeconfigFor(user), ...of.args.map((word) => files[word] ?? word));
     const [verb = '', resource = ''] = (without ?? '').split(' ');
     const named = `you may not ${verb} ${resource}`;
     const isNeeded = without !== undefined && of.needs.includes(without);
     const isTold =
-      `${out}${err}`.includes(named) && /ClusterRole flotilla-(?:view|inspect|steer|operate) of charts\/hub/.test(`${out}${err}`);
+      `${out}${err}`.includes(named) && /ClusterRole flotilla-(?:view|inspect|steer|operate|probe) of charts\/hub/.test(`${out}${err}`);
     const isRight =
       without === undefined ? code !== 1 && !`${out}${err}`.includes('you may not') : isNeeded ? code === 1 && isTold : code !== 1;
     if (!isRight)
