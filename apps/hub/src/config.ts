@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
+import { Transport } from '@flotilla/rollout';
 import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
-import { Transport } from '@flotilla/rollout';
 
 const { flag, whole, port, logLevel } = option;
 

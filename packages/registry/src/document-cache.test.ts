@@ -20,7 +20,7 @@ test('what was put is there for the next one, and only that', async () => {
   const next = new DocumentCache({ folder });
   expect(await next.has(digest)).toBe(true);
   expect(await next.readBlob(digest, 100)).toEqual(bytes);
-  expect(await next.has(digest.replaceAll(/[0-9]/g, '0'))).toBe(false);
+  expect(await next.has(`sha256:${'0'.repeat(64)}`)).toBe(false);
   await expect(next.readBlob(digest, 3)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_BAD_LAYOUT' });
 });
 

@@ -2,7 +2,7 @@ export { SoftwareErrorCode, SpecError } from './errors.ts';
 export { buildImageList, handOver, type ImageList, type PullName, type WantedImage } from './image-list.ts';
 export type { ImageSource, Layer, ListContent } from './image-source.ts';
 export { heldLayers, imagesOfList, layerListDigest, packBits, toLayerList, unpackBits } from './layer-list.ts';
-export { chainOf, judgeLayers, type LayerState, type StoredContent, sumLayers } from './layer-needs.ts';
+export { chainOf, judgeLayers, type StoredContent, sumLayers } from './layer-needs.ts';
 export { type NodeNeeds, needsByReport, needsOf } from './node-needs.ts';
 export { type PullSpec, parsePullSpec, refuse } from './pull-spec.ts';
 export { createRegistrySource, imageLayers } from './registry-source.ts';

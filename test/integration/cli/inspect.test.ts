@@ -136,7 +136,10 @@ describe.skipIf(!canRun)('an inspection', () => {
     await using _ = startKubelet();
     const spec = { additionalImages: images.release.components['component-1'] ?? '' };
     expect((await (await startPuller(images.folder.path, spec, node.env)).finished).exitCode).toBe(0);
-    await eventually(async () => JSON.stringify(await subject.hub.get(ManagedCluster, { name: subject.cluster })).includes('works'), 'its claims');
+    await eventually(
+      async () => JSON.stringify(await subject.hub.get(ManagedCluster, { name: subject.cluster })).includes('works'),
+      'its claims',
+    );
 
     const said = await flotilla(subject.hubKubeconfig, ...arguments_, '--yes');
     expect(said.err).toBe('');
@@ -164,7 +167,10 @@ describe.skipIf(!canRun)('an inspection', () => {
   });
 
   test('that nobody agreed to, or that is a dry run, writes nothing', { timeout: 60_000 }, async () => {
-    expect(await flotilla(subject.hubKubeconfig, ...arguments_)).toMatchObject({ code: 2, err: expect.stringContaining('--yes is missing') });
+    expect(await flotilla(subject.hubKubeconfig, ...arguments_)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--yes is missing'),
+    });
     const dry = await flotilla(subject.hubKubeconfig, ...arguments_, '--dry-run');
     expect(PlanAnswer.parse(JSON.parse(dry.out)).pulls).toMatchObject([{ says: 'not inspected: --dry-run' }]);
     expect(await madeOnHub()).toEqual([]);

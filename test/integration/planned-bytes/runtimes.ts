@@ -16,7 +16,7 @@ export interface RuntimeNode extends AsyncDisposable {
 }
 
 /** A kind of runtime. */
-export interface RuntimeKind {
+interface RuntimeKind {
   readonly name: string;
   /** Pulls can be broken off and gone on with. */
   readonly resumes: boolean;

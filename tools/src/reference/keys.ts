@@ -63,6 +63,10 @@ export const programKeys: Readonly<Record<string, KeyRow>> = {
   'flotilla.io/leftover': label('ManagedClusterView', '`true`: the cluster is still to be cleaned of what an ended upgrade left.'),
   'flotilla.io/spec-digest': annotation('objects of a job', 'Digest of the spec that the job was made for.'),
   'flotilla.io/attempt': annotation('objects of a job', 'The attempt that they are of.'),
+  'flotilla.io/inventory': annotation(
+    'Job `pre-cache` of an inspection',
+    'What the node has of the layers that were asked about, as JSON.',
+  ),
   'flotilla.io/progress': annotation('Job `pre-cache`', 'What the puller reported last, as JSON.'),
   'flotilla.io/retries': annotation(ACTION, 'How often the action was made anew after a failure.'),
   'flotilla.io/refusals': annotation(ACTION, 'How many of these failures were verdicts of the cluster.'),

@@ -3,46 +3,18 @@ import type { PlanAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { answerPlan, type ObservedUpgrade, objectDefinitions, planUpgrade, repositoryOf, type UpgradePlan } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import { Duration, HubOptions } from '../hub/options.ts';
-import { RegistryOptions } from '../registry/options.ts';
 import type { Run } from '../run.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { estimatePulls } from './estimate.ts';
+import { PlanOptions } from './options.ts';
 import { planPage } from './print.ts';
 import { observe, readGiven, readGivenFile, specOf } from './read.ts';
 
-/** `6MB`, `800kB`, `1GB`, or bytes, as a number. */
-const Rate = z
-  .string()
-  .regex(/^\d{1,9}(?:\.\d{1,3})?(?:kB|MB|GB)?$/, { error: 'must be bytes a second such as 6MB or 800kB' })
-  .transform((text) => Number.parseFloat(text) * ({ kB: 1e3, MB: 1e6, GB: 1e9 }[text.slice(-2)] ?? 1))
-  .refine((rate) => rate > 0, { error: 'must be more than 0' });
-
-const Minutes = z.coerce.number({ error: 'must be a number of minutes' }).positive({ error: 'must be more than 0' }).max(100_000);
-
-const Options = HubOptions.extend({
-  ...RegistryOptions.shape,
-  file: z.string().min(1, { error: 'is empty: give a path' }).optional(),
-  rate: Rate.optional(),
-  batchMinutes: Minutes.optional(),
-  images: z.boolean().default(true),
-  registriesConf: z.string().min(1, { error: 'is empty: give a file' }).optional(),
-  save: z.boolean().default(false),
-  inspect: z.boolean().default(false),
-  inspectTimeout: Duration.prefault('3m'),
-  pullerImage: z.string().trim().min(1, { error: 'is empty: name an image' }).max(512).optional(),
-  dryRun: z.boolean().default(false),
-  yes: z.boolean().default(false),
-});
-export type PlanOptions = z.output<typeof Options>;
-type Options = z.output<typeof Options>;
-
 /** `flotilla plan CGU|-f FILE`. */
 export const showPlan: Run = async ([name], given) => {
-  const options = checkOptions(Options, given);
+  const options = checkOptions(PlanOptions, given);
   if (options.inspect && !options.images) throw new FlotillaError('FLOTILLA_CONFIG', '--inspect asks about images: leave --no-images out');
   if ((name === undefined) === (options.file === undefined))
     throw new FlotillaError('FLOTILLA_CONFIG', 'give the name of a ClusterGroupUpgrade, or a file with -f; one of them');
@@ -61,7 +33,7 @@ export const showPlan: Run = async ([name], given) => {
   if (answer.refused !== undefined || answer.rollout.fits === false || hasNoRoom) endWith(Exit.no);
 };
 
-async function makeAnswer(client: Client, observed: ObservedUpgrade, options: Options): Promise<PlanAnswer> {
+async function makeAnswer(client: Client, observed: ObservedUpgrade, options: PlanOptions): Promise<PlanAnswer> {
   const spec = specOf(observed.upgrade);
   const plan = planHere(observed, spec);
   const notes = ['settings of the hub are not known here: its allowed images, tenancy and update graph are taken as given'];

@@ -1,19 +1,19 @@
 /** Looks up what an upgrade pulls, and what its clusters have of it. */
-import { FlotillaError } from '@flotilla/api';
+import { FlotillaError, refKey } from '@flotilla/api';
 import type { PlanAnswer } from '@flotilla/api/answers';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { type ClusterPull, estimatePull, type ObservedUpgrade, type UpgradePlan } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
-import { refKey } from '@flotilla/api';
 import { nextStep } from '../complain.ts';
 import { consent } from '../steer/consent.ts';
-import type { PlanOptions } from './command.ts';
 import { type ImageLookup, type ListedImages, openImageLookup } from './images.ts';
 import { chooseTransports, type InspectTarget, inspectClusters } from './inspect/inspect.ts';
 import { findPullerImage } from './inspect/puller-image.ts';
+import type { Outcome } from './inspect/transport.ts';
 import { type Left, readLeft } from './left.ts';
-import { architectureOf, earlierKey, type Inspection, planPulls } from './pulls.ts';
+import type { PlanOptions } from './options.ts';
+import { architectureOf, earlierKey, planPulls } from './pulls.ts';
 
 /** Architecture of clusters of which nobody says it, where no cluster of the plan does. */
 const USUAL = 'amd64';
@@ -50,14 +50,23 @@ export async function estimatePulls(
   notes.push(...new Set(left.notes));
   const known = { clusters, managed, done, lists, left, rate: options.rate, configAnnotations: observed.config?.metadata.annotations };
   const inspections = options.inspect ? await inspectAll(client, { ...known, observed, lookup, wanted }, options, notes) : undefined;
-  const earlierLists = await lookUpEarlier(lookup, { lists, left, open: clusters.filter((cluster) => isOpen(cluster, done, inspections)) }, notes);
+  const earlierLists = await lookUpEarlier(
+    lookup,
+    { lists, left, open: clusters.filter((cluster) => isOpen(cluster, done, inspections)) },
+    notes,
+  );
   return { images: describeImages(lists, { clusters, managed }, notes), pulls: planPulls({ ...known, earlierLists, inspections }) };
 }
 
-const DONE = { list: { images: 0, bytes: 0 }, source: { kind: 'done' } as const, needs: { missingImages: 0, missingBytes: 0 }, required: 0 };
+const DONE = {
+  list: { images: 0, bytes: 0 },
+  source: { kind: 'done' } as const,
+  needs: { missingImages: 0, missingBytes: 0 },
+  required: 0,
+};
 const NOTHING_LEFT: Left = { reports: new Map(), earlier: [], notes: [] };
 
-const isOpen = (cluster: string, done: ReadonlySet<string>, inspections: ReadonlyMap<string, Inspection> | undefined): boolean => {
+const isOpen = (cluster: string, done: ReadonlySet<string>, inspections: ReadonlyMap<string, Outcome> | undefined): boolean => {
   const inspection = inspections?.get(cluster);
   return !done.has(cluster) && (inspection === undefined || 'why' in inspection);
 };
@@ -117,7 +126,9 @@ function describeImages(lists: ReadonlyMap<string, ListedImages>, fleet: Fleet, 
   for (const { architecture, images, list, bytes } of others)
     notes.push(`for linux/${architecture} they are ${images.length} images, ${list.layers.length} layers, ${bytes} bytes`);
   if (main.tags.length > 0)
-    notes.push(`${main.tags.slice(0, 3).join(', ')}${main.tags.length > 3 ? ' and others are' : ' is'} no digest: figures are so today only`);
+    notes.push(
+      `${main.tags.slice(0, 3).join(', ')}${main.tags.length > 3 ? ' and others are' : ' is'} no digest: figures are so today only`,
+    );
   const { images, list, bytes, architecture, unresolved } = main;
   return { count: images.length, layers: list.layers.length, bytes, platform: `linux/${architecture}`, unresolved: [...unresolved] };
 }
@@ -133,7 +144,7 @@ interface Inspected extends Fleet {
  * Asks first, then inspects every cluster; those whose node has another architecture than was thought once more, with its own images.
  * @throws FlotillaError where the asker says no
  */
-async function inspectAll(client: Client, of: Inspected, options: PlanOptions, notes: string[]): Promise<Map<string, Inspection>> {
+async function inspectAll(client: Client, of: Inspected, options: PlanOptions, notes: string[]): Promise<Map<string, Outcome>> {
   const { clusters, managed, lists, observed } = of;
   const image = await findPullerImage(client, {
     given: options.pullerImage,
@@ -155,11 +166,15 @@ async function inspectAll(client: Client, of: Inspected, options: PlanOptions, n
   const strange = new Map<string, string>();
   for (const [cluster, inspection] of found) {
     const supposed = architectureOf(managed.get(cluster)) ?? lists.keys().next().value;
-    if ('inventory' in inspection && inspection.inventory.architecture !== supposed) strange.set(cluster, inspection.inventory.architecture);
+    if ('inventory' in inspection && inspection.inventory.architecture !== supposed)
+      strange.set(cluster, inspection.inventory.architecture);
   }
   for (const architecture of new Set(strange.values()))
     if (!lists.has(architecture)) lists.set(architecture, await of.lookup.lookUp(of.wanted, architecture));
-  const again = await chooseTransports(client, targetsFor([...strange.keys()], (cluster) => strange.get(cluster)));
+  const again = await chooseTransports(
+    client,
+    targetsFor([...strange.keys()], (cluster) => strange.get(cluster)),
+  );
   for (const [cluster, inspection] of await inspectClusters(client, again, how)) found.set(cluster, inspection);
   for (const [cluster, inspection] of found) if ('left' in inspection) notes.push(`${cluster}: ${inspection.left}`);
   return found;

@@ -60,7 +60,10 @@ export async function openImageLookup(options: Parameters<typeof openRegistry>[0
 }
 
 /** Files of an image never change, so they are read once: a release's references, a catalogue's parts. */
-function withKeptFiles(source: ImageSource, { files, catalogues }: { readonly files: FileCache; readonly catalogues: FileCache }): ImageSource {
+function withKeptFiles(
+  source: ImageSource,
+  { files, catalogues }: { readonly files: FileCache; readonly catalogues: FileCache },
+): ImageSource {
   return {
     get bytesRead() {
       return source.bytesRead;

@@ -1,4 +1,4 @@
-/** What earlier pulls left on clusters, as objects of the hub show it. */
+/** Remains of earlier pulls on clusters, as objects of the hub show them. */
 import { Annotation, isJsonObject, Label, type ObjectMeta, refKey } from '@flotilla/api';
 import { ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecachingSpec, PullerReport, SpokeName } from '@flotilla/api/ran';
@@ -12,19 +12,19 @@ const MOST_EARLIER = 3;
 const MOST_TEXT = 16_384;
 
 /** A spec that an upgrade has pulled on clusters. */
-export interface EarlierPull {
+interface EarlierPull {
   /** The upgrade, namespace/name. */
   readonly by: string;
   readonly spec: PrecachingSpec;
   readonly clusters: ReadonlySet<string>;
 }
 
-/** What the hub knows of earlier pulls. */
+/** Everything that the hub knows of earlier pulls. */
 export interface Left {
   /** Last report of the puller that runs, or failed, on a cluster. */
   readonly reports: ReadonlyMap<string, { readonly by: string; readonly report: PullerReport }>;
   readonly earlier: readonly EarlierPull[];
-  /** What could not be seen. */
+  /** Sentences on what could not be seen. */
   readonly notes: readonly string[];
 }
 
@@ -75,7 +75,9 @@ function earlierPulls(upgrades: readonly ClusterGroupUpgrade[], upgradeKey: stri
 const createdAt = ({ creationTimestamp }: ObjectMeta): string => creationTimestamp ?? '';
 
 function progressOfWork({ metadata, status }: ManifestWork) {
-  const job = status?.resourceStatus?.manifests?.find(({ resourceMeta }) => resourceMeta.kind === 'Job' && resourceMeta.name === SpokeName.job);
+  const job = status?.resourceStatus?.manifests?.find(
+    ({ resourceMeta }) => resourceMeta.kind === 'Job' && resourceMeta.name === SpokeName.job,
+  );
   return { metadata, text: job?.statusFeedback?.values?.find(({ name }) => name === 'progress')?.fieldValue.string };
 }
 

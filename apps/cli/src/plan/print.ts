@@ -15,7 +15,9 @@ export function planPage(answer: PlanAnswer, { width }: Pick<Screen, 'width'>): 
     ...(refused === undefined ? [] : [`REFUSED  ${refused}`]),
     ...(images ? [`images ${images.count}, layers ${images.layers}, ${bytes(images.bytes)} for ${images.platform}`] : []),
     ...(images?.unresolved ?? []).map(({ image, why }) => `! ${image} is not found: ${why}`),
-    ...(pulls.length > 0 ? ['', pullTable(answer, width), `all together ${figure(answer.bytes, bytes)} from the registry`, ...pullLines(answer)] : []),
+    ...(pulls.length > 0
+      ? ['', pullTable(answer, width), `all together ${figure(answer.bytes, bytes)} from the registry`, ...pullLines(answer)]
+      : []),
     ...(answer.batches.length > 0 ? ['', batchTable(answer.batches, width)] : []),
     ...(answer.changes.length > 0 ? [`changes, in order: ${answer.changes.join(', ')}`] : []),
     ...fitLines(answer),

@@ -1,18 +1,24 @@
 /** The pull of each cluster of a plan, by what is known of its node. */
 import { claimedNodes, type ManagedCluster } from '@flotilla/api/ocm';
-import { type NodeInventory, readBandwidth } from '@flotilla/api/ran';
+import { readBandwidth } from '@flotilla/api/ran';
 import { type ClusterPull, estimatePull, type PullFacts } from '@flotilla/rollout';
-import { chainOf, freeBytes, judgeLayers, type NodeNeeds, needsByReport, needsOf, RUNTIME_EXPANSION, requiredBytes, sumLayers } from '@flotilla/software';
+import {
+  chainOf,
+  freeBytes,
+  judgeLayers,
+  type NodeNeeds,
+  needsByReport,
+  needsOf,
+  RUNTIME_EXPANSION,
+  requiredBytes,
+  sumLayers,
+} from '@flotilla/software';
 import type { ListedImages } from './images.ts';
+import type { Outcome } from './inspect/transport.ts';
 import type { Left } from './left.ts';
 
-/** Answer of an inspection, or why there is none. */
-export type Inspection =
-  | { readonly inventory: NodeInventory; /** What could not be taken away. */ readonly left?: string }
-  | { readonly why: string };
-
-/** What a plan knows of the pulls. */
-export interface PullKnowledge {
+/** Everything that a plan knows of the pulls. */
+interface PullKnowledge {
   readonly clusters: readonly string[];
   readonly managed: ReadonlyMap<string, ManagedCluster>;
   /** Clusters that this upgrade has pulled on. */
@@ -23,7 +29,7 @@ export interface PullKnowledge {
   /** Images of earlier pulls, by upgrade and architecture; those that could not be looked up are absent. */
   readonly earlierLists: ReadonlyMap<string, ListedImages>;
   /** Undefined where nobody was to be inspected. */
-  readonly inspections: ReadonlyMap<string, Inspection> | undefined;
+  readonly inspections: ReadonlyMap<string, Outcome> | undefined;
   readonly rate: number | undefined;
   readonly configAnnotations: Readonly<Record<string, string>> | undefined;
 }
@@ -66,7 +72,11 @@ const requiredFor = ({ missingBytes, storedBytes, packedBytes }: Omit<NodeNeeds,
   requiredBytes({ missingBytes, cachedBytes: storedBytes, packedBytes, expansion: RUNTIME_EXPANSION, spaceRequiredGiB });
 
 /** Finds the best that is known of a cluster: an inspection, then its own pull, a report, what another upgrade pulled. */
-function findNeeds(cluster: string, listed: ListedImages | undefined, known: PullKnowledge): Pick<PullFacts, 'source'> & { needs?: NodeNeeds } {
+function findNeeds(
+  cluster: string,
+  listed: ListedImages | undefined,
+  known: PullKnowledge,
+): Pick<PullFacts, 'source'> & { needs?: NodeNeeds } {
   const inspection = known.inspections?.get(cluster);
   if (listed && inspection && 'inventory' in inspection) {
     const needs = needsOf(listed.list, inspection.inventory);

@@ -2,9 +2,8 @@
 
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { BackupState, ClusterGroupUpgrade, ClusterGroupUpgradeStatus, PrecacheState } from '@flotilla/api/ran';
-import type { SpokeJobMachine } from '@flotilla/rollout';
+import type { SpokeJobMachine, Transport } from '@flotilla/rollout';
 import type { z } from 'zod';
-import type { Transport } from '@flotilla/rollout';
 import type { SpokeJobNames, Workload } from '../spokes/port/workload.ts';
 
 /** Words for sentences in a status. */

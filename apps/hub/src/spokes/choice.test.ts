@@ -1,9 +1,9 @@
 import { Label } from '@flotilla/api';
 import { ClusterClaim, type ManagedCluster } from '@flotilla/api/ocm';
+import { chooseTransport, type Transport } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { actionObject, clusterObject, viewObject } from '../../testing/observation-builders.ts';
 import { workOf } from '../../testing/work-builders.ts';
-import { chooseTransport, type Transport } from '@flotilla/rollout';
 import { begunTransport } from './choice.ts';
 
 const view = viewObject('view-precache-namespace');

@@ -1,9 +1,9 @@
 /** Reaches a spoke by the transport of its attempt. */
 import type { ManifestWork } from '@flotilla/api/ocm';
+import { type Choice, chooseTransport, type Transport } from '@flotilla/rollout';
 import { isLeftover } from './actions/hub-objects.ts';
 import { observeActions, toObservation } from './actions/observe.ts';
 import { ActionsEffects } from './actions/plan.ts';
-import { type Choice, chooseTransport, type Transport } from '@flotilla/rollout';
 import { begunTransport } from './choice.ts';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './port/caches.ts';
 import type { SpokeReach } from './port/port.ts';

@@ -61,7 +61,8 @@ interface ClaimedNodes {
 export function claimedNodes(cluster: Pick<ManagedCluster, 'status'> | undefined): readonly ClaimedNodes[] {
   const entries = claimOf(cluster, ClusterClaim.nodes)?.split(', ') ?? [];
   return entries.flatMap((entry) => {
-    const [, count, architecture = '', name = '', version = ''] = /^(\d{1,6}) ([\w-]{1,32}) ([\w.-]{1,64}):\/\/(\S{1,64})$/.exec(entry) ?? [];
+    const [, count, architecture = '', name = '', version = ''] =
+      /^(\d{1,6}) ([\w-]{1,32}) ([\w.-]{1,64}):\/\/(\S{1,64})$/.exec(entry) ?? [];
     return count === undefined ? [] : [{ count: Number(count), architecture, runtime: `${name} ${version}` }];
   });
 }

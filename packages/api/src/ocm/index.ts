@@ -1,4 +1,12 @@
-export { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, claimedNodes, claimedTransports, claimOf, PULLER_ACCOUNT } from './cluster-claim.ts';
+export {
+  AGENT_CLAIMS,
+  CLAIM_VALUE_CHARS,
+  ClusterClaim,
+  claimedNodes,
+  claimedTransports,
+  claimOf,
+  PULLER_ACCOUNT,
+} from './cluster-claim.ts';
 
 export { managedClusterSchema } from './crd-schemas.ts';
 export { clusterSetCrds, policyCrds, transportCrds } from './crds.ts';

@@ -1,4 +1,4 @@
-/** What `flotilla plan --inspect` asks of a spoke's node, and the answer. */
+/** The question of `flotilla plan --inspect` to a spoke's node, and the answer. */
 import { z } from 'zod';
 
 /** Objects of an inspection on a spoke. All but the namespace are named as those of a pre-cache, so the same rights and the same shape hold. */

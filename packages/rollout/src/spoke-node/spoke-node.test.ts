@@ -167,13 +167,13 @@ test('no place is the root or a folder with everything of a node', () => {
 });
 
 test('SECURITY.md lists the variables that the hub gives the puller, and no other', async () => {
-  const text = await readFile(new URL('../../../../../../SECURITY.md', import.meta.url), 'utf8');
+  const text = await readFile(new URL('../../../../SECURITY.md', import.meta.url), 'utf8');
   const listed = [...text.matchAll(/^\| `container\.env\[([A-Z_,]+)\]\.value`/gm)].flatMap(([, names = '']) => names.split(','));
   expect(listed.toSorted()).toEqual([...PULLER_VARIABLES].toSorted());
 });
 
 test("the spoke's chart lets its agent mount these places and no other", async () => {
   const Values = z.object({ confinement: z.object({ hostPaths: z.array(z.string()) }) });
-  const values = parse(await readFile(new URL('../../../../../../charts/spoke/values.yaml', import.meta.url), 'utf8'));
+  const values = parse(await readFile(new URL('../../../../charts/spoke/values.yaml', import.meta.url), 'utf8'));
   expect(Values.parse(values).confinement.hostPaths).toEqual(HOST_PLACES);
 });

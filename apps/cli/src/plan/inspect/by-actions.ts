@@ -5,7 +5,7 @@ import { INSPECT_LABEL, INSPECT_NAMESPACE, INSPECT_WORK, SpokeName } from '@flot
 import type { SpokeObject } from '@flotilla/rollout';
 import { isConflict } from '@flotilla/runtime';
 import { follow } from '../../hub/follow.ts';
-import { type Inspection, type InspectTransport, InspectRefusal, parseAnswer } from './transport.ts';
+import { type Inspection, InspectRefusal, type InspectTransport, parseAnswer } from './transport.ts';
 
 /** Seconds between two reads of the Job by the agent. */
 const READ_EVERY = 3;

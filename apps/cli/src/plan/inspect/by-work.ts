@@ -4,7 +4,7 @@ import { type ManifestStatus, ManifestWork, WORK_APPLIED, WORK_FINALIZER } from 
 import { INSPECT_LABEL, INSPECT_WORK, type InspectAnswer } from '@flotilla/api/ran';
 import { isConflict } from '@flotilla/runtime';
 import { follow } from '../../hub/follow.ts';
-import { type Inspection, type InspectTransport, InspectRefusal, parseAnswer } from './transport.ts';
+import { type Inspection, InspectRefusal, type InspectTransport, parseAnswer } from './transport.ts';
 
 /** Names of feedback values. */
 const Value = { inventory: 'inventory', verdict: 'verdict', message: 'message' } as const;
@@ -19,7 +19,7 @@ const FEEDBACK = [
     ],
   },
 ];
-/** What a work is refused with for good. */
+/** Words of a refusal for good. */
 const FINAL = /forbidden|denied|is invalid/i;
 
 const refOf = ({ cluster }: Inspection) => ({ namespace: cluster, name: INSPECT_WORK });
@@ -53,10 +53,12 @@ function workOf({ cluster, id, objects }: Inspection): KubeObject {
 /** Reads what a work's objects say; undefined while they say nothing. */
 function readAnswer({ status }: ManifestWork): InspectAnswer | undefined {
   const manifests = status?.resourceStatus?.manifests ?? [];
-  const refused = manifests.flatMap((manifest) => findCondition(manifest.conditions, WORK_APPLIED) ?? []).find(({ status: is }) => is === 'False');
+  const refused = manifests
+    .flatMap((manifest) => findCondition(manifest.conditions, WORK_APPLIED) ?? [])
+    .find(({ status: is }) => is === 'False');
   if (refused && FINAL.test(refused.message)) throw new InspectRefusal(refused.message.slice(0, 300));
   const job = manifests.find(({ resourceMeta }) => resourceMeta.kind === 'Job');
-  const value = (name: string) => valueOf(job, name);
+  const value = (name: string) => feedbackOf(job, name);
   const answer = parseAnswer(value(Value.inventory));
   if (answer) return answer;
   const verdict = value(Value.verdict);
@@ -64,7 +66,7 @@ function readAnswer({ status }: ManifestWork): InspectAnswer | undefined {
   return undefined;
 }
 
-const valueOf = (manifest: ManifestStatus | undefined, name: string): string | undefined =>
+const feedbackOf = (manifest: ManifestStatus | undefined, name: string): string | undefined =>
   manifest?.statusFeedback?.values?.find((value) => value.name === name)?.fieldValue.string;
 
 /** By ManifestWork. */

@@ -6,10 +6,9 @@ import { mapConcurrently } from '@flotilla/pace';
 import { chooseTransport, inspectObjects, spokeNode } from '@flotilla/rollout';
 import { type Client, isForbidden, isNotFound } from '@flotilla/runtime';
 import { duration } from '../../terminal/units.ts';
-import type { Inspection as Outcome } from '../pulls.ts';
 import { byActions } from './by-actions.ts';
 import { byWork } from './by-work.ts';
-import { type Inspection, InspectRefusal, type InspectTransport } from './transport.ts';
+import { type Inspection, InspectRefusal, type InspectTransport, type Outcome } from './transport.ts';
 
 /** Clusters that are inspected at a time: each has some objects on the hub meanwhile. */
 const PARALLEL_CLUSTERS = 20;
@@ -23,8 +22,8 @@ export interface InspectTarget {
   readonly list: LayerList;
 }
 
-/** How to inspect. */
-export interface InspectOptions {
+/** Manner of an inspection. */
+interface InspectOptions {
   readonly image: string;
   /** Milliseconds for each cluster. */
   readonly withinMs: number;

@@ -7,9 +7,7 @@ const HubDeployment = z.looseObject({
   spec: z.looseObject({
     template: z.looseObject({
       spec: z.looseObject({
-        containers: z.array(
-          z.looseObject({ env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).default([]) }),
-        ),
+        containers: z.array(z.looseObject({ env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).default([]) })),
       }),
     }),
   }),
@@ -24,12 +22,18 @@ const VARIABLE = 'PRECACHE_IMAGE';
  */
 export async function findPullerImage(
   client: Client,
-  { given, configured, hubNamespace }: { readonly given?: string | undefined; readonly configured?: string | undefined; readonly hubNamespace: string },
+  {
+    given,
+    configured,
+    hubNamespace,
+  }: { readonly given?: string | undefined; readonly configured?: string | undefined; readonly hubNamespace: string },
 ): Promise<string> {
   const wanted = given ?? configured?.trim();
   if (wanted) return wanted;
   const { items } = await client.list(Deployment, { namespace: hubNamespace, labelSelector: 'app.kubernetes.io/part-of=flotilla' });
-  const variables = items.flatMap((item) => HubDeployment.safeParse(item).data?.spec.template.spec.containers.flatMap(({ env }) => env) ?? []);
+  const variables = items.flatMap(
+    (item) => HubDeployment.safeParse(item).data?.spec.template.spec.containers.flatMap(({ env }) => env) ?? [],
+  );
   const image = variables.find(({ name }) => name === VARIABLE)?.value;
   if (image) return image;
   throw new FlotillaError(

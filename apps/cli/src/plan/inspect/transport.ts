@@ -1,9 +1,12 @@
-import { InspectAnswer } from '@flotilla/api/ran';
-import type { Client } from '@flotilla/runtime';
+import { InspectAnswer, type NodeInventory } from '@flotilla/api/ran';
 import type { SpokeObject } from '@flotilla/rollout';
+import type { Client } from '@flotilla/runtime';
 
 /** Longest answer that is read: a bit for each of twenty thousand layers, thrice. */
 const MOST_ANSWER = 16_384;
+
+/** Answer of an inspection with what could not be taken away, or why there is none. */
+export type Outcome = { readonly inventory: NodeInventory; readonly left?: string } | { readonly why: string };
 
 /** One inspection of one cluster. */
 export interface Inspection {
@@ -16,7 +19,7 @@ export interface Inspection {
 
 /** A transport of an inspection to a cluster. */
 export interface InspectTransport {
-  /** What it writes on the hub, for the question. */
+  /** Objects that it writes on the hub, for the question. */
   readonly writes: string;
   /** Lets the server check the first object, and stores nothing. */
   check(inspection: Inspection): Promise<void>;

@@ -1,10 +1,10 @@
 import { Annotation, Label } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
+import { spokeNode } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { UPGRADE } from '../../../testing/observation-builders.ts';
 import { precacheNames } from '../../spoke-jobs/kinds/precache/job.ts';
 import { precacheManifests } from '../../spoke-jobs/kinds/precache/manifests.ts';
-import { spokeNode } from '@flotilla/rollout';
 import type { JobProfile } from '../../spoke-jobs/kinds/precache/workload-inputs.ts';
 import { buildJobWork, frozenConfigs } from './manifest-work.ts';
 

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { ManagedCluster } from '@flotilla/api/ocm';
+import { spokeNode } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { clusterObject, UPGRADE } from '../../../../testing/observation-builders.ts';
 import { createAction, createView, deleteAction } from '../../../spokes/actions/hub-objects.ts';
 import { precacheNames } from './job.ts';
 import { precacheManifests } from './manifests.ts';
-import { spokeNode } from '@flotilla/rollout';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
 const inputs: WorkloadInputs = {

@@ -1,5 +1,4 @@
-import type { Transport } from '@flotilla/rollout';
-import type { PullerVariables } from '@flotilla/rollout';
+import type { PullerVariables, Transport } from '@flotilla/rollout';
 import type { JobProfile } from './workload-inputs.ts';
 
 /** Pre-caching settings of this hub, the same for every upgrade. */
