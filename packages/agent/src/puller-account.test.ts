@@ -30,15 +30,15 @@ function spokeOf(refusals: Readonly<Record<string, string>> = {}) {
 }
 
 describe("the puller's account", () => {
-  test('is there before its Job, bound to the role that the spoke has for it', async () => {
+  test.each([NAMESPACE, 'flotilla-inspect'])('is there before its Job in %s, bound to the role that the spoke has for it', async (place) => {
     const { access, created, kinds } = spokeOf();
-    await withPullerAccount(access, 'agent-puller').create(jobs, NAMESPACE, job());
+    await withPullerAccount(access, 'agent-puller').create(jobs, place, job());
     expect(kinds()).toEqual(['ServiceAccount', 'RoleBinding', 'Job']);
-    expect(created.every(({ namespace }) => namespace === NAMESPACE)).toBe(true);
+    expect(created.every(({ namespace }) => namespace === place)).toBe(true);
     expect(created[1]?.object).toMatchObject({
-      metadata: { name: 'pre-cache-puller', namespace: NAMESPACE },
+      metadata: { name: 'pre-cache-puller', namespace: place },
       roleRef: { kind: 'ClusterRole', name: 'agent-puller' },
-      subjects: [{ kind: 'ServiceAccount', name: 'pre-cache-agent', namespace: NAMESPACE }],
+      subjects: [{ kind: 'ServiceAccount', name: 'pre-cache-agent', namespace: place }],
     });
   });
 

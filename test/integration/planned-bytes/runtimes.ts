@@ -20,7 +20,7 @@ interface RuntimeKind {
   readonly name: string;
   /** Pulls can be broken off and gone on with. */
   readonly resumes: boolean;
-  start(target: string): Promise<RuntimeNode>;
+  readonly start: (target: string) => Promise<RuntimeNode>;
 }
 
 const mirrors = (host: string) => JSON.stringify([{ source: REGISTRY_NAME, mirrors: [host], insecure: true }]);

@@ -91,7 +91,7 @@ export function groupPulls(pulls: readonly ClusterPull[]): PlannedPull[] {
   const groups = [...Map.groupBy(pulls, keyOf).values()].map((alike): PlannedPull => {
     const tightest = alike.toSorted((one, other) => roomOf(one) - roomOf(other))[0];
     const slowest = alike.toSorted((one, other) => (other.seconds.value ?? 0) - (one.seconds.value ?? 0))[0];
-    const { cluster: example = '', ...rest } = tightest ?? alike[0] ?? nobody;
+    const { cluster: example, ...rest } = tightest ?? alike[0] ?? nobody;
     return { ...rest, clusters: alike.length, example, seconds: slowest?.seconds ?? rest.seconds };
   });
   return groups.toSorted((one, other) => other.clusters - one.clusters);
