@@ -31,7 +31,7 @@ async function startWith(target: string, start: (dir: string, host: string) => P
   const dir = stack.use(await temporaryFolder('planned'));
   const { socket } = stack.use(await start(dir.path, registry.host));
   await eventually(() => existsSync(socket), 'the socket of the runtime', 60_000);
-  const env = { CRI_SOCKET: socket, REGISTRY_CONFIG: mirrors(registry.host) };
+  const env = { CRI_SOCKET: socket, REGISTRY_CONFIG: mirrors(registry.host), RETRY_FOR_SECONDS: '60' };
   return { registry, env, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
@@ -46,17 +46,19 @@ const newest = async () => (await ensureTools(['containerd'])).path('containerd'
 async function startCrio(dir: string, host: string): Promise<AsyncDisposable & { readonly socket: string }> {
   const tools = await ensureTools(['crio', 'pinns']);
   const socket = join(dir, 'crio.sock');
-  for (const folder of ['drop-ins', 'cni', 'registries.d']) await mkdir(join(dir, folder));
+  // A home folder's registries.conf goes before the machine's.
+  const config = join(dir, '.config/containers');
+  for (const folder of [join(dir, 'drop-ins'), join(dir, 'cni'), config]) await mkdir(folder, { recursive: true });
   await writeFile(join(dir, 'policy.json'), JSON.stringify({ default: [{ type: 'insecureAcceptAnything' }] }));
   const registries = `[[registry]]\nprefix = "${REGISTRY_NAME}"\nlocation = "${host}"\ninsecure = true\n`;
-  await writeFile(join(dir, 'registries.conf'), registries);
+  await writeFile(join(config, 'registries.conf'), registries);
   await writeFile(join(dir, 'crio.conf'), crioConfig(dir, tools.path('pinns')));
   await chmod(dir, 0o755);
   const server = await startServerProcess({
     name: 'crio',
     program: tools.path('crio'),
     args: ['--config', join(dir, 'crio.conf'), '--config-dir', join(dir, 'drop-ins')],
-    env: { CONTAINERS_REGISTRIES_CONF: join(dir, 'registries.conf') },
+    env: { HOME: dir },
     logFile: join(dir, 'crio.log'),
   });
   return { socket, [Symbol.asyncDispose]: () => server.stop() };

@@ -152,10 +152,11 @@ function shorten(error: string, pullSpec: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, KEPT_HEAD)}…${text.slice(KEPT_HEAD + 1 - MAX_TEXT)}`;
 }
 
-/** Renders the report as JSON of at most `maxBytes`: drops failures from the end, then cuts the message. */
-export function fitReport(report: PullerReport, maxBytes: number): string {
+/** Renders the report as JSON of at most `maxBytes`: drops the layers, then failures from the end, then cuts the message. */
+export function fitReport({ layers, ...report }: PullerReport, maxBytes: number): string {
   const size = (text: string): number => Buffer.byteLength(text);
-  let text = JSON.stringify(report);
+  let text = JSON.stringify({ ...report, layers });
+  if (size(text) > maxBytes) text = JSON.stringify(report);
   for (let keep = report.failures.length - 1; size(text) > maxBytes && keep >= 0; keep--)
     text = JSON.stringify({ ...report, failures: report.failures.slice(0, keep) });
   for (let length = 512; size(text) > maxBytes && length >= 1; length = Math.floor(length / 2))

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { errorMessage, FlotillaError } from '@flotilla/api';
-import { type ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
+import { errorMessage, FlotillaError, findCondition } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import type { LayerList } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
-import { chooseTransport, inspectObjects, spokeNode } from '@flotilla/rollout';
+import { chooseTransport, inspectObjects, isAvailable, spokeNode } from '@flotilla/rollout';
 import { type Client, isForbidden, isNotFound } from '@flotilla/runtime';
 import { duration } from '../../terminal/units.ts';
 import { byActions } from './by-actions.ts';
@@ -71,7 +71,8 @@ export async function inspectClusters(
       const cluster = target.managed.metadata.name;
       const { image, withinMs } = options;
       const node = spokeNode(target.managed);
-      const [problem] = node.problems;
+      // Nobody would take the objects up, and they would be carried out when the agent is back.
+      const problem = isAvailable(target.managed) ? node.problems[0] : `its agent is away: ${sinceWhen(target.managed)}`;
       const objects = inspectObjects({ node, image, list: target.list, seconds: Math.ceil(withinMs / 1000) });
       const outcome = problem === undefined ? await inspect({ client, cluster, id, objects }, transport, options) : { why: problem };
       outcomes.set(cluster, outcome);
@@ -80,6 +81,11 @@ export async function inspectClusters(
   );
   if (options.signal.aborted) throw new FlotillaError('FLOTILLA_INTERRUPTED', 'interrupted: what the inspection had begun is taken away');
   return outcomes;
+}
+
+function sinceWhen({ status }: ManagedCluster): string {
+  const condition = findCondition(status?.conditions, CLUSTER_AVAILABLE);
+  return `${CLUSTER_AVAILABLE} is ${condition?.status} since ${condition?.lastTransitionTime}`;
 }
 
 async function inspect(inspection: Inspection, transport: InspectTransport, options: InspectOptions): Promise<Outcome> {
