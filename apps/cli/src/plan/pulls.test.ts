@@ -69,7 +69,11 @@ const pulled = (by: string, clusters: readonly string[]) => ({
 });
 
 test.each([
-  { name: 'nobody looked', given: {}, want: { says: 'not looked at', bytes: { certainty: 'at-most', value: 111 }, runtime: 'containerd 2.1.4' } },
+  {
+    name: 'nobody looked',
+    given: {},
+    want: { says: 'not looked at', bytes: { certainty: 'at-most', value: 111 }, runtime: 'containerd 2.1.4' },
+  },
   {
     name: 'its node answered',
     given: { inspections: inspected, left: reported, done: new Set(['x86']) },
@@ -90,7 +94,11 @@ test.each([
     given: { inspections: new Map([['x86', { inventory: { ...inventory, list: digest('0') } }]]) },
     want: { says: 'its node answered for other images', bytes: { certainty: 'at-most' } },
   },
-  { name: 'this upgrade has pulled', given: { done: new Set(['x86']) }, want: { says: 'pulled by this upgrade', bytes: { certainty: 'exact', value: 0 } } },
+  {
+    name: 'this upgrade has pulled',
+    given: { done: new Set(['x86']) },
+    want: { says: 'pulled by this upgrade', bytes: { certainty: 'exact', value: 0 } },
+  },
   {
     name: 'another upgrade has pulled, on containerd',
     given: pulled('ran/old', ['x86']),
@@ -114,7 +122,16 @@ test.each([
       inspections: new Map([
         [
           'arm',
-          { inventory: { ...inventory, architecture: 'arm64', list: layerListDigest(arm64.list), held: packBits([false]), packed: packBits([false]), images: packBits([false]) } },
+          {
+            inventory: {
+              ...inventory,
+              architecture: 'arm64',
+              list: layerListDigest(arm64.list),
+              held: packBits([false]),
+              packed: packBits([false]),
+              images: packBits([false]),
+            },
+          },
         ],
       ]),
     },

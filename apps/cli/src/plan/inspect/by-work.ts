@@ -1,6 +1,6 @@
 /** An inspection by one ManifestWork: its deletion takes everything away. */
 import { Annotation, findCondition, type KubeObject, Label } from '@flotilla/api';
-import { type ManifestStatus, ManifestWork, WORK_APPLIED, WORK_FINALIZER } from '@flotilla/api/ocm';
+import { type ManifestStatus, ManifestWork, WORK_APPLIED } from '@flotilla/api/ocm';
 import { INSPECT_LABEL, INSPECT_WORK, type InspectAnswer } from '@flotilla/api/ran';
 import { isConflict } from '@flotilla/runtime';
 import { follow } from '../../hub/follow.ts';
@@ -24,6 +24,7 @@ const FINAL = /forbidden|denied|is invalid/i;
 
 const refOf = ({ cluster }: Inspection) => ({ namespace: cluster, name: INSPECT_WORK });
 
+/** Without a finalizer: the agent sets its own, and where there is none a deletion is the end. */
 function workOf({ cluster, id, objects }: Inspection): KubeObject {
   return {
     apiVersion: ManifestWork.apiVersion,
@@ -33,7 +34,6 @@ function workOf({ cluster, id, objects }: Inspection): KubeObject {
       namespace: cluster,
       labels: { [Label.work]: INSPECT_LABEL },
       annotations: { [Annotation.attempt]: id },
-      finalizers: [WORK_FINALIZER],
     },
     spec: {
       workload: { manifests: objects },

@@ -5,6 +5,7 @@ import type { LayerList } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import { chooseTransport, inspectObjects, isAvailable, spokeNode } from '@flotilla/rollout';
 import { type Client, isForbidden, isNotFound } from '@flotilla/runtime';
+import { safeText } from '../../terminal/safe-text.ts';
 import { duration } from '../../terminal/units.ts';
 import { byActions } from './by-actions.ts';
 import { byWork } from './by-work.ts';
@@ -96,7 +97,8 @@ async function inspect(inspection: Inspection, transport: InspectTransport, opti
   }
   const outcome = await ask(inspection, transport, options);
   const left = await remove(inspection, transport);
-  return left === undefined || 'why' in outcome ? outcome : { ...outcome, left };
+  if (left === undefined) return outcome;
+  return 'why' in outcome ? { why: `${outcome.why}; ${left}` } : { ...outcome, left };
 }
 
 async function ask(inspection: Inspection, transport: InspectTransport, { withinMs, signal }: InspectOptions): Promise<Outcome> {
@@ -106,7 +108,8 @@ async function ask(inspection: Inspection, transport: InspectTransport, { within
     return 'error' in answer ? { why: `its node says: ${answer.error}` } : { inventory: answer };
   } catch (error) {
     if (isForbidden(error)) {
-      await remove(inspection, transport);
+      const left = await remove(inspection, transport);
+      if (left !== undefined) process.stderr.write(`flotilla: ${safeText(`${inspection.cluster}: ${left}`)}\n`);
       throw error;
     }
     if (signal.aborted) return { why: 'interrupted' };
