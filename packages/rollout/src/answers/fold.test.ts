@@ -1,3 +1,4 @@
+import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { fellBack, leftBehind } from '../upgrade/texts.ts';
@@ -19,8 +20,15 @@ const condition = (type: string, status: 'True' | 'False', reason: string) => ({
 const RUNNING = [condition('Ready', 'False', 'InProgress'), condition('Progressing', 'True', 'InProgress')];
 const PLANNED = [condition('Ready', 'False', 'NotEnabled'), condition('ClustersSelected', 'True', 'ClusterSelectionCompleted')];
 
+interface Given {
+  readonly spec?: object;
+  readonly annotations?: Record<string, string>;
+  /** Of clusters; those that are left out have none but their name. */
+  readonly labels?: Record<string, Record<string, string>>;
+}
+
 /** Answers about an upgrade whose hub leads, from its status alone. */
-function inquire(status: object, { spec = {}, annotations = {} }: { spec?: object; annotations?: Record<string, string> } = {}): Inquiry {
+function inquire(status: object, { spec = {}, annotations = {}, labels }: Given = {}): Inquiry {
   const upgrade = ClusterGroupUpgrade.schema.parse({
     metadata: { name: 'u', namespace: 'default', annotations },
     spec: { clusters: [], remediationStrategy: { maxConcurrency: 1 }, managedPolicies: ['p'], ...spec },
@@ -30,7 +38,8 @@ function inquire(status: object, { spec = {}, annotations = {} }: { spec?: objec
     upgrade,
     now: NOW,
     hub: SKIPPED,
-    cluster: skip,
+    cluster: (name) =>
+      labels ? { kind: 'read', object: ManagedCluster.schema.parse({ metadata: { name, labels: { name, ...labels[name] } } }) } : SKIPPED,
     agentLease: skip,
     upgradeAt: skip,
     policyCopy: skip,
@@ -91,6 +100,14 @@ describe('a status says what clusters wait for', () => {
       name: 'in a batch',
       inquiry: inquire(batch(1, { a: AT_P, b: { ...AT_P, firstCompliantAt: T0 } })),
       want: { a: 'policy: policy p to be compliant', b: 'soak: the soak of policy p', c: 'batch: batch 1 to end' },
+    },
+    {
+      name: 'while others are prepared',
+      inquiry: inquire(
+        { conditions: RUNNING, remediationPlan: [['a', 'b']], status: { startedAt: T0 } },
+        { spec: { actions: { beforeEnable: { addClusterLabels: { upgrading: '' } } } }, labels: { a: { upgrading: '' } } },
+      ),
+      want: { a: 'edits: the edits of other clusters', b: 'edits: waits for its edits before the rollout' },
     },
     {
       name: 'before the next batch',

@@ -1,10 +1,11 @@
 /** Why a cluster that is under way is not done, by the state of its machine. Pure. */
 import type { RolloutClusterState } from '../batches/cluster-machine.ts';
 import { indexOf } from '../batches/cluster-progress.ts';
+import { areEditsApplied } from '../clusters/cluster-edits.ts';
 import { readSoak } from '../policies/policy-mode.ts';
 import { templatesOf } from '../upgrade/stage.ts';
-import { objectOf } from './facts.ts';
-import { byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
+import { objectOf, type UpgradeFacts } from './facts.ts';
+import { behind, byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
 import { policyWait } from './policy-waits.ts';
 import { absence, heldWait, pausedWait, presence } from './presence.ts';
 import { progressEvidence, progressField, progressOf } from './progress.ts';
@@ -15,7 +16,7 @@ type Judge = (question: ClusterQuestion, placement: Finding | undefined) => Find
 
 /** A state that is added to the machine and forgotten here does not compile. Edits are made on the hub, so they wait for no agent. */
 const judges: Readonly<Record<RolloutClusterState, Judge>> = {
-  preparing: (question) => absence(question) ?? edits(question, 'waits for its edits before the rollout', 'status.status.currentBatch'),
+  preparing: (question) => absence(question) ?? preparing(question),
   waiting: (question) =>
     absence(question) ??
     pausedWait(question) ??
@@ -74,6 +75,39 @@ function told({ facts, cluster }: ClusterQuestion): Finding | undefined {
     bySomebody('Mend what the message names; it is tried again by itself.'),
     { says: message.replaceAll(cluster, '(cluster)') },
   );
+}
+
+/** A cluster that has its edits waits for those of the others. */
+function preparing(question: ClusterQuestion): Finding {
+  if (!isPrepared(question)) return edits(question, 'waits for its edits before the rollout', 'status.status.currentBatch');
+  const { facts, cluster } = question;
+  const other = firstUnprepared(question);
+  const head = link(
+    `${cluster} has its edits and waits for those of other clusters`,
+    upgradeEvidence(facts, 'status.status.currentBatch', 0),
+  );
+  const own = { cause: 'edits', says: 'the edits of other clusters' } as const;
+  if (other === undefined) return finding('edits', head, byItself('The hub goes on with its next pass.'), own);
+  return behind(head, absence({ facts, cluster: other }) ?? preparing({ ...question, cluster: other }), own);
+}
+
+/** Thousands of clusters ask for the first of them. */
+const unprepared = new WeakMap<UpgradeFacts, { readonly first: string | undefined }>();
+
+function firstUnprepared(question: ClusterQuestion): string | undefined {
+  const known = unprepared.get(question.facts);
+  if (known) return known.first;
+  const first = [...question.members.planned].find((cluster) => !isPrepared({ ...question, cluster }));
+  unprepared.set(question.facts, { first });
+  return first;
+}
+
+/** Its record counts too: who complied already is edited for the last time meanwhile. */
+function isPrepared({ facts, members, cluster }: ClusterQuestion): boolean {
+  if (members.record(cluster) !== undefined) return true;
+  const managed = objectOf(facts.cluster(cluster));
+  const nameLabel = templatesOf(facts.upgrade).length === 0;
+  return managed !== undefined && areEditsApplied(managed, facts.upgrade.spec?.actions?.beforeEnable, { nameLabel });
 }
 
 function edits(question: ClusterQuestion, says: string, field: string): Finding {

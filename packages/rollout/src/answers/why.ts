@@ -40,7 +40,6 @@ export class Inquiry {
   readonly #facts: UpgradeFacts;
   readonly #question: Question;
   readonly #depth: number;
-  readonly #known = new Map<string, Finding>();
   #whole: Finding | undefined;
   #following: Finding | undefined;
 
@@ -61,22 +60,8 @@ export class Inquiry {
     return this.#facts.upgrade;
   }
 
-  /** Why a cluster waits. */
-  cluster(name: string): Finding {
-    const known = this.#known.get(name);
-    if (known) return known;
-    const found = this.#askCluster(name);
-    this.#known.set(name, found);
-    return found;
-  }
-
-  /** Why the upgrade as a whole waits. */
-  upgrade(): Finding {
-    this.#whole ??= wholes[stateOf(this.#facts.upgrade)](this.#question, () => this.#next());
-    return this.#whole;
-  }
-
-  #askCluster(cluster: string): Finding {
+  /** Why a cluster waits. The answer is not kept: one has thousands of clusters, and asks for each once. */
+  cluster(cluster: string): Finding {
     const question = { ...this.#question, cluster };
     const recorded = recordedWait(question);
     if (recorded) return recorded;
@@ -89,6 +74,12 @@ export class Inquiry {
       precacheWait(question) ??
       rolloutWait(question, () => this.#next())
     );
+  }
+
+  /** Why the upgrade as a whole waits. */
+  upgrade(): Finding {
+    this.#whole ??= wholes[stateOf(this.#facts.upgrade)](this.#question, () => this.#next());
+    return this.#whole;
   }
 
   /** Thousands of clusters ask for it. */
