@@ -1,7 +1,8 @@
 /** What the hub's sentences on a job of one cluster mean: by what each is known, and what releases it. Pure. */
-import type { Release, WaitCause } from '@flotilla/api/answers';
+import type { Release, WaitCause, WhyLink } from '@flotilla/api/answers';
 import { fixOf, type Reason } from '@flotilla/api/ran';
-import { behind, byItself, bySomebody, type Finding, finding, type link } from './finding.ts';
+import { behind, byItself, bySomebody, type Finding, finding } from './finding.ts';
+import { presence } from './presence.ts';
 import type { ClusterQuestion } from './question.ts';
 
 /** Meaning of one kind of sentence. */
@@ -16,9 +17,9 @@ interface Sentence {
 const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
-/** A sentence that ends with the fix of its reason. */
-const byReason = (reason: Reason, cause: WaitCause, says?: string): Sentence => ({
-  has: new RegExp(escaped(fixOf(reason).split('{')[0] ?? ''), 'u'),
+/** A sentence that carries the fix of its reason. @param has what it is known by where a short status may have cut the fix off */
+const byReason = (reason: Reason, cause: WaitCause, { says, has }: { readonly says?: string; readonly has?: RegExp } = {}): Sentence => ({
+  has: has ?? new RegExp(escaped(fixOf(reason)).replaceAll(/\\\{\w+\\\}/g, String.raw`\S+`), 'u'),
   cause,
   release: (names) => bySomebody(capital(fixOf(reason, names))),
   ...(says !== undefined && { says }),
@@ -26,11 +27,12 @@ const byReason = (reason: Reason, cause: WaitCause, says?: string): Sentence => 
 
 /** In the order in which they are tried. */
 const SENTENCES: readonly Sentence[] = [
-  byReason('ClusterHeld', 'held', 'somebody to lift the hold of the cluster'),
-  byReason('Paused', 'paused', 'the pause to end'),
-  byReason('ClusterDenied', 'cluster-denied', 'the hub to let the cluster in'),
-  byReason('ClusterUnavailable', 'cluster-unavailable', 'a cluster that is not available'),
-  byReason('AgentSilent', 'agent-silent', 'an agent that is silent'),
+  byReason('ClusterHeld', 'held', { says: 'somebody to lift the hold of the cluster' }),
+  byReason('Paused', 'paused', { says: 'the pause to end' }),
+  byReason('InvalidPause', 'paused', { says: 'the pause to end' }),
+  byReason('ClusterDenied', 'cluster-denied', { says: 'the hub to let the cluster in' }),
+  byReason('ClusterUnavailable', 'cluster-unavailable', { says: 'a cluster that is not available', has: /^the cluster is not available/ }),
+  byReason('AgentSilent', 'agent-silent', { says: 'an agent that is silent', has: /^no word from the agent of / }),
   byReason('PodNotRunning', 'precache-problem'),
   byReason('PodMissing', 'precache-problem'),
   {
@@ -59,22 +61,45 @@ const SENTENCES: readonly Sentence[] = [
 /** Who has the cluster, as the hub names it. */
 const HOLDER = /^waits for ClusterGroupUpgrade ([^\s,]+)/;
 
-/** The finding of a sentence of the hub. @param first the sentence as a link */
-export function explainSentence(
-  { cluster, askUpgrade }: Pick<ClusterQuestion, 'cluster' | 'askUpgrade'>,
-  { message, namespace, first }: { readonly message: string; readonly namespace: string; readonly first: ReturnType<typeof link> },
-): Finding {
+const LEFT_BEHIND = /which has ended and could not yet remove/;
+
+/** A sentence of the hub, and where it stands. */
+interface Said {
+  readonly message: string;
+  /** Of the job on the cluster. */
+  readonly namespace: string;
+  readonly first: WhyLink;
+}
+
+/** The finding of a sentence of the hub. */
+export function explainSentence(question: ClusterQuestion, { message, namespace, first }: Said): Finding {
+  const { cluster } = question;
   const holder = HOLDER.exec(message)?.[1];
-  if (holder?.includes('/')) {
-    const [of = '', name = ''] = holder.split('/');
-    const own = { cause: 'precache-claim', says: `ClusterGroupUpgrade ${holder} to leave the cluster` } as const;
-    return behind(first, askUpgrade({ namespace: of, name }, cluster), own);
-  }
+  if (holder?.includes('/')) return claimed(question, { holder, first, isEnded: LEFT_BEHIND.test(message) });
   const known = SENTENCES.find(({ has }) => has.test(message));
   const release = known?.release({ cluster, namespace }) ?? bySomebody('Mend what the message names; it is tried again by itself.');
   return finding(known?.cause ?? 'precache-problem', known && UNKNOWN.has(known.cause) ? { ...first, isUnknown: true } : first, release, {
     says: known?.says ?? message.replaceAll(cluster, '(cluster)'),
   });
+}
+
+/** One that has ended is no wait: the cluster has to let go of what it left. */
+function claimed(
+  question: ClusterQuestion,
+  { holder, first, isEnded }: { readonly holder: string; readonly first: WhyLink; readonly isEnded: boolean },
+): Finding {
+  const { cluster, askUpgrade } = question;
+  const [namespace = '', name = ''] = holder.split('/');
+  const own = { cause: 'precache-claim', says: `ClusterGroupUpgrade ${holder} to leave the cluster` } as const;
+  if (!isEnded) return behind(first, askUpgrade({ namespace, name }, cluster), own);
+  const away = presence(question);
+  if (away) return behind(first, away, own);
+  return finding(
+    'precache-claim',
+    first,
+    bySomebody(`It goes on when the agent of ${cluster} has removed it: ${fixOf('ClusterUnavailable', { cluster })}.`),
+    own,
+  );
 }
 
 /** Of these clusters nothing newer is known. */
