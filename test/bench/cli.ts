@@ -12,7 +12,7 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
-import { programFile } from '../../tools/src/fleets/program-files.ts';
+import { bundleCli } from '../../tools/src/release/cli-bundle.ts';
 import { difference, readRequestCounts } from '../fixtures/api-metrics.ts';
 import { hubCrds } from '../fixtures/crds.ts';
 import { hostOf, REGISTRY_NAME, startPullerWorld } from '../integration/image-puller-fixture.ts';
@@ -21,7 +21,7 @@ import { median, readProcess, round } from './statistics.ts';
 const USAGE = `bench:cli -- [--spokes 5000] [--planned 500] [--images 190] [--runs 5] [--json FILE]
 flotilla --help, status, why and plan on a hub with so many spokes, in the middle of a rollout.`;
 const HOW = `How it is taken: a real etcd and kube-apiserver, a real registry; the upgrade's status is that of a rollout in batch 7 of 50, as a hub stores it. Each
-command is a process of its own, from its start to its end, as after npm install; medians of the runs, and the longest. Memory is VmHWM by /proc, read every 10 ms. Requests are
+command is a process of its own, from its start to its end, of the npm package that a release has; medians of the runs, and the longest. Memory is VmHWM by /proc, read every 10 ms. Requests are
 those that the API server counted meanwhile. A cold plan has an empty cache of the registry, a warm one what the plan before it left.`;
 
 /** Seconds and MiB that may be needed at 5,000 spokes. */
@@ -119,14 +119,22 @@ interface Figures {
   readonly requests: Readonly<Record<string, number>>;
 }
 
-async function measure(server: ApiServer, args: readonly string[], runs: number, cacheOf: (run: number) => string): Promise<Figures> {
+interface Measured {
+  readonly server: ApiServer;
+  /** The command line. */
+  readonly program: string;
+  readonly runs: number;
+  readonly cacheOf: (run: number) => string;
+}
+
+async function measure(args: readonly string[], { server, program, runs, cacheOf }: Measured): Promise<Figures> {
   const client = await server.client();
   const seconds: number[] = [];
   let peakMiB = 0;
   const before = await readRequestCounts(client);
   for (let run = 0; run < runs; run += 1) {
     const since = performance.now();
-    const child = spawn(process.execPath, [programFile('apps/cli/src/main.ts'), ...args], {
+    const child = spawn(process.execPath, [program, ...args], {
       env: childEnvironment({ KUBECONFIG: server.kubeconfig, XDG_CACHE_HOME: cacheOf(run) }),
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -160,6 +168,8 @@ async function main({ spokes, planned, images, runs, json }: z.output<typeof Arg
   const server = stack.use(await startApiServer({ crds: hubCrds() }));
   const names = Array.from({ length: spokes }, (_, index) => `site-${String(index + 1).padStart(5, '0')}`);
   await furnish(await server.client(), names, planned, world.release);
+  const program = join(world.folder.path, 'main.mjs');
+  for (const [file, bytes] of (await bundleCli(join(import.meta.dirname, '../..'))).files) await writeFile(join(world.folder.path, file), bytes);
   const last = names.at(-1) ?? '';
   const lines: Readonly<Record<string, readonly string[]>> = {
     '--help': ['--help'],
@@ -173,7 +183,8 @@ async function main({ spokes, planned, images, runs, json }: z.output<typeof Arg
   const all: Record<string, Figures> = {};
   for (const [name, args] of Object.entries(lines)) {
     // The last cold plan leaves what the warm ones find.
-    const figures = await measure(server, args, runs, (run) => join(world.folder.path, `cache-${name === 'plan, warm' ? runs - 1 : run}`));
+    const cacheOf = (run: number) => join(world.folder.path, `cache-${name === 'plan, warm' ? runs - 1 : run}`);
+    const figures = await measure(args, { server, program, runs, cacheOf });
     all[name] = figures;
     const { seconds, peakMiB, requests } = figures;
     const most = MOST[name];

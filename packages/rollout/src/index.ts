@@ -1,5 +1,5 @@
 export { type Seen, statusWrittenAt, type UpgradeFacts } from './answers/facts.ts';
-export { foldWaits } from './answers/fold.ts';
+export { foldWaits, summarizeWaits } from './answers/fold.ts';
 export { judgeHub } from './answers/hub-sign.ts';
 export { answerPlan } from './answers/plan-answer.ts';
 export { type ClusterPull, estimatePull, type PullFacts } from './answers/pulls.ts';
@@ -11,7 +11,6 @@ export { estimateEnd, leastLeftMs } from './batches/estimate.ts';
 export { findRetry, retriedPrecaches, retryInRollout } from './batches/retry.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';
 export { isTurningPoint } from './batches/turning-point.ts';
-export { summarizeWaits } from './batches/waits.ts';
 export { isAvailable } from './clusters/availability.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';
 export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';

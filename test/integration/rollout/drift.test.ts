@@ -37,7 +37,8 @@ test.concurrent('a policy that is edited after a batch is enforced there again w
   const told = async () => (await world.get('drift'))?.status?.waits?.find(({ names }) => names.includes('drift-1'));
   await eventually(async () => (await told()) !== undefined, 'it to be told', 60_000);
   expect(await told()).toEqual({
-    for: 'policy drift-p, which it complied with before',
+    cause: 'policy',
+    for: 'policy drift-p to be compliant again',
     clusters: 1,
     names: ['drift-1'],
     since: expect.stringMatching(/^2\d{3}-.*Z$/),

@@ -128,7 +128,7 @@ test('a batch that runs when the window ends is finished; the next one waits unt
   world.clock.skip(HOUR_MS);
   expect(await world.condition('closes', 'Progressing')).toBe(REMEDIATING);
   const waits = async () => (await world.get('closes'))?.status?.waits?.map(({ for: what, names }) => `${names.join()} for ${what}`);
-  const waiting = 'closes-2 for its batch,closes-1 for policy closes-p';
+  const waiting = 'closes-2 for batch 1 to end,closes-1 for policy closes-p to be compliant';
   await eventually(async () => String(await waits()) === waiting, 'the status to say who waits for what');
   world.propagator.script('policies/closes-p', 'closes-1', {});
   await eventually(async () => (await world.condition('closes', 'Progressing'))?.startsWith('True WaitingForWindow: '), 'the wait');
@@ -136,7 +136,7 @@ test('a batch that runs when the window ends is finished; the next one waits unt
   expect(text).toContain(window[Annotation.windowEnd]);
   expect(text).toContain(Annotation.windowEnd);
   expect(await world.recorded('closes')).toEqual(['closes-1: complete']);
-  expect(await waits()).toEqual(['closes-2 for gate window']);
+  expect(await waits()).toEqual(['closes-2 for the window to open']);
   expect(
     world
       .history('closes')

@@ -1,13 +1,12 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FlotillaError } from '@flotilla/api';
 import { runCommand } from '@flotilla/control-plane/processes';
 import type { LayerFile } from '@flotilla/registry/testing';
 import { z } from 'zod';
-import { packConsolePage } from '../console-page/build.ts';
-import { bundleApp, licenceTexts } from '../images/app-bundle.ts';
+import { licenceTexts } from '../images/app-bundle.ts';
 import { billOf, npmComponents } from '../images/sbom.ts';
 import { archive } from './archive.ts';
+import { bundleCli } from './cli-bundle.ts';
 import type { ReleaseSource } from './source.ts';
 
 /** What the command line is packaged with. */
@@ -25,14 +24,7 @@ const COMPLETIONS = { bash: 'flotilla.bash', zsh: '_flotilla', fish: 'flotilla.f
 
 /** Writes the command line as one file and as an npm package, with completions, bill of materials and licences. */
 export async function packageCli({ root, output, source, spokeChart }: CliOptions): Promise<void> {
-  const { constants, ...page } = await packConsolePage();
-  const bundle = await bundleApp(root, { entry: 'apps/cli/src/main.ts', isOneFile: true, constants }, source);
-  const { files } = bundle;
-  const packageFolders = [...new Set([...bundle.packageFolders, ...page.packageFolders])].toSorted();
-  const [main, ...others] = files;
-  if (!main || others.length > 0 || typeof main.content !== 'object' || !('bytes' in main.content))
-    throw new FlotillaError('FLOTILLA_RELEASE_CLI', `the command line needs files beside it: ${others.map(({ path }) => path).join(', ')}`);
-  const program = Buffer.concat([Buffer.from('#!/usr/bin/env node\n'), Buffer.from(main.content.bytes)]);
+  const { oneFile: program, files, packageFolders } = await bundleCli(root, source);
   for (const folder of ['cli', 'completions', 'licences', 'boms']) await mkdir(join(output, folder), { recursive: true });
   const oneFile = join(output, 'cli', 'flotilla');
   await writeFile(oneFile, program);
@@ -53,7 +45,7 @@ export async function packageCli({ root, output, source, spokeChart }: CliOption
       text('licences.txt', licences),
       text('bom.cdx.json', bill),
       ...completions.map(([name, script]) => text(`completions/${name}`, script)),
-      { path: 'package/flotilla.mjs', mode: 0o755, content: { bytes: program } },
+      ...[...files].map(([name, bytes]) => ({ path: `package/${name}`, ...(name === 'main.mjs' && { mode: 0o755 }), content: { bytes } })),
       { path: 'package/flotilla-spoke.tgz', content: { bytes: await readFile(spokeChart) } },
     ],
     source.committedAt,
@@ -77,7 +69,7 @@ async function manifest(root: string, { version }: ReleaseSource): Promise<strin
   const ours = z
     .object({ license: z.string(), engines: z.object({ node: z.string() }) })
     .parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
-  const bin = { flotilla: 'flotilla.mjs', 'kubectl-flotilla': 'flotilla.mjs' };
+  const bin = { flotilla: 'main.mjs', 'kubectl-flotilla': 'main.mjs' };
   const description = 'flotilla: the command line of Flotilla, also as plugin of kubectl';
   return `${JSON.stringify({ name: 'flotilla', version, description, ...ours, type: 'module', bin }, undefined, 2)}\n`;
 }

@@ -1,6 +1,6 @@
 import { Annotation, type KubeObject, type Ref, type Resource } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
-import { AGENT_LEASE, ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
+import { AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import { desiredWorkName, resourceName, type UpgradeFacts } from '@flotilla/rollout';
@@ -19,6 +19,8 @@ const AT_ONCE = 8;
 interface FactOptions {
   readonly client: Client;
   readonly hubNamespace: string;
+  /** Milliseconds since the epoch; default that of this machine. */
+  readonly now?: () => number;
 }
 
 /**
@@ -28,6 +30,7 @@ interface FactOptions {
 export class FactStore {
   readonly #client: Client;
   readonly #hubNamespace: string;
+  readonly #now: () => number;
   readonly #clusters: ReadSet<ManagedCluster>;
   readonly #upgrades: ReadSet<ClusterGroupUpgrade>;
   readonly #policies: ReadSet<Policy>;
@@ -36,7 +39,8 @@ export class FactStore {
   readonly #hub: ReadSet<Lease>;
   readonly #notes = new Set<string>();
 
-  constructor({ client, hubNamespace }: FactOptions) {
+  constructor({ client, hubNamespace, now = Date.now }: FactOptions) {
+    this.#now = now;
     this.#client = client;
     this.#hubNamespace = hubNamespace;
     const setOf = <T extends KubeObject>(kind: Resource<T>) => new ReadSet(kind, (ref) => client.get(kind, ref));
@@ -63,10 +67,11 @@ export class FactStore {
     }
   }
 
-  /** Reads all clusters by one list instead of one by one. */
-  async readClusters(): Promise<void> {
+  /** Reads all clusters by one list instead of one by one. @param upgrades those that are asked about */
+  async readClusters(upgrades: readonly ClusterGroupUpgrade[]): Promise<void> {
+    const annotations = new Set([Annotation.hold, ...upgrades.flatMap(annotationsEdited)]);
     try {
-      const { items } = await this.#client.list(ManagedCluster, { transform: trim });
+      const { items } = await this.#client.list(ManagedCluster, { transform: (cluster) => trim(cluster, annotations) });
       for (const cluster of items) this.#clusters.add(cluster);
     } catch (error) {
       this.#note('ManagedClusters', error);
@@ -93,7 +98,7 @@ export class FactStore {
   #facts(upgrade: ClusterGroupUpgrade): UpgradeFacts {
     return {
       upgrade,
-      now: Date.now(),
+      now: this.#now(),
       hub: this.#hub.want({ namespace: this.#hubNamespace, name: HUB_LEASE }),
       cluster: (name) => this.#clusters.want({ name }),
       agentLease: (namespace) => this.#leases.want({ namespace, name: AGENT_LEASE }),
@@ -126,12 +131,21 @@ export class FactStore {
 }
 
 /** Keeps the fields that answers ask for: thousands of clusters are held at once. */
-const trim = ({ metadata: { name, labels, annotations = {} }, spec, status }: ManagedCluster): ManagedCluster => ({
+const trim = (
+  { metadata: { name, labels, annotations = {} }, spec, status }: ManagedCluster,
+  kept: ReadonlySet<string>,
+): ManagedCluster => ({
   metadata: {
     name,
     labels,
-    ...(Object.hasOwn(annotations, Annotation.hold) && { annotations: { [Annotation.hold]: annotations[Annotation.hold] ?? '' } }),
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => kept.has(key))),
   },
   spec: spec && { hubAcceptsClient: spec.hubAcceptsClient },
-  status: status && { conditions: status.conditions },
+  status: status && { conditions: status.conditions?.filter(({ type }) => type === CLUSTER_AVAILABLE || type === HUB_ACCEPTED) },
 });
+
+/** Annotations of clusters that the upgrade edits before it begins. */
+function annotationsEdited({ spec }: ClusterGroupUpgrade): string[] {
+  const { addClusterAnnotations = {}, removeClusterAnnotations = [] } = spec?.actions?.beforeEnable ?? {};
+  return [...Object.keys(addClusterAnnotations), ...removeClusterAnnotations];
+}

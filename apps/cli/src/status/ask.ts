@@ -5,7 +5,7 @@ import type { FactStore } from '../hub/fact-store.ts';
 
 /** Answers by one list of clusters, the hub's Lease and blocking upgrades, and reads no single cluster. */
 export async function askStatus(store: FactStore, upgrade: ClusterGroupUpgrade): Promise<StatusAnswer> {
-  await store.readClusters();
+  await store.readClusters([upgrade]);
   return judgeStatus(store, upgrade);
 }
 

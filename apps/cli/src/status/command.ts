@@ -50,7 +50,7 @@ async function listAll(client: Client, { options, namespace, screen }: Listing):
   const within = options.allNamespaces ? {} : { namespace };
   const { items } = await client.list(ClusterGroupUpgrade, { ...within, labelSelector: options.selector });
   const store = new FactStore({ client, ...options });
-  if (items.length > 0) await store.readClusters();
+  if (items.length > 0) await store.readClusters(items);
   const answers: StatusAnswer[] = [];
   for (const item of items) {
     const upgrade = whole(item);

@@ -12,7 +12,7 @@ export async function askOne(store: FactStore, upgrade: ClusterGroupUpgrade, clu
 
 /** Causes of all by what one list shows; the evidence of single objects for one of them alone. */
 export async function askAll(store: FactStore, upgrade: ClusterGroupUpgrade): Promise<WhyAllAnswer> {
-  await store.readClusters();
+  await store.readClusters([upgrade]);
   const waits = await store.answerBare(upgrade, (facts) => foldWaits(new Inquiry(facts)));
   return { upgrade: refKey(upgrade.metadata), waits, first: await askOne(store, upgrade, undefined) };
 }

@@ -45,6 +45,7 @@ import {
 } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 import { withSummary } from './status-summary.ts';
+import { withWaits } from './status-waits.ts';
 
 /** Dependencies of `UpgradeReconciler`. */
 interface ReconcilerDeps extends PlanDeps {
@@ -76,6 +77,8 @@ interface PassResult {
   readonly wakeAt: number | undefined;
   /** Facts for events. */
   readonly facts?: ValidationFacts;
+  /** Since when clusters that were complete do not comply. */
+  readonly fallenSince?: ReadonlyMap<string, number>;
 }
 
 /** Memory of one upgrade in this process; all of it can be rebuilt. */
@@ -169,12 +172,14 @@ export class UpgradeReconciler {
       memory.preparedAt = undefined;
       return {};
     }
-    const { status, wakeAt, facts } = result;
+    const { wakeAt, facts, fallenSince } = result;
+    const status = { ...result.status, waits: upgrade.status?.waits };
     const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
     const pauseMs = this.#pauseLeft(memory, newsOf(upgrade.status, status));
     if (pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))
       return again(earliest(this.#deps.now() + pauseMs, wakeAt));
-    await this.#write(upgrade, status, memory, facts);
+    const { caches, now } = this.#deps;
+    await this.#write(upgrade, withWaits(upgrade, status, { caches, fallenSince, now: now() }), memory, facts);
     return again(wakeAt);
   }
 
@@ -243,6 +248,7 @@ export class UpgradeReconciler {
         generation: talmStrict ? undefined : upgrade.metadata.generation,
       }),
       wakeAt: earliest(advance.wakeAt, observation.lookAt),
+      fallenSince: advance.fallenSince,
     };
   }
 

@@ -5,7 +5,7 @@ import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { SpokeRecord } from '../spoke-jobs/run.ts';
-import { describeCleaning, describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
+import { describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
 import { fitStatus } from './status-budget.ts';
 
 const at = new Date('2026-01-01T00:00:00.123Z');
@@ -327,7 +327,7 @@ describe('after the start', () => {
     status: { startedAt: 's' },
     clusters: [],
     messages: {},
-    waits: new Map(),
+    fallenSince: new Map(),
     progressing: inProgress,
     succeeded: undefined,
     wakeAt: undefined,
@@ -341,13 +341,6 @@ describe('after the start', () => {
     const ended = describeRollout(running, pass({ clusters, progressing: done, succeeded: { ...done, status: 'True' } }), said(later));
     expect(lines(ended).slice(-2)).toEqual(['Progressing False Completed: done', 'Succeeded True Completed: done']);
     expect([running.clusters, ended.clusters]).toEqual([undefined, clusters]);
-  });
-
-  test('waits are in the status as long as clusters wait', () => {
-    const running = describeRollout(prepared, pass({ waits: new Map([['a', { for: 'policy p' }]]) }), said(at));
-    expect(running.waits).toEqual([{ for: 'policy p', clusters: 1, names: ['a'] }]);
-    expect(describeRollout(running, pass({}), said(later)).waits).toBeUndefined();
-    expect(describeCleaning(upgrade({}, running), new Map()).waits).toBeUndefined();
   });
 
   test('a pass that changes nothing gives the very same status', () => {

@@ -30,7 +30,6 @@ import {
   resourceName,
   safeNameKey,
   setCondition,
-  summarizeWaits,
   templatesOf,
   ValidationReason,
 } from '@flotilla/rollout';
@@ -98,14 +97,12 @@ export function describeRollout(
   if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
   conditions.setPaused(advance.succeeded ? undefined : wording.pause);
   const messages = orAbsent(advance.messages);
-  const waits = orAbsent(summarizeWaits(advance.waits, before.waits));
   return {
     ...before,
     observedGeneration: wording.generation,
     conditions: conditions.withReady(),
     clusters: orAbsent([...advance.clusters]),
     messages,
-    waits,
     status: advance.status,
   };
 }

@@ -15,6 +15,7 @@ export const WaitCause = z.enum([
   'precache-start',
   'precache-pull',
   'precache-problem',
+  'gate-precaching',
   'gate-enable',
   'gate-annotations',
   'paused',

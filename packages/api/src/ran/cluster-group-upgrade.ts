@@ -190,6 +190,7 @@ export const ClusterGroupUpgradeStatus = z.object({
   waits: z
     .array(
       z.object({
+        cause: z.string().optional().describe('The same in a word, as `flotilla why` names it.'),
         for: z.string().describe('What is waited for.'),
         clusters: z.int().describe('How many clusters wait for it.'),
         names: z.array(z.string()).describe('The first of them, at most 5.'),
@@ -197,11 +198,11 @@ export const ClusterGroupUpgradeStatus = z.object({
           .string()
           .meta({ format: 'date-time' })
           .optional()
-          .describe('Since when the first of them has waited; said of clusters that were complete and do not comply any more.'),
+          .describe('Since when the first of them has waited, where that is known.'),
       }),
     )
     .optional()
-    .describe('Flotilla: what the clusters of a running rollout wait for, at most 20 things, those that most wait for first.'),
+    .describe('Flotilla: what clusters wait for until the end, at most 20 things, those that most wait for first.'),
   summary: z
     .object({
       cached: z.string().optional().describe('Clusters whose images are pulled, of those that pre-cache, as in 3/10.'),

@@ -1,7 +1,8 @@
 /** What an answer rests on. Whoever asks reads the objects; here nothing is read. */
+import { findCondition } from '@flotilla/api';
 import type { Lease } from '@flotilla/api/core';
 import type { ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
-import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { z } from 'zod';
 import type { BlockingRef } from '../gates/blocking.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
@@ -30,6 +31,16 @@ export interface UpgradeFacts {
   /** The ManifestWork of a template on a cluster. */
   readonly work: (cluster: string, template: string) => Seen<ManifestWork>;
 }
+
+/**
+ * The hub that wrote the status decides as the reference does, so annotations of ours count for nothing. It states neither a condition Ready nor a
+ * generation, and CRDs of others may drop the second.
+ */
+export const decidesAsReference = ({ status }: Pick<ClusterGroupUpgrade, 'status'>): boolean =>
+  status?.conditions !== undefined &&
+  status.conditions.length > 0 &&
+  status.observedGeneration === undefined &&
+  findCondition(status.conditions, ClusterGroupUpgradeCondition.ready) === undefined;
 
 /** The object, where it was read and is there. */
 export const objectOf = <T>(seen: Seen<T>): T | undefined => (seen.kind === 'read' ? seen.object : undefined);

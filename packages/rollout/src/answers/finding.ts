@@ -1,6 +1,7 @@
 /** One answer under construction: a chain of links, what its last one waits for, and what releases that. Pure. */
 import { refKey } from '@flotilla/api';
 import type { Release, WaitCause, WhyLink } from '@flotilla/api/answers';
+import type { GateName } from '../gates/gates.ts';
 import { statusWrittenAt, type UpgradeFacts } from './facts.ts';
 import { judgeHub } from './hub-sign.ts';
 
@@ -11,6 +12,8 @@ export interface Finding {
   readonly own: { readonly cause: WaitCause; readonly says: string; readonly since?: string | undefined };
   readonly links: readonly WhyLink[];
   readonly release: Release;
+  /** Gate of the upgrade that was asked about, where one refuses. */
+  readonly gate?: GateName;
 }
 
 /** Evidence as a link shows it. */
@@ -62,13 +65,19 @@ export const bySomebody = (says: string): Release => ({ says, byItself: false })
 
 /** Evidence in the upgrade itself. A hub that leads would have written anything else, so its Lease dates what it wrote. */
 export function upgradeEvidence(facts: UpgradeFacts, field: string, value: unknown): Evidence {
+  return { object: `ClusterGroupUpgrade ${refKey(facts.upgrade.metadata)}`, field, value: shown(value), observedAt: datedAt(facts) };
+}
+
+/** Thousands of links have the same date. */
+const dates = new WeakMap<UpgradeFacts, { readonly at: string | undefined }>();
+
+function datedAt(facts: UpgradeFacts): string | undefined {
+  const known = dates.get(facts);
+  if (known) return known.at;
   const sign = judgeHub(facts.hub, facts.now);
-  return {
-    object: `ClusterGroupUpgrade ${refKey(facts.upgrade.metadata)}`,
-    field,
-    value: shown(value),
-    observedAt: sign.state === 'leads' ? sign.renewedAt : statusWrittenAt(facts.upgrade),
-  };
+  const at = sign.state === 'leads' ? sign.renewedAt : statusWrittenAt(facts.upgrade);
+  dates.set(facts, { at });
+  return at;
 }
 
 /** Evidence in what the user wrote, which is as the server has it now. */

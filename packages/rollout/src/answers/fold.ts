@@ -1,29 +1,63 @@
 /** What thousands of clusters wait for, by cause. Pure. */
-import type { FoldedFailure, FoldedWait } from '@flotilla/api/answers';
-import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import type { FoldedFailure, FoldedWait, WaitCause } from '@flotilla/api/answers';
+import { type ClusterGroupUpgradeStatus, cutAtWord } from '@flotilla/api/ran';
 import type { Inquiry } from './why.ts';
 
-/** Causes that an answer names at most. */
-const MOST = 20;
+/** One thing that clusters wait for, as the status says it. */
+type StatusWait = NonNullable<ClusterGroupUpgradeStatus['waits']>[number];
 
-/** Causes of all clusters that are not done, the one that most wait for first. */
-export function foldWaits(inquiry: Inquiry): FoldedWait[] {
-  const folded = new Map<string, FoldedWait>();
-  for (const example of inquiry.open) {
-    const { own } = inquiry.cluster(example);
-    const key = `${own.cause} ${own.says}`;
-    const before = folded.get(key);
-    const since = earlier(before?.since, own.since);
-    folded.set(key, {
-      cause: own.cause,
-      says: own.says,
-      clusters: (before?.clusters ?? 0) + 1,
-      example: before?.example ?? example,
-      ...(since !== undefined && { since }),
-    });
+/** Causes that an answer names at most, and clusters that a status names of each. */
+const [MOST, MOST_NAMES] = [20, 5];
+
+/** What one thing is waited for by. */
+interface Fold {
+  readonly cause: WaitCause;
+  readonly says: string;
+  clusters: number;
+  readonly names: string[];
+  since?: string | undefined;
+}
+
+/** Numbers in a sentence are no difference. */
+const keyOf = (cause: string | undefined, says: string): string => `${cause} ${says.replaceAll(/\d+/g, '#')}`;
+
+/** Causes of all clusters that are not done, the one that most wait for first. @param since times that the status does not tell, by cluster */
+function fold(inquiry: Inquiry, since: ReadonlyMap<string, string> = new Map()): Fold[] {
+  const folded = new Map<string, Fold>();
+  const before = new Map((inquiry.about.status?.waits ?? []).map((wait) => [keyOf(wait.cause, wait.for), wait.since]));
+  for (const cluster of inquiry.members.open) {
+    const { own } = inquiry.cluster(cluster);
+    const says = cutAtWord(own.says);
+    const key = keyOf(own.cause, says);
+    const known = folded.get(key);
+    const one = known ?? { cause: own.cause, says, clusters: 0, names: [], since: before.get(key) };
+    if (!known) folded.set(key, one);
+    one.clusters += 1;
+    if (one.names.length < MOST_NAMES) one.names.push(cluster);
+    one.since = earlier(earlier(one.since, own.since), since.get(cluster));
   }
   return largestFirst([...folded.values()]);
 }
+
+/** The same as an answer has it. */
+export const foldWaits = (inquiry: Inquiry): FoldedWait[] =>
+  fold(inquiry).map(({ cause, says, clusters, names: [example = ''], since }) => ({
+    cause,
+    says,
+    clusters,
+    example,
+    ...(since !== undefined && { since }),
+  }));
+
+/** The same as a status has it. */
+export const summarizeWaits = (inquiry: Inquiry, since: ReadonlyMap<string, string>): StatusWait[] =>
+  fold(inquiry, since).map(({ cause, says, clusters, names, since: from }) => ({
+    cause,
+    for: says,
+    clusters,
+    names,
+    ...(from !== undefined && { since: from }),
+  }));
 
 /** Causes of failures. Numbers and the names of clusters in a sentence are no difference. */
 export function foldFailures(status: ClusterGroupUpgradeStatus | undefined): FoldedFailure[] {

@@ -1,18 +1,19 @@
 /** Why a rollout or its next batch does not start, by the gate that refuses. Pure. */
 import { Annotation } from '@flotilla/api';
 import { isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
-import { type BlockingRef, blockingRefs, judgeBlocking } from '../gates/blocking.ts';
+import { blockingRefs, judgeBlocking } from '../gates/blocking.ts';
 import { batchGatesOf, type GateInput, type GateName, type Refusal } from '../gates/gates.ts';
-import { objectOf, type UpgradeFacts } from './facts.ts';
+import { backupWait } from './backup-waits.ts';
+import { decidesAsReference, objectOf, type UpgradeFacts } from './facts.ts';
 import { behind, byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
+import { least } from './least.ts';
+import { pausedWait } from './presence.ts';
+import type { Question } from './question.ts';
 
 /** What a gate is asked with. */
 interface GateQuestion {
-  readonly facts: UpgradeFacts;
+  readonly asked: Question;
   readonly refusal: Refusal;
-  readonly askUpgrade: (ref: BlockingRef) => Finding;
-  /** Why the job of the slowest cluster has not ended. */
-  readonly askJob: (job: 'precaching' | 'backup') => Finding;
 }
 
 /** What the gates look at, from the objects that were read. */
@@ -25,7 +26,7 @@ export function gateInputOf(facts: UpgradeFacts): GateInput {
     failed: planned.filter((cluster) => states?.[cluster] !== undefined && isFinal(states[cluster]) && states[cluster] !== 'Succeeded'),
   });
   return {
-    ...batchGatesOf(upgrade, { now, talmStrict: false }),
+    ...batchGatesOf(upgrade, { now, talmStrict: decidesAsReference(upgrade) }),
     enabled: spec?.enable ?? true,
     canaries: spec?.remediationStrategy.canaries ?? [],
     planned,
@@ -42,33 +43,25 @@ export function gateInputOf(facts: UpgradeFacts): GateInput {
 
 /** A gate that is added and forgotten here does not compile. */
 const gates: Readonly<Record<GateName, (question: GateQuestion) => Finding>> = {
-  precaching: ({ askJob }) => askJob('precaching'),
-  enable: ({ facts }) =>
+  precaching: ({ asked }) => jobWait('precaching', asked),
+  enable: ({ asked: { facts } }) =>
     finding(
       'gate-enable',
       link('the upgrade is not enabled', specEvidence(facts, 'spec.enable', false)),
       bySomebody('Set spec.enable to true.'),
     ),
-  annotations: ({ facts, refusal }) =>
+  annotations: ({ asked: { facts }, refusal }) =>
     finding(
       'gate-annotations',
       link(messageOf(refusal), specEvidence(facts, 'metadata.annotations', ownAnnotations(facts))),
       bySomebody('Correct the annotation, or remove it.'),
     ),
-  pause: ({ facts, refusal }) =>
-    finding(
-      'paused',
-      link(
-        messageOf(refusal),
-        specEvidence(facts, `metadata.annotations[${Annotation.paused}]`, facts.upgrade.metadata.annotations?.[Annotation.paused]),
-      ),
-      bySomebody(`Remove the annotation ${Annotation.paused} from the ClusterGroupUpgrade.`),
-      { says: 'the pause to end' },
-    ),
+  pause: ({ asked, refusal }) =>
+    pausedWait(asked) ?? finding('paused', link(messageOf(refusal), specEvidence(asked.facts, 'metadata.annotations', {})), NOTHING),
   window: windowWait,
   blocking: blockingWait,
-  backup: ({ askJob }) => askJob('backup'),
-  filter: ({ facts }) =>
+  backup: ({ asked }) => jobWait('backup', asked),
+  filter: ({ asked: { facts } }) =>
     finding(
       'gate-filter',
       link('no cluster has completed in every blocking upgrade', specEvidence(facts, 'spec.blockingCRs', facts.upgrade.spec?.blockingCRs)),
@@ -76,8 +69,10 @@ const gates: Readonly<Record<GateName, (question: GateQuestion) => Finding>> = {
     ),
 };
 
+const NOTHING = bySomebody('Remove the annotation that pauses the upgrade.');
+
 /** Why the gate does not let the upgrade pass. */
-export const gateWait = (question: GateQuestion): Finding => gates[question.refusal.gate](question);
+export const gateWait = (asked: Question, refusal: Refusal): Finding => gates[refusal.gate]({ asked, refusal });
 
 const messageOf = ({ progressing, outcome, gate }: Refusal): string =>
   progressing?.message ?? outcome?.progressing.message ?? `gate ${gate} refuses`;
@@ -85,7 +80,7 @@ const messageOf = ({ progressing, outcome, gate }: Refusal): string =>
 const ownAnnotations = ({ upgrade }: UpgradeFacts) =>
   Object.fromEntries(Object.entries(upgrade.metadata.annotations ?? {}).filter(([key]) => key.startsWith('flotilla.io/')));
 
-function windowWait({ facts, refusal }: GateQuestion): Finding {
+function windowWait({ asked: { facts }, refusal }: GateQuestion): Finding {
   const { annotations = {} } = facts.upgrade.metadata;
   const keys = [
     Annotation.windowSchedule,
@@ -103,7 +98,7 @@ function windowWait({ facts, refusal }: GateQuestion): Finding {
   return finding('gate-window', first, release, { says: 'the window to open' });
 }
 
-function blockingWait({ facts, askUpgrade }: GateQuestion): Finding {
+function blockingWait({ asked: { facts, askUpgrade } }: GateQuestion): Finding {
   const refs = blockingRefs(facts.upgrade);
   const { missing, incomplete } = judgeBlocking(facts.upgrade, (ref) => objectOf(facts.upgradeAt(ref)));
   const unread = refs.find((ref) => facts.upgradeAt(ref).kind === 'unread');
@@ -130,25 +125,28 @@ function blockingWait({ facts, askUpgrade }: GateQuestion): Finding {
   return behind(first, askUpgrade(blocker), own);
 }
 
-/** Evidence that a backup of a cluster has not ended. */
-export function backupWait(facts: UpgradeFacts, cluster: string): Finding {
-  const { backup } = facts.upgrade.status ?? {};
-  const message = backup?.messages?.[cluster];
-  const state = backup?.status?.[cluster] ?? 'not begun';
-  const says = `the backup of ${cluster} is ${state}${message === undefined ? '' : `: ${message}`}`;
-  return finding(
-    'gate-backup',
-    link(
-      says,
-      upgradeEvidence(
-        facts,
-        message === undefined ? `status.backup.status[${cluster}]` : `status.backup.messages[${cluster}]`,
-        message ?? state,
-      ),
-    ),
-    message === undefined
-      ? byItself('It goes on when the backup has ended.')
-      : bySomebody('Mend what the message names; it is tried again by itself.'),
-    { says: 'their backup' },
-  );
+/** The job of the cluster that is least far; of those that are equally far one of which the hub has something to say. */
+function jobWait(job: 'precaching' | 'backup', asked: Question): Finding {
+  const { facts, members, askCluster } = asked;
+  const { status } = facts.upgrade;
+  const states: Readonly<Record<string, string>> = status?.[job]?.status ?? {};
+  const isFinal = (cluster: string) => {
+    const backup = status?.backup?.status?.[cluster];
+    const precaching = status?.precaching?.status?.[cluster];
+    return job === 'backup'
+      ? backup !== undefined && isFinalBackupState(backup)
+      : precaching !== undefined && isFinalPrecacheState(precaching);
+  };
+  const open = [...new Set([...members.planned, ...Object.keys(states)])].filter((cluster) => !isFinal(cluster));
+  const order = ['NotStarted', 'PreparingToStart', 'Starting', 'Active'];
+  const slowest = least(open, (cluster) => order.indexOf(states[cluster] ?? '') * 2 + (status?.[job]?.messages?.[cluster] ? 0 : 1));
+  if (slowest === undefined)
+    return finding(
+      'failed',
+      link(`${job} has failed on clusters that the rollout needs`, upgradeEvidence(facts, `status.${job}.status`, states)),
+      bySomebody('Mend what status.clusters names, then create the upgrade anew.'),
+    );
+  const rest = job === 'backup' ? backupWait({ ...asked, cluster: slowest }) : askCluster(slowest);
+  const says = `${job === 'backup' ? 'the backup' : 'pre-caching'} of ${open.length} clusters is not over; the least far is ${slowest}`;
+  return behind(link(says, upgradeEvidence(facts, `status.${job}.status`, `${open.length} not over`)), rest, rest.own);
 }

@@ -1,23 +1,17 @@
 /** Why a cluster is not cached yet, by the state of its job. Pure. */
 import type { Release, WaitCause } from '@flotilla/api/answers';
-import { fixOf, type PrecacheProgress, type PrecacheState, type Reason } from '@flotilla/api/ran';
-import type { BlockingRef } from '../gates/blocking.ts';
-import type { UpgradeFacts } from './facts.ts';
-import { behind, byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
-
-/** What a cluster that is being cached is asked about. */
-interface PrecacheQuestion {
-  readonly facts: UpgradeFacts;
-  readonly cluster: string;
-  /** The hub's sentence on it. */
-  readonly message: string | undefined;
-  /** Why another upgrade has not ended. */
-  readonly askUpgrade: (ref: BlockingRef) => Finding;
-}
+import { type PrecacheProgress, type PrecacheState, SpokeName } from '@flotilla/api/ran';
+import { isRunning } from '../upgrade/stage.ts';
+import { byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
+import { explainSentence } from './hub-sentences.ts';
+import { heldWait, pausedWait, presence } from './presence.ts';
+import type { ClusterQuestion } from './question.ts';
 
 /** A state that is added to the machine and forgotten here does not compile. */
-const judges: Readonly<Record<PrecacheState, (question: PrecacheQuestion) => Finding | undefined>> = {
+const judges: Readonly<Record<PrecacheState, (question: ClusterQuestion) => Finding | undefined>> = {
   NotStarted: (question) =>
+    pausedWait(question) ??
+    heldWait(question) ??
     say(
       question,
       'precache-line',
@@ -25,6 +19,7 @@ const judges: Readonly<Record<PrecacheState, (question: PrecacheQuestion) => Fin
       byItself('It begins when the hub has room for another cluster.'),
     ),
   PreparingToStart: (question) =>
+    presence(question) ??
     say(
       question,
       'precache-prepare',
@@ -32,71 +27,57 @@ const judges: Readonly<Record<PrecacheState, (question: PrecacheQuestion) => Fin
       byItself('It goes on when the agent has answered, or removed what was left.'),
     ),
   Starting: (question) =>
+    presence(question) ??
     say(
       question,
       'precache-start',
       'has been given the job, whose pod does not run yet',
       byItself('It goes on when the pod of Job pre-cache runs.'),
     ),
-  Active: pull,
+  Active: (question) => presence(question) ?? pull(question),
   Succeeded: () => undefined,
   PrecacheTimeout: fail,
   UnrecoverableError: fail,
 };
 
-/** Why a cluster is not cached; undefined when it is. */
-export function precacheWait(state: PrecacheState, question: PrecacheQuestion): Finding | undefined {
-  return judges[state](question);
+/** Why a cluster is not cached; undefined when it is, or need not be any more. */
+export function precacheWait(question: ClusterQuestion): Finding | undefined {
+  const { upgrade } = question.facts;
+  const state = upgrade.status?.precaching?.status?.[question.cluster];
+  return isRunning(upgrade) || !state ? undefined : judges[state](question);
 }
 
-const evidence = ({ facts, cluster }: PrecacheQuestion, field: string, value: unknown) =>
+const precachingOf = ({ facts }: ClusterQuestion) => facts.upgrade.status?.precaching ?? {};
+const messageOf = (question: ClusterQuestion): string | undefined => precachingOf(question).messages?.[question.cluster];
+const evidence = ({ facts, cluster }: ClusterQuestion, field: string, value: unknown) =>
   upgradeEvidence(facts, `status.precaching.${field}[${cluster}]`, value);
 
 /** The hub's own sentence wins over the state's. */
-function say(question: PrecacheQuestion, cause: WaitCause, says: string, release: Release): Finding {
-  const { cluster, message, facts } = question;
-  if (message !== undefined) return explainMessage(question, message);
-  const state = facts.upgrade.status?.precaching?.status?.[cluster] ?? 'NotStarted';
+function say(question: ClusterQuestion, cause: WaitCause, says: string, release: Release): Finding {
+  const { cluster } = question;
+  const message = messageOf(question);
+  if (message !== undefined) return told(question, message);
+  const state = precachingOf(question).status?.[cluster] ?? 'NotStarted';
   return finding(cause, link(`${cluster} ${says}`, evidence(question, 'status', state)), release, { says });
 }
 
-/** How the hub names the upgrade that has a cluster. */
-const HOLDER = /^waits for ClusterGroupUpgrade ([^\s,]+)/;
-
-/** Reasons by which the hub's sentences on one cluster are known: each ends with its fix. */
-const troubles = [
-  ['ClusterDenied', 'cluster-denied'],
-  ['AgentSilent', 'agent-silent'],
-  ['ClusterUnavailable', 'cluster-unavailable'],
-  ['PodMissing', 'precache-problem'],
-  ['PodNotRunning', 'precache-problem'],
-] as const satisfies readonly (readonly [Reason, WaitCause])[];
-
-function explainMessage(question: PrecacheQuestion, message: string): Finding {
-  const { cluster, askUpgrade } = question;
-  const first = link(`${cluster}: ${message}`, evidence(question, 'messages', message));
-  const holder = HOLDER.exec(message)?.[1];
-  if (holder !== undefined) {
-    const [namespace = '', name = ''] = holder.split('/');
-    return behind(first, askUpgrade({ namespace, name }), {
-      cause: 'precache-claim',
-      says: `ClusterGroupUpgrade ${holder} to leave the cluster`,
-    });
-  }
-  const known = troubles.find(([reason]) => message.includes(fixOf(reason).split('{')[0] ?? ''));
-  const cause = known?.[1] ?? 'precache-problem';
-  const fix = known
-    ? fixOf(known[0], { cluster, namespace: 'openshift-talo-pre-cache' })
-    : 'mend what the message names; it is tried again by itself';
-  return finding(cause, first, bySomebody(capital(fix)), { says: message.replaceAll(cluster, '(cluster)') });
+function told(question: ClusterQuestion, message: string): Finding {
+  const first = link(`${question.cluster}: ${message}`, evidence(question, 'messages', message));
+  return explainSentence(question, { message, namespace: SpokeName.namespace, first });
 }
 
-function pull(question: PrecacheQuestion): Finding {
-  const { facts, cluster, message } = question;
-  if (message !== undefined) return explainMessage(question, message);
-  const progress = facts.upgrade.status?.precaching?.progress?.[cluster];
+function pull(question: ClusterQuestion): Finding {
+  const { facts, cluster } = question;
+  const message = messageOf(question);
+  if (message !== undefined) return told(question, message);
+  const progress = precachingOf(question).progress?.[cluster];
   if (!progress)
-    return say(question, 'precache-pull', 'pulls; it has not reported how far it is', byItself('It ends when the puller is done.'));
+    return finding(
+      'precache-pull',
+      link(`${cluster} pulls; it has not reported how far it is`, evidence(question, 'status', 'Active')),
+      byItself('It ends when the puller is done.'),
+      { says: 'their pull' },
+    );
   const { imagesDone, imagesTotal, bytesDone, bytesTotal } = progress;
   const says = `pulls: ${imagesDone} of ${imagesTotal} images, ${bytesDone} of ${bytesTotal} bytes`;
   const at = pullEndsAt(progress, facts.now);
@@ -114,13 +95,11 @@ function pullEndsAt({ bytesDone, bytesTotal, bytesPerSecond }: PrecacheProgress,
   return bytesPerSecond > 0 ? now + (Math.max(bytesTotal - bytesDone, 0) / bytesPerSecond) * 1000 : undefined;
 }
 
-function fail(question: PrecacheQuestion): Finding {
-  const { cluster, facts, message = 'without a sentence' } = question;
-  const state = facts.upgrade.status?.precaching?.status?.[cluster];
+function fail(question: ClusterQuestion): Finding {
+  const { cluster } = question;
+  const { message = 'without a sentence', state } = { message: messageOf(question), state: precachingOf(question).status?.[cluster] };
   const first = link(`${cluster} failed to pre-cache (${state}): ${message}`, evidence(question, 'status', state));
-  return finding('failed', first, bySomebody('Mend what the message names, then upgrade this cluster by another ClusterGroupUpgrade.'), {
+  return finding('failed', first, bySomebody('Mend what the message names, then try the cluster again (flotilla retry).'), {
     says: `pre-caching failed: ${message.replaceAll(cluster, '(cluster)')}`,
   });
 }
-
-const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;

@@ -22,6 +22,7 @@ import { exact, forecast, unknown } from './figures.ts';
 import { foldFailures, foldWaits } from './fold.ts';
 import { judgeHub } from './hub-sign.ts';
 import { managedUpgradeOf } from './managed-upgrade.ts';
+import type { Membership } from './membership.ts';
 import { Inquiry } from './why.ts';
 
 /** Clusters of the current batch that an answer names. */
@@ -34,10 +35,10 @@ const WINDOWS = 'flotilla.io/window-';
 export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = []): StatusAnswer {
   const { upgrade, now } = facts;
   const inquiry = new Inquiry(facts);
-  const clusters = countClusters(upgrade, inquiry);
+  const clusters = countClusters(upgrade, inquiry.members);
   const cached = describeCached(upgrade);
   const ends = describeEnd(upgrade, now);
-  const oldest = findOldest(facts, inquiry.open);
+  const oldest = findOldest(facts, inquiry.members.open);
   const { status } = upgrade;
   return {
     upgrade: refKey(upgrade.metadata),
@@ -77,14 +78,14 @@ function stageOf(upgrade: ClusterGroupUpgrade): UpgradeStage {
   return condition(progressing) || condition(validated) ? 'waiting' : 'unplanned';
 }
 
-function countClusters({ status }: ClusterGroupUpgrade, { members, open }: Inquiry): StatusAnswer['clusters'] {
+function countClusters({ status }: ClusterGroupUpgrade, { all, open }: Membership): StatusAnswer['clusters'] {
   const records = status?.clusters ?? [];
   const done = records.filter(({ state }) => state === RecordState.complete).length;
   const recorded = new Set(records.map(({ name }) => name));
   const current = status?.remediationPlan?.[(status.status.currentBatch ?? 0) - 1] ?? [];
   const underWay = new Set([...current, ...Object.keys(status?.status.currentBatchRemediationProgress ?? {})]);
   const inBatch = open.filter((cluster) => underWay.has(cluster) && !recorded.has(cluster)).length;
-  return { total: members.size, done, failed: records.length - done, inBatch, left: Math.max(open.length - inBatch, 0) };
+  return { total: all.size, done, failed: records.length - done, inBatch, left: Math.max(open.length - inBatch, 0) };
 }
 
 function describeCached({ status }: ClusterGroupUpgrade): StatusAnswer['cached'] {

@@ -45,7 +45,7 @@ const upgradeOf = (name: string, { spec = {}, status, annotations = {} }: World)
   ClusterGroupUpgrade.schema.parse({
     metadata: { name, namespace: 'default', uid: `uid-${name}`, annotations },
     spec: { clusters: ['a', 'b'], remediationStrategy: { maxConcurrency: 1 }, managedPolicies: ['p'], ...spec },
-    ...(status && { status: { status: {}, conditions: PLANNED, ...status } }),
+    ...(status && { status: { status: {}, conditions: PLANNED, observedGeneration: 1, ...status } }),
   });
 
 function factsOf(world: World): UpgradeFacts {
@@ -69,7 +69,11 @@ function factsOf(world: World): UpgradeFacts {
       read(
         world.policy === undefined
           ? undefined
-          : Policy.schema.parse({ metadata: { name: 'ns.p', namespace: name }, status: { compliant: world.policy } }),
+          : Policy.schema.parse({
+              metadata: { name: 'ns.p', namespace: name },
+              spec: { remediationAction: 'enforce' },
+              status: { compliant: world.policy },
+            }),
       ),
     policy: () => read(undefined),
     work: () => read(undefined),
@@ -203,7 +207,7 @@ test('a window says when it opens by itself, and a pause who ends it', () => {
   expect(opens).toMatchObject({ byItself: true, at: '2099-01-01T00:00:00.000Z' });
   expect(why(waiting({ 'flotilla.io/paused': 'drain' })).release).toMatchObject({
     byItself: false,
-    says: 'Remove the annotation flotilla.io/paused from the ClusterGroupUpgrade.',
+    says: 'Remove the annotation flotilla.io/paused from the ClusterGroupUpgrade (flotilla resume u -n default).',
   });
 });
 

@@ -15,6 +15,7 @@ import {
   failed,
   fellBack,
   inProgress,
+  leftBehind,
   type Outcome,
   tookTooLong,
   waitingForPlacement,
@@ -22,7 +23,6 @@ import {
 import { ClustersUnderWay } from './clusters-under-way.ts';
 import { chooseAgain, type Drift, findDrift, firstPending, toldAt } from './drift.ts';
 import { RolloutClock } from './rollout-clock.ts';
-import { type ClusterWait, waitsOf } from './waits.ts';
 
 /** Everything a pass looks at. */
 export interface AdvanceInput {
@@ -41,8 +41,8 @@ export interface Advance {
   readonly clusters: readonly ClusterRecord[];
   /** What keeps clusters that are under way from getting on, by cluster. */
   readonly messages: Readonly<Record<string, string>>;
-  /** What each cluster waits for, in the order of the plan; empty when the rollout has ended. */
-  readonly waits: ReadonlyMap<string, ClusterWait>;
+  /** Since when clusters that were complete do not comply, milliseconds since the epoch, where this process has seen it. */
+  readonly fallenSince: ReadonlyMap<string, number>;
   readonly progressing: Verdict;
   /** Set when the rollout has ended. */
   readonly succeeded: Verdict | undefined;
@@ -246,10 +246,23 @@ class Pass {
     return { ...Object.fromEntries(fallen), ...this.#clusters.problems() };
   }
 
+  /** The end waits for clusters whose record says that they were late. */
+  #late(): Readonly<Record<string, string>> {
+    const { mode } = this.#input.observation;
+    const late = this.#left.filter((cluster) => this.#clusters.isTimedOut(cluster));
+    return Object.fromEntries(late.map((cluster) => [cluster, leftBehind(mode.name(firstPending(mode, cluster) ?? 0))]));
+  }
+
+  /** Of clusters of earlier batches, also those that are enforced again. */
+  #fallenSince(): ReadonlyMap<string, number> {
+    const { drift } = this.#input.observation;
+    const known = this.#clusters.again.map((cluster) => [cluster, drift?.since(cluster)] as const);
+    const told = this.#drift.filter((each) => this.#isPast(toldAt(each))).map(({ cluster, since }) => [cluster, since] as const);
+    return new Map([...known, ...told].filter((entry): entry is readonly [string, number] => entry[1] !== undefined));
+  }
+
   #result(progressing: Verdict, succeeded: Verdict | undefined): Advance {
     const { batch, progress, records } = this.#clusters;
-    const gate = this.#state === RolloutState.gated ? this.#refusal?.gate : undefined;
-    const drift = this.#drift.filter((each) => this.#isPast(toldAt(each)));
     return {
       status: {
         ...this.#input.status.status,
@@ -258,8 +271,8 @@ class Pass {
         currentBatchRemediationProgress: Object.keys(progress).length > 0 ? progress : undefined,
       },
       clusters: records,
-      messages: succeeded ? {} : this.#messages(),
-      waits: succeeded ? new Map() : waitsOf(this.#clusters, this.#input.observation, { gate, left: this.#left, drift }),
+      messages: succeeded ? {} : { ...this.#late(), ...this.#messages() },
+      fallenSince: succeeded ? new Map() : this.#fallenSince(),
       progressing,
       succeeded,
       wakeAt: succeeded || this.#wakeAt === Number.POSITIVE_INFINITY ? undefined : this.#wakeAt,

@@ -6,7 +6,6 @@ import { FirstSeen } from '../upgrade/first-seen.ts';
 import type { RolloutObservation, RolloutProblem, Standing } from '../upgrade/model.ts';
 import { type Advance, advanceRollout } from './advance.ts';
 import { startRollout } from './start.ts';
-import { summarizeWaits } from './waits.ts';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const MINUTE = 60_000;
@@ -244,8 +243,7 @@ function tell({ clusters, compliant = [], strategy, action, moments, ...story }:
       gates: { ...openGates, ...(world.window && { window: world.window }) },
       observation: { ...observe(world, story), ...(!story.talmStrict && { drift: seen.pass('uid', now) }) },
     });
-    const waits = summarizeWaits(advance.waits, status.waits);
-    status = { ...status, status: advance.status, clusters: [...advance.clusters], waits };
+    status = { ...status, status: advance.status, clusters: [...advance.clusters] };
     lines.push(describe(minutes, status, advance));
   }
   return `${lines.join('\n')}\n`;
@@ -276,8 +274,8 @@ const observe = (
 
 function describe(
   minutes: number,
-  { status, clusters = [], waits = [] }: ClusterGroupUpgradeStatus,
-  { progressing, succeeded, wakeAt }: Advance,
+  { status, clusters = [] }: ClusterGroupUpgradeStatus,
+  { progressing, succeeded, fallenSince, wakeAt }: Advance,
 ): string {
   const progress = Object.entries(status.currentBatchRemediationProgress ?? {}).map(
     ([cluster, { state, policyIndex = 0, firstCompliantAt }]) =>
@@ -288,10 +286,8 @@ function describe(
     status.currentBatch === undefined ? 'preparing' : `batch ${status.currentBatch}${status.currentBatchStartedAt ? '' : ' waits'}`;
   const wake = wakeAt === undefined ? '' : `wake +${new Date(wakeAt - T0).toISOString().slice(11, 19)}`;
   const verdict = `${progressing.reason}: ${progressing.message}${succeeded ? ` [Succeeded=${succeeded.status}]` : ''}`;
-  const waiting = waits.map(
-    ({ for: what, names, since }) => `${names.join(',')} for ${what}${since === undefined ? '' : ` since ${since.slice(11, 19)}`}`,
-  );
-  return [`+${minutes}`, batch, progress.join(' '), records.join(' '), waiting.join('; '), wake, verdict].join(' | ');
+  const fallen = [...fallenSince].map(([cluster, since]) => `${cluster} fallen since ${new Date(since).toISOString().slice(11, 19)}`);
+  return [`+${minutes}`, batch, progress.join(' '), records.join(' '), fallen.join('; '), wake, verdict].join(' | ');
 }
 
 test.each(stories)('$name', async (story) => {

@@ -42,7 +42,7 @@ export function memberRows(facts: UpgradeFacts, before?: ReadonlyMap<string, Mem
   const current = status?.status.currentBatch ?? 0;
   const progress = status?.status.currentBatchRemediationProgress ?? {};
   const rows = new Map<string, MemberRow>();
-  for (const key of inquiry.members) {
+  for (const key of inquiry.members.all) {
     const { cause, own } = inquiry.cluster(key);
     const batch = places.get(key) ?? null;
     const isUnderWay = (current > 0 && batch === current) || Object.hasOwn(progress, key);

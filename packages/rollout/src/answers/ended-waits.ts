@@ -1,0 +1,95 @@
+/** What is over: the record of a cluster, the verdict of an upgrade; and who is no part of it. Pure. */
+import { findCondition } from '@flotilla/api';
+import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { type ClusterRecord, RecordState } from '../upgrade/model.ts';
+import { RolloutState } from '../upgrade/rollout-machine.ts';
+import { stateOf } from '../upgrade/stage.ts';
+import { policyFellBackFrom } from '../upgrade/texts.ts';
+import { conditionEvidence } from './conditions.ts';
+import { byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
+import type { ClusterQuestion, Question } from './question.ts';
+
+/** Of a cluster that has its record. */
+export function recordedWait(question: ClusterQuestion): Finding | undefined {
+  const { facts, members, cluster } = question;
+  const record = members.record(cluster);
+  if (!record) return undefined;
+  const again = isOver(question) ? undefined : members.saidAgain(cluster);
+  if (again !== undefined) return saidAgain(question, again);
+  const { status } = facts.upgrade;
+  const evidence = upgradeEvidence(facts, `status.clusters[${cluster}].state`, record.state);
+  if (record.state === RecordState.complete)
+    return finding('done', link(`${cluster} is done`, evidence), byItself('Nothing is waited for.'), { says: 'nothing' });
+  const why = record.message ?? status?.precaching?.messages?.[cluster] ?? status?.backup?.messages?.[cluster] ?? whereItStood(record);
+  const word = record.state === RecordState.timedOut ? 'timed out' : 'failed';
+  return finding(
+    'failed',
+    link(`${cluster} ${word}: ${why}`, evidence),
+    bySomebody('Mend what it says, then upgrade this cluster by another ClusterGroupUpgrade.'),
+    { says: `${word}: ${why.replaceAll(cluster, '(cluster)')}` },
+  );
+}
+
+function saidAgain({ facts, cluster }: ClusterQuestion, again: string): Finding {
+  const policy = policyFellBackFrom(again);
+  return finding(
+    'policy',
+    link(`${cluster} ${again}`, upgradeEvidence(facts, `status.messages[${cluster}]`, again)),
+    byItself('It goes on with the last batch, or when the upgrade times out.'),
+    { says: policy === undefined ? again : `policy ${policy} to be compliant again` },
+  );
+}
+
+const isOver = ({ facts }: Question): boolean => {
+  const state = stateOf(facts.upgrade);
+  return state === RolloutState.ended || state === RolloutState.cleaned;
+};
+
+/** The verdict is there, and something of the upgrade is left. */
+export function cleaningWait({ facts }: Question): Finding {
+  const left = Object.entries(facts.upgrade.status?.messages ?? {})[0];
+  const says = left ? `its clean-up waits: ${left[0]}: ${left[1]}` : 'it has ended and is being cleaned up';
+  return finding(
+    'clean-up',
+    link(says, left ? upgradeEvidence(facts, `status.messages[${left[0]}]`, left[1]) : verdictOf(facts).evidence),
+    byItself('It is over when nothing of it is left on the hub.'),
+  );
+}
+
+/** Nothing is left of it. */
+export function cleanedWait({ facts }: Question): Finding {
+  const { succeeded, evidence } = verdictOf(facts);
+  if (succeeded?.status === 'True')
+    return finding('done', link('the upgrade has ended well', evidence), byItself('Nothing is waited for.'), { says: 'nothing' });
+  return finding(
+    'failed',
+    link(`the upgrade has ended: ${succeeded?.message ?? ''}`, evidence),
+    bySomebody('Mend what its clusters say (flotilla status), then create the upgrade anew for those that failed.'),
+  );
+}
+
+function verdictOf(facts: Question['facts']) {
+  const succeeded = findCondition(facts.upgrade.status?.conditions, ClusterGroupUpgradeCondition.succeeded);
+  return { succeeded, evidence: conditionEvidence(facts, succeeded, ClusterGroupUpgradeCondition.succeeded) };
+}
+
+/** Of a cluster that the upgrade does not mean. */
+export function strangerWait({ facts, members, cluster }: ClusterQuestion): Finding | undefined {
+  if (members.all.has(cluster)) return undefined;
+  const { spec, status } = facts.upgrade;
+  const says = `${cluster} is no part of this upgrade`;
+  return finding(
+    'not-a-member',
+    status?.remediationPlan !== undefined
+      ? link(says, upgradeEvidence(facts, 'status.remediationPlan', `${members.all.size} clusters`))
+      : { ...link(`${says} as far as it is planned`, specEvidence(facts, 'spec.clusters', spec?.clusters ?? [])), isUnknown: true },
+    bySomebody('It complies already, or is not selected: see spec.clusters and spec.clusterLabelSelectors.'),
+  );
+}
+
+const whereItStood = ({ currentPolicy, currentManifestWork }: ClusterRecord): string =>
+  currentPolicy
+    ? `at policy ${currentPolicy.name}`
+    : currentManifestWork
+      ? `at ManifestWork ${currentManifestWork.name}`
+      : 'without a sentence';

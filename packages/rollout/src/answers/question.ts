@@ -1,0 +1,20 @@
+/** What the questions of this folder are asked with. */
+import type { BlockingRef } from '../gates/blocking.ts';
+import type { UpgradeFacts } from './facts.ts';
+import type { Finding } from './finding.ts';
+import type { Membership } from './membership.ts';
+
+/** A question about an upgrade. */
+export interface Question {
+  readonly facts: UpgradeFacts;
+  readonly members: Membership;
+  /** Why a cluster of the same upgrade waits. */
+  readonly askCluster: (name: string) => Finding;
+  /** Why another upgrade has not ended; with a cluster, why it has not left that one. */
+  readonly askUpgrade: (ref: BlockingRef, cluster?: string) => Finding;
+}
+
+/** A question about one of its clusters. */
+export interface ClusterQuestion extends Question {
+  readonly cluster: string;
+}

@@ -1,0 +1,127 @@
+/** `flotilla why` names the first cause of a wait, and what it names releases it: injected causes on a real API server, beside a real hub. */
+import type { WhyAnswer } from '@flotilla/api/answers';
+import { answerStatusOf, answerWhyAllOf, answerWhyOf } from '@flotilla/cli/answers';
+import { mapConcurrently } from '@flotilla/pace';
+import { eventually } from '@flotilla/pace/testing';
+import { expect } from 'vitest';
+import { RECOVERY } from '../backup/backups.ts';
+import { RolloutWorld } from '../rollout/world.ts';
+import { testIn, upgradeRef } from '../world.ts';
+import type { Cause, Scene } from './causes/cause.ts';
+import { ofBatches } from './causes/of-batches.ts';
+import { ofClusters } from './causes/of-clusters.ts';
+import { ofGates } from './causes/of-gates.ts';
+import { ofJobs } from './causes/of-jobs.ts';
+import { ofPlan } from './causes/of-plan.ts';
+
+const CAUSES: readonly Cause[] = [...ofPlan, ...ofGates, ...ofClusters, ...ofJobs, ...ofBatches];
+const namesOf = (index: number) => ({ name: `w${index}`, spokes: [`w${index}-1`, `w${index}-2`] as const });
+
+const ETCD = {
+  history: [{ state: 'Partial' }],
+  conditions: [
+    { type: 'Progressing', status: 'True', message: 'Working towards 4.14.12: 700 of 859 done (81% complete), waiting on etcd' },
+  ],
+};
+const test = testIn(() =>
+  RolloutWorld.start({
+    spokes: CAUSES.flatMap((_, index) => namesOf(index).spokes),
+    hubArgs: ['--backup-image', RECOVERY],
+    job: { seconds: 1 },
+    simulated: { work: { seconds: 0.5, jitter: 0, status: { ClusterVersion: ETCD } } },
+  }),
+);
+
+const asking = (world: RolloutWorld) => ({ client: world.client, hubNamespace: 'flotilla', now: () => world.clock.now() });
+const ask = ({ world, name, spokes }: Scene, about: Cause['about']): Promise<WhyAnswer> =>
+  answerWhyOf(asking(world), upgradeRef(name), about === 'upgrade' ? undefined : spokes[about === 'second' ? 1 : 0]);
+const told = ({ cause, isCertain, chain, release }: WhyAnswer): string =>
+  JSON.stringify({ cause, isCertain, chain: chain.map(({ says }) => says), release: release.says });
+const isIt = (answer: WhyAnswer, { cause, says }: Cause['want']): boolean =>
+  answer.cause === cause && answer.chain.some((link) => says.test(link.says));
+
+/** Causes at a time. */
+const AT_ONCE = 24;
+
+/** What went wrong with a case, and whether a wrong cause was said with certainty. */
+interface Outcome {
+  readonly name: string;
+  readonly isRight: boolean;
+  readonly problem?: string;
+}
+
+test('the first of one or two injected causes is named, the status says the same, and what is said to release it does', async ({
+  world,
+}) => {
+  const outcomes: Outcome[] = [];
+  await mapConcurrently([...CAUSES.entries()], AT_ONCE, async ([index, cause]) => {
+    outcomes.push(await tryCause(cause, { ...namesOf(index), world }));
+  });
+  const named = outcomes.filter(({ isRight }) => isRight).length;
+  const doubled = CAUSES.filter((cause) => cause.doubled).length;
+  process.stdout.write(`why: ${named} of ${CAUSES.length} causes named, ${doubled} of them doubled\n`);
+  expect(outcomes.filter(({ problem }) => problem !== undefined)).toEqual([]);
+  expect([CAUSES.length >= 60, doubled >= 15]).toEqual([true, true]);
+}, 300_000);
+
+async function tryCause(cause: Cause, scene: Scene): Promise<Outcome> {
+  let isRight = false;
+  try {
+    await cause.inject(scene);
+    await expectNamed(scene, cause);
+    isRight = true;
+    await expectSame(scene);
+    await cause.release.apply?.(scene);
+    await expectGoesOn(scene, cause);
+    return { name: cause.name, isRight };
+  } catch (error) {
+    return { name: cause.name, isRight, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function expectNamed(scene: Scene, { about, want, release }: Cause): Promise<void> {
+  let last: WhyAnswer | undefined;
+  const named = async () => {
+    last = await ask(scene, about);
+    return isIt(last, want) && last.isCertain === (want.certain ?? true) && release.says.test(last.release.says);
+  };
+  await eventually(named, () => `wanted ${want.cause} ${want.says} ${release.says}, was told ${last && told(last)}`, 60_000);
+}
+
+/** The status says what `why` folds. */
+async function expectSame({ world, name }: Scene): Promise<void> {
+  let [stored, asked]: unknown[] = [];
+  const same = async () => {
+    const upgrade = await world.get(name);
+    const { waits } = await answerWhyAllOf(asking(world), upgradeRef(name));
+    stored = (upgrade?.status?.waits ?? []).map(({ cause, for: says, clusters, names: [example] }) => ({ cause, says, clusters, example }));
+    asked = waits.map(({ cause, says, clusters, example }) => ({ cause, says, clusters, example }));
+    const { waits: inStatus } = await answerStatusOf(asking(world), upgradeRef(name));
+    return JSON.stringify(stored) === JSON.stringify(asked) && JSON.stringify(inStatus) === JSON.stringify(waits);
+  };
+  await eventually(same, () => `${name}: status.waits ${JSON.stringify(stored)}, why ${JSON.stringify(asked)}`, 30_000);
+}
+
+async function expectGoesOn(scene: Scene, { after, want, about }: Cause): Promise<void> {
+  const { world, name, spokes } = scene;
+  if (typeof after === 'function') await after(scene);
+  else if (after === 'cached') {
+    const cached = async () => {
+      const states = (await world.get(name))?.status?.precaching?.status;
+      return spokes.every((spoke) => states?.[spoke] === 'Succeeded');
+    };
+    await eventually(cached, `${spokes.join()} to be cached`, 90_000);
+  } else if (after === 'another cause') {
+    let last: WhyAnswer | undefined;
+    const moved = async () => {
+      last = await ask(scene, about);
+      return !isIt(last, want);
+    };
+    await eventually(moved, () => `it should go on, is still ${last && told(last)}`, 60_000);
+  } else
+    await eventually(
+      async () => (await world.get(name))?.status?.status.completedAt !== undefined,
+      () => `${name} to end`,
+      90_000,
+    );
+}
