@@ -25,7 +25,7 @@ const COMPOSED = [
   /^(Minor|Major)VersionClusterUpdateInProgress$/,
 ];
 
-test('every reason that code gives has an entry, and every entry is a reason of the code', async () => {
+test('every reason that code gives has an entry, and every entry is a reason of the code', { timeout: 60_000 }, async () => {
   const found = sorted(sources.flatMap(reasonsIn).filter((reason) => !NOT_FOR_USERS.has(reason)));
   const documented = sorted(firstColumn(await read('reasons.md')));
   expect(found.filter((reason) => !documented.includes(reason) && !['CguPrecaching', 'CguBackup'].includes(reason))).toEqual([]);

@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { KubeObject, type Resource, untyped } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
+import { policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
+import { createReferenceResources, REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
 
 const MAIN = join(import.meta.dirname, '../../apps/cli/src/main.ts');
 const Deployment = untyped('apps/v1', 'Deployment', 'deployments');
@@ -75,6 +76,27 @@ test('a hub of TALM: what has to be done first is said, and when it is done the 
   for (const crd of ranCrds()) await client.apply(CustomResourceDefinition, KubeObject.parse(crd), { fieldManager: 'test', force: true });
   expect((await check()).code).toBe(0);
   expect((await verdicts()).filter((line) => !line.startsWith('carriesOver'))).toEqual([]);
+});
+
+test('every object of a hub has one verdict, and none is changed by asking', async () => {
+  await using own = await startApiServer({ crds: [...transportCrds(), ...policyCrds()] });
+  const there = await own.client();
+  for (const name of REFERENCE_CRDS) await there.create(CustomResourceDefinition, await readReferenceCrd(name));
+  for (const file of ['begun-pre-cache', 'operator-upgrade', 'platform-upgrade', 'taken-over', 'works'])
+    await createReferenceResources(there, file);
+  const all = async (): Promise<KubeObject[]> => [
+    ...(await there.list(ClusterGroupUpgrade)).items,
+    ...(await there.list(PreCachingConfig)).items,
+  ];
+  const before = await all();
+  const { stdout } = await check('--kubeconfig', own.kubeconfig, '--json');
+  const rows: { object: string; verdict: string; why: string }[] = JSON.parse(stdout).objects;
+  const named = (object: string) => new Set(rows.filter((row) => row.object === object).map(({ verdict }) => verdict)).size;
+  const objects = before.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+  expect(objects.length).toBeGreaterThan(10);
+  expect(objects.filter((object) => named(object) !== 1)).toEqual([]);
+  expect(rows.filter(({ why }) => why === '')).toEqual([]);
+  expect(await all()).toEqual(before);
 });
 
 test('a server that cannot be reached is an error, and no answer', async () => {

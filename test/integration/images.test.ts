@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram, runCommand } from '@flotilla/control-plane/processes';
@@ -13,6 +13,10 @@ import { pushImages } from '../../tools/src/images/push-images.ts';
 
 const canBuild = (await findProgram('apt-get')) !== undefined && (await findProgram('dpkg-deb')) !== undefined;
 const canChroot = process.platform === 'linux' && process.getuid?.() === 0;
+/** Of Debian's package qemu-user-static, which is no part of the set-up: it has 60 MB. */
+const emulator = await findProgram('qemu-aarch64-static');
+const canEmulate = canChroot && emulator !== undefined;
+if (!canEmulate) console.log('images for arm64 are not started: no qemu-aarch64-static on PATH, or not root; their Node is read');
 
 let scratch: string;
 let built: BuiltImages;
@@ -132,6 +136,17 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     for (const [architecture, machine] of Object.entries(machines)) {
       const node = await readFile(join(await unpack('spoke-agent', { os: 'linux', architecture }), 'usr/local/bin/node'));
       expect(node.readUInt16LE(18)).toBe(machine);
+    }
+  });
+
+  test.skipIf(!canEmulate)('start on arm64, by an emulator', { timeout: 300_000 }, async () => {
+    for (const app of appNames) {
+      const root = await unpack(app, { os: 'linux', architecture: 'arm64' });
+      await copyFile(emulator ?? '', join(root, 'emulator'));
+      const { config } = await resolve(app, { os: 'linux', architecture: 'arm64' });
+      const args = [...(config.config?.Entrypoint ?? []), '--version'];
+      const said = await runCommand('chroot', [root, '/emulator', ...args], { timeoutMs: 120_000 });
+      expect(said).toMatch(new RegExp(`^${app} \\S+ \\(commit `));
     }
   });
 

@@ -16,6 +16,7 @@ import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
+import { blocksBelow } from '../fixtures/documented-blocks.ts';
 import { allObjects } from './all-objects.ts';
 import { CHARTS, HUB, HUB_IMAGES, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
 import { REQUIRED, sets } from './chart-server.ts';
@@ -26,12 +27,6 @@ import { PLATFORM, PULLER } from './world.ts';
 const PAGE = await readFile(new URL('../../docs/uninstalling.md', import.meta.url), 'utf8');
 /** Clusters of the fleet; the last one has no agent. */
 const [CLUSTERS, SILENT] = [['spoke-1', 'spoke-2', 'spoke-3'], 'spoke-4'];
-
-/** The blocks below a heading of the page, up to the next heading. */
-function blocksBelow(heading: string): string[] {
-  const section = PAGE.split(/^#+ /m).find((each) => each.startsWith(`${heading}\n`)) ?? expect.fail(`the page has no heading ${heading}`);
-  return [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
-}
 
 /** A cluster on which charts are installed, and how its user removes them. */
 class Site implements AsyncDisposable {
@@ -76,9 +71,7 @@ class Site implements AsyncDisposable {
   /** Runs the blocks below these headings. */
   async follow(...headings: readonly string[]): Promise<void> {
     for (const heading of headings) {
-      const blocks = blocksBelow(heading);
-      expect(blocks).not.toEqual([]);
-      for (const block of blocks) await this.#run(block);
+      for (const block of blocksBelow(PAGE, heading)) await this.#run(block);
     }
   }
 

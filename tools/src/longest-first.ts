@@ -2,6 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take a minute and more, the longest first: one that begins last is what a run waits for at its end. */
 export const LONGEST = [
+  'e2e/install',
   'e2e/precache',
   'e2e/crio',
   'e2e/managed-upgrade',
@@ -14,6 +15,8 @@ export const LONGEST = [
   'integration/transport-conformance',
   'integration/upgrade-operator-installed',
   'integration/uninstalling',
+  'own-life/versions',
+  'own-life/operations',
   'integration/image-puller-content',
   'console/pages',
   'cli/newcomers',

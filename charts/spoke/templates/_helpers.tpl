@@ -67,7 +67,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 in an installation: a plain `helm template` goes by the version.
 */ -}}
 {{- define "spoke.confined" -}}
-{{- if .Values.confinement.enabled -}}
+{{- if and .Values.agent.enabled .Values.confinement.enabled -}}
 {{- $old := semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version -}}
 {{- $missing := and (.Capabilities.APIVersions.Has "apps/v1/Deployment") (not (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy")) -}}
 {{- if not (or $old $missing) -}}

@@ -70,8 +70,8 @@ export const TOOL_SETS: readonly ToolSet[] = [
     // Without them the programs call themselves v0.0.0-master, which helm and discovery clients do not understand.
     linkerFlags: [version('gitVersion', 'v1.36.1'), version('gitMajor', '1'), version('gitMinor', '36')].join(' '),
   },
-  { name: 'registry', packages: { registry: 'github.com/distribution/distribution/v3/cmd/registry' }, coldBuild: 'about 2 minutes' },
-  { name: 'helm', packages: { helm: 'helm.sh/helm/v4/cmd/helm' }, coldBuild: 'about 4 minutes' },
+  { name: 'registry', packages: { registry: 'flotilla.dev/tools/registry/registry' }, coldBuild: 'about 1 minute' },
+  { name: 'helm', packages: { helm: 'helm.sh/helm/v4/cmd/helm' }, coldBuild: 'about 2 minutes' },
   {
     name: 'cosign',
     packages: { cosign: 'github.com/sigstore/cosign/v3/cmd/cosign' },
