@@ -65,7 +65,7 @@ export const Annotation = {
   windowSchedule: 'flotilla.io/window-schedule',
   windowDuration: 'flotilla.io/window-duration',
   windowTimezone: 'flotilla.io/window-timezone',
-  /** On a ClusterGroupUpgrade: `drain` lets nothing new begin; the reason, for people, stands beside it. */
+  /** On a ClusterGroupUpgrade: `drain` lets nothing new begin, `stop` ends pulls too; the reason, for people, stands beside it. */
   paused: 'flotilla.io/paused',
   pausedReason: 'flotilla.io/paused-reason',
   /**

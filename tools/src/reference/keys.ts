@@ -20,7 +20,7 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
   'flotilla.io/window-schedule': annotation(UPGRADE, 'Five cron fields: when a window that recurs opens.'),
   'flotilla.io/window-duration': annotation(UPGRADE, 'How long it is open, 15m to 168h. Needed with a schedule.'),
   'flotilla.io/window-timezone': annotation(UPGRADE, 'IANA time zone of the schedule; default UTC.'),
-  'flotilla.io/paused': annotation(UPGRADE, '`drain`: nothing new begins; what runs ends.'),
+  'flotilla.io/paused': annotation(UPGRADE, '`drain`: nothing new begins; what runs ends. `stop`: pulls that run are stopped too, and policies are not enforced meanwhile.'),
   'flotilla.io/paused-reason': annotation(UPGRADE, 'Why it is paused; condition `Paused` quotes it.'),
   'flotilla.io/retry-at': annotation(
     UPGRADE,

@@ -38,6 +38,11 @@ export class Claims {
     return { uid: holder, name: upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted' };
   }
 
+  /** True when the upgrade has claimed the cluster. */
+  holds(uid: string, cluster: string): boolean {
+    return this.#holders.get(cluster) === uid;
+  }
+
   /** Releases the claim; true when others may claim the cluster now. A cluster without a claim may be held by objects from before this process. */
   release(uid: string, cluster: string): boolean {
     if ((this.#holders.get(cluster) ?? uid) !== uid) return false;

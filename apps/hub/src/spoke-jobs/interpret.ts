@@ -26,6 +26,8 @@ export interface StepContext<S extends JobState = JobState> {
   readonly trouble: string | undefined;
   /** Digest of the job's spec; absent when the spec never changes. */
   readonly digest: string | undefined;
+  /** The job was stopped: what it left is removed, and nothing begins; default false. */
+  readonly isStopping?: boolean;
   /** Reason that forbids new objects on this spoke. */
   readonly problem?: string | undefined;
 }

@@ -4,7 +4,7 @@ import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotill
 import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
-import { reachSpoke } from '../spokes/reach.ts';
+import { holdsSpoke, reachSpoke } from '../spokes/reach.ts';
 import { ownerOfObjects } from './claims.ts';
 import type { StepContext } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
@@ -68,14 +68,17 @@ export function observeStep<S extends JobState, I>(
   deps: ObserveDeps,
 ): ObservedStep<S> | undefined {
   const { caches, mayBegin = (uid, name) => isUncontested(job, uid, name, caches) } = deps;
-  const stored = storedSpoke(job, upgrade, cluster);
+  const isHeld = upgrade !== undefined && holdsSpoke(caches, job.work, upgrade.metadata.uid ?? '', cluster);
+  const stored = storedSpoke(job, upgrade, cluster, { isHeld });
   if (!stored) return undefined;
   const { state } = stored;
   const { namespace = '', name, uid = '' } = stored.upgrade.metadata;
   const isFinal = job.machine.isFinal(state);
   if (!isFinal && ownerOfObjects(job.work, cluster, uid, caches) !== undefined) return undefined;
-  if (state === job.machine.initial && !mayBegin(uid, cluster)) return undefined;
-  const { reach, workload, context } = observe(job, { ...stored, uid }, cluster, deps);
+  const isStopping = state === 'NotStarted';
+  if (state === job.machine.initial && !isStopping && !mayBegin(uid, cluster)) return undefined;
+  const { reach, workload, context: found } = observe(job, { ...stored, uid }, cluster, deps);
+  const context = { ...found, isStopping };
   const task = { job, upgrade: { namespace, name, uid }, cluster, workload, digest: context.digest };
   return { state, task, reach, context, isBare: !isFinal && state !== 'PreparingToStart' && !reach.spoke.isHeld };
 }
@@ -115,18 +118,20 @@ interface StoredSpoke<S, I> {
 
 /**
  * Reads a spoke's stored state. Returns undefined for an ended upgrade, a cluster outside its status, or a cluster that must not begin yet. The
- * leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time.
+ * leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time; it stops a job by storing `NotStarted` again.
+ * @param isHeld the hub has objects of the job, which are a stopped one's where the state is `NotStarted`; default false
  */
 export function storedSpoke<S extends JobState, I>(
   job: SpokeJob<S, I>,
   upgrade: ClusterGroupUpgrade | undefined,
   cluster: string,
+  { isHeld = false }: { readonly isHeld?: boolean } = {},
 ): StoredSpoke<S, I> | undefined {
   if (!upgrade) return undefined;
   const states = job.statesIn(upgrade.status) ?? {};
   const state = Object.hasOwn(states, cluster) ? states[cluster] : undefined;
   const inputs = job.inputsIn(upgrade);
-  if (state === undefined || state === 'NotStarted' || !inputs) return undefined;
+  if (state === undefined || (state === 'NotStarted' && !isHeld) || !inputs) return undefined;
   if (hasEnded(upgrade) && !job.machine.isFinal(state)) return undefined;
   return { upgrade, state, inputs, clusters: countOf(states) };
 }
@@ -149,4 +154,19 @@ function isUncontested<S extends JobState, I>(job: SpokeJob<S, I>, uid: string, 
     const state = other.metadata.uid === uid ? undefined : storedSpoke(job, other, cluster)?.state;
     return state === undefined || job.machine.isFinal(state);
   });
+}
+
+/** Tells of which clusters an upgrade stores another state, or of all when their inputs are others. */
+export function differs<S extends JobState, I>(
+  job: Pick<SpokeJob<S, I>, 'inputsIn' | 'statesIn' | 'digest'>,
+  upgrade: ClusterGroupUpgrade,
+  previous: ClusterGroupUpgrade | undefined,
+): (cluster: string) => boolean {
+  const digestOf = (stored: ClusterGroupUpgrade | undefined) => {
+    const inputs = stored && job.inputsIn(stored);
+    return inputs && (job.digest?.(inputs) ?? '');
+  };
+  const [before, now] = [job.statesIn(previous?.status) ?? {}, job.statesIn(upgrade.status) ?? {}];
+  const isOther = digestOf(previous) !== digestOf(upgrade);
+  return (cluster) => isOther || before[cluster] !== now[cluster];
 }

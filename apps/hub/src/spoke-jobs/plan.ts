@@ -49,6 +49,7 @@ export function planStep<S extends JobState>(
   { spoke, effects: effectsOf }: Pick<SpokeReach, 'spoke' | 'effects'>,
   context: StepContext<S>,
 ): StepPlan<S> {
+  if (context.isStopping) return planStop(task, states.current, effectsOf, context.now);
   const { state, message, requeueAt, effects: taken } = decide(states.current, spoke, context);
   const { machine } = context.job;
   const isTimed = !machine.isFinal(state) && context.now < context.deadlineAt && Number.isFinite(context.deadlineAt);
@@ -65,4 +66,11 @@ export function planStep<S extends JobState>(
   }
   for (const at of [requeueAt, deadline]) if (at !== undefined) plan.requeue(at);
   return { state, message, writes: plan.writes, requeueAt: plan.requeueAt };
+}
+
+/** Plans the removal of a stopped job, as after a success. */
+function planStop<S extends string>(task: SpokeTask, state: S, effectsOf: SpokeReach['effects'], now: number): StepPlan<S> {
+  const plan = new SpokePlan(now);
+  effectsOf(task, state, plan).remove();
+  return { state, message: undefined, writes: plan.writes, requeueAt: plan.requeueAt };
 }

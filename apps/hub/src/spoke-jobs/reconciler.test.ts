@@ -13,6 +13,7 @@ import { createSpokeStep } from './apply.ts';
 import { type BackupInputs, createBackupJob } from './kinds/backup/job.ts';
 import { createPrecacheJob } from './kinds/precache/job.ts';
 import { SpokeJobs } from './reconciler.ts';
+import type { RunRequest } from './run.ts';
 
 const SPOKE = 'spoke';
 const job = createBackupJob({ image: 'recovery', jobViewSeconds: 4 });
@@ -86,7 +87,7 @@ afterEach(() => {
   hub.stop();
 });
 
-const request = (upgrade = UPGRADE, stored: Record<string, BackupState> = {}, paused?: string) =>
+const request = (upgrade = UPGRADE, stored: Record<string, BackupState> = {}, paused?: RunRequest<BackupState, BackupInputs>['paused']) =>
   jobs.request({ upgrade, clusters: [SPOKE], stored, inputs: { image: 'recovery' }, paused });
 const stateOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?.state;
 const messageOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?.message;
@@ -521,7 +522,7 @@ describe('a pause', () => {
   const patienceMs = () => job.workload({ image: 'recovery' }, { upgradeUid: UPGRADE.uid, managed: undefined, clusters: 1 }).patienceMs;
 
   test('begins nothing and says why, its time does not count, and it goes on afterwards', async () => {
-    request(UPGRADE, {}, 'Paused: change freeze');
+    request(UPGRADE, {}, { message: 'Paused: change freeze', stops: false });
     await pass(patienceMs() + 60_000);
     await touch('seen while paused');
     expect([stateOf(), messageOf(), wanted]).toEqual(['PreparingToStart', 'Paused: change freeze', []]);
@@ -535,7 +536,7 @@ describe('a pause', () => {
 
   test('lets a spoke that has begun go on', async () => {
     await untilStarting();
-    request(UPGRADE, { [SPOKE]: 'Starting' }, 'Paused');
+    request(UPGRADE, { [SPOKE]: 'Starting' }, { message: 'Paused', stops: false });
     await answer(ManagedClusterAction, 'backup-job-create', DONE, leader, worker);
     await untilWanted();
     expect(messageOf()).not.toBe('Paused');

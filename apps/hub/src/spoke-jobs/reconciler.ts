@@ -1,11 +1,11 @@
 import { errorMessage, isSameJson } from '@flotilla/api';
 import type { ClusterGroupUpgrade, PrecacheProgress } from '@flotilla/api/ran';
-import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rollout';
+import { isAvailable, type UpgradeIdentity } from '@flotilla/rollout';
 import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler, type Watch } from '@flotilla/runtime';
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
-import { countTransports, holdsSpoke } from '../spokes/reach.ts';
+import { holdsSpoke, logTransports } from '../spokes/reach.ts';
 import { keyId, parseStepKey, type StepKey } from '../steps/step-key.ts';
 import type { StepQueue } from '../steps/step-queue.ts';
 import { StepRequests } from '../steps/step-requests.ts';
@@ -15,7 +15,8 @@ import { createSpokeStep, type SpokeStep, type SpokeStepDeps } from './apply.ts'
 import { Claims, type Holder } from './claims.ts';
 import { isHeldUp } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
-import { observeSpoke, observeStep, storedSpoke } from './observe.ts';
+import { describeStop, troubleOf } from './messages.ts';
+import { differs, observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 
@@ -98,7 +99,7 @@ export class SpokeJobs<S extends JobState, I> {
     const run = known ?? new SpokeJobRun({ job: this.job, now: this.#deps.now }, request);
     if (!known) {
       this.#runs.set(uid, run);
-      this.#logTransports(request);
+      logTransports(this.#deps, this.job, request);
       for (const cluster of run.spokes.keys()) if (run.isUnderWay(cluster)) this.#claims.set(uid, cluster);
     }
     const changed = known ? run.update(request) : [...run.spokes.keys()];
@@ -106,14 +107,6 @@ export class SpokeJobs<S extends JobState, I> {
     const hasAllVerdicts = known !== undefined && changed.length > 0 && run.hasAllVerdicts();
     for (const cluster of hasAllVerdicts ? run.spokes.keys() : changed) this.#reconcileNow(run, cluster);
     return run;
-  }
-
-  /** Logs once for each upgrade the transport of its clusters, and the reason. */
-  #logTransports({ upgrade, clusters }: RunRequest<S, I>): void {
-    const transports = countTransports(this.#deps.caches, this.job.transport, clusters);
-    const fields = { work: this.job.work, upgrade: upgrade.name };
-    for (const [reason, { by, count }] of transports)
-      this.#deps.logger.info({ ...fields, by, clusters: count, reason }, 'Reaching clusters');
   }
 
   /** Accepts the states of a status write when a job has begun: spokes are cleaned only after that. */
@@ -199,15 +192,21 @@ export class SpokeJobs<S extends JobState, I> {
     const { caches, now } = this.#deps;
     const at = now();
     const { paused } = run.request;
-    if (paused !== undefined && record.state === this.job.machine.initial) {
-      this.#record(run, cluster, record, { state: record.state, message: paused });
-      return undefined;
-    }
+    const { initial } = this.job.machine;
+    const isStopping = run.isStopping(cluster, this.hasHubObjects(uid, cluster));
+    if (isStopping || (paused !== undefined && record.state === initial)) return this.#keepBack(run, record, key, isStopping);
     // A reconcile claims a spoke that can begin.
-    const holder = record.state === this.job.machine.initial ? this.#claims.claim(uid, cluster) : undefined;
+    const holder = record.state === initial ? this.#claims.claim(uid, cluster) : undefined;
     const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, cluster) };
     const { spoke, context } = observeSpoke(this.job, run.request, { ...record, cluster, holder: held }, { caches, now });
-    const { state, message, requeueAt } = decide(record.state, spoke, context);
+    const stops = paused?.stops === true;
+    // A stopped job ends by its own verdict or by none: no time-out comes from a pause.
+    const { state, message, requeueAt } = decide(
+      record.state,
+      spoke,
+      stops ? { ...context, deadlineAt: Number.POSITIVE_INFINITY } : context,
+    );
+    if (stops && !this.job.machine.isFinal(state)) return this.#stop(run, cluster, record);
     const isFinal = this.job.machine.isFinal(state);
     const hasEnded = isFinal && record.state !== state;
     this.#record(run, cluster, record, { state, message });
@@ -221,6 +220,26 @@ export class SpokeJobs<S extends JobState, I> {
     if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, key));
     const next = Math.min(...times.filter((time) => time !== undefined));
     return Number.isFinite(next) ? Math.max(next - at, 0) : undefined;
+  }
+
+  /** Puts a begun spoke back to its first state. Its objects are removed once that is stored. */
+  #stop(run: SpokeJobRun<S, I>, cluster: string, record: TrackedSpoke<S>): undefined {
+    Object.assign(record, { trouble: undefined, progress: undefined });
+    this.#admission.leave(keyId(this.#keyOf(run.request.upgrade.uid, cluster)));
+    this.#record(run, cluster, record, { state: this.job.machine.initial, message: run.request.paused?.message });
+  }
+
+  /** Keeps a spoke from beginning, and removes what a stopped job left there. */
+  #keepBack(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, key: StepKey, isStopping: boolean): number | undefined {
+    const { upgrade: uid, cluster } = key;
+    const { caches, now } = this.#deps;
+    const says = run.request.paused?.message;
+    const message = isStopping ? describeStop(says, isAvailable(caches.clusters.get({ name: cluster }))) : says;
+    this.#record(run, cluster, record, { state: record.state, message });
+    record.since = now();
+    const at = isStopping ? this.#requestStep(run, record, key) : undefined;
+    if (!isStopping && this.#claims.holds(uid, cluster)) this.release(uid, cluster);
+    return at === undefined ? undefined : Math.max(at - now(), 0);
   }
 
   /** True when a step by the stored status would do what the current state requires. A write of the status enqueues the key again. */
@@ -248,7 +267,7 @@ export class SpokeJobs<S extends JobState, I> {
       this.#forgive(run, record);
       return plan?.requeueAt;
     }
-    if (run.isBeginning(record.state) && !this.#admission.admit(keyId(key))) return plan.requeueAt;
+    if (run.isBeginning(record.state) && !observed?.context.isStopping && !this.#admission.admit(keyId(key))) return plan.requeueAt;
     const isPaced = this.job.machine.isFinal(record.state) && !run.hasAllVerdicts();
     if (isPaced) record.cleanAt ??= this.#admission.scheduleCleaning();
     const { state, cleanAt } = record;
@@ -285,8 +304,8 @@ export class SpokeJobs<S extends JobState, I> {
     if (record.state !== next.state) {
       const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: next.state };
       this.#deps.logger.debug(fields, 'Job state changed');
+      record.seenAt = this.#deps.now();
     }
-    if (record.state !== next.state) record.seenAt = this.#deps.now();
     record.state = next.state;
     record.message = message;
     if (!run.isOnItsWay(next.state)) this.#admission.leave(keyId(this.#keyOf(upgrade.uid, cluster)));
@@ -357,13 +376,8 @@ export class SpokeJobs<S extends JobState, I> {
     const uid = object.metadata.uid ?? '';
     const run = this.#runs.get(uid);
     if (!run) return;
-    const digestOf = (upgrade: ClusterGroupUpgrade | undefined) => {
-      const inputs = upgrade && this.job.inputsIn(upgrade);
-      return inputs && (this.job.digest?.(inputs) ?? '');
-    };
-    const [before, now] = [this.job.statesIn(previous?.status) ?? {}, this.job.statesIn(object.status) ?? {}];
-    const isOther = digestOf(previous) !== digestOf(object);
-    for (const cluster of run.spokes.keys()) if (isOther || before[cluster] !== now[cluster]) add(uid, cluster);
+    const isOther = differs(this.job, object, previous);
+    for (const cluster of run.spokes.keys()) if (isOther(cluster)) add(uid, cluster);
   }
 
   #onSpoke({ kind, upgradeUid: uid, cluster }: SpokeChange, add: Add): void {
@@ -384,6 +398,3 @@ export class SpokeJobs<S extends JobState, I> {
 }
 
 type Add = (uid: string, cluster: string, afterMs?: number) => void;
-
-/** Keeps the server's message without the request's path: messages in a status are short, and the path helps no reader. */
-const troubleOf = (message: string): string => TROUBLE_PREFIX + message.slice(0, 1024).replace(/^[A-Z]{3,6} \/[^ ]{1,600}: (\d{3}: )?/, '');

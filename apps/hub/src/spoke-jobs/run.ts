@@ -1,5 +1,6 @@
+import { isSameJson } from '@flotilla/api';
 import type { PrecacheProgress } from '@flotilla/api/ran';
-import type { SpokeJobMachine, UpgradeIdentity } from '@flotilla/rollout';
+import type { Pause, SpokeJobMachine, UpgradeIdentity } from '@flotilla/rollout';
 import type { JobState, SpokeJob } from './kind.ts';
 
 /** Jobs that one reconcile of an upgrade requests. */
@@ -10,8 +11,8 @@ export interface RunRequest<S extends string, I> {
   /** States in the upgrade's status, as the API server has them. */
   readonly stored: Readonly<Record<string, S>>;
   readonly inputs: I;
-  /** Why no cluster begins; what runs ends. */
-  readonly paused?: string | undefined;
+  /** Why no cluster begins; what runs ends by itself, or is stopped. */
+  readonly paused?: Pick<Pause, 'message' | 'stops'> | undefined;
 }
 
 /** One spoke of a run, as this process knows it. */
@@ -62,7 +63,8 @@ export class SpokeJobRun<S extends JobState, I> {
     const before = this.request.inputs;
     const isOther = (cluster?: string) => this.#digest?.(request.inputs, cluster) !== this.#digest?.(before, cluster);
     const changed = this.#startOver(isOther() ? () => true : isOther);
-    if (request.paused !== this.request.paused) changed.push(...this.#restartPatience());
+    if (!isSameJson(request.paused, this.request.paused)) changed.push(...this.#restartPatience());
+    if (request.paused?.stops) changed.push(...[...this.spokes.keys()].filter((cluster) => this.isUnderWay(cluster)));
     this.request = request;
     for (const cluster of request.clusters) {
       const stored = request.stored[cluster];
@@ -120,6 +122,12 @@ export class SpokeJobRun<S extends JobState, I> {
   oldestObservation(): number | undefined {
     const times = [...this.spokes].flatMap(([cluster, { seenAt }]) => (this.isUnderWay(cluster) ? [seenAt] : []));
     return times.length > 0 ? times.reduce((one, other) => Math.min(one, other)) : undefined;
+  }
+
+  /** True while objects of a job that was stopped are left on the hub: it begins again after them. @param isHeld the hub has objects of the job */
+  isStopping(cluster: string, isHeld: boolean): boolean {
+    const record = this.spokes.get(cluster);
+    return isHeld && record?.state === 'NotStarted' && record.stored === 'NotStarted';
   }
 
   /** True while the job runs on the spoke: no other upgrade may touch it. */

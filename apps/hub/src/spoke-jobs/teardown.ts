@@ -93,12 +93,14 @@ export class Teardown {
     const task = { job: this.#job, upgrade: this.#upgrade, cluster, workload: cleaningOf(this.#job.deletions) };
     const plan = new SpokePlan(now());
     const effects = effectsOf(task, state ?? '', plan);
+    // A job that a pause has stopped is in its first state and may be left on the spoke.
+    const isStopped = state === 'NotStarted' && spoke.isHeld;
     const isWanted = managed !== undefined && !this.#isAnothers(cluster);
     let isDone = true;
     if (isWanted && spoke.available && !force) {
       isDone = effects.clean();
       if (isDone) effects.drop();
-    } else if (isWanted && state !== this.#job.initial) effects.remember();
+    } else if (isWanted && (state !== this.#job.initial || isStopped)) effects.remember();
     else effects.drop();
     await applySpokePlan(plan, task, this.#deps);
     if (isDone) this.#done.add(cluster);

@@ -1,6 +1,7 @@
 /** Reaches a spoke by the transport of its attempt. */
 import type { ManifestWork } from '@flotilla/api/ocm';
-import { type Choice, chooseTransport, type Transport } from '@flotilla/rollout';
+import { type Choice, chooseTransport, type Transport, type UpgradeIdentity } from '@flotilla/rollout';
+import type { Logger } from '@flotilla/runtime';
 import { isLeftover } from './actions/hub-objects.ts';
 import { observeActions, toObservation } from './actions/observe.ts';
 import { ActionsEffects } from './actions/plan.ts';
@@ -52,22 +53,19 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
 const othersWork = ({ jobWorks }: SpokeJobCaches, key: string, own: ManifestWork | undefined): ManifestWork | undefined =>
   jobWorks.byIndex(BY_WORK_AND_CLUSTER, key).find((work) => work !== own);
 
-/** Counts these clusters by transport and the reason for it. */
-export function countTransports(
-  { clusters, jobWorks }: SpokeJobCaches,
-  transport: Transport | undefined,
-  names: readonly string[],
-): ReadonlyMap<string, { readonly by: Choice['by']; readonly count: number }> {
+/** Logs once for each upgrade the transport of its clusters, and the reason. */
+export function logTransports(
+  { caches: { clusters, jobWorks }, logger }: { readonly caches: SpokeJobCaches; readonly logger: Logger },
+  { work, transport = 'actions' }: { readonly work: string; readonly transport?: Transport | undefined },
+  { upgrade, clusters: names }: { readonly upgrade: UpgradeIdentity; readonly clusters: readonly string[] },
+): void {
   const counts = new Map<string, { by: Choice['by']; count: number }>();
   for (const name of names) {
-    const { by, reason } = chooseTransport({
-      transport: transport ?? 'actions',
-      managed: clusters.get({ name }),
-      isServed: jobWorks.present,
-    });
+    const { by, reason } = chooseTransport({ transport, managed: clusters.get({ name }), isServed: jobWorks.present });
     counts.set(reason, { by, count: (counts.get(reason)?.count ?? 0) + 1 });
   }
-  return counts;
+  for (const [reason, { by, count }] of counts)
+    logger.info({ work, upgrade: upgrade.name, by, clusters: count, reason }, 'Reaching clusters');
 }
 
 /** True while objects of an upgrade's job hold the spoke. A frozen work, which waits for the upgrade's end, does not. */

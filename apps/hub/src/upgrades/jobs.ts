@@ -84,7 +84,7 @@ export class UpgradeJobs {
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
     const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds, retries };
-    const paused = settings.talmStrict ? undefined : findPause(upgrade)?.message;
+    const paused = settings.talmStrict ? undefined : findPause(upgrade);
     return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
 

@@ -121,12 +121,13 @@ const conditionReasons = {
   NotStarted: { isReferences: true, meaning: 'The upgrade waits for its backups.' },
   NotEnabled: { isReferences: true, meaning: 'The upgrade is not to start yet.', fix: 'set spec.enable to true to start it' },
   Paused: {
-    meaning: 'The upgrade is paused: nothing new begins, and what runs ends. Time-outs stand still, windows do not.',
+    meaning:
+      'The upgrade is paused: nothing new begins, and what runs ends; pulls are stopped where the annotation says so. Time-outs stand still, windows do not.',
     fix: 'remove the annotation flotilla.io/paused to go on',
   },
   InvalidPause: {
     meaning: 'The annotation flotilla.io/paused has a value that is not known; nothing new begins.',
-    fix: 'write "drain", or remove the annotation to go on',
+    fix: 'write "drain" or "stop", or remove the annotation to go on',
   },
   WaitingForWindow: {
     meaning: 'The window is closed. One with a schedule opens again by itself.',

@@ -59,9 +59,10 @@ describe('the first gate that refuses is the one that is told', () => {
   });
 
   test('a pause goes before the window, and holds each batch too', () => {
-    const pause = { reason: 'Paused', message: 'Paused: change freeze' } as const;
-    expect(judgeGates({ ...shut, enabled: true, pause })).toEqual({ gate: 'pause', progressing: { status: 'False', ...pause } });
-    expect(judgeBatchGates({ window: openGates.window, pause })).toEqual({ gate: 'pause', progressing: { status: 'True', ...pause } });
+    const told = { reason: 'Paused', message: 'Paused: change freeze' } as const;
+    const pause = { ...told, stops: false };
+    expect(judgeGates({ ...shut, enabled: true, pause })).toEqual({ gate: 'pause', progressing: { status: 'False', ...told } });
+    expect(judgeBatchGates({ window: openGates.window, pause })).toEqual({ gate: 'pause', progressing: { status: 'True', ...told } });
   });
 
   test('a window that is yet to open says when to look again', () => expect(judgeGates({ ...shut, enabled: true })?.wakeAt).toBe(7));

@@ -14,15 +14,25 @@ test.each([
     given: { 'flotilla.io/paused': 'drain', 'flotilla.io/paused-reason': ' change freeze ' },
     want: 'Paused Paused: change freeze; remove the annotation flotilla.io/paused to go on',
   },
+  {
+    name: 'a stop',
+    given: { 'flotilla.io/paused': 'stop', 'flotilla.io/paused-reason': 'link is needed' },
+    want: 'Paused Paused, and pulls are stopped: link is needed; remove the annotation flotilla.io/paused to go on',
+  },
   { name: 'a reason alone', given: { 'flotilla.io/paused-reason': 'change freeze' }, want: undefined },
   {
     name: 'a value that is not known',
     given: { 'flotilla.io/paused': 'true' },
-    want: 'InvalidPause Annotation flotilla.io/paused is "true", which is not known; write "drain", or remove the annotation to go on',
+    want: 'InvalidPause Annotation flotilla.io/paused is "true", which is not known; write "drain" or "stop", or remove the annotation to go on',
   },
 ])('a pause is read from $name', ({ given, want }) => {
   const pause = findPause(annotated(given));
   expect(pause && `${pause.reason} ${pause.message}`).toBe(want);
+});
+
+test('only a stop ends what runs', () => {
+  const stops = (value: string) => findPause(annotated({ 'flotilla.io/paused': value }))?.stops;
+  expect([stops('drain'), stops('stop'), stops('Stop')]).toEqual([false, true, false]);
 });
 
 test('the reference knows no pause', () => {

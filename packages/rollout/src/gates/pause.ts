@@ -6,6 +6,8 @@ import { type ConditionReason, cutAtWord, explain } from '@flotilla/api/ran';
 export interface Pause {
   readonly reason: Extract<ConditionReason, 'Paused' | 'InvalidPause'>;
   readonly message: string;
+  /** Pulls that run end too, and policies are enforced no more; default: what runs ends by itself. */
+  readonly stops: boolean;
 }
 
 type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations'> };
@@ -14,12 +16,14 @@ type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations'> };
 export function findPause({ metadata: { annotations = {} } }: Annotated): Pause | undefined {
   const value = annotations[Annotation.paused];
   if (value === undefined) return undefined;
-  if (value !== 'drain') {
+  if (value !== 'drain' && value !== 'stop') {
     const problem = `Annotation ${Annotation.paused} is ${JSON.stringify(cutAtWord(value))}, which is not known`;
-    return { reason: 'InvalidPause', message: explain('InvalidPause', problem) };
+    return { reason: 'InvalidPause', message: explain('InvalidPause', problem), stops: false };
   }
   const why = annotations[Annotation.pausedReason]?.trim();
-  return { reason: 'Paused', message: explain('Paused', why ? `Paused: ${cutAtWord(why)}` : 'Paused') };
+  const stops = value === 'stop';
+  const says = stops ? 'Paused, and pulls are stopped' : 'Paused';
+  return { reason: 'Paused', message: explain('Paused', why ? `${says}: ${cutAtWord(why)}` : says), stops };
 }
 
 /** Why nothing is begun on a cluster, with the fix; undefined when nobody holds it. */

@@ -4,6 +4,7 @@ import { Placement, PlacementBinding } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { NAME_LABEL } from '../clusters/name-label.ts';
+import { findPause } from '../gates/pause.ts';
 import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
 import { ProgressState, RecordState } from '../upgrade/model.ts';
@@ -58,7 +59,8 @@ export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly 
     const isIt = ({ metadata }: KubeObject) => metadata.name === name && metadata.namespace === policy.namespace;
     const placement = existing.placements.find(isIt);
     const binding = existing.bindings.find(isIt);
-    const clusters = membership(upgrade, index, placement);
+    const isStopped = !existing.talmStrict && findPause(upgrade)?.stops === true;
+    const clusters = isStopped ? [] : membership(upgrade, index, placement);
     writes.push(
       ...planObject(
         Placement,

@@ -5,6 +5,7 @@ import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork,
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { isAvailable } from '../clusters/availability.ts';
 import { clusterPatch, type EditOptions } from '../clusters/cluster-edits.ts';
+import { findPause } from '../gates/pause.ts';
 import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
 import type { UpgradeIdentity } from '../upgrade/identity.ts';
 import { identityOf } from '../upgrade/identity.ts';
@@ -60,6 +61,8 @@ function planTarget(target: SpokeTarget, spoke: ObservedSpoke, settings: PlanSet
     case 'remediate':
       // A cluster that is gone is recorded by the leader; whatever were created for it would be left behind.
       if (!spoke.managed) return { writes: [] };
+      // Taking a work away would undo it, and an approval is a beginning.
+      if (!settings.talmStrict && findPause(spoke.upgrade)?.stops) return { writes: [] };
       return target.mode === 'manifestWork' ? { writes: placeWork(spoke, target.template, settings) } : approve(spoke, target, settings);
     case 'complete':
       return { writes: [...editCluster(spoke, target.edits), ...removeTransport(spoke, settings)] };
