@@ -136,9 +136,10 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: 'pause',
-    meaning: 'Lets nothing new begin in an upgrade; what runs ends. Ends with 3 for one that has ended, 4 when no hub has taken it up.',
+    meaning:
+      'Lets nothing new begin in an upgrade; what runs ends, or with --now stops. Ends with 3 for one that has ended, 4 when no hub has taken it up.',
     takes: [cguName],
-    options: [reason, ...steering],
+    options: [['--now', 'stop pulls that run, too; they begin again after resume'], reason, ...steering],
     load: async () => (await import('./steer/pause.ts')).pauseUpgrade,
   },
   {

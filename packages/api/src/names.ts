@@ -74,6 +74,8 @@ export const Annotation = {
    */
   retryAt: 'flotilla.io/retry-at',
   retryClusters: 'flotilla.io/retry-clusters',
+  /** On a ClusterGroupUpgrade: `add` lets clusters that are selected after the start join its rollout; `frozen`, as without it, does not. */
+  membership: 'flotilla.io/membership',
   /** On a ClusterGroupUpgrade: digest of the only plan that it may start by. */
   plan: 'flotilla.io/plan',
   /** On a ClusterGroupUpgrade: `namespace/name` of the ended one whose failed clusters it tries again. */

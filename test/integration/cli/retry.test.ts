@@ -30,7 +30,7 @@ test('clusters whose batch timed out come again in a last batch, once, and the u
   const before = await world.get('late');
   const dry = await run('late', '--dry-run');
   expect(dry).toMatchObject({ code: 0, err: '' });
-  expect(dry.out).toContain('1 cluster of batches that have begun comes again after batch 3: late-1');
+  expect(dry.out).toContain('1 cluster comes again after batch 3: late-1');
   expect((await world.get('late'))?.metadata.annotations).toEqual(before?.metadata.annotations);
   expect(await run('late', 'late-2', '-y')).toMatchObject({ code: 3, err: expect.stringContaining('late-2 has not failed') });
   expect(await run('late', 'late-9', '-y')).toMatchObject({

@@ -20,7 +20,10 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
   'flotilla.io/window-schedule': annotation(UPGRADE, 'Five cron fields: when a window that recurs opens.'),
   'flotilla.io/window-duration': annotation(UPGRADE, 'How long it is open, 15m to 168h. Needed with a schedule.'),
   'flotilla.io/window-timezone': annotation(UPGRADE, 'IANA time zone of the schedule; default UTC.'),
-  'flotilla.io/paused': annotation(UPGRADE, '`drain`: nothing new begins; what runs ends. `stop`: pulls that run are stopped too, and policies are not enforced meanwhile.'),
+  'flotilla.io/paused': annotation(
+    UPGRADE,
+    '`drain`: nothing new begins; what runs ends. `stop`: pulls that run are stopped too, and policies are not enforced meanwhile.',
+  ),
   'flotilla.io/paused-reason': annotation(UPGRADE, 'Why it is paused; condition `Paused` quotes it.'),
   'flotilla.io/retry-at': annotation(
     UPGRADE,
@@ -28,6 +31,10 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
   ),
   'flotilla.io/retry-clusters': annotation(UPGRADE, 'Clusters that are meant, with commas between them; default all that failed.'),
   'flotilla.io/plan': annotation(UPGRADE, 'Digest of the plan that `flotilla plan --save` printed: the upgrade starts by no other.'),
+  'flotilla.io/membership': annotation(
+    UPGRADE,
+    '`add`: clusters that are selected after the start join the rollout in last batches; `frozen`, the default: they do not.',
+  ),
   'flotilla.io/retry-of': annotation(
     UPGRADE,
     '`namespace/name` of the upgrade whose failed clusters it tries again: it pulls the same images or none.',

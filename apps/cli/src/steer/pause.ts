@@ -1,7 +1,9 @@
 import { Annotation, findCondition, refKey } from '@flotilla/api';
 import type { StatusAnswer } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { findPause } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
+import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { FactStore } from '../hub/fact-store.ts';
@@ -12,7 +14,7 @@ import { type Change, carryOut, Reason, SteerOptions } from './change.ts';
 import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
 import { untilTakenUp } from './taken-up.ts';
 
-const PauseOptions = SteerOptions.extend({ reason: Reason.optional() });
+const PauseOptions = SteerOptions.extend({ reason: Reason.optional(), now: z.boolean().default(false) });
 
 /** `flotilla pause CGU`. */
 export const pauseUpgrade: Run = async ([name = ''], given) => {
@@ -36,24 +38,29 @@ export const resumeUpgrade: Run = async ([name = ''], given) => {
 interface PausePlan {
   readonly hubNamespace: string;
   readonly reason?: string | undefined;
+  /** What runs is stopped too; default: it ends by itself. */
+  readonly now?: boolean;
 }
 
 /** The change that pauses an upgrade, or why there is nothing to pause. */
 export async function planPause(
   client: Client,
   ref: UpgradeRef,
-  { hubNamespace, reason }: PausePlan,
+  { hubNamespace, reason, now = false }: PausePlan,
 ): Promise<Change<ClusterGroupUpgrade> | { readonly refused: string }> {
   const { upgrade, status } = await look(client, ref, hubNamespace);
   if (hasEnded(status)) return { refused: `${refKey(ref)} has ended (${status.stage}): there is nothing to pause` };
+  const value = now ? 'stop' : 'drain';
+  const wanted = { [Annotation.paused]: value, ...(reason !== undefined && { [Annotation.pausedReason]: reason }) };
+  const said = findPause({ metadata: { annotations: wanted } })?.message;
   return {
     kind: ClusterGroupUpgrade,
     object: upgrade,
-    annotations: { [Annotation.paused]: 'drain', [Annotation.pausedReason]: reason },
+    annotations: { [Annotation.paused]: value, [Annotation.pausedReason]: reason },
     clusters: openClusters(status),
-    says: pauseEffects(status),
+    says: pauseEffects(status, now),
     undo: `flotilla resume ${ref.name} -n ${ref.namespace}`,
-    untilTakenUp: () => untilTakenUp(client, ref, isPaused),
+    untilTakenUp: () => untilTakenUp(client, ref, (seen) => pausedOf(seen)?.message === said),
   };
 }
 
@@ -71,7 +78,7 @@ export async function planResume(
     clusters: openClusters(status),
     says: resumeEffects(status),
     undo: `flotilla pause ${ref.name} -n ${ref.namespace}`,
-    untilTakenUp: () => untilTakenUp(client, ref, (seen) => !isPaused(seen)),
+    untilTakenUp: () => untilTakenUp(client, ref, (seen) => pausedOf(seen) === undefined),
   };
 }
 
@@ -95,6 +102,5 @@ export function refuse(why: string): void {
   endWith(Exit.no);
 }
 
-/** The hub says of the upgrade that it is paused, or is not. */
-const isPaused = ({ status }: ClusterGroupUpgrade): boolean =>
-  findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused) !== undefined;
+/** What the hub says of the upgrade's pause. */
+const pausedOf = ({ status }: ClusterGroupUpgrade) => findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused);

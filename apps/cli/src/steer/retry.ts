@@ -1,6 +1,6 @@
 import { Annotation, FlotillaError, findCondition, refKey } from '@flotilla/api';
 import type { StatusAnswer } from '@flotilla/api/answers';
-import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, hasFailedPrecache } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, hasFailedPrecache, type PrecacheState } from '@flotilla/api/ran';
 import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -56,6 +56,7 @@ async function tryAgain(
   if (names.length > 0 && not.length > 0) return refuse(whyNot(upgrade, not));
   const many = count(again.length, 'cluster', 'clusters');
   const { batch } = status;
+  const pulls = again.filter((cluster) => hasFailed(upgrade.status?.precaching?.status?.[cluster]));
   await carryOut(
     client,
     {
@@ -65,8 +66,9 @@ async function tryAgain(
       clusters: again.length,
       says: [
         isRunning(upgrade)
-          ? `${many} of batches that have begun ${again.length === 1 ? 'comes' : 'come'} again after batch ${batch.of}: ${listed(again)}`
+          ? `${many} ${again.length === 1 ? 'comes' : 'come'} again after batch ${batch.of}: ${listed(again)}`
           : `${many} ${again.length === 1 ? 'pulls' : 'pull'} again: ${listed(again)}`,
+        ...(isRunning(upgrade) && pulls.length > 0 ? [`${listed(pulls)} ${pulls.length === 1 ? 'pulls' : 'pull'} first`] : []),
         ...(not.length > 0 ? [whyNot(upgrade, not)] : []),
       ],
       untilTakenUp: () => untilTakenUp(client, ref, (seen) => seen.status?.lastHandledRetryAt === findRetry(asked)?.at),
@@ -88,6 +90,8 @@ function clustersAgain(asked: ClusterGroupUpgrade): string[] {
   return (before.clusters ?? []).flatMap(({ name }) => (left.has(name) ? [] : [name]));
 }
 
+const hasFailed = (state: PrecacheState | undefined): boolean => state !== undefined && hasFailedPrecache(state);
+
 /** Clusters whose part has ended and not well. */
 function failedOf({ status }: ClusterGroupUpgrade): string[] {
   const recorded = (status?.clusters ?? []).flatMap(({ name, state }) => (state === RecordState.complete ? [] : [name]));
@@ -103,7 +107,7 @@ function whyNot(upgrade: ClusterGroupUpgrade, clusters: readonly string[]): stri
     ...(well.length > 0 ? [`${listed(well)} ${well.length === 1 ? 'has' : 'have'} not failed`] : []),
     ...(early.length > 0
       ? [
-          `${listed(early)} failed before the rollout began, and ${early.length === 1 ? 'stays' : 'stay'} out of it: try again when the upgrade has ended`,
+          `${listed(early)} failed the backup before the rollout, and ${early.length === 1 ? 'stays' : 'stay'} out of it: try again when the upgrade has ended`,
         ]
       : []),
   ];

@@ -33,7 +33,17 @@ test.each([
     says: ['1 cluster is not begun'],
   },
 ])('a pause $name says what goes on and what does not begin', ({ status, says }) => {
-  expect(pauseEffects(status)).toEqual([...says, 'time-outs stand still, windows do not']);
+  expect(pauseEffects(status, false)).toEqual([...says, 'time-outs stand still, windows do not']);
+});
+
+test('a pause that stops says what it stops and what it cannot', () => {
+  expect(pauseEffects({ clusters, cached, batch: { current: 7, of: 51 } }, true)).toEqual([
+    '8 clusters in batch 7 cannot be stopped where they upgrade already: policies are not enforced on them meanwhile, ManifestWorks stay',
+    '88 pulls are stopped, and begin again after resume',
+    '399 pulls are not begun',
+    '80 clusters are not begun',
+    'time-outs stand still, windows do not',
+  ]);
 });
 
 test('the end of a pause says when nothing begins all the same', () => {

@@ -9,11 +9,13 @@ import {
 } from '@flotilla/api/ran';
 import type { UpgradePlan } from '@flotilla/rollout';
 import {
+  countRetries,
   findPause,
   findRetry,
   type GateInput,
   identityOf,
   judgeGates,
+  latePulls,
   namedClusters,
   remainingClusters,
   retriedPrecaches,
@@ -28,7 +30,7 @@ import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts'
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
-import type { PrecachingReport } from './status.ts';
+import type { LatePulls, PrecachingReport } from './status.ts';
 
 /** Dependencies of `UpgradeJobs`. */
 interface UpgradeJobsDeps {
@@ -99,7 +101,7 @@ export class UpgradeJobs {
     const isAgain = new Set(again);
     return {
       states: pick(states, (cluster) => !isAgain.has(cluster)),
-      retries: { ...retries, ...Object.fromEntries(again.map((cluster) => [cluster, (retries[cluster] ?? 0) + 1])) },
+      retries: countRetries(retries, again),
     };
   }
 
@@ -112,6 +114,26 @@ export class UpgradeJobs {
     const isNext = judgeGates(gates)?.gate === 'backup';
     if (!gates.wantsBackup || !(isBegun || isNext)) return undefined;
     return requestBackup(jobs, settings, { upgrade: identity, clusters: remainingClusters(gates), stored });
+  }
+
+  /**
+   * Requests the pulls of clusters that came to a rollout that runs; reports the pre-caching where there are any, and undefined where there is none.
+   * @param status the next one, which names these clusters
+   */
+  precacheLate(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus): LatePulls | undefined {
+    const { jobs, settings } = this.#deps.precaching;
+    const pulls = settings.talmStrict ? [] : latePulls(status);
+    const inputs = pulls.length > 0 ? jobs.job.inputsIn({ ...upgrade, status }) : undefined;
+    if (!inputs) return void this.resumeCleaning(upgrade);
+    const { uid } = identityOf(upgrade);
+    const states = status.precaching?.status ?? {};
+    const known = jobs.run(uid)?.request.clusters ?? Object.keys(states).filter((cluster) => jobs.hasHubObjects(uid, cluster));
+    const clusters = [...new Set([...known, ...pulls])];
+    const paused = findPause(upgrade);
+    const { spokes } = jobs.request({ upgrade: identityOf(upgrade), clusters, stored: states, inputs, paused });
+    const seen = new Map(Object.entries(states));
+    for (const cluster of pulls) seen.set(cluster, spokes.get(cluster)?.state ?? 'NotStarted');
+    return { rollUp: rollUp([...seen.keys()], seen, false), clusters: pulls, spokes };
   }
 
   /** Resumes the cleaning of spokes after a restart in mid-rollout: spokes are cleaned after their verdict. */

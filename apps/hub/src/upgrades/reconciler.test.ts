@@ -53,10 +53,10 @@ async function begin(): Promise<void> {
     logger,
     signal: stop.signal,
   });
-  const jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
+  const jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
     precache: () => undefined,
     backUp: () => undefined,
-    resumeCleaning: () => undefined,
+    precacheLate: () => undefined,
     noteStored: () => undefined,
     end: () => undefined,
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,

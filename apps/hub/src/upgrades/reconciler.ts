@@ -8,8 +8,10 @@ import {
   FirstSeen,
   findRetry,
   type GateInput,
+  isOpenToMembers,
   isRunning,
   isTurningPoint,
+  joinRollout,
   judgeBlocking,
   judgeGates,
   keepsObjects,
@@ -17,9 +19,11 @@ import {
   PlacementPatience,
   type PlanDeps,
   planUpgrade,
+  type RolloutObservation,
   readSoak,
   remainingClusters,
   retryInRollout,
+  selectPresent,
   startRollout,
   stateBeforeStart,
   stateOf,
@@ -38,6 +42,7 @@ import { observeRollout } from './observe-rollout.ts';
 import {
   describeCleaning,
   describeEnd,
+  describeLatePulls,
   describePreparation,
   describeRollout,
   describeUnreadable,
@@ -52,7 +57,7 @@ interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
   readonly rollout: Pick<SpokeRollouts, 'isClean' | 'problem' | 'problems'>;
-  readonly jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
+  readonly jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly now: () => number;
   readonly logger: Logger;
@@ -164,7 +169,6 @@ export class UpgradeReconciler {
     const running = isRunning(upgrade);
     if (running) {
       memory.advancedAt = this.#deps.now();
-      this.#deps.jobs.resumeCleaning(upgrade);
     } else memory.preparedAt = this.#deps.now();
     const result = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
     if (!result) {
@@ -228,7 +232,6 @@ export class UpgradeReconciler {
     const at = now();
     const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
-    const status = retry ? retryInRollout(stored, retry) : stored;
     const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
     const observation = observeRollout(upgrade, caches, {
       problem,
@@ -239,17 +242,34 @@ export class UpgradeReconciler {
       now: at,
     });
     const gates = batchGatesOf(upgrade, { now: at, talmStrict });
+    const joined = talmStrict || !isOpenToMembers(upgrade) ? stored : this.#join(upgrade, spec, stored, observation);
+    const next = retry ? retryInRollout(joined, retry) : joined;
+    const pulls = this.#deps.jobs.precacheLate(upgrade, next);
+    const status = describeLatePulls(next, pulls);
     const advance = advanceRollout({ spec, status, observation, gates, now: at });
     return {
       status: describeRollout(status, advance, {
         now: new Date(at),
         talmStrict,
         pause: gates.pause,
+        precaching: pulls?.rollUp,
         generation: talmStrict ? undefined : upgrade.metadata.generation,
       }),
       wakeAt: earliest(advance.wakeAt, observation.lookAt),
       fallenSince: advance.fallenSince,
     };
+  }
+
+  /** The status with the clusters that are selected since the start. */
+  #join(
+    upgrade: ClusterGroupUpgrade,
+    spec: ClusterGroupUpgradeSpec,
+    status: ClusterGroupUpgradeStatus,
+    { mode, exists }: RolloutObservation,
+  ): ClusterGroupUpgradeStatus {
+    const { upgradeAt, managed, tenancy } = observeUpgrade(upgrade, this.#deps.caches);
+    const { eligible } = judgeBlocking(upgrade, upgradeAt);
+    return joinRollout(status, { selected: selectPresent(spec, managed, tenancy), eligible, mode, exists, preCaching: spec.preCaching });
   }
 
   #gateInput(

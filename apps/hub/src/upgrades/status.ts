@@ -9,6 +9,7 @@ import {
   conditionMessage,
   cutAtWord,
   explain,
+  hasFailedPrecache,
   isFinalPrecacheState,
   type PrecacheProgress,
   type PrecacheState,
@@ -52,6 +53,9 @@ export interface PrecachingReport {
   readonly retries: Readonly<Record<string, number>>;
 }
 
+/** Pulls of clusters that came to a rollout that runs. */
+export type LatePulls = Omit<PrecachingReport, 'retries'>;
+
 /** Findings of a pass before the start of the rollout. */
 interface PreparationInput {
   readonly upgrade: ClusterGroupUpgrade;
@@ -86,13 +90,33 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   return status;
 }
 
+/** Adds the pulls of late clusters to the status that a pass of the rollout goes by: one that failed leaves its cluster out. */
+export function describeLatePulls(before: ClusterGroupUpgradeStatus, pulls: LatePulls | undefined): ClusterGroupUpgradeStatus {
+  if (!pulls) return before;
+  const { clusters, spokes } = pulls;
+  const states = { ...before.precaching?.status };
+  for (const cluster of clusters) states[cluster] = spokes.get(cluster)?.state ?? 'NotStarted';
+  const status = { ...before, precaching: { ...before.precaching, status: states } };
+  describeSpokes(status, pulls);
+  status.precaching.messages = orAbsent({ ...omit(before.precaching?.messages, clusters), ...status.precaching.messages });
+  const failed = clusters.filter((cluster) => states[cluster] !== undefined && hasFailedPrecache(states[cluster]));
+  if (failed.length > 0) recordFailed(status, failed);
+  return status;
+}
+
+const omit = (messages: Readonly<Record<string, string>> = {}, clusters: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(messages).filter(([cluster]) => !clusters.includes(cluster)));
+
 /** Describes an upgrade after a pass of its rollout. */
 export function describeRollout(
   before: ClusterGroupUpgradeStatus,
   advance: Advance,
-  wording: Wording & { readonly pause?: Pause | undefined },
+  wording: Wording & { readonly pause?: Pause | undefined; readonly precaching?: RollUp | undefined },
 ): ClusterGroupUpgradeStatus {
   const conditions = new Conditions(before.conditions ?? [], wording);
+  // While late clusters pull, the condition keeps what was: the rollout goes on.
+  if (wording.precaching?.finished && wording.precaching.status === 'True')
+    conditions.set(ClusterGroupUpgradeCondition.precachingSucceeded, true, wording.precaching);
   conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
   conditions.setPaused(advance.succeeded ? undefined : wording.pause);
@@ -328,7 +352,7 @@ function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string
 }
 
 /** Adds messages of clusters that ended or wait, and progress of those that pull. */
-function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }: PrecachingReport): void {
+function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }: LatePulls): void {
   const messages: Record<string, string> = {};
   const progress: [string, PrecacheProgress][] = [];
   for (const cluster of clusters) {

@@ -3,7 +3,7 @@
 import { findCondition, type KubeObject, Label, refKey } from '@flotilla/api';
 import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
-import { blockingRefs, isEnding, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
+import { blockingRefs, isEnding, isOpenToMembers, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { BY_LABELS } from '../spoke-rollouts/reconciler.ts';
@@ -98,10 +98,10 @@ function hubObjectWatches(caches: Caches): Watch[] {
   ];
 }
 
-/** Any cluster may change the clusters of a selector; a running upgrade has fixed clusters. */
+/** Any cluster may change the clusters of a selector; a running upgrade has fixed clusters unless it is open to members. */
 function concerns(upgrade: ClusterGroupUpgrade, cluster: string): boolean {
   const { spec } = upgrade;
-  if (!isRunning(upgrade) && (spec?.clusterLabelSelectors || spec?.clusterSelector)) return true;
+  if ((!isRunning(upgrade) || isOpenToMembers(upgrade)) && (spec?.clusterLabelSelectors || spec?.clusterSelector)) return true;
   return clustersOf(upgrade).has(cluster);
 }
 

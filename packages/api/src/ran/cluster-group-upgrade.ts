@@ -130,6 +130,10 @@ export const ClusterGroupUpgradeStatus = z.object({
   conditions: z.array(Condition).optional().describe('The last element is the current state: the order is part of the contract.'),
   computedMaxConcurrency: z.int().optional().describe('Effective size of a batch.'),
   remediationPlan: z.array(z.array(z.string())).optional().describe('The batches, in order.'),
+  batchesAtStart: z
+    .int()
+    .optional()
+    .describe('Flotilla: batches of the plan that the rollout started with, once others came behind them by a retry or by membership.'),
   managedPoliciesNs: z.record(z.string(), z.string()).optional().describe('Namespace of each managed policy.').meta(writtenWhole),
   managedPoliciesForUpgrade: z
     .array(z.object({ name: z.string().describe('Policy.'), namespace: z.string().describe('Its namespace.') }))

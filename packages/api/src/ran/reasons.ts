@@ -129,6 +129,10 @@ const conditionReasons = {
     meaning: 'The annotation flotilla.io/paused has a value that is not known; nothing new begins.',
     fix: 'write "drain" or "stop", or remove the annotation to go on',
   },
+  InvalidMembership: {
+    meaning: 'The annotation flotilla.io/membership has a value that is not known, or one that this upgrade cannot have; no batch starts.',
+    fix: 'write "frozen" or "add", or remove the annotation',
+  },
   WaitingForWindow: {
     meaning: 'The window is closed. One with a schedule opens again by itself.',
     fix: 'move or remove the annotations to go on',

@@ -61,6 +61,13 @@ const gates: Readonly<Record<GateName, (question: GateQuestion) => Finding>> = {
   window: windowWait,
   blocking: blockingWait,
   backup: ({ asked }) => jobWait('backup', asked),
+  preparation: ({ asked: { facts }, refusal }) =>
+    finding(
+      'edits',
+      link(messageOf(refusal), upgradeEvidence(facts, 'status.batchesAtStart', facts.upgrade.status?.batchesAtStart ?? 0)),
+      byItself('It goes on when the labels and annotations of spec.actions.beforeEnable are on the clusters.'),
+      { says: 'their first edits' },
+    ),
   filter: ({ asked: { facts } }) =>
     finding(
       'gate-filter',

@@ -22,6 +22,7 @@ import {
 } from '../upgrade/texts.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
 import { chooseAgain, type Drift, findDrift, firstPending, toldAt } from './drift.ts';
+import { judgeLate } from './late-gate.ts';
 import { RolloutClock } from './rollout-clock.ts';
 
 /** Everything a pass looks at. */
@@ -141,7 +142,7 @@ class Pass {
 
   /** Of the batch that comes next. */
   #askGates(): RolloutLook {
-    this.#refusal = judgeBatchGates(this.#input.gates);
+    this.#refusal = judgeBatchGates(this.#input.gates) ?? judgeLate(this.#clusters, this.#input.observation);
     if (this.#refusal?.wakeAt !== undefined) this.#wake(this.#refusal.wakeAt);
     if (this.#refusal && this.#isPast(this.#deadline)) this.#verdict = tookTooLong(this.#input.observation.mode.kind, '');
     return { hasBegun: true, isOpen: !this.#refusal };
@@ -213,7 +214,8 @@ class Pass {
     const { exists, mode } = this.#input.observation;
     const planned = new Set(this.#clusters.plan.flat());
     const lost = this.#clusters.records.filter(({ name, state }) => state === RecordState.failed && planned.has(name));
-    const untouched = lost.filter(({ name }) => exists(name));
+    // A pre-cache that failed again leaves its cluster out of the rollout, as before the start.
+    const untouched = lost.filter(({ name }) => exists(name) && !this.#clusters.hasFailedPull(name));
     const [first] = untouched;
     if (first)
       return failed(

@@ -1,10 +1,11 @@
 /** The clusters of a running rollout in one pass: each as far as its machine leads it with what is seen of it. */
 
-import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, hasFailedPrecache } from '@flotilla/api/ran';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { failed, type Outcome } from '../upgrade/texts.ts';
 import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from './cluster-machine.ts';
 import { indexOf, moveCluster } from './cluster-progress.ts';
+import { lateClusters, latePulls } from './late-clusters.ts';
 
 /** What the part of the clusters rests on. */
 interface ClustersInput {
@@ -34,6 +35,8 @@ export class ClustersUnderWay {
   /** When the first of them moves on if nothing changes, epoch milliseconds. */
   movesAt = Number.POSITIVE_INFINITY;
   readonly #input: ClustersInput;
+  readonly #late: ReadonlySet<string>;
+  readonly #pulling: ReadonlySet<string>;
   readonly #canaries: ReadonlySet<string>;
   readonly #recorded: Map<string, ClusterRecord['state']>;
 
@@ -44,6 +47,8 @@ export class ClustersUnderWay {
     this.records = [...(status.clusters ?? [])];
     this.progress = { ...status.status.currentBatchRemediationProgress };
     this.batch = status.status.currentBatch ?? 0;
+    this.#late = new Set(lateClusters(status));
+    this.#pulling = new Set(latePulls(status));
     this.#canaries = new Set(spec.remediationStrategy.canaries);
     this.#recorded = new Map(this.records.map(({ name, state }) => [name, state]));
   }
@@ -73,6 +78,22 @@ export class ClustersUnderWay {
 
   isCanary(cluster: string): boolean {
     return this.#canaries.has(cluster);
+  }
+
+  /** It came to the plan after the start, and its batch has not started. */
+  isLate(cluster: string): boolean {
+    return this.#late.has(cluster);
+  }
+
+  /** Its images are waited for. */
+  isPulling(cluster: string): boolean {
+    return this.#pulling.has(cluster);
+  }
+
+  /** Its images could not be pulled, also where it was tried again. */
+  hasFailedPull(cluster: string): boolean {
+    const state = this.#input.status.precaching?.status?.[cluster];
+    return state !== undefined && hasFailedPrecache(state);
   }
 
   /** The current batch is made of canaries alone. */

@@ -1,6 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { latePulls } from './late-clusters.ts';
 import { findRetry, retriedPrecaches, retryInRollout } from './retry.ts';
 
 const upgrade = (annotations: Record<string, string>, lastHandledRetryAt?: string) => ({
@@ -93,5 +94,35 @@ describe('in a rollout', () => {
       status: { currentBatch: 2 },
     });
     expect(retryInRollout(before, { at: 't', isMeant: (cluster) => cluster !== 'b' })).toEqual({ ...before, lastHandledRetryAt: 't' });
+  });
+});
+
+describe('a cluster that failed pre-caching', () => {
+  const precaching = { spec: {}, status: { z: 'UnrecoverableError', y: 'PrecacheTimeout', a: 'Succeeded' } } as const;
+
+  test('pulls again and comes in a last batch, which late ones fill up', () => {
+    const before = running({ precaching, clusters: [record('z', 'failed'), record('y', 'failed')], status: { currentBatch: 2 } });
+    const first = retryInRollout(before, { at: 't', isMeant: (cluster) => cluster === 'z' });
+    expect(first).toMatchObject({
+      batchesAtStart: 3,
+      remediationPlan: [['a', 'b'], ['c', 'd'], ['e'], ['z']],
+      clusters: [record('y', 'failed')],
+      precaching: { retries: { z: 1 }, status: { z: 'NotStarted', y: 'PrecacheTimeout', a: 'Succeeded' } },
+    });
+    expect(latePulls(first)).toEqual(['z']);
+    const second = retryInRollout(first, { at: 'u', isMeant: () => true });
+    expect(second.remediationPlan?.slice(3)).toEqual([['z', 'y']]);
+    expect(second.precaching?.retries).toEqual({ z: 1, y: 1 });
+  });
+
+  test('stays where it is when its late batch has not started, and pulls once more', () => {
+    const failed = {
+      ...running({ precaching: { spec: {}, status: { z: 'UnrecoverableError' }, retries: { z: 1 } }, clusters: [record('z', 'failed')] }),
+      remediationPlan: [['a', 'b'], ['z']],
+      batchesAtStart: 1,
+      status: { currentBatch: 2 },
+    };
+    const after = retryInRollout(failed, all);
+    expect(after).toMatchObject({ remediationPlan: [['a', 'b'], ['z']], precaching: { retries: { z: 2 }, status: { z: 'NotStarted' } } });
   });
 });

@@ -8,7 +8,7 @@ import {
   type PrecacheState,
 } from '@flotilla/api/ran';
 import { RecordState } from '../upgrade/model.ts';
-import { planBatches } from './batches.ts';
+import { appendClusters, startedBatches, withPulls } from './late-clusters.ts';
 
 /** Request to try failed clusters again. */
 interface Retry {
@@ -31,29 +31,39 @@ export const retriedPrecaches = (states: Readonly<Record<string, PrecacheState>>
   Object.entries(states ?? {}).flatMap(([cluster, state]) => (hasFailedPrecache(state) && isMeant(cluster) ? [cluster] : []));
 
 /**
- * A running rollout whose failed clusters of batches that have begun come again in last batches, as many at a time as a batch has. The plan keeps
- * what was; a cluster leaves the batch that runs. Those that failed before the rollout, as in pre-caching, are not in its plan and stay as they are.
+ * A running rollout whose failed clusters come again in last batches, as many at a time as a batch has. The plan keeps what was; a cluster leaves the
+ * batch that runs. Those that failed pre-caching pull first. Those that failed a backup are not in the plan and stay out.
  */
-export function retryInRollout(status: ClusterGroupUpgradeStatus, { at, isMeant }: Retry): ClusterGroupUpgradeStatus {
-  const { remediationPlan: plan = [], clusters: records = [], status: times } = status;
+export function retryInRollout(before: ClusterGroupUpgradeStatus, { at, isMeant }: Retry): ClusterGroupUpgradeStatus {
+  const { remediationPlan: plan = [], clusters: records = [], status: times, precaching } = before;
   const planned = new Set(plan.flat());
-  const failed = records.flatMap(({ name, state }) => (state !== RecordState.complete && planned.has(name) && isMeant(name) ? [name] : []));
-  if (failed.length === 0) return { ...status, lastHandledRetryAt: at };
+  const unpulled = new Set(retriedPrecaches(precaching?.status, { at, isMeant }));
+  const failed = records.flatMap(({ name, state }) =>
+    state !== RecordState.complete && isMeant(name) && (planned.has(name) || unpulled.has(name)) ? [name] : [],
+  );
+  if (failed.length === 0) return { ...before, lastHandledRetryAt: at };
   const again = new Set(failed);
   const isNotAgain = (cluster: string) => !again.has(cluster);
-  const { currentBatch = 0, currentBatchStartedAt, currentBatchRemediationProgress: progress = {} } = times;
-  const begun = currentBatchStartedAt === undefined ? Math.max(currentBatch - 1, 0) : currentBatch;
+  const { currentBatch = 0, currentBatchRemediationProgress: progress = {} } = times;
+  const begun = startedBatches(times);
   const ahead = new Set(plan.slice(begun).flat());
-  const late = failed.filter((cluster) => !ahead.has(cluster));
   const kept = plan.map((batch, index) => (index === begun - 1 && begun === currentBatch ? batch.filter(isNotAgain) : batch));
-  const maxConcurrency = status.computedMaxConcurrency ?? late.length;
-  const { batches } = planBatches({ clusters: late, maxConcurrency, isCompliant: () => false });
   const left = Object.fromEntries(Object.entries(progress).filter(([cluster]) => isNotAgain(cluster)));
-  return {
-    ...status,
+  const pulls = failed.filter((cluster) => unpulled.has(cluster));
+  const status = {
+    ...before,
     lastHandledRetryAt: at,
-    remediationPlan: [...kept, ...batches],
+    remediationPlan: kept,
     clusters: records.filter(({ name }) => isNotAgain(name)),
     status: { ...times, currentBatchRemediationProgress: left },
+    ...(precaching && { precaching: { ...precaching, retries: countRetries(precaching.retries, pulls) } }),
   };
+  const late = failed.filter((cluster) => !ahead.has(cluster));
+  return withPulls(appendClusters(status, late), pulls);
 }
+
+/** How often each cluster was tried again, once these are. */
+export const countRetries = (before: Readonly<Record<string, number>> = {}, again: readonly string[]): Record<string, number> => ({
+  ...before,
+  ...Object.fromEntries(again.map((cluster) => [cluster, (before[cluster] ?? 0) + 1])),
+});

@@ -50,6 +50,15 @@ export function selectClusters(spec: SelectionSpec, fleet: Iterable<ManagedClust
   return stray === undefined ? { clusters } : failure(`canary cluster ${stray} is not in the list of clusters`);
 }
 
+/** Clusters that the spec selects of those that there are: one that has gone since the start hinders no other. */
+export function selectPresent(spec: SelectionSpec, fleet: readonly ManagedCluster[], tenancy?: Tenancy): readonly string[] {
+  const names = new Set(fleet.map(({ metadata }) => metadata.name));
+  const { clusterSelector, clusterLabelSelectors } = spec;
+  const clusters = spec.clusters?.filter((name) => names.has(name));
+  const selection = selectClusters({ clusters, clusterSelector, clusterLabelSelectors }, fleet, tenancy);
+  return selection.failure ? [] : selection.clusters;
+}
+
 /** Why nobody is selected, where the reference would go on without a cluster; undefined when somebody is. */
 export function findNobodySelected(spec: SelectionSpec, selection: ClusterSelection, fleet: number): SelectionFailure | undefined {
   if (selection.failure || selection.clusters.length > 0) return undefined;

@@ -6,6 +6,7 @@ import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
 import { formatSlice } from '../values/go-format.ts';
 import type { Blocking } from './blocking.ts';
+import { findMembershipProblem } from './membership.ts';
 import { findPause, type Pause } from './pause.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
@@ -23,6 +24,8 @@ export interface BatchGateInput {
   readonly closedMs?: (from: number, to: number) => number;
   /** What is wrong with an annotation that this hub does not know, and the fix. */
   readonly unknownAnnotation?: string | undefined;
+  /** What is wrong with the annotation about membership, and the fix. */
+  readonly membershipProblem?: string | undefined;
 }
 
 /** The same, by the upgrade itself. @param now epoch milliseconds */
@@ -31,6 +34,7 @@ export const batchGatesOf = (upgrade: ClusterGroupUpgrade, { now, talmStrict }: 
   pause: talmStrict ? undefined : findPause(upgrade),
   closedMs: (from, to) => closedMs(upgrade, from, to),
   unknownAnnotation: talmStrict ? undefined : findUnknownAnnotation(upgrade),
+  membershipProblem: talmStrict ? undefined : findMembershipProblem(upgrade),
 });
 
 /** Everything the gates look at. */
@@ -48,8 +52,8 @@ export interface GateInput extends BatchGateInput {
   readonly backup: JobReport | undefined;
 }
 
-/** Names of the gates, in order. */
-export type GateName = 'precaching' | 'enable' | 'annotations' | 'pause' | 'window' | 'blocking' | 'backup' | 'filter';
+/** Names of the gates, in order; the last is asked only of a batch whose clusters came after the start. */
+export type GateName = 'precaching' | 'enable' | 'annotations' | 'pause' | 'window' | 'blocking' | 'backup' | 'filter' | 'preparation';
 
 /** Why a gate does not let the upgrade pass. `progressing` is absent where the gate's own condition says it all. */
 export interface Refusal {
@@ -98,8 +102,10 @@ const windowOpen: Judge<BatchGateInput> = ({ window }) =>
 const notPaused: Judge<BatchGateInput> = ({ pause }) => pause && no(pause.reason, pause.message);
 
 /** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
-const annotationsKnown: Judge<BatchGateInput> = ({ unknownAnnotation }) =>
-  unknownAnnotation === undefined ? undefined : no('UnknownAnnotation', unknownAnnotation);
+const annotationsKnown: Judge<BatchGateInput> = ({ unknownAnnotation, membershipProblem }) => {
+  if (unknownAnnotation !== undefined) return no('UnknownAnnotation', unknownAnnotation);
+  return membershipProblem === undefined ? undefined : no('InvalidMembership', membershipProblem);
+};
 
 const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {
   if (missing.length > 0) return no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);

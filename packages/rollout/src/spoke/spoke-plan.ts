@@ -12,7 +12,7 @@ import { identityOf } from '../upgrade/identity.ts';
 import { isAttributed, isOurs, isReferences, isReferencesAction, upgradeLabels } from '../upgrade/labels.ts';
 import type { ClusterEdits, SpokeTarget } from '../upgrade/model.ts';
 import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
-import { isComplete, isRunning } from '../upgrade/stage.ts';
+import { isComplete, isRunning, keepsObjects } from '../upgrade/stage.ts';
 import { desiredWork } from '../works/manifest-works.ts';
 import { planApprovals, type SpokePlan } from './subscriptions.ts';
 
@@ -57,7 +57,12 @@ function removeReferences({ upgrade, actions }: ObservedSpoke): HubWrite[] {
 function planTarget(target: SpokeTarget, spoke: ObservedSpoke, settings: PlanSettings): SpokePlan {
   switch (target.phase) {
     case 'prepare':
-      return { writes: editCluster(spoke, target.edits, { nameLabel: target.nameLabel }) };
+      return {
+        writes: [
+          ...editCluster(spoke, target.edits, { nameLabel: target.nameLabel }),
+          ...(target.isLate ? [...(keepsObjects(spoke.upgrade) ? [] : removeWorks(spoke)), ...removeTransport(spoke, settings)] : []),
+        ],
+      };
     case 'remediate':
       // A cluster that is gone is recorded by the leader; whatever were created for it would be left behind.
       if (!spoke.managed) return { writes: [] };

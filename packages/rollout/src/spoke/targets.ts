@@ -1,5 +1,6 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
+import { lateClusters } from '../batches/late-clusters.ts';
 import { type ClusterProgress, ProgressState, type SpokeTarget, type SubscriptionRef } from '../upgrade/model.ts';
 import { isRunning, keepsObjects, templatesOf } from '../upgrade/stage.ts';
 
@@ -28,6 +29,10 @@ function derive(upgrade: ClusterGroupUpgrade): Map<string, SpokeTarget> {
     const nameLabel = templatesOf(upgrade).length === 0;
     for (const cluster of remediationPlan.flat())
       if (!recorded.has(cluster)) targets.set(cluster, { phase: 'prepare', edits: beforeEnable, nameLabel });
+  } else {
+    const nameLabel = templatesOf(upgrade).length === 0;
+    for (const cluster of lateClusters({ ...upgrade.status, status }))
+      if (!recorded.has(cluster)) targets.set(cluster, { phase: 'prepare', edits: beforeEnable, nameLabel, isLate: true });
   }
   const remediate = remediation(upgrade);
   for (const [cluster, progress] of Object.entries(status.currentBatchRemediationProgress ?? {})) {

@@ -17,6 +17,7 @@ const OF_UPGRADES = [
   Annotation.retryClusters,
   Annotation.retryOf,
   Annotation.plan,
+  Annotation.membership,
 ];
 
 /** The first annotation of an upgrade that is not known, with the fix. */

@@ -28,7 +28,13 @@ export interface SubscriptionRef {
 /** What must be true for one spoke, derived from the stored status alone (`targetsOf`, `targetOf` in targets.ts). */
 export type SpokeTarget =
   /** Before its batch: the edits of `beforeEnable`, and the label `name` when Placements have to find the cluster by it. */
-  | { readonly phase: 'prepare'; readonly edits: ClusterEdits | undefined; readonly nameLabel: boolean }
+  | {
+      readonly phase: 'prepare';
+      readonly edits: ClusterEdits | undefined;
+      readonly nameLabel: boolean;
+      /** It came after the start, perhaps from an earlier batch, of which nothing may be left; default false. */
+      readonly isLate?: boolean;
+    }
   /** At a policy: its Subscriptions have their InstallPlans approved. Enforcing it is the Placement's part, not the step's. */
   | { readonly phase: 'remediate'; readonly mode: 'policy'; readonly policy: string; readonly subscriptions: readonly SubscriptionRef[] }
   /** At a template (name of a ManifestWorkReplicaSet in the upgrade's namespace): its ManifestWork is there, and no other one. */

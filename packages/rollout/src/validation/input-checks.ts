@@ -11,6 +11,7 @@ import {
 import { findEditProblem } from '../clusters/cluster-edits.ts';
 import { findNameLabelProblem } from '../clusters/name-label.ts';
 import type { Tenancy } from '../clusters/tenancy.ts';
+import { findMembershipProblem } from '../gates/membership.ts';
 import { judgeWindow } from '../gates/window.ts';
 import { findUnknownAnnotation, findUnknownConfigAnnotation } from '../upgrade/annotations.ts';
 import { type Validation, ValidationReason } from './validation.ts';
@@ -60,8 +61,10 @@ export function validateAnnotations(
   { preCaching }: ClusterGroupUpgradeSpec,
   config: PreCachingConfig | undefined,
 ): Validation | undefined {
-  const message = findUnknownAnnotation(upgrade) ?? (preCaching && config ? findUnknownConfigAnnotation(config) : undefined);
-  return message === undefined ? undefined : { status: 'False', reason: ValidationReason.annotation, message };
+  const unknown = findUnknownAnnotation(upgrade) ?? (preCaching && config ? findUnknownConfigAnnotation(config) : undefined);
+  if (unknown !== undefined) return { status: 'False', reason: ValidationReason.annotation, message: unknown };
+  const membership = findMembershipProblem(upgrade);
+  return membership === undefined ? undefined : { status: 'False', reason: ValidationReason.membership, message: membership };
 }
 
 /** A spec that asks for nothing, which the reference ends as a success. Edits of ManagedClusters alone are something. */

@@ -52,6 +52,8 @@ export const ValidationReason = {
   frameworkMissing: 'PolicyFrameworkMissing',
   /** Ours: an annotation under our prefix that this hub does not read. */
   annotation: 'UnknownAnnotation',
+  /** Ours: an annotation about membership with a value that cannot be used. */
+  membership: 'InvalidMembership',
   /** Ours: a spec that asks for nothing. */
   nothing: 'NothingToDo',
   /** Ours: a spec that is not what the schema says. */

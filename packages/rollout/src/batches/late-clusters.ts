@@ -1,0 +1,65 @@
+/** Clusters that come to the plan of a rollout that runs: tried again after a failure, or by their membership. Pure. */
+import { type ClusterGroupUpgradeStatus, isFinalPrecacheState } from '@flotilla/api/ran';
+import type { RolloutObservation } from '../upgrade/model.ts';
+import { planBatches } from './batches.ts';
+import { firstPending } from './drift.ts';
+
+/** Batches that have started, from the first. */
+export const startedBatches = ({ currentBatch = 0, currentBatchStartedAt }: ClusterGroupUpgradeStatus['status']): number =>
+  currentBatchStartedAt === undefined ? Math.max(currentBatch - 1, 0) : currentBatch;
+
+/** Clusters of batches that came after the start and have not started themselves: they may lack their first edits and their images. */
+export function lateClusters({ remediationPlan = [], batchesAtStart, status }: ClusterGroupUpgradeStatus): readonly string[] {
+  return batchesAtStart === undefined ? [] : remediationPlan.slice(Math.max(batchesAtStart, startedBatches(status))).flat();
+}
+
+/** Of these, the ones whose images are waited for. */
+export function latePulls(status: ClusterGroupUpgradeStatus): string[] {
+  const recorded = new Set((status.clusters ?? []).map(({ name }) => name));
+  const states = status.precaching?.status ?? {};
+  return lateClusters(status).filter((cluster) => {
+    const state = states[cluster];
+    return state !== undefined && !isFinalPrecacheState(state) && !recorded.has(cluster);
+  });
+}
+
+/** The status with clusters in last batches of its plan, as many at a time as a batch has; late batches that have not started are filled up. */
+export function appendClusters(status: ClusterGroupUpgradeStatus, clusters: readonly string[]): ClusterGroupUpgradeStatus {
+  if (clusters.length === 0) return status;
+  const { remediationPlan: plan = [], batchesAtStart = plan.length } = status;
+  const kept = plan.slice(0, Math.max(batchesAtStart, Math.min(startedBatches(status.status), plan.length)));
+  const late = [...plan.slice(kept.length).flat(), ...clusters];
+  const maxConcurrency = status.computedMaxConcurrency ?? late.length;
+  const { batches } = planBatches({ clusters: late, maxConcurrency, isCompliant: () => false });
+  return { ...status, batchesAtStart, remediationPlan: [...kept, ...batches] };
+}
+
+/** The status with these pre-caches to be begun. */
+export function withPulls(status: ClusterGroupUpgradeStatus, clusters: readonly string[]): ClusterGroupUpgradeStatus {
+  const { precaching } = status;
+  if (!precaching?.spec || clusters.length === 0) return status;
+  const states = { ...precaching.status, ...Object.fromEntries(clusters.map((cluster) => [cluster, 'NotStarted' as const])) };
+  return { ...status, precaching: { ...precaching, status: states } };
+}
+
+/** Who may join a rollout, and what is seen of them. */
+interface JoinInput extends Pick<RolloutObservation, 'mode' | 'exists'> {
+  /** Clusters that the spec selects now. */
+  readonly selected: readonly string[];
+  /** Clusters that the blocking upgrades let pass; undefined: all. */
+  readonly eligible: ReadonlySet<string> | undefined;
+  readonly preCaching: boolean;
+}
+
+/** A rollout with the clusters that are selected, have something to do, and were never part of it. Who was and has gone does not come back. */
+export function joinRollout(status: ClusterGroupUpgradeStatus, input: JoinInput): ClusterGroupUpgradeStatus {
+  const { selected, eligible, mode, exists, preCaching } = input;
+  const known = new Set([
+    ...(status.remediationPlan ?? []).flat(),
+    ...(status.clusters ?? []).map(({ name }) => name),
+    ...Object.keys(status.status.currentBatchRemediationProgress ?? {}),
+  ]);
+  const isNew = (cluster: string) => !known.has(cluster) && exists(cluster) && (eligible?.has(cluster) ?? true);
+  const joining = selected.filter((cluster) => isNew(cluster) && firstPending(mode, cluster) !== undefined);
+  return withPulls(appendClusters(status, joining), preCaching ? joining : []);
+}

@@ -1,0 +1,92 @@
+/** Pause, retry, hold and membership asked in every state of an upgrade, with hubs killed between. FLOTILLA_STEERING=all asks each in each state. */
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { createRandom } from '@flotilla/control-plane/simulators';
+import { mapConcurrently } from '@flotilla/pace';
+import { expect, test } from 'vitest';
+import { flotilla } from '../cli/flotilla.ts';
+import { Cell, REQUESTS, STATES } from './steering.ts';
+import { RolloutWorld } from './world.ts';
+
+const seed = Number(process.env.FLOTILLA_STEERING_SEED ?? 1);
+const isLong = process.env.FLOTILLA_STEERING === 'all';
+const random = createRandom(seed);
+const pairs = STATES.flatMap((state) => {
+  const order = REQUESTS.map((request) => ({ state, request, order: random() })).toSorted((a, b) => a.order - b.order);
+  return isLong ? order : order.slice(0, 1);
+});
+const PARALLEL = 8;
+/** Commands whose rehearsal is asked for in each cell. */
+const rehearsals = ({ name, clusters: [, b] }: Cell): Readonly<Record<Cell['request'], readonly string[] | undefined>> => ({
+  drain: ['pause', name],
+  stop: ['pause', name, '--now'],
+  retry: ['retry', name],
+  hold: ['hold', b],
+  add: undefined,
+});
+
+test(`seed ${seed}: ${pairs.map(({ state, request }) => `${request} ${state}`).join(', ')}`, {
+  timeout: isLong ? 1_800_000 : 600_000,
+}, async () => {
+  const spokes = pairs.flatMap(({ state, request }) => Cell.clustersOf(state, request));
+  await using world = await RolloutWorld.start({ spokes, seed, withoutHub: true, simulated: { job: { seconds: 1, jitter: 0.5 } } });
+  let hubs = 0;
+  const startHub = () => {
+    hubs += 1;
+    return world.startHubProcess({ args: ['--lease-name', `steering-${hubs}`] });
+  };
+  const kill = async () => {
+    await world.hub?.stop({ signal: 'SIGKILL' });
+    await startHub();
+  };
+  await startHub();
+  const cells = pairs.map(({ state, request }) => new Cell(world, state, request));
+  const all = <T>(of: (cell: Cell) => Promise<T>) => mapConcurrently(cells, PARALLEL, of);
+  const annotations = async () =>
+    Object.fromEntries((await world.client.list(ClusterGroupUpgrade)).items.map(({ metadata }) => [metadata.name, metadata.annotations]));
+
+  await all((cell) => cell.begin());
+  const finished = new Map(cells.map((cell) => [cell.name, finishedJobs(world, cell)]));
+  const before = await annotations();
+  await all(async (cell) => {
+    const words = rehearsals(cell)[cell.request];
+    if (words) expect([0, 3], words.join(' ')).toContain((await flotilla(world.server.kubeconfig, ...words, '--dry-run')).code);
+  });
+  expect(await annotations()).toEqual(before);
+
+  await all((cell) => cell.ask());
+  await kill();
+  await all((cell) => cell.untilTaken());
+  await kill();
+  await all((cell) => cell.undo());
+  await kill();
+  await all((cell) => cell.release());
+  await all((cell) => cell.untilEnded());
+
+  for (const cell of cells) {
+    const { name, clusters, complete, jobs } = cell;
+    const { sights } = world.history(name);
+    const recorded = (await world.recorded(name)).filter((record) => record.endsWith(': complete'));
+    expect(recorded.toSorted(), name).toEqual(complete.map((cluster) => `${cluster}: complete`));
+    expect(
+      clusters.map((cluster) => world.spokes.jobsCreated(cluster).length),
+      name,
+    ).toEqual(jobs);
+    expect(
+      sights.flatMap(({ status }) => (status.clusters ?? []).filter(({ state }) => state === 'timedout')),
+      name,
+    ).toEqual([]);
+    expect(
+      sights.flatMap(({ status }) => Object.values(status.precaching?.status ?? {})),
+      name,
+    ).not.toContain('PrecacheTimeout');
+    for (const [cluster, count] of finished.get(name) ?? []) expect(world.spokes.jobsCreated(cluster).length, cluster).toBe(count);
+  }
+});
+
+/** Clusters whose images were there when something was asked, and the jobs that they had seen. */
+function finishedJobs(world: RolloutWorld, { name }: Cell): readonly (readonly [string, number])[] {
+  const states = world.history(name).sights.at(-1)?.status.precaching?.status ?? {};
+  return Object.entries(states).flatMap(([cluster, state]) =>
+    state === 'Succeeded' ? [[cluster, world.spokes.jobsCreated(cluster).length] as const] : [],
+  );
+}
