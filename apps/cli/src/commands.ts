@@ -214,10 +214,13 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: 'join',
-    meaning: 'Registers a spoke with a standalone hub. May be repeated: it renews what is there.',
+    meaning:
+      'Registers a spoke with a standalone hub. May be repeated: it renews what is there. Ends with 3 when the hub refuses the spoke, 4 when the time is up.',
     options: [
       ['--hub-kubeconfig <file>', 'kubeconfig of an administrator of the hub'],
+      ['--hub-context <name>', 'context of that kubeconfig (default its current one)'],
       ['--spoke-kubeconfig <file>', 'kubeconfig of an administrator of the spoke; not needed with --print'],
+      ['--spoke-context <name>', 'context of that kubeconfig (default its current one)'],
       ['--name <name>', 'name of the spoke: its ManagedCluster, and its namespace on the hub'],
       ['--label <key=value...>', 'labels of the ManagedCluster'],
       ['--hub-server <url>', 'address of the hub as the spoke reaches it; default that of --hub-kubeconfig'],
@@ -235,7 +238,7 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: 'payload',
-    meaning: 'Shows what a release payload comes to, in a folder or in its image.',
+    meaning: 'Shows what a release payload comes to, in a folder or in its image, and how far a cluster has applied one.',
     commands: [
       {
         name: 'included',
@@ -256,6 +259,8 @@ export const commands: readonly CommandRow[] = [
         options: [
           ...payload,
           ['--format <format>', 'dot, mermaid or json (default dot)'],
+          ['-o, --output <format>', 'json: the same as --format json'],
+          ['--json', 'the same as -o json'],
           ['--state <state>', 'install, update or reconcile (default update)'],
           ['--seed <n>', 'of reconciling: how many tries failed before; the order follows it (default 0)'],
         ],
@@ -272,6 +277,13 @@ export const commands: readonly CommandRow[] = [
           ['--strict', 'end with 3 for warnings too'],
         ],
         load: async () => (await import('./payload/lint-command.ts')).lint,
+      },
+      {
+        name: 'status',
+        meaning:
+          'Says how far a cluster has applied a release: level, what is waited for since when, expected end. Ends with 3 for one that fails or is refused.',
+        options: [...access, ['-o, --output <format>', 'json: the answer by its schema'], ['--json', 'the same as -o json']],
+        load: async () => (await import('./payload-status/command.ts')).showPayloadStatus,
       },
       {
         name: 'diff',

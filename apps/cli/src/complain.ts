@@ -6,8 +6,15 @@ import { safeText } from './terminal/safe-text.ts';
 /** Says why the command could not do its work, and the next step; never a stack. */
 export function complain(error: unknown): void {
   process.stderr.write(`flotilla: ${safeText(nextStep(error))}\n`);
-  endWith(error instanceof FlotillaError && error.code === 'FLOTILLA_CONFIG' ? Exit.usage : Exit.unknown);
+  endWith((error instanceof FlotillaError && exits[error.code]) || Exit.unknown);
 }
+
+/** Codes of errors that answer, or that are somebody's typing; else the command could not find out. */
+const exits: Readonly<Record<string, (typeof Exit)['usage' | 'no' | 'timeUp']>> = {
+  FLOTILLA_CONFIG: Exit.usage,
+  FLOTILLA_NOT_ACCEPTED: Exit.no,
+  FLOTILLA_TIME_UP: Exit.timeUp,
+};
 
 /** The sentence for an error, with what to do about it. */
 export function nextStep(error: unknown): string {
@@ -57,6 +64,9 @@ function missingRight(error: ApiError): string {
   return lackOf({ verb, kind: { plural: resource, apiVersion: group === '' ? 'v1' : `${group}/` }, namespace });
 }
 
+/** Groups whose objects are on a cluster that is upgraded, where no role of the hub's chart counts. */
+const OF_SPOKES = /^(?:config\.openshift\.io|upgrade\.managed\.openshift\.io|machineconfiguration\.openshift\.io)\//;
+
 /** A right that somebody lacks. */
 interface Lack {
   readonly verb: string;
@@ -69,5 +79,7 @@ interface Lack {
 export function lackOf({ verb, kind: { plural, apiVersion }, namespace }: Lack): string {
   const group = apiVersion.includes('/') ? `.${apiVersion.slice(0, apiVersion.indexOf('/'))}` : '';
   const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
+  if (OF_SPOKES.test(apiVersion))
+    return `you may not ${verb} ${plural}${group} ${where}: ask for a role of that cluster that has this right, such as cluster-reader`;
   return `you may not ${verb} ${plural}${group} ${where}: ask for ClusterRole ${roleFor(verb, plural)} of charts/hub, which has that right`;
 }

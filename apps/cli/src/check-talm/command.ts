@@ -4,6 +4,7 @@ import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { AccessOptions } from '../hub/options.ts';
 import type { Run } from '../run.ts';
+import { safeJson } from '../terminal/safe-text.ts';
 import { table } from '../terminal/table.ts';
 import { judgeTalmHub, type TalmCheck, type Verdict } from './judge.ts';
 import { readTalmHub } from './read.ts';
@@ -18,7 +19,7 @@ export const checkTalm: Run = async (_, given) => {
   const options = checkOptions(Options, given);
   await using connected = connect(options);
   const check = judgeTalmHub(await readTalmHub(connected.client));
-  process.stdout.write(`${options.json || options.output === 'json' ? JSON.stringify(check) : render(check)}\n`);
+  process.stdout.write(`${options.json || options.output === 'json' ? safeJson(check) : render(check)}\n`);
   if (check.objects.some(({ verdict }) => STOPS.has(verdict))) endWith(Exit.no);
 };
 

@@ -8,8 +8,10 @@ export const SECRET = 'flotilla-hub';
 export const SECRET_KEY = 'kubeconfig';
 
 /** Address of the hub for the agent. Throws `FLOTILLA_CONFIG` when the agent could not tell the hub from another server. */
-export async function hubAddress(options: Pick<JoinOptions, 'hubKubeconfig' | 'hubServer' | 'hubCa'>): Promise<ServerAddress> {
-  const own = readServerAddress({ kubeconfigPath: options.hubKubeconfig });
+export async function hubAddress(
+  options: Pick<JoinOptions, 'hubKubeconfig' | 'hubContext' | 'hubServer' | 'hubCa'>,
+): Promise<ServerAddress> {
+  const own = readServerAddress({ kubeconfigPath: options.hubKubeconfig, context: options.hubContext });
   const server = options.hubServer?.replace(/(?<!\/)\/+$/, '') ?? own.server;
   if (!/^https:/i.test(server))
     throw new FlotillaError(

@@ -13,7 +13,7 @@ export const join: Run = (_, given) => register(readOptions(given));
 async function register(options: JoinOptions): Promise<void> {
   const { name } = options;
   const address = await hubAddress(options);
-  const hub = createClient({ kubeconfigPath: options.hubKubeconfig, userAgent: 'flotilla-cli' });
+  const hub = createClient({ kubeconfigPath: options.hubKubeconfig, context: options.hubContext, userAgent: 'flotilla-cli' });
   try {
     await acceptCluster(hub, name, options.label);
     await untilLetIn(hub, name, options.timeoutSeconds * 1000);
@@ -28,8 +28,12 @@ async function register(options: JoinOptions): Promise<void> {
   }
 }
 
-async function install({ spokeKubeconfig, name }: JoinOptions, [namespace, secret]: Objects, args: readonly string[]): Promise<void> {
-  const spoke = createClient({ kubeconfigPath: spokeKubeconfig, userAgent: 'flotilla-cli' });
+async function install(
+  { spokeKubeconfig, spokeContext, name }: JoinOptions,
+  [namespace, secret]: Objects,
+  args: readonly string[],
+): Promise<void> {
+  const spoke = createClient({ kubeconfigPath: spokeKubeconfig, context: spokeContext, userAgent: 'flotilla-cli' });
   try {
     await spoke.apply(Namespace, namespace, { fieldManager: FIELD_MANAGER });
     // Forced: the agent, which has renewed the token, owns the field.

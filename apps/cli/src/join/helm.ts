@@ -11,7 +11,8 @@ const run = promisify(execFile);
 
 /** Builds helm's arguments that install the agent, or with `template` print its objects. */
 export function helmArguments(options: JoinOptions, address: ServerAddress): string[] {
-  const { name, image, imageRegistry, namespace, values, chart, print, spokeKubeconfig } = options;
+  const { name, image, imageRegistry, namespace, values, chart, print, spokeKubeconfig, spokeContext } = options;
+  const context = spokeContext === undefined ? [] : ['--kube-context', spokeContext];
   // A pod reads the address once, so a new address must replace the pod; a new token must not.
   const hash = createHash('sha256').update(`${address.server} ${address.certificateAuthority}`).digest('hex').slice(0, 16);
   const set: [string, string | undefined][] = [
@@ -26,7 +27,7 @@ export function helmArguments(options: JoinOptions, address: ServerAddress): str
     ['podAnnotations.flotilla\\.io/hub', hash],
   ];
   return [
-    ...(print ? ['template', RELEASE, chart] : ['upgrade', '--install', RELEASE, chart, '--kubeconfig', spokeKubeconfig ?? '']),
+    ...(print ? ['template', RELEASE, chart] : ['upgrade', '--install', RELEASE, chart, '--kubeconfig', spokeKubeconfig ?? '', ...context]),
     '--namespace',
     namespace,
     ...(values === undefined ? [] : ['--values', values]),

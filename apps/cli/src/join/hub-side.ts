@@ -14,7 +14,7 @@ export async function acceptCluster(hub: Client, name: string, labels: Readonly<
   await hub.apply(ManagedCluster, object, { fieldManager: FIELD_MANAGER, force: true });
 }
 
-/** Waits until the hub accepts the spoke. Throws `FLOTILLA_NOT_ACCEPTED` on a time-out or refusal. */
+/** Waits until the hub accepts the spoke. Throws `FLOTILLA_NOT_ACCEPTED` on a refusal, `FLOTILLA_TIME_UP` when the time is. */
 export async function untilLetIn(hub: Pick<Client, 'list' | 'watch'>, name: string, timeoutMs: number): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
   const selector = { fieldSelector: `metadata.name=${name}`, signal };
@@ -36,7 +36,8 @@ export async function untilLetIn(hub: Pick<Client, 'list' | 'watch'>, name: stri
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-  throw refusal(
+  throw new FlotillaError(
+    'FLOTILLA_TIME_UP',
     `the hub did not let ${name} in within ${timeoutMs / 1000} s: see that a hub with --standalone (chart value standalone) is running there; on a hub with RHACM import the cluster with RHACM`,
   );
 }

@@ -10,6 +10,8 @@ const file = z
   .string({ error: 'is required: path of a kubeconfig of its administrator, as in --hub-kubeconfig hub.kubeconfig' })
   .min(1, { error: 'is empty: give a path' });
 
+const context = z.string().min(1, { error: 'is empty: name a context of the kubeconfig' }).optional();
+
 const Image = z
   .string()
   .regex(/^[^@\s]+(@sha256:[a-f0-9]{64})?$/, { error: 'must be repository[:tag][@sha256:<64 hexadecimal digits>]' })
@@ -22,7 +24,9 @@ const Image = z
 const Options = z
   .object({
     hubKubeconfig: file,
+    hubContext: context,
     spokeKubeconfig: file.optional(),
+    spokeContext: context,
     name,
     label: z
       .array(z.string().regex(/^[^=]+=[^=]*$/, { error: 'must be key=value' }))

@@ -15,6 +15,7 @@ import { connect } from '../hub/connect.ts';
 import { openPayload } from '../payload/open-payload.ts';
 import { DiffOptions } from '../payload/options.ts';
 import type { Run } from '../run.ts';
+import { safeText } from '../terminal/safe-text.ts';
 import { type ClusterView, ServedKinds, viewCluster } from './cluster-view.ts';
 import { kindKeyOf, type ObjectPlan, type PlanTools, planObject } from './object-plan.ts';
 import { diffAsJson, diffAsText } from './print.ts';
@@ -34,7 +35,7 @@ export const showDiff: Run = async ([given = ''], options) => {
   const diff = { version, from: view.clusterVersion?.status?.desired?.version ?? '', nodes, plans };
   const isJson = settings.json || settings.output === 'json';
   process.stdout.write(isJson ? `${diffAsJson(diff)}\n` : diffAsText(diff, settings.all));
-  process.stderr.write(`${version}: ${summaryOf([...plans.values()])}\n`);
+  process.stderr.write(`${safeText(version)}: ${summaryOf([...plans.values()])}\n`);
   if ([...plans.values()].some(({ refused }) => refused !== '')) endWith(Exit.no);
 };
 
@@ -44,7 +45,7 @@ async function planUpdate(given: string, options: DiffOptions, view: ClusterView
   const { source, image, files } = await openPayload(given, options);
   const releaseImage = options.releaseImage ?? image ?? 'release.invalid/release';
   const payload = await loadPayload(files, { releaseImage, clusterProfile: profile, source });
-  for (const warning of payload.warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of payload.warnings) process.stderr.write(`warning: ${safeText(warning)}\n`);
   const { version } = payload.release;
   const audience = { profile, featureSet: view.featureSet, majorVersion: Number(version.split('.', 1)[0]) };
   const featureGates = view.gatesOf(version) ?? releaseFeatureGates(payload.manifests, audience) ?? new Set<string>();

@@ -1,6 +1,6 @@
 import type { FieldChange, Manifest, TaskNode } from '@flotilla/release';
 import { printed } from '../payload/print.ts';
-import { safeText } from '../terminal/safe-text.ts';
+import { safeJson, safeText } from '../terminal/safe-text.ts';
 import type { ObjectPlan } from './object-plan.ts';
 
 /** Effects of an update, in its order. */
@@ -14,7 +14,7 @@ interface UpdateDiff {
 
 /** Prints the diff as JSON. */
 export function diffAsJson({ version, from, nodes, plans }: UpdateDiff): string {
-  return JSON.stringify({
+  return safeJson({
     version,
     from,
     nodes: nodes.map((node, index) => ({

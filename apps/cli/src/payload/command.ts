@@ -1,6 +1,8 @@
 import { planApply } from '@flotilla/release';
 import { checkOptions } from '@flotilla/runtime';
 import type { Run } from '../run.ts';
+import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { standardScreen } from '../terminal/screen.ts';
 import { table } from '../terminal/table.ts';
 import { loadFiltered } from './load.ts';
 import { GraphOptions, IncludedOptions } from './options.ts';
@@ -11,16 +13,13 @@ export const showIncluded: Run = async ([source = ''], given) => {
   const { json, output, why, ...options } = checkOptions(IncludedOptions, given);
   const { payload, included, excluded } = await loadFiltered(source, options);
   if (json || output === 'json')
-    print(
-      JSON.stringify(
-        why ? excluded.map(({ manifest, rule, message }) => ({ ...printed(manifest), rule, message })) : included.map(printed),
-      ),
-    );
+    print(safeJson(why ? excluded.map(({ manifest, rule, message }) => ({ ...printed(manifest), rule, message })) : included.map(printed)));
   else if (why)
     print(
       table(
         ['FILE', 'KIND', 'NAMESPACE', 'NAME', 'RULE', 'WHY'],
         excluded.map(({ manifest, rule, message }) => [...Object.values(printed(manifest)), rule, message]),
+        standardScreen(),
       ),
     );
   else
@@ -28,19 +27,20 @@ export const showIncluded: Run = async ([source = ''], given) => {
       table(
         ['FILE', 'KIND', 'NAMESPACE', 'NAME'],
         included.map((manifest) => Object.values(printed(manifest))),
+        standardScreen(),
       ),
     );
-  process.stderr.write(`${payload.release.version}: ${included.length} of ${payload.manifests.length} manifests are included\n`);
+  process.stderr.write(`${safeText(payload.release.version)}: ${included.length} of ${payload.manifests.length} manifests are included\n`);
 };
 
 const states = { install: 'Initializing', update: 'Updating', reconcile: 'Reconciling' } as const;
 
 /** `flotilla payload graph`: in which order a payload is applied. */
 export const showGraph: Run = async ([source = ''], given) => {
-  const { format, state, seed, ...options } = checkOptions(GraphOptions, given);
+  const { format, json, output, state, seed, ...options } = checkOptions(GraphOptions, given);
   const { included } = await loadFiltered(source, options);
   const { nodes } = planApply(included, states[state], seed);
-  print({ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[format](nodes));
+  print({ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[json || output === 'json' ? 'json' : format](nodes));
 };
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

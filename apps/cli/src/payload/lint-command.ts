@@ -6,7 +6,7 @@ import { checkOptions } from '@flotilla/runtime';
 import { callersPath } from '../config.ts';
 import { Exit, endWith } from '../exit.ts';
 import type { Run } from '../run.ts';
-import { safeText } from '../terminal/safe-text.ts';
+import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { openPayload } from './open-payload.ts';
 import { LintOptions } from './options.ts';
 
@@ -16,7 +16,7 @@ export const lint: Run = async ([given = ''], options) => {
   const file = await readSingleFile(given);
   const findings = file ? lintClusterOperatorFile(file) : await lintPayload((await openPayload(given, registry)).files);
   const isJson = json || output === 'json';
-  process.stdout.write(isJson ? `${JSON.stringify(findings)}\n` : findings.map((finding) => `${lineOf(finding)}\n`).join(''));
+  process.stdout.write(isJson ? `${safeJson(findings)}\n` : findings.map((finding) => `${lineOf(finding)}\n`).join(''));
   const errors = findings.filter(({ level }) => level === 'error').length;
   process.stderr.write(`${errors} errors, ${findings.length - errors} warnings\n`);
   if (errors > 0 || (strict && findings.length > 0)) endWith(Exit.no);

@@ -8,6 +8,7 @@ import {
   partManifests,
   releaseFeatureGates,
 } from '@flotilla/release';
+import { safeText } from '../terminal/safe-text.ts';
 import { openPayload } from './open-payload.ts';
 import type { PayloadOptions } from './options.ts';
 
@@ -24,7 +25,7 @@ export async function loadFiltered(given: string, options: PayloadOptions): Prom
   const { source, image, files } = await openPayload(given, options);
   const releaseImage = options.releaseImage ?? image ?? 'release.invalid/release';
   const payload = await loadPayload(files, { releaseImage, clusterProfile: profile, source });
-  for (const warning of payload.warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of payload.warnings) process.stderr.write(`warning: ${safeText(warning)}\n`);
   const majorVersion = options.majorVersion ?? Number(payload.release.version.split('.', 1)[0]);
   const featureGates = options.featureGates
     ? new Set(options.featureGates)

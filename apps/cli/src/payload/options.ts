@@ -42,8 +42,11 @@ export const DiffOptions = RegistryOptions.extend({
   all: z.boolean().default(false),
 });
 export type DiffOptions = z.output<typeof DiffOptions>;
+/** Options of `payload status`. */
+export const PayloadStatusOptions = AccessOptions.extend(Printing.shape);
 /** Options of `payload graph`. */
 export const GraphOptions = PayloadOptions.extend({
+  ...Printing.shape,
   format: z.enum(['dot', 'mermaid', 'json'], { error: 'must be one of dot, mermaid, json' }).default('dot'),
   state: z.enum(['install', 'update', 'reconcile'], { error: 'must be one of install, update, reconcile' }).default('update'),
   seed: z.coerce

@@ -1,4 +1,5 @@
 import { fileNameOf, type Manifest, type TaskNode } from '@flotilla/release';
+import { safeJson, safeText } from '../terminal/safe-text.ts';
 
 /** A manifest as commands print it. */
 interface PrintedManifest {
@@ -20,7 +21,7 @@ export const printed = (manifest: Manifest): PrintedManifest => ({
 
 /** A graph as JSON: nodes with what they apply and what comes before them. */
 export const graphAsJson = (nodes: readonly TaskNode[]): string =>
-  JSON.stringify({
+  safeJson({
     nodes: nodes.map(({ tasks, in: after }, index) => ({
       id: idOf(index),
       manifests: tasks.map(({ manifest }) => printed(manifest)),
@@ -32,7 +33,7 @@ const idOf = (index: number): string => `n${index}`;
 
 /** A graph for Graphviz. */
 export function graphAsDot(nodes: readonly TaskNode[]): string {
-  const boxes = nodes.map((node, index) => `  ${idOf(index)} [label=${JSON.stringify(labelOf(node).join('\n'))}, shape=box];`);
+  const boxes = nodes.map((node, index) => `  ${idOf(index)} [label=${safeJson(labelOf(node).join('\n'))}, shape=box];`);
   const edges = nodes.flatMap(({ out }, index) => out.map((next) => `  ${idOf(index)} -> ${idOf(next)};`));
   return ['digraph tasks {', ...boxes, ...edges, '}'].join('\n');
 }
@@ -48,5 +49,5 @@ const escapeMermaid = (text: string): string => text.replaceAll(/["<>&#]/g, (sig
 
 function labelOf({ tasks }: TaskNode): string[] {
   if (tasks.length === 0) return ['no manifests'];
-  return tasks.map(({ manifest: { kind, namespace, name } }) => `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`);
+  return tasks.map(({ manifest: { kind, namespace, name } }) => safeText(`${kind} ${namespace === '' ? name : `${namespace}/${name}`}`));
 }

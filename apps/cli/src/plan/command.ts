@@ -6,6 +6,7 @@ import { type Client, checkOptions } from '@flotilla/runtime';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import type { Run } from '../run.ts';
+import { safeJson } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { estimatePulls } from './estimate.ts';
 import { PlanOptions } from './options.ts';
@@ -26,7 +27,7 @@ export const showPlan: Run = async ([name], given) => {
   const observed = await observe(client, objects);
   const answer = await makeAnswer(client, observed, options);
   const screen = standardScreen(options.output === 'wide');
-  if (options.output === 'json') screen.write(`${JSON.stringify(answer)}\n`);
+  if (options.output === 'json') screen.write(`${safeJson(answer)}\n`);
   else screen.write(`${planPage(answer, screen)}\n`);
   if (options.save) save(answer);
   const hasNoRoom = answer.pulls.some(({ fits }) => fits === false);

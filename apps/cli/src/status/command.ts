@@ -9,6 +9,7 @@ import { FactStore } from '../hub/fact-store.ts';
 import { HubOptions } from '../hub/options.ts';
 import { followUpgrade, readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
+import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { HOME, type Screen, standardScreen } from '../terminal/screen.ts';
 import { askStatus, judgeStatus } from './ask.ts';
 import { statusLine, statusPage, statusTable } from './print.ts';
@@ -36,7 +37,7 @@ export const showStatus: Run = async ([name], given) => {
   if (name === undefined) return listAll(client, { options, namespace, screen });
   if (options.watch) return follow(client, { namespace, name }, { options, screen });
   const answer = await askStatus(new FactStore({ client, ...options }), await readUpgrade(client, { namespace, name }));
-  screen.write(options.output === 'json' ? `${JSON.stringify(answer)}\n` : `${statusPage(answer, screen, Date.now())}\n`);
+  screen.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${statusPage(answer, screen, Date.now())}\n`);
   if (hasFailed(answer)) endWith(Exit.no);
 };
 
@@ -56,13 +57,13 @@ async function listAll(client: Client, { options, namespace, screen }: Listing):
     const upgrade = whole(item);
     answers.push(await judgeStatus(store, upgrade));
   }
-  if (options.output === 'json') screen.write(`${JSON.stringify({ items: answers })}\n`);
+  if (options.output === 'json') screen.write(`${safeJson({ items: answers })}\n`);
   else if (answers.length > 0) screen.write(`${statusTable(answers, screen)}\n`);
   else
     process.stderr.write(
       `no ClusterGroupUpgrade ${options.allNamespaces ? 'in any namespace' : `in namespace ${namespace}: name another with -n, or add -A for all`}\n`,
     );
-  for (const note of store.notes) process.stderr.write(`? ${note}\n`);
+  for (const note of store.notes) process.stderr.write(`? ${safeText(note)}\n`);
 }
 
 interface Following {
@@ -78,7 +79,7 @@ async function follow(client: Client, ref: UpgradeRef, { options, screen }: Foll
   for await (const upgrade of followUpgrade(client, ref, stopping.signal)) {
     store.forget();
     const answer = await askStatus(store, upgrade);
-    const line = options.output === 'json' ? JSON.stringify(answer) : statusLine(answer);
+    const line = options.output === 'json' ? safeJson(answer) : statusLine(answer);
     if (screen.isTerminal && options.output !== 'json') screen.write(`${HOME}${statusPage(answer, screen, Date.now())}\n`);
     else if (line !== last) screen.write(`${line}\n`);
     last = line;

@@ -10,6 +10,7 @@ import { FactStore } from '../hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { judgeStatus } from '../status/ask.ts';
+import { safeText } from '../terminal/safe-text.ts';
 import { type Change, carryOut, Reason, SteerOptions } from './change.ts';
 import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
 import { untilTakenUp } from './taken-up.ts';
@@ -98,7 +99,7 @@ export const hasEnded = ({ stage }: Pick<StatusAnswer, 'stage'>): boolean =>
 
 /** Says why the answer is no, and ends with it. */
 export function refuse(why: string): void {
-  process.stderr.write(`flotilla: ${why}\n`);
+  process.stderr.write(`flotilla: ${safeText(why)}\n`);
   endWith(Exit.no);
 }
 

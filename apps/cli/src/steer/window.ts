@@ -9,6 +9,7 @@ import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
 import { readUpgrade } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
+import { safeJson } from '../terminal/safe-text.ts';
 import { carryOut, SteerOptions } from './change.ts';
 import { openClusters } from './effects.ts';
 import { hasEnded, look, refuse } from './pause.ts';
@@ -38,7 +39,7 @@ export const showWindow: Run = async ([name = ''], given) => {
     window: describeWindow(upgrade, Date.now()),
     annotations: Object.fromEntries(all.filter(([key]) => parts.some((of) => KEYS[of] === key))),
   };
-  process.stdout.write(options.output === 'json' ? `${JSON.stringify(answer)}\n` : `${windowText(answer)}\n`);
+  process.stdout.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${windowText(answer)}\n`);
   if (answer.window.state === 'invalid') endWith(Exit.no);
 };
 

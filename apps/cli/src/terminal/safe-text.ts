@@ -9,3 +9,12 @@ export const safeText = (text: string): string =>
   text.replaceAll(CONTROLS, (sign) =>
     sign === '\n' || sign === '\t' ? ' ' : `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   );
+
+/** A value as JSON on one line, in which nothing moves the cursor either: parsers read the escapes as the signs that they stand for. */
+export const safeJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(CONTROLS, (sign) =>
+    sign
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );

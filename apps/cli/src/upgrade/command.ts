@@ -2,7 +2,8 @@ import { checkOptions } from '@flotilla/runtime';
 import { reportUpgrade, type UpgradeReport, upgraders } from '@flotilla/upgrade';
 import { Exit, endWith } from '../exit.ts';
 import type { Run } from '../run.ts';
-import { safeText } from '../terminal/safe-text.ts';
+import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { standardScreen } from '../terminal/screen.ts';
 import { table } from '../terminal/table.ts';
 import { UpgradeOptions } from './options.ts';
 import { readUpgradeConfig } from './read.ts';
@@ -14,7 +15,7 @@ export const showPlan: Run = async (_, given) => {
   const { to, upgradeAt } = reportUpgrade(upgradeConfig);
   const { steps, failsOutsideWindow } = upgraders[upgradeConfig.spec.type];
   if (options.json || options.output === 'json')
-    return print(JSON.stringify({ type: upgradeConfig.spec.type, to, upgradeAt, failsOutsideWindow, steps }));
+    return print(safeJson({ type: upgradeConfig.spec.type, to, upgradeAt, failsOutsideWindow, steps }));
   print(
     table(
       ['#', 'STEP'],
@@ -22,7 +23,7 @@ export const showPlan: Run = async (_, given) => {
     ),
   );
   const end = failsOutsideWindow ? 'given up when nothing was changed by the end of its window' : 'not given up';
-  process.stderr.write(`${upgradeConfig.spec.type} to ${to}, from ${upgradeAt} on, ${end}\n`);
+  process.stderr.write(`${safeText(`${upgradeConfig.spec.type} to ${to}, from ${upgradeAt} on`)}, ${end}\n`);
 };
 
 /** `flotilla upgrade status`: how far each step is. */
@@ -31,21 +32,23 @@ export const showStatus: Run = async (_, given) => {
   const { upgradeConfig, missing } = await readUpgradeConfig(options);
   const report = reportUpgrade(upgradeConfig);
   if (missing !== undefined) {
-    process.stderr.write(`${missing}\n`);
+    process.stderr.write(`${safeText(missing)}\n`);
     endWith(Exit.unknown);
   }
-  if (options.json || options.output === 'json') return print(JSON.stringify(report));
+  // Before the answer: a script that reads JSON goes by the exit code too.
+  if (report.phase === 'Failed') endWith(Exit.no);
+  if (options.json || options.output === 'json') return print(safeJson(report));
   print(statusTable(report));
   const from = report.from === undefined ? '' : `from ${report.from} `;
-  process.stderr.write(`${report.phase}: ${from}to ${report.to}, from ${report.upgradeAt} on\n`);
+  process.stderr.write(`${safeText(`${report.phase}: ${from}to ${report.to}, from ${report.upgradeAt} on`)}\n`);
   for (const complaint of report.complaints) process.stderr.write(`${safeText(complaint)}\n`);
-  if (report.phase === 'Failed') endWith(Exit.no);
 };
 
 const statusTable = ({ steps }: UpgradeReport): string =>
   table(
     ['#', 'STEP', 'STATE', 'SINCE', 'WHAT'],
     steps.map(({ step, state, since = '', what = '' }, index) => [String(index + 1), step, state, since, what]),
+    standardScreen(),
   );
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -11,7 +11,7 @@ import { followUpgrade, readUpgrade, type UpgradeRef } from '../hub/upgrades.ts'
 import type { Run } from '../run.ts';
 import { askStatus, judgeStatus } from '../status/ask.ts';
 import { statusLine } from '../status/print.ts';
-import { safeText } from '../terminal/safe-text.ts';
+import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { table } from '../terminal/table.ts';
 import { duration } from '../terminal/units.ts';
@@ -51,7 +51,7 @@ export const waitFor: Run = async ([name = ''], given) => {
   const { verdict, upgrade } = await untilJudged(client, ref, options);
   const store = new FactStore({ client, ...options });
   const answer = await askStatus(store, upgrade);
-  if (options.output === 'json') process.stdout.write(`${JSON.stringify(answer)}\n`);
+  if (options.output === 'json') process.stdout.write(`${safeJson(answer)}\n`);
   if (verdict === 'yes') return;
   if (options.output !== 'json') process.stdout.write(causes(answer));
   const why = verdict === 'no' ? `will not be ${options.for} any more` : `is not ${options.for} after ${duration(options.timeout / 1000)}`;
