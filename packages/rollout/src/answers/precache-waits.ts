@@ -1,6 +1,6 @@
 /** Why a cluster is not cached yet, by the state of its job. Pure. */
 import type { Release, WaitCause } from '@flotilla/api/answers';
-import { type PrecacheProgress, type PrecacheState, SpokeName } from '@flotilla/api/ran';
+import { isFinalPrecacheState, type PrecacheProgress, type PrecacheState, SpokeName } from '@flotilla/api/ran';
 import { isRunning } from '../upgrade/stage.ts';
 import { byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
 import { explainSentence } from './hub-sentences.ts';
@@ -44,7 +44,10 @@ const judges: Readonly<Record<PrecacheState, (question: ClusterQuestion) => Find
 export function precacheWait(question: ClusterQuestion): Finding | undefined {
   const { upgrade } = question.facts;
   const state = upgrade.status?.precaching?.status?.[question.cluster];
-  return isRunning(upgrade) || !state ? undefined : judges[state](question);
+  if (!state) return undefined;
+  // In a rollout that runs, clusters that came after its start pull.
+  const isOver = isRunning(upgrade) && (isFinalPrecacheState(state) || upgrade.status?.batchesAtStart === undefined);
+  return isOver ? undefined : judges[state](question);
 }
 
 const precachingOf = ({ facts }: ClusterQuestion) => facts.upgrade.status?.precaching ?? {};
