@@ -10,10 +10,11 @@ import { RolloutWorld } from './world.ts';
 const seed = Number(process.env.FLOTILLA_STEERING_SEED ?? 1);
 const isLong = process.env.FLOTILLA_STEERING === 'all';
 const random = createRandom(seed);
-const pairs = STATES.flatMap((state) => {
-  const order = REQUESTS.map((request) => ({ state, request, order: random() })).toSorted((a, b) => a.order - b.order);
-  return isLong ? order : order.slice(0, 1);
-});
+const drawn = REQUESTS.map((request) => ({ request, order: random() })).toSorted((a, b) => a.order - b.order);
+/** In short each state once and each request at least once; which of them meet is the seed's choice. */
+const pairs = STATES.flatMap((state, index) =>
+  drawn.filter((_, at) => isLong || at === index % drawn.length).map(({ request }) => ({ state, request })),
+);
 const PARALLEL = 8;
 /** Commands whose rehearsal is asked for in each cell. */
 const rehearsals = ({ name, clusters: [, b] }: Cell): Readonly<Record<Cell['request'], readonly string[] | undefined>> => ({

@@ -5,8 +5,10 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import type { RolloutWorld } from './world.ts';
 
+/** States of an upgrade in which something is asked. */
 export const STATES = ['not validated', 'pre-caching', 'gated', 'in a batch', 'soaking', 'between batches', 'ended'] as const;
 type State = (typeof STATES)[number];
+/** Requests that are made in each. */
 export const REQUESTS = ['drain', 'stop', 'retry', 'hold', 'add'] as const;
 type Request = (typeof REQUESTS)[number];
 

@@ -1,9 +1,9 @@
-/** How far a cluster has applied a release, by its ClusterVersion and ClusterOperators alone: those of our operator and the reference's. Pure. */
+/** Judges how far a cluster has applied a release, by its ClusterVersion and ClusterOperators alone: those of our operator and the reference's. Pure. */
 import { findCondition } from '@flotilla/api';
 import type { Figure, PayloadStatusAnswer, PayloadWait } from '@flotilla/api/answers';
 import type { ClusterOperator, ClusterVersion, UpdateHistory } from '@flotilla/api/config';
 
-/** What was read of a cluster. */
+/** Objects of a cluster. */
 export interface ReadPayload {
   readonly server: string;
   readonly version: ClusterVersion;

@@ -39,7 +39,7 @@ export const resumeUpgrade: Run = async ([name = ''], given) => {
 interface PausePlan {
   readonly hubNamespace: string;
   readonly reason?: string | undefined;
-  /** What runs is stopped too; default: it ends by itself. */
+  /** Stop pulls that run, too; default: they end by themselves. */
   readonly now?: boolean;
 }
 
@@ -103,5 +103,5 @@ export function refuse(why: string): void {
   endWith(Exit.no);
 }
 
-/** What the hub says of the upgrade's pause. */
+/** The hub's own words on the upgrade's pause. */
 const pausedOf = ({ status }: ClusterGroupUpgrade) => findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused);

@@ -10,7 +10,7 @@ const PayloadWait = z.object({
 });
 export type PayloadWait = z.output<typeof PayloadWait>;
 
-/** How far a cluster has applied a release. */
+/** Progress of a release on a cluster. */
 export const PayloadStatusAnswer = z.object({
   server: z.string().describe('Address of the API server of the cluster.'),
   stage: z

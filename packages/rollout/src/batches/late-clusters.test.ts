@@ -1,6 +1,7 @@
 import { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { joinRollout, lateClusters } from './late-clusters.ts';
+import { joinRollout } from './join.ts';
+import { lateClusters } from './late-clusters.ts';
 
 const running = (status: object) =>
   ClusterGroupUpgradeStatus.parse({

@@ -1,8 +1,6 @@
 /** Clusters that come to the plan of a rollout that runs: tried again after a failure, or by their membership. Pure. */
 import { type ClusterGroupUpgradeStatus, isFinalPrecacheState } from '@flotilla/api/ran';
-import type { RolloutObservation } from '../upgrade/model.ts';
 import { planBatches } from './batches.ts';
-import { firstPending } from './drift.ts';
 
 /** Batches that have started, from the first. */
 export const startedBatches = ({ currentBatch = 0, currentBatchStartedAt }: ClusterGroupUpgradeStatus['status']): number =>
@@ -40,26 +38,4 @@ export function withPulls(status: ClusterGroupUpgradeStatus, clusters: readonly 
   if (!precaching?.spec || clusters.length === 0) return status;
   const states = { ...precaching.status, ...Object.fromEntries(clusters.map((cluster) => [cluster, 'NotStarted' as const])) };
   return { ...status, precaching: { ...precaching, status: states } };
-}
-
-/** Who may join a rollout, and what is seen of them. */
-interface JoinInput extends Pick<RolloutObservation, 'mode' | 'exists'> {
-  /** Clusters that the spec selects now. */
-  readonly selected: readonly string[];
-  /** Clusters that the blocking upgrades let pass; undefined: all. */
-  readonly eligible: ReadonlySet<string> | undefined;
-  readonly preCaching: boolean;
-}
-
-/** A rollout with the clusters that are selected, have something to do, and were never part of it. Who was and has gone does not come back. */
-export function joinRollout(status: ClusterGroupUpgradeStatus, input: JoinInput): ClusterGroupUpgradeStatus {
-  const { selected, eligible, mode, exists, preCaching } = input;
-  const known = new Set([
-    ...(status.remediationPlan ?? []).flat(),
-    ...(status.clusters ?? []).map(({ name }) => name),
-    ...Object.keys(status.status.currentBatchRemediationProgress ?? {}),
-  ]);
-  const isNew = (cluster: string) => !known.has(cluster) && exists(cluster) && (eligible?.has(cluster) ?? true);
-  const joining = selected.filter((cluster) => isNew(cluster) && firstPending(mode, cluster) !== undefined);
-  return withPulls(appendClusters(status, joining), preCaching ? joining : []);
 }
