@@ -1,7 +1,7 @@
 /** The command line as a process, as an operator types it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 
 const MAIN = join(import.meta.dirname, '../../../apps/cli/src/main.ts');
@@ -15,7 +15,8 @@ interface Said {
 
 /** Runs `flotilla` against the server of a kubeconfig. */
 export async function flotilla(kubeconfig: string, ...args: readonly string[]): Promise<Said> {
-  const env = childEnvironment({ KUBECONFIG: kubeconfig });
+  // Its cache goes with the server.
+  const env = childEnvironment({ KUBECONFIG: kubeconfig, XDG_CACHE_HOME: join(dirname(kubeconfig), 'cache') });
   const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -51,13 +51,16 @@ function pullTable({ pulls }: PlanAnswer, width: number | undefined): string {
   return table(heading, rows, { width, indent: '  ' });
 }
 
-/** Groups without the room, and reasons of figures that are none. */
-function pullLines({ pulls }: PlanAnswer): string[] {
+/** Groups without the room, and pulls against the window. */
+function pullLines({ pulls, precache }: PlanAnswer): string[] {
   const tight = pulls.filter(({ fits }) => fits === false);
-  return tight.map(
+  const lines = tight.map(
     ({ clusters, example, space, free }) =>
       `! ${example}${clusters > 1 ? ` and ${clusters - 1} like it` : ''}: ${bytes(space.value ?? 0)} needed, ${bytes(free.value ?? 0)} free below the threshold above which the kubelet removes images`,
   );
+  if (!precache) return lines;
+  const { seconds, inTime, late, unknown } = precache;
+  return [...lines, `pre-cache in ${duration(seconds)}, before the window opens: ${inTime} in time, ${late} late, ${unknown} unknown`];
 }
 
 function batchTable(batches: PlanAnswer['batches'], width: number | undefined): string {

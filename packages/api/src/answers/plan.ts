@@ -40,6 +40,15 @@ export const PlanAnswer = z.object({
     .describe('The images to pre-cache; absent for an upgrade that pre-caches none, or where nobody looked.'),
   pulls: z.array(PlannedPull).describe('What clusters pull, alike ones together, the largest group first.'),
   bytes: Figure.describe('Bytes that all of them pull together.'),
+  precache: z
+    .object({
+      seconds: z.number().describe('Time until the window opens.'),
+      inTime: z.int().describe('Clusters whose pull would end by then, begun now.'),
+      late: z.int().describe('Clusters whose pull would not.'),
+      unknown: z.int().describe('Clusters of which nobody can say it.'),
+    })
+    .optional()
+    .describe('Pulls against a window that is still closed; absent without one.'),
   rollout: z
     .object({
       seconds: Figure.describe('Time of all batches.'),

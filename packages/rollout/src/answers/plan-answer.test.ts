@@ -1,0 +1,44 @@
+import { Annotation } from '@flotilla/api';
+import { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
+import { expect, test } from 'vitest';
+import { answerPlan } from './plan-answer.ts';
+import { estimatePull, type PullFacts } from './pulls.ts';
+
+const NOW = Date.parse('2026-11-25T20:00:00Z');
+const spec = ClusterGroupUpgradeSpec.parse({ preCaching: true, remediationStrategy: { maxConcurrency: 1 } });
+
+/** A plan of clusters with these facts, whose window opens in an hour. */
+function answer(...facts: Partial<PullFacts>[]) {
+  const annotations = { [Annotation.windowStart]: '2026-11-25T21:00:00Z', [Annotation.windowEnd]: '2026-11-25T23:00:00Z' };
+  const upgrade = { metadata: { name: 'one', namespace: 'ran', annotations } };
+  const pulls = facts.map((more, at) =>
+    estimatePull({ cluster: `spoke-${at}`, list: { images: 1, bytes: 1_000 }, source: { kind: 'inspected', nodes: 1 }, ...more }),
+  );
+  const plan = { batches: [], compliant: [], policies: { forUpgrade: [] }, stopped: 'policyReading' } as never;
+  return answerPlan({ observed: { upgrade, template: () => undefined }, spec, plan, pulls, now: NOW, notes: [] });
+}
+
+const rate = (bytesPerSecond: number) => ({ bytesPerSecond, why: 'the rate that was given' });
+
+test('pulls are held against the time until the window opens', () => {
+  const needs = { missingImages: 1, missingBytes: 7_200 };
+  const { precache } = answer(
+    { needs, rate: rate(2) },
+    { needs, rate: rate(1), architecture: 'arm64' },
+    { needs, runtime: 'cri-o 1.34.0' },
+  );
+  expect(precache).toEqual({ seconds: 3_600, inTime: 1, late: 1, unknown: 1 });
+});
+
+test.each([
+  ['exact', { needs: { missingImages: 1, missingBytes: 300 } }, { certainty: 'exact', value: 600 }],
+  [
+    'a forecast',
+    { source: { kind: 'reported', by: 'a puller' }, needs: { missingImages: 1, missingBytes: 300 } },
+    { certainty: 'forecast', value: 600 },
+  ],
+  ['at most', { source: { kind: 'unknown', why: 'not looked at' } }, { certainty: 'at-most', value: 1_300 }],
+  ['unknown', { list: undefined, source: { kind: 'unknown', why: 'not looked at' } }, { certainty: 'unknown' }],
+] as const)('the sum is %s as the least sure cluster is', (_, other, want) => {
+  expect(answer({ needs: { missingImages: 1, missingBytes: 300 } }, other).bytes).toMatchObject(want);
+});
