@@ -8,7 +8,7 @@ import { mapConcurrently } from '@flotilla/pace';
 import type { Client } from '@flotilla/runtime';
 
 /** Pace of changes; each is of one spoke. */
-export interface BusyRate {
+interface BusyRate {
   /** A second, in all. */
   readonly changes: number;
   /** Of these, by writes of ManagedClusters; the others are gathered in the statuses of upgrades, each written once a second. */
@@ -19,6 +19,8 @@ export interface BusyRate {
 const STATES: readonly PrecacheState[] = ['NotStarted', 'PreparingToStart', 'Starting', 'Active', 'Succeeded'];
 const TICK_MS = 50;
 const AT_ONCE = 24;
+/** Writes that are under way at most: a server that does not answer is not flooded until it dies. What is beyond is due and not written. */
+const MOST_UNDER_WAY = 2_000;
 /** Rows at the top of the list are left to whoever measures. */
 export const PROBES = 8;
 
@@ -174,6 +176,7 @@ export class BusyHub {
 
   #send(changes: number, write: () => Promise<unknown>): void {
     this.#due += changes;
+    if (this.#under >= MOST_UNDER_WAY) return;
     this.#under += 1;
     void write()
       .then(

@@ -173,7 +173,7 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'console',
     meaning:
-      'Serves a live page about all upgrades and spokes to this machine alone, with the rights of whoever runs it, until it is ended.',
+      'Serves a live page about all upgrades and spokes until it is ended: to this machine alone, with the rights of whoever runs it, or with --login to several people, each with their own.',
     options: [
       ['-n, --namespace <namespace>', 'namespace of the ClusterGroupUpgrades (default all)'],
       hub,

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { safeText } from './words/safe-text.ts';
 
-/** How a page without a key gets one. */
+/** Asks the server by which way a page without a key gets one. */
 export async function askLogin(): Promise<LoginWay> {
   const answer = await fetch('/login');
   return LoginAnswer.parse(await answer.json()).login;

@@ -3,9 +3,10 @@ import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { ownDoor } from './door.ts';
+import { holdMemory } from './memory.ts';
 import { openPage } from './page.ts';
 import { openServer } from './server.ts';
-import { SharedOptions, serveShared } from './shared.ts';
+import { aborted, SharedOptions, serveShared } from './shared.ts';
 import { openViewer } from './viewer.ts';
 
 const Options = HubOptions.omit({ output: true }).extend(SharedOptions.shape);
@@ -16,13 +17,15 @@ const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** `flotilla console`. */
 export const runConsole: Run = async (_args, given) => {
   const { namespace, hubNamespace, kubeconfig, context, ...shared } = checkOptions(Options, given);
+  holdMemory();
   const stopping = new AbortController();
   for (const end of ENDS) process.once(end, () => stopping.abort());
   using _stopped = { [Symbol.dispose]: () => stopping.abort() };
   const { signal } = stopping;
   await using page = await openPage((line) => void process.stderr.write(`${line}\n`));
   const view = { namespace, hubNamespace };
-  if (shared.login !== undefined) return serveShared({ ...shared, login: shared.login }, { page: page.path, view, signal });
+  // Awaited here: at the end of this block everything ends.
+  if (shared.login !== undefined) return await serveShared({ ...shared, login: shared.login }, { page: page.path, view, signal });
   await using connected = connect({ kubeconfig, context });
   const { client } = connected;
   const viewer = await openViewer(client, view, signal);
@@ -33,9 +36,3 @@ export const runConsole: Run = async (_args, given) => {
   process.stdout.write(`Console of ${client.server}, for you alone, until Ctrl-C:\n  ${address}\n`);
   await aborted(signal);
 };
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

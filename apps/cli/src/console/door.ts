@@ -7,7 +7,7 @@ import type { Viewer } from './viewer.ts';
 
 /** Decides on each request that asks or changes something. */
 export interface Door {
-  /** How a page gets its credential. */
+  /** The way by which a page gets its credential. */
   readonly login: LoginWay;
   /** Origins under which the page is opened. @param port on which the server listens */
   origins(port: number): readonly string[];
@@ -35,7 +35,7 @@ export function ownDoor(viewer: Viewer): Door & { readonly token: string } {
 export const PROXY_HEADERS = ['authorization', 'x-forwarded-access-token'] as const;
 
 /** Where the tokens of several people come from. */
-export interface SharedDoorOptions {
+interface SharedDoorOptions {
   /** Where the page is opened. */
   readonly origins: readonly string[];
   /** Header that a proxy sets; undefined: the page sends what was pasted. */
@@ -43,7 +43,7 @@ export interface SharedDoorOptions {
   readonly viewers: { enter(token: string): Promise<Viewer> };
 }
 
-/** What RFC 6750 has for a token, within what a header may hold. */
+/** A token as RFC 6750 has it, no longer than a header may be. */
 const TOKEN = /^[\w.~+/-]{8,12000}={0,2}$/;
 
 /** The door of several people: each brings a token of the API server, which alone decides what it is worth. */

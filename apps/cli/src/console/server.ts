@@ -1,5 +1,4 @@
 /** HTTP of the console: the page, the stream of rows, questions and changes. */
-import type { ServerResponse } from 'node:http';
 import fastifyStatic from '@fastify/static';
 import { FlotillaError } from '@flotilla/api';
 import { ActionRequest, type LoginAnswer, type Refusal, type ViewerAnswer } from '@flotilla/api/answers';
@@ -11,7 +10,7 @@ import { act } from './actions.ts';
 import { askEvents, askSpoke, askWhy } from './asks.ts';
 import type { Door } from './door.ts';
 import { isApiRoute, refusalOf, SECURITY_HEADERS } from './guard.ts';
-import type { Sent } from './rows/feed.ts';
+import { stream } from './stream.ts';
 import { type TlsFiles, tlsServer } from './tls.ts';
 import type { Viewer } from './viewer.ts';
 
@@ -31,10 +30,6 @@ interface ConsoleServer extends AsyncDisposable {
 
 /** An action is some lines. */
 const MOST_BODY = 16 * 1024;
-/** A page that takes so little that this much waits for it is cut off, and comes again for what it missed. */
-const MOST_UNSENT = 8 * 1024 * 1024;
-/** A silent stream says that it lives. */
-const ALIVE_MS = 10_000;
 /** Addresses of views: each is the page, which reads the rest itself. */
 const VIEWS = ['/', '/upgrades/:namespace/:name', '/spokes/:name'];
 
@@ -65,7 +60,7 @@ function portOf({ server }: FastifyInstance): number {
   return address.port;
 }
 
-/** Who asks; before anything is looked up. */
+/** Finds the viewer that the door let in for a request. */
 type ViewerOf = (request: FastifyRequest) => Viewer;
 
 /** Before anything is looked up: every answer has the headers, and who is not let in learns nothing but why. */
@@ -125,28 +120,4 @@ function serveApi(app: FastifyInstance, viewerOf: ViewerOf): void {
   app.get('/api/events', (request) => askEvents(viewerOf(request).deps, EventsQuery.parse(request.query).upgrade));
   app.get('/api/spoke', (request) => askSpoke(viewerOf(request).deps, SpokeQuery.parse(request.query).name));
   app.post('/api/actions', (request) => act(viewerOf(request).deps, ActionRequest.parse(request.body)));
-}
-
-/** What a page wants of the stream. */
-interface StreamWish {
-  readonly upgrade: string | undefined;
-  readonly after: string | undefined;
-}
-
-/** Server-sent events, until the page, the viewer or the server ends it. */
-function stream(response: ServerResponse, { feed, greeting, ended }: Viewer, wish: StreamWish): void {
-  response.writeHead(200, { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8' });
-  const unheard = feed.listen({ ...wish, greeting }, ({ id, data }: Sent) => {
-    response.write(`id: ${id}\ndata: ${data}\n\n`);
-    if (response.writableLength > MOST_UNSENT) response.destroy();
-  });
-  const alive = setInterval(() => response.write(': \n\n'), ALIVE_MS);
-  const end = (): void => void response.end();
-  if (ended.aborted) end();
-  ended.addEventListener('abort', end);
-  response.once('close', () => {
-    ended.removeEventListener('abort', end);
-    clearInterval(alive);
-    unheard();
-  });
 }

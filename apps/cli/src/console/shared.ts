@@ -36,7 +36,7 @@ type Shared = z.output<typeof SharedOptions> & { readonly login: NonNullable<z.o
 const IN_CLUSTER = 'https://kubernetes.default.svc';
 const MOST_VIEWERS = 50;
 
-/** What the command has prepared. */
+/** Things that the command has prepared. */
 interface Prepared {
   /** Folder of the page. */
   readonly page: string;
@@ -73,8 +73,15 @@ export async function serveShared(options: Shared, { page, view, signal }: Prepa
   const door = sharedDoor({ origins: address, proxyHeader, viewers });
   await using server = await openServer({ page, door, listen: { host, port, tls } });
   process.stdout.write(`Console for up to ${most} people at ${address.join(', ')}, listening on port ${server.port}\n`);
-  await new Promise<void>((resolve) => void signal.addEventListener('abort', () => resolve(), { once: true }));
+  await aborted(signal);
 }
+
+/** Resolves at the end. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
 function tlsOf({ tlsCert, tlsKey }: Shared) {
   if (tlsCert !== undefined && tlsKey !== undefined) return { cert: callersPath(tlsCert), key: callersPath(tlsKey) };

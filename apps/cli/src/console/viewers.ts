@@ -5,7 +5,7 @@ import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
 import { stranger } from './door.ts';
 import type { Viewer } from './viewer.ts';
 
-/** How people are let in. */
+/** Rules by which people are let in. */
 interface ViewersOptions {
   /** Begins the look of whoever has the token; everything of it ends with the signal. Throws the API server's refusal. */
   readonly open: (token: string, ended: AbortSignal) => Promise<Viewer>;

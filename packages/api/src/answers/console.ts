@@ -115,11 +115,11 @@ export type ActionRequest = z.output<typeof ActionRequest>;
 /** A refusal, as the page shows it. */
 export const Refusal = z.object({ error: z.string().describe('A sentence with the next step.') });
 
-/** How a page gets its credential. */
+/** The way by which a page gets its credential. */
 export const LoginWay = z.enum(['address', 'token', 'proxy']);
 export type LoginWay = z.output<typeof LoginWay>;
 
-/** What a page without a credential may know. */
+/** Answer to a page without a credential. */
 export const LoginAnswer = z.object({
   login: LoginWay.describe(
     'address: the key of the printed address; token: one of the API server, pasted; proxy: a proxy in front sends it.',
@@ -127,6 +127,6 @@ export const LoginAnswer = z.object({
 });
 export type LoginAnswer = z.output<typeof LoginAnswer>;
 
-/** Who looks, for a page that asks whether a token is good. */
+/** Answer to a page that asks whether a token is good. */
 export const ViewerAnswer = z.object({ viewer: z.string().describe('Name by which the API server knows the asker.') });
 export type ViewerAnswer = z.output<typeof ViewerAnswer>;
