@@ -89,7 +89,7 @@ export class SharedWorld implements AsyncDisposable {
 
   /** A person's token. */
   async tokenOf(person: (typeof PEOPLE)[number]): Promise<string> {
-    const [, token = ''] = /token"?: "?([0-9a-f]{32})/.exec(await readFile(await this.server.kubeconfigFor(person), 'utf8')) ?? [];
+    const [, token = ''] = /"token":"([0-9a-f]{32})"/.exec(await readFile(await this.server.kubeconfigFor(person), 'utf8')) ?? [];
     return token;
   }
 

@@ -33,7 +33,8 @@ const Review = z.looseObject({ status: z.looseObject({ userInfo: z.looseObject({
 
 /** Begins to watch with a client's credential, until the signal aborts. Throws the API server's refusal of the credential. */
 export async function openViewer(client: Client, view: View, ended: AbortSignal): Promise<Viewer> {
-  const ask = async () => ({ rights: await askRights(client, view), viewer: await askName(client) });
+  // The name first: for a token that nobody knows it is the only call.
+  const ask = async () => ({ viewer: await askName(client), rights: await askRights(client, view) });
   const first = await ask();
   const { rights } = first;
   const { hubNamespace } = view;
