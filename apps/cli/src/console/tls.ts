@@ -21,7 +21,7 @@ export async function tlsServer(files: TlsFiles | undefined): Promise<(handler: 
   let present = await read();
   return (handler) => {
     const server = createServer({ ...present, minVersion: 'TLSv1.2' }, handler);
-    const renewing = setInterval(async () => {
+    const renew = async (): Promise<void> => {
       try {
         const next = await read();
         if (next.cert.equals(present.cert) && next.key.equals(present.key)) return;
@@ -30,7 +30,8 @@ export async function tlsServer(files: TlsFiles | undefined): Promise<(handler: 
       } catch {
         // A pair that is half written is read again in a minute.
       }
-    }, RENEWED_MS);
+    };
+    const renewing = setInterval(() => void renew(), RENEWED_MS);
     server.once('close', () => clearInterval(renewing));
     return server;
   };
