@@ -22,6 +22,19 @@ const DeploymentObject = z.object({
   }),
 });
 
+const ConsolePod = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        serviceAccountName: z.string(),
+        automountServiceAccountToken: z.boolean(),
+        containers: z.array(z.object({ name: z.string(), args: z.array(z.string()).default([]) })),
+        volumes: z.array(z.unknown()),
+      }),
+    }),
+  }),
+});
+
 const WorkerObject = z.object({
   spec: z.object({
     replicas: z.number().optional(),
@@ -39,6 +52,24 @@ beforeAll(async () => {
   world = await startChartServer();
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
+
+/** The console with TLS of its own. */
+const CONSOLE = [
+  'console.enabled=true',
+  'console.image.repository=registry.example.com/flotilla/console',
+  'console.address=https://console.example.com',
+  'console.tls.secretName=console-tls',
+];
+/** A proxy in the same pod. */
+const PROXY = [
+  'console.login=x-forwarded-access-token',
+  'console.proxy.containers[0].name=proxy',
+  'console.proxy.containers[0].image=registry.example.com/oauth-proxy:1',
+  'console.proxy.volumes[0].name=proxy-tls',
+  'console.proxy.volumes[0].secret.secretName=proxy-tls',
+  'console.proxy.port=8888',
+  'console.proxy.egressPorts={443}',
+];
 
 async function render(chart: Chart, ...values: string[]) {
   const text = await world.helm(
@@ -99,6 +130,8 @@ describe('rendering', () => {
     },
     { name: 'hub without RHACM', chart: 'hub', values: ['standalone=true', 'autoUpgrades=false'] },
     { name: 'hub of tenants without RHACM', chart: 'hub', values: ['standalone=true', 'tenancy=true'] },
+    { name: 'hub with the console', chart: 'hub', values: [...CONSOLE, 'networkPolicy.enabled=true', 'console.namespace=ran'] },
+    { name: 'hub with the console behind a proxy', chart: 'hub', values: [...CONSOLE, ...PROXY, 'networkPolicy.enabled=true'] },
     { name: 'spoke with defaults', chart: 'spoke', values: [] },
     {
       name: 'spoke with everything set',
@@ -397,6 +430,31 @@ describe('rendering', () => {
     expect(text).toMatch(/name: own\s+items:\s+- key: ca-bundle.crt\s+path: ca-bundle.pem/);
   });
 
+  test('the console has no rights, no token, and TLS of its own or a proxy before it', async () => {
+    const ofConsole = async (...values: string[]) => {
+      const { objects, text } = await render('hub', ...values);
+      const pod = objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'hub-flotilla-hub-console');
+      return { objects, text, spec: ConsolePod.parse(pod).spec.template.spec };
+    };
+    expect((await render('hub')).text).not.toContain('-console');
+    const own = await ofConsole(...CONSOLE);
+    expect(own.spec.automountServiceAccountToken).toBe(false);
+    expect(own.spec.serviceAccountName).toBe('hub-flotilla-hub-console');
+    // No binding of whatever kind names its account.
+    const bindings = own.objects.filter(({ kind }) => kind.endsWith('Binding'));
+    expect(bindings.length).toBeGreaterThan(0);
+    expect(JSON.stringify(bindings)).not.toContain('console');
+    expect(JSON.stringify(own.spec.volumes)).not.toMatch(/serviceAccountToken/);
+    expect(own.spec.containers[0]?.args).toEqual(expect.arrayContaining(['--listen=0.0.0.0:8443', '--tls-cert=/etc/flotilla/tls/tls.crt']));
+
+    const behind = await ofConsole(...CONSOLE, ...PROXY);
+    expect(behind.spec.containers.map(({ name }) => name)).toEqual(['console', 'proxy']);
+    expect(behind.spec.containers[0]?.args).toEqual(
+      expect.arrayContaining(['--login=x-forwarded-access-token', '--listen=127.0.0.1:8080']),
+    );
+    expect(behind.text).toContain('targetPort: 8888');
+  });
+
   test("the number of workers is the autoscaler's when there is one", async () => {
     const values = ['workers.enabled=true', 'workers.autoscaling.enabled=true', 'redis.url=redis://queue:6379'];
     const { objects } = await render('hub', ...values);
@@ -446,6 +504,9 @@ describe('rendering', () => {
   test.each([
     { name: 'a misspelt value', chart: 'hub', values: ['replica=2'], why: 'replica' },
     { name: 'two hubs on the in-process store', chart: 'hub', values: ['replicas=2'], why: 'redis.url' },
+    { name: 'a console nobody knows the address of', chart: 'hub', values: [...CONSOLE, 'console.address='], why: 'console.address' },
+    { name: 'a console in the clear', chart: 'hub', values: [...CONSOLE, 'console.tls.secretName='], why: 'console.tls.secretName' },
+    { name: 'a console that is opened in the clear', chart: 'hub', values: ['console.address=http://a.example'], why: '/console/address' },
     { name: 'workers on the in-process store', chart: 'hub', values: ['workers.enabled=true'], why: 'redis.url' },
     {
       name: 'agents of clusters that a standalone hub lets in itself',

@@ -76,6 +76,7 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     { app: 'spoke-agent', user: '65532:65532', flags: [] },
     { app: 'upgrade-operator', user: '65532:65532', flags: ['--max-semi-space-size=1', '--optimize-for-size'] },
     { app: 'version-operator', user: '65532:65532', flags: ['--max-semi-space-size=4', '--max-old-space-size=384'] },
+    { app: 'console', user: '65532:65532', flags: [] },
     { app: 'image-puller', user: '0:0', flags: [] },
   ] as const)('$app runs its bundle as user $user', async ({ app, user, flags }) => {
     const { config } = await resolve(app);
@@ -160,6 +161,7 @@ describe.skipIf(!canBuild)('images of the programs', () => {
       expect(await run('spoke-agent', '65532:65532', ['--help'])).toContain('--hub-kubeconfig');
       expect(await run('upgrade-operator', '65532:65532', ['--help'])).toContain('--custom-metrics-bind-address');
       expect(await run('version-operator', '65532:65532', ['--help'])).toContain('--cache-folder');
+      expect(await run('console', '65532:65532', ['console', '--help'])).toContain('--login');
     });
 
     test('the hub has a queue server that runs as its user', async () => {

@@ -13,7 +13,7 @@ import { makeCheckout } from './release-checkout.ts';
 
 const VERSION = '7.8.9';
 const canBuild = (await findProgram('apt-get')) !== undefined && (await findProgram('dpkg-deb')) !== undefined;
-const apps = ['hub', 'image-puller', 'spoke-agent', 'upgrade-operator', 'version-operator'];
+const apps = ['console', 'hub', 'image-puller', 'spoke-agent', 'upgrade-operator', 'version-operator'];
 const charts = ['charts/flotilla-hub', 'charts/flotilla-spoke'];
 
 let scratch: string;

@@ -174,8 +174,23 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'console',
     meaning:
-      'Serves a live page about all upgrades and spokes to this machine alone, with the rights of whoever runs it, until it is ended.',
-    options: [['-n, --namespace <namespace>', 'namespace of the ClusterGroupUpgrades (default all)'], hub, ...access],
+      'Serves a live page about all upgrades and spokes until it is ended: to this machine alone, with the rights of whoever runs it, or with --login to several people, each with their own.',
+    options: [
+      ['-n, --namespace <namespace>', 'namespace of the ClusterGroupUpgrades (default all)'],
+      hub,
+      ...access,
+      [
+        '--login <way>',
+        'serve several people, each with a token of the API server: token (they paste it), or the header in which a proxy in front sends it: authorization, x-forwarded-access-token',
+      ],
+      ['--address <url...>', 'with --login: where people open the page, as in https://console.example.com'],
+      ['--listen <address>', 'with --login: address and port to listen on (default 127.0.0.1:8080)'],
+      ['--tls-cert <file>', 'with --login: certificate in PEM, read again when it is renewed'],
+      ['--tls-key <file>', 'with --login: its key'],
+      ['--server <url>', 'with --login: the API server (default https://kubernetes.default.svc)'],
+      ['--certificate-authority <file>', "with --login: PEM of the API server's authority (default the system's)"],
+      ['--viewers <n>', 'with --login: people who look at the same time (default 50)'],
+    ],
     load: async () => (await import('./console/command.ts')).runConsole,
   },
   {

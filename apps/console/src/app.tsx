@@ -33,7 +33,7 @@ export function App({ world }: { readonly world: World }): JSX.Element {
 }
 
 function TopBar(): JSX.Element {
-  const { server, rights, unseen } = useWorld();
+  const { server, viewer, rights, unseen } = useWorld();
   const { spokes } = useWorld();
   void spokes.version.value;
   const lacks = rights.value ? [rights.value.upgrades, rights.value.spokes, rights.value.lease].filter((lack) => lack !== null) : [];
@@ -42,7 +42,10 @@ function TopBar(): JSX.Element {
       <a class="home" href="/">
         Flotilla
       </a>
-      <span class="server">{server.value}</span>
+      <span class="server">
+        {server.value}
+        {viewer.value !== '' && ` as ${safeText(viewer.value)}`}
+      </span>
       <HubMark />
       <LinkMark />
       {[...lacks, ...unseen.value].map((sentence) => (
@@ -80,7 +83,8 @@ function LinkMark(): JSX.Element {
   const { link, heardAt } = useWorld();
   const now = useNow();
   const silentS = heardAt.value === undefined ? 0 : Math.max((now - heardAt.value) / 1000, 0);
-  if (link.value === 'refused') return <Mark shape="cross" tone="bad" word="the command has ended: start it again" />;
+  if (link.value === 'refused')
+    return <Mark shape="cross" tone="bad" word="not let in any more: start the command again, or reload and log in" />;
   if (link.value === 'opening') return <Mark shape="ring" tone="faint" word="opening" />;
   if (link.value === 'lost' || silentS > STALE_S)
     return <Mark shape="question" tone="late" word={`not live: nothing heard for ${duration(silentS)}`} />;

@@ -34,6 +34,19 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{- define "hub.consoleSelectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}-console
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "hub.consoleLabels" -}}
+{{ include "hub.consoleSelectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: flotilla
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
 {{- define "hub.workerServiceAccountName" -}}
 {{ .Values.workers.serviceAccountName | default (printf "%s-worker" (include "hub.fullname" .)) }}
 {{- end -}}

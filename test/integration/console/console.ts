@@ -95,6 +95,71 @@ export async function startConsole(kubeconfig: string, options: StartOptions = {
   };
 }
 
+/** A console for several people that runs. */
+interface SharedConsole extends AsyncDisposable {
+  readonly port: number;
+  /** Asks as a program would, under the name that the page is opened by. */
+  readonly ask: (path: string, options?: AskOptions) => Promise<Answered>;
+  /** Messages of the stream of whoever has a token, until one satisfies. */
+  readonly read: (token: string, isLast: (message: StreamMessage) => boolean) => Promise<Received[]>;
+  readonly said: () => string;
+}
+
+/** Starts a console that has no credential of its own; resolves when it listens. @param address where its page is opened */
+export async function startShared(address: string, args: readonly string[]): Promise<SharedConsole> {
+  const child = spawn(process.execPath, [MAIN, 'console', '--address', address, ...args], {
+    env: childEnvironment({ KUBECONFIG: '/nowhere' }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  let said = '';
+  const port = await new Promise<number>((resolve, reject) => {
+    const listen = (text: string): void => {
+      said += text;
+      const [, printed] = /listening on port (\d+)\n/.exec(said) ?? [];
+      if (printed !== undefined) resolve(Number(printed));
+    };
+    child.stdout.setEncoding('utf8').on('data', listen);
+    child.stderr.setEncoding('utf8').on('data', listen);
+    child.once('exit', () => reject(new Error(`the console ended: ${said}`)));
+  });
+  const base = `http://127.0.0.1:${port}`;
+  const { host } = new URL(address);
+  return {
+    port,
+    said: () => said,
+    ask: (path, { headers, ...options } = {}) => ask(base, path, { headers: { host, ...headers }, ...options }),
+    read: (token, isLast) => readAs(base, { host, authorization: `Bearer ${token}` }, isLast),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGINT');
+      await exited;
+    },
+  };
+}
+
+/** By Node's own client, as `ask`: with the Host that the page is opened by. */
+function readAs(base: string, headers: Readonly<Record<string, string>>, isLast: (message: StreamMessage) => boolean): Promise<Received[]> {
+  return new Promise((resolve, reject) => {
+    const received: Received[] = [];
+    const asking = request(`${base}/api/stream`, { headers, timeout: 30_000 }, (response) => {
+      if (response.statusCode !== 200) return reject(new Error(`the stream answered ${response.statusCode}`));
+      const onEvent = ({ id, data }: { readonly id?: string | undefined; readonly data: string }): void => {
+        received.push({ id, message: StreamMessage.parse(JSON.parse(data)) });
+      };
+      const parser = createParser({ onEvent });
+      response.setEncoding('utf8').on('data', (part: string) => {
+        parser.feed(part);
+        if (!received.some(({ message }) => isLast(message))) return;
+        asking.destroy();
+        resolve(received);
+      });
+    });
+    asking.once('error', reject);
+    asking.once('timeout', () => asking.destroy(new Error('no such message came')));
+    asking.end();
+  });
+}
+
 /** By Node's own client: `fetch` refuses to lie about Host. */
 function ask(base: string, path: string, { method = 'GET', headers = {}, body }: AskOptions = {}): Promise<Answered> {
   const { hostname, port } = new URL(base);

@@ -28,6 +28,7 @@ export async function pushProgramImages({ client, pushHost, dir, say }: ProgramI
     return digest;
   };
   return {
+    console: digestOf('console'),
     hub: digestOf('hub'),
     'image-puller': digestOf('image-puller'),
     'spoke-agent': digestOf('spoke-agent'),

@@ -7,6 +7,8 @@ export interface AppImage {
   /** User of the process, by number: a pod's `runAsNonRoot` check needs it so. */
   readonly user: string;
   readonly description: string;
+  /** Whether the page of the console is in it. */
+  readonly hasPage?: boolean;
   /** Whether it starts a queue server of its own where it is given none. */
   readonly hasRedis?: boolean;
 }
@@ -34,6 +36,12 @@ export const appImages = {
     user: NON_ROOT,
     description: 'Flotilla version operator: applies release payloads to its cluster',
   },
+  console: {
+    entry: 'apps/cli/src/main.ts',
+    user: NON_ROOT,
+    description: 'Flotilla console: the command line, which serves the console in a cluster',
+    hasPage: true,
+  },
   // Root: the socket of containerd and of CRI-O, which it pulls through, is root's with mode 0660.
   'image-puller': {
     entry: 'apps/image-puller/src/main.ts',
@@ -46,7 +54,7 @@ export const appImages = {
 export type AppName = keyof typeof appImages;
 
 /** All of them. */
-export const appNames: readonly AppName[] = ['hub', 'image-puller', 'spoke-agent', 'upgrade-operator', 'version-operator'];
+export const appNames: readonly AppName[] = ['console', 'hub', 'image-puller', 'spoke-agent', 'upgrade-operator', 'version-operator'];
 
 /** Optional peers of our dependencies that no program of ours uses; a bundle must not fail for want of them. */
 export const EXTERNALS = ['redis', '@valkey/valkey-glide', 'bullmq-otel', 'pino-pretty', 'pg'];

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type Descriptor, OciLayout } from '@flotilla/registry';
 import { type LayerFile, writeImage, writeIndex } from '@flotilla/registry/testing';
 import { type Build, readBuild } from '@flotilla/runtime';
+import { packConsolePage } from '../console-page/build.ts';
 import { bundleApp, licenceTexts } from './app-bundle.ts';
 import { type AppImage, type AppName, appImages, appNames } from './apps.ts';
 import { type BaseLayer, baseLayer, type DebianLayer, redisLayer } from './base-layer.ts';
@@ -91,7 +92,7 @@ export async function buildImages(options: BuildImagesOptions): Promise<BuiltIma
 
   const images: Partial<Record<AppName, BuiltImage>> = {};
   for (const app of apps) {
-    const { files, packageFolders } = await bundleApp(ROOT, appImages[app], build);
+    const { files, packageFolders } = await bundle(app, build);
     const npm = npmComponents(packageFolders, lock);
     const bill = { path: 'app/bom.cdx.json', content: { bytes: JSON.stringify(billOf({ name: app, version }, npm)) } };
     const licences = { path: 'app/licences.txt', content: { bytes: await licenceTexts(ROOT, packageFolders) } };
@@ -120,6 +121,15 @@ interface Foundation {
   readonly layers: readonly CachedLayer[];
   readonly nodeVersion: string;
   readonly debianPackages: readonly DebianPackage[];
+}
+
+/** A program's files, with the page of the console where it serves that. */
+async function bundle(app: AppName, build: Build): Promise<Awaited<ReturnType<typeof bundleApp>>> {
+  const image: AppImage = appImages[app];
+  if (!image.hasPage) return bundleApp(ROOT, image, build);
+  const { constants, packageFolders } = await packConsolePage();
+  const { files, packageFolders: own } = await bundleApp(ROOT, { ...image, constants }, build);
+  return { files, packageFolders: [...new Set([...own, ...packageFolders])].toSorted() };
 }
 
 function hasRedis(app: AppName): boolean {

@@ -14,6 +14,7 @@ const IMAGES: Readonly<Record<string, readonly (readonly [path: readonly string[
   hub: [
     [['image'], 'hub'],
     [['precacheImage'], 'image-puller'],
+    [['console', 'image'], 'console'],
   ],
   spoke: [
     [['image'], 'spoke-agent'],

@@ -1,46 +1,38 @@
-import { randomBytes } from 'node:crypto';
 import { checkOptions } from '@flotilla/runtime';
 import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
 import type { Run } from '../run.ts';
+import { ownDoor } from './door.ts';
+import { holdMemory } from './memory.ts';
 import { openPage } from './page.ts';
-import { askRights } from './rights.ts';
-import { Feed } from './rows/feed.ts';
-import { Fleet } from './rows/fleet.ts';
-import { Sources } from './rows/sources.ts';
 import { openServer } from './server.ts';
+import { aborted, SharedOptions, serveShared } from './shared.ts';
+import { openViewer } from './viewer.ts';
 
-const Options = HubOptions.omit({ output: true });
+const Options = HubOptions.omit({ output: true }).extend(SharedOptions.shape);
 
 /** The ends of a terminal, and of whoever runs the command without one. */
 const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `flotilla console`. */
 export const runConsole: Run = async (_args, given) => {
-  const { namespace, hubNamespace, ...access } = checkOptions(Options, given);
+  const { namespace, hubNamespace, kubeconfig, context, ...shared } = checkOptions(Options, given);
+  holdMemory();
   const stopping = new AbortController();
   for (const end of ENDS) process.once(end, () => stopping.abort());
   using _stopped = { [Symbol.dispose]: () => stopping.abort() };
   const { signal } = stopping;
   await using page = await openPage((line) => void process.stderr.write(`${line}\n`));
-  await using connected = connect(access);
+  const view = { namespace, hubNamespace };
+  // Awaited here: at the end of this block everything ends.
+  if (shared.login !== undefined) return await serveShared({ ...shared, login: shared.login }, { page: page.path, view, signal });
+  await using connected = connect({ kubeconfig, context });
   const { client } = connected;
-  const rights = await askRights(client, { namespace, hubNamespace });
-  const sources = new Sources({ client, rights, hubNamespace, namespace });
-  const fleet = new Fleet(sources);
-  const feed = new Feed(fleet);
-  sources.start(signal);
-  feed.start(signal);
-  const token = randomBytes(32).toString('base64url');
-  const deps = { client, hubNamespace, fleet, sources };
-  await using server = await openServer({ page: page.path, token, feed, deps, greeting: { server: client.server, rights } });
-  for (const lack of Object.values(rights)) if (lack !== null) process.stderr.write(`? ${lack}\n`);
-  process.stdout.write(`Console of ${client.server}, for you alone, until Ctrl-C:\n  http://127.0.0.1:${server.port}/#token=${token}\n`);
+  const viewer = await openViewer(client, view, signal);
+  const door = ownDoor(viewer);
+  await using server = await openServer({ page: page.path, door });
+  for (const lack of Object.values(viewer.greeting.rights ?? {})) if (lack !== null) process.stderr.write(`? ${lack}\n`);
+  const address = `http://127.0.0.1:${server.port}/#token=${door.token}`;
+  process.stdout.write(`Console of ${client.server}, for you alone, until Ctrl-C:\n  ${address}\n`);
   await aborted(signal);
 };
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

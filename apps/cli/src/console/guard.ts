@@ -1,5 +1,4 @@
 /** Requests that the console's server takes. A page of somebody else in the same browser, or under a name that leads here, is refused. */
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** A request, as far as it decides. */
@@ -10,15 +9,9 @@ interface Asked {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The address that the server listens on, and the secret that its callers know. */
-export interface Door {
-  readonly port: number;
-  readonly token: string;
-}
-
 /** A refusal, as HTTP says it. */
 interface Refused {
-  readonly status: 401 | 403 | 421;
+  readonly status: 403 | 421;
   readonly says: string;
 }
 
@@ -45,22 +38,23 @@ export const SECURITY_HEADERS = {
   'cache-control': 'no-store',
 } as const;
 
-/** Routes below it need the token. */
+/** Routes below it are answered to whoever the door lets in. */
 const API = '/api/';
 
-/** Why a request is refused; undefined for one that is taken. */
-export function refusalOf({ method, route, headers }: Asked, { port, token }: Door): Refused | undefined {
+/** A question or a change: it needs a credential. */
+export const isApiRoute = (route: string | undefined): boolean => route?.startsWith(API) === true;
+
+/** Why a request is refused; undefined for one that is taken. @param origins those under which the page is opened */
+export function refusalOf({ method, route, headers }: Asked, origins: readonly string[]): Refused | undefined {
   const host = headers.host ?? '';
   // A name that somebody lets resolve to this machine would make their page one of the same origin.
-  if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`)
-    return { status: 421, says: `Host is ${JSON.stringify(host)}: open the address that the command printed` };
-  if (headers.origin !== undefined && headers.origin !== `http://${host}`)
+  const own = origins.find((origin) => new URL(origin).host === host);
+  if (own === undefined)
+    return { status: 421, says: `Host is ${JSON.stringify(host)}: open ${origins[0]}, or the address that was printed` };
+  if (headers.origin !== undefined && headers.origin !== own)
     return { status: 403, says: 'Origin is another page: only the console itself may ask' };
-  const isApi = route?.startsWith(API) === true;
-  if (!isFromHere(headers, method === 'GET' && !isApi))
+  if (!isFromHere(headers, method === 'GET' && !isApiRoute(route)))
     return { status: 403, says: 'Sec-Fetch-Site is another page: only the console itself may ask' };
-  if (isApi && !hasToken(headers.authorization, token))
-    return { status: 401, says: 'the token is missing or wrong: open the address that the command printed' };
   return undefined;
 }
 
@@ -70,9 +64,4 @@ function isFromHere(headers: IncomingHttpHeaders, isPage: boolean): boolean {
   if (site === undefined || site === 'same-origin') return true;
   const isOpened = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   return isPage && (site === 'none' || isOpened);
-}
-
-function hasToken(given: string | undefined, token: string): boolean {
-  const [said, wanted] = [Buffer.from(given ?? ''), Buffer.from(`Bearer ${token}`)];
-  return said.length === wanted.length && timingSafeEqual(said, wanted);
 }

@@ -1,26 +1,26 @@
 /** HTTP of the console: the page, the stream of rows, questions and changes. */
-import type { ServerResponse } from 'node:http';
 import fastifyStatic from '@fastify/static';
 import { FlotillaError } from '@flotilla/api';
-import { ActionRequest, type Refusal, type StreamMessage } from '@flotilla/api/answers';
+import { ActionRequest, type LoginAnswer, type Refusal, type ViewerAnswer } from '@flotilla/api/answers';
 import { ApiError } from '@flotilla/runtime';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { nextStep } from '../complain.ts';
 import { act } from './actions.ts';
-import { type AskDeps, askEvents, askSpoke, askWhy } from './asks.ts';
-import { type Door, refusalOf, SECURITY_HEADERS } from './guard.ts';
-import type { Feed, Sent } from './rows/feed.ts';
+import { askEvents, askSpoke, askWhy } from './asks.ts';
+import type { Door } from './door.ts';
+import { isApiRoute, refusalOf, SECURITY_HEADERS } from './guard.ts';
+import { stream } from './stream.ts';
+import { type TlsFiles, tlsServer } from './tls.ts';
+import type { Viewer } from './viewer.ts';
 
 /** Everything that the server serves. */
 interface ServerOptions {
   /** Folder of the built page. */
   readonly page: string;
-  readonly token: string;
-  readonly feed: Feed;
-  readonly deps: AskDeps;
-  /** Said to every page once. */
-  readonly greeting: StreamMessage;
+  readonly door: Door;
+  /** Default: this machine alone, a free port, no encryption. */
+  readonly listen?: { readonly host: string; readonly port: number; readonly tls: TlsFiles | undefined };
 }
 
 /** The console's server, as long as it listens. */
@@ -30,10 +30,6 @@ interface ConsoleServer extends AsyncDisposable {
 
 /** An action is some lines. */
 const MOST_BODY = 16 * 1024;
-/** A page that takes so little that this much waits for it is cut off, and comes again for what it missed. */
-const MOST_UNSENT = 8 * 1024 * 1024;
-/** A silent stream says that it lives. */
-const ALIVE_MS = 10_000;
 /** Addresses of views: each is the page, which reads the rest itself. */
 const VIEWS = ['/', '/upgrades/:namespace/:name', '/spokes/:name'];
 
@@ -43,72 +39,85 @@ const WhyQuery = z.object({ upgrade: name, cluster: name.optional() });
 const EventsQuery = z.object({ upgrade: name });
 const SpokeQuery = z.object({ name });
 
-/** Listens on this machine alone, at a free port. */
-export async function openServer(options: ServerOptions): Promise<ConsoleServer> {
-  const app = fastify({ bodyLimit: MOST_BODY, forceCloseConnections: true });
-  const door = { port: 0, token: options.token };
-  guard(app, door);
-  await app.register(fastifyStatic, { root: options.page, wildcard: false, index: false, cacheControl: false });
+/** Listens. */
+export async function openServer({ page, door, listen = OWN_MACHINE }: ServerOptions): Promise<ConsoleServer> {
+  const { host, port, tls } = listen;
+  const app = fastify({ bodyLimit: MOST_BODY, forceCloseConnections: true, serverFactory: await tlsServer(tls) });
+  const viewers = guard(app, door);
+  await app.register(fastifyStatic, { root: page, wildcard: false, index: false, cacheControl: false });
   for (const path of VIEWS) app.get(path, (_, reply) => reply.sendFile('index.html'));
-  serveApi(app, options);
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  const address = app.server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('the server listens nowhere');
-  door.port = address.port;
-  return { port: door.port, [Symbol.asyncDispose]: () => app.close() };
+  app.get('/login', (): LoginAnswer => ({ login: door.login }));
+  serveApi(app, viewers);
+  await app.listen({ host, port });
+  return { port: portOf(app), [Symbol.asyncDispose]: () => app.close() };
 }
 
+const OWN_MACHINE = { host: '127.0.0.1', port: 0, tls: undefined };
+
+function portOf({ server }: FastifyInstance): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('the server listens nowhere');
+  return address.port;
+}
+
+/** Finds the viewer that the door let in for a request. */
+type ViewerOf = (request: FastifyRequest) => Viewer;
+
 /** Before anything is looked up: every answer has the headers, and who is not let in learns nothing but why. */
-function guard(app: FastifyInstance, door: Door): void {
+function guard(app: FastifyInstance, door: Door): ViewerOf {
+  const viewers = new WeakMap<FastifyRequest, Viewer>();
   // A form of another page may send text without asking first.
   app.removeContentTypeParser('text/plain');
-  app.addHook('onRequest', async ({ method, headers, routeOptions }, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
+    const { method, headers, routeOptions } = request;
     reply.headers(SECURITY_HEADERS);
-    const refused = refusalOf({ method, route: routeOptions.url, headers }, door);
-    if (refused) await reply.code(refused.status).send(refusal(refused.says));
+    const refused = refusalOf({ method, route: routeOptions.url, headers }, door.origins(portOf(app)));
+    if (refused) return reply.code(refused.status).send(refusal(refused.says));
+    if (isApiRoute(routeOptions.url)) viewers.set(request, await door.enter(headers));
   });
   app.setNotFoundHandler((_, reply) => reply.code(404).send(refusal('there is nothing here: open the address that the command printed')));
   app.setErrorHandler((error, _, reply) => reply.code(statusOf(error)).send(refusal(sentenceOf(error))));
+  return (request) => {
+    const viewer = viewers.get(request);
+    if (!viewer) throw new TypeError('nobody was let in');
+    return viewer;
+  };
 }
 
 const refusal = (error: string): z.output<typeof Refusal> => ({ error });
 
+const statuses: Readonly<Record<string, number>> = {
+  FLOTILLA_CONFIG: 400,
+  FLOTILLA_CONSOLE_LOGIN: 401,
+  FLOTILLA_ENDED: 409,
+  FLOTILLA_CONSOLE_FULL: 503,
+};
+
 function statusOf(error: unknown): number {
   if (error instanceof ApiError) return error.status === 403 ? 403 : 502;
   if (error instanceof z.ZodError) return 400;
-  if (error instanceof FlotillaError) return error.code === 'FLOTILLA_ENDED' ? 409 : error.code === 'FLOTILLA_CONFIG' ? 400 : 404;
+  if (error instanceof FlotillaError) return statuses[error.code] ?? 404;
   const { statusCode } = z.looseObject({ statusCode: z.number().min(400).max(499) }).safeParse(error).data ?? {};
   return statusCode ?? 500;
 }
 
 const sentenceOf = (error: unknown): string => (error instanceof z.ZodError ? z.prettifyError(error) : nextStep(error));
 
-function serveApi(app: FastifyInstance, { feed, deps, greeting }: ServerOptions): void {
-  app.get('/api/stream', ({ query, headers }, reply) => {
+function serveApi(app: FastifyInstance, viewerOf: ViewerOf): void {
+  app.get('/api/stream', (request, reply) => {
+    const { query, headers } = request;
     const { upgrade } = StreamQuery.parse(query);
     const after = z.string().max(64).optional().parse(headers['last-event-id']);
+    const viewer = viewerOf(request);
     reply.hijack();
-    stream(reply.raw, (send) => feed.listen({ upgrade, after, greeting }, send));
+    stream(reply.raw, viewer, { upgrade, after });
   });
-  app.get('/api/why', ({ query }) => {
-    const { upgrade, cluster } = WhyQuery.parse(query);
-    return askWhy(deps, upgrade, cluster);
+  app.get('/api/viewer', (request): ViewerAnswer => ({ viewer: viewerOf(request).greeting.viewer ?? '' }));
+  app.get('/api/why', (request) => {
+    const { upgrade, cluster } = WhyQuery.parse(request.query);
+    return askWhy(viewerOf(request).deps, upgrade, cluster);
   });
-  app.get('/api/events', ({ query }) => askEvents(deps, EventsQuery.parse(query).upgrade));
-  app.get('/api/spoke', ({ query }) => askSpoke(deps, SpokeQuery.parse(query).name));
-  app.post('/api/actions', ({ body }) => act(deps, ActionRequest.parse(body)));
-}
-
-/** Server-sent events, until the page or the server ends it. */
-function stream(response: ServerResponse, listen: (send: (sent: Sent) => void) => () => void): void {
-  response.writeHead(200, { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8' });
-  const unheard = listen(({ id, data }) => {
-    response.write(`id: ${id}\ndata: ${data}\n\n`);
-    if (response.writableLength > MOST_UNSENT) response.destroy();
-  });
-  const alive = setInterval(() => response.write(': \n\n'), ALIVE_MS);
-  response.once('close', () => {
-    clearInterval(alive);
-    unheard();
-  });
+  app.get('/api/events', (request) => askEvents(viewerOf(request).deps, EventsQuery.parse(request.query).upgrade));
+  app.get('/api/spoke', (request) => askSpoke(viewerOf(request).deps, SpokeQuery.parse(request.query).name));
+  app.post('/api/actions', (request) => act(viewerOf(request).deps, ActionRequest.parse(request.body)));
 }

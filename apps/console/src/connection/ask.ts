@@ -1,5 +1,6 @@
 import { ActionRequest, ChangeAnswer, EventsAnswer, Refusal, SpokeAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
 import { z } from 'zod';
+import { credentialOf } from './token.ts';
 
 const Why = z.union([WhyAllAnswer, WhyAnswer]);
 
@@ -13,7 +14,7 @@ export interface Asking {
 
 /** Asks with a token. */
 export function createAsking(token: string): Asking {
-  const headers = { authorization: `Bearer ${token}` };
+  const headers = credentialOf(token);
   const get = async <T>(path: string, query: Record<string, string>, schema: z.ZodType<T>): Promise<T> =>
     read(await fetch(`${path}?${new URLSearchParams(query)}`, { headers }), schema);
   return {

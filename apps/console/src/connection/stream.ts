@@ -1,5 +1,6 @@
 import { StreamMessage } from '@flotilla/api/answers';
 import { createParser } from 'eventsource-parser';
+import { credentialOf } from './token.ts';
 
 /** State of the connection to the console's server. */
 export type LinkState = 'opening' | 'live' | 'lost' | 'refused';
@@ -29,7 +30,7 @@ export async function follow(token: string, upgrade: string | undefined, signal:
     // A browser has six connections for one host: a page that nobody sees holds none.
     document.addEventListener('visibilitychange', end, { once: true });
     try {
-      const headers = { authorization: `Bearer ${token}`, ...(last !== undefined && { 'last-event-id': last }) };
+      const headers = { ...credentialOf(token), ...(last !== undefined && { 'last-event-id': last }) };
       const response = await fetch(`/api/stream${query}`, { headers, signal: ended });
       if (response.status === 401) return events.onState('refused');
       if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);

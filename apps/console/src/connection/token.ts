@@ -5,26 +5,33 @@ const KEY = 'flotilla-token';
 const CHANNEL = 'flotilla-token';
 /** Another tab answers at once or not at all. */
 const ASK_MS = 300;
-const TOKEN = /^[\w-]{43}$/;
+/** The key of a printed address. */
+const PRINTED = /^[\w-]{43}$/;
+/** Also one of the API server, which somebody pasted: that one stays in memory. */
+const TOKEN = /^[\w.~+/-]{8,12000}={0,2}$/;
 
 /** Takes the token out of the address, else from before a reload, else from another tab; undefined where there is none. */
 export async function findToken(): Promise<string | undefined> {
   const given = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined;
   if (given !== undefined) history.replaceState(null, '', `${location.pathname}${location.search}`);
-  const token = check(given) ?? check(sessionStorage.getItem(KEY)) ?? (await askOthers());
-  if (token !== undefined) {
-    sessionStorage.setItem(KEY, token);
-    answerOthers(token);
-  }
+  const printed = given !== undefined && PRINTED.test(given) ? given : undefined;
+  const token = printed ?? check(sessionStorage.getItem(KEY)) ?? (await askOthers());
+  if (token === undefined) return undefined;
+  if (PRINTED.test(token)) sessionStorage.setItem(KEY, token);
+  shareToken(token);
   return token;
 }
+
+/** Header of every question; none where a proxy in front adds it. */
+export const credentialOf = (token: string): Readonly<Record<string, string>> => (token === '' ? {} : { authorization: `Bearer ${token}` });
 
 /** The server does not know it: it is that of an earlier run. */
 export const forgetToken = (): void => sessionStorage.removeItem(KEY);
 
 const check = (token: unknown): string | undefined => (typeof token === 'string' && TOKEN.test(token) ? token : undefined);
 
-function answerOthers(token: string): void {
+/** Gives it to tabs of the same address that ask. */
+export function shareToken(token: string): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = ({ data }) => {
     if (data === 'ask') channel.postMessage(token);

@@ -12,6 +12,8 @@ export class World {
   /** When a message came last, milliseconds since the epoch. */
   readonly heardAt = signal<number | undefined>(undefined);
   readonly server = signal('');
+  /** Name by which that server knows whoever looks. */
+  readonly viewer = signal('');
   readonly rights = signal<Rights | undefined>(undefined);
   readonly hub = signal<HubSign | undefined>(undefined);
   readonly unseen = signal<readonly string[]>([]);
@@ -46,8 +48,9 @@ export class World {
     void follow(this.#token, upgrade, following.signal, { onState, onHeard, onMessage: (message) => this.#take(message) });
   }
 
-  #take({ server, rights, hub, unseen, upgrades, spokes, members }: StreamMessage): void {
+  #take({ server, viewer, rights, hub, unseen, upgrades, spokes, members }: StreamMessage): void {
     if (server !== undefined) this.server.value = server;
+    if (viewer !== undefined) this.viewer.value = viewer;
     if (rights) this.rights.value = rights;
     if (hub) this.hub.value = hub;
     if (unseen) this.unseen.value = unseen;

@@ -63,6 +63,7 @@ export type Rights = z.output<typeof Rights>;
 /** One message of the stream; an absent part has not changed. */
 export const StreamMessage = z.object({
   server: z.string().optional().describe('The API server that is looked at.'),
+  viewer: z.string().optional().describe('Name by which that server knows the asker.'),
   rights: Rights.optional().describe('What the asker may do.'),
   hub: HubSign.optional().describe('Whether a hub decides now.'),
   unseen: z.array(z.string()).optional().describe('Kinds whose watch is broken and upgrades that cannot be shown, a sentence each.'),
@@ -113,3 +114,19 @@ export type ActionRequest = z.output<typeof ActionRequest>;
 
 /** A refusal, as the page shows it. */
 export const Refusal = z.object({ error: z.string().describe('A sentence with the next step.') });
+
+/** The way by which a page gets its credential. */
+export const LoginWay = z.enum(['address', 'token', 'proxy']);
+export type LoginWay = z.output<typeof LoginWay>;
+
+/** Answer to a page without a credential. */
+export const LoginAnswer = z.object({
+  login: LoginWay.describe(
+    'address: the key of the printed address; token: one of the API server, pasted; proxy: a proxy in front sends it.',
+  ),
+});
+export type LoginAnswer = z.output<typeof LoginAnswer>;
+
+/** Answer to a page that asks whether a token is good. */
+export const ViewerAnswer = z.object({ viewer: z.string().describe('Name by which the API server knows the asker.') });
+export type ViewerAnswer = z.output<typeof ViewerAnswer>;

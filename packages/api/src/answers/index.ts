@@ -2,6 +2,8 @@ export { ChangeAnswer } from './change.ts';
 export {
   ActionRequest,
   EventsAnswer,
+  LoginAnswer,
+  LoginWay,
   MemberRow,
   Refusal,
   Rights,
@@ -10,6 +12,7 @@ export {
   SpokeState,
   StreamMessage,
   UpgradeRow,
+  ViewerAnswer,
 } from './console.ts';
 export { Figure } from './figure.ts';
 export { PayloadStatusAnswer, type PayloadWait } from './payload.ts';

@@ -23,6 +23,7 @@ export type ToolName =
   | 'pinns'
   | 'import-image'
   | 'cosign'
+  | 'oauth2-proxy'
   | 'actionlint';
 
 /** A program that is compiled from the C sources of a Go module. */
@@ -84,6 +85,13 @@ export const TOOL_SETS: readonly ToolSet[] = [
     packages: { actionlint: 'github.com/rhysd/actionlint/cmd/actionlint' },
     env: { CGO_ENABLED: '0' },
     coldBuild: 'half a minute',
+  },
+  {
+    name: 'oauth2-proxy',
+    packages: { 'oauth2-proxy': 'github.com/oauth2-proxy/oauth2-proxy/v7' },
+    env: { CGO_ENABLED: '0' },
+    linkerFlags: '-s -w',
+    coldBuild: 'about 2 minutes',
   },
   {
     // Debian's is 1.6; what a puller does to a content store must hold on both.

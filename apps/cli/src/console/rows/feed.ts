@@ -57,6 +57,11 @@ export class Feed {
     this.#fleet = fleet;
   }
 
+  /** Somebody listens. */
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   /** Begins to look for changes, until the signal aborts. */
   start(signal: AbortSignal): void {
     const looking = setInterval(() => this.#look(), EVERY_MS);

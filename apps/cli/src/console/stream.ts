@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
+import { SECURITY_HEADERS } from './guard.ts';
+import type { Sent } from './rows/feed.ts';
+import type { Viewer } from './viewer.ts';
+
+/** A page that takes so little that this much waits for it is cut off, and comes again for what it missed. */
+const MOST_UNSENT = 8 * 1024 * 1024;
+/** A silent stream says that it lives. */
+const ALIVE_MS = 10_000;
+
+/** Wish of a page that opens the stream. */
+interface StreamWish {
+  readonly upgrade: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Server-sent events, until the page, the viewer or the server ends it. */
+export function stream(response: ServerResponse, { feed, greeting, ended }: Viewer, wish: StreamWish): void {
+  const { out, write } = outOf(response);
+  const unheard = feed.listen({ ...wish, greeting }, ({ id, data }: Sent) => {
+    write(`id: ${id}\ndata: ${data}\n\n`);
+    if (response.writableLength + out.writableLength > MOST_UNSENT) response.destroy();
+  });
+  const alive = setInterval(() => write(': \n\n'), ALIVE_MS);
+  const end = (): void => void out.end();
+  if (ended.aborted) end();
+  ended.addEventListener('abort', end);
+  response.once('close', () => {
+    ended.removeEventListener('abort', end);
+    clearInterval(alive);
+    unheard();
+    out.destroy();
+  });
+}
+
+/** The way to a page: compressed where it can be read, for rows say the same words again and again. */
+function outOf(response: ServerResponse): { readonly out: Writable; readonly write: (text: string) => void } {
+  const headers = { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8' };
+  if (!takesGzip(response.req.headers)) {
+    response.writeHead(200, headers);
+    return { out: response, write: (text) => void response.write(text) };
+  }
+  response.writeHead(200, { ...headers, 'content-encoding': 'gzip' });
+  const gzip = createGzip();
+  gzip.pipe(response);
+  // A page that has left ends the pipe in mid-word.
+  gzip.on('error', () => response.destroy());
+  const write = (text: string): void => {
+    gzip.write(text);
+    gzip.flush(constants.Z_SYNC_FLUSH);
+  };
+  return { out: gzip, write };
+}
+
+const takesGzip = ({ 'accept-encoding': accepted = '' }: IncomingHttpHeaders): boolean =>
+  /(?:^|[\s,])gzip(?:$|[\s,])/.test(String(accepted));
