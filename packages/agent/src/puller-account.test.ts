@@ -30,17 +30,20 @@ function spokeOf(refusals: Readonly<Record<string, string>> = {}) {
 }
 
 describe("the puller's account", () => {
-  test.each([NAMESPACE, 'flotilla-inspect'])('is there before its Job in %s, bound to the role that the spoke has for it', async (place) => {
-    const { access, created, kinds } = spokeOf();
-    await withPullerAccount(access, 'agent-puller').create(jobs, place, job());
-    expect(kinds()).toEqual(['ServiceAccount', 'RoleBinding', 'Job']);
-    expect(created.every(({ namespace }) => namespace === place)).toBe(true);
-    expect(created[1]?.object).toMatchObject({
-      metadata: { name: 'pre-cache-puller', namespace: place },
-      roleRef: { kind: 'ClusterRole', name: 'agent-puller' },
-      subjects: [{ kind: 'ServiceAccount', name: 'pre-cache-agent', namespace: place }],
-    });
-  });
+  test.each([NAMESPACE, 'flotilla-inspect'])(
+    'is there before its Job in %s, bound to the role that the spoke has for it',
+    async (place) => {
+      const { access, created, kinds } = spokeOf();
+      await withPullerAccount(access, 'agent-puller').create(jobs, place, job());
+      expect(kinds()).toEqual(['ServiceAccount', 'RoleBinding', 'Job']);
+      expect(created.every(({ namespace }) => namespace === place)).toBe(true);
+      expect(created[1]?.object).toMatchObject({
+        metadata: { name: 'pre-cache-puller', namespace: place },
+        roleRef: { kind: 'ClusterRole', name: 'agent-puller' },
+        subjects: [{ kind: 'ServiceAccount', name: 'pre-cache-agent', namespace: place }],
+      });
+    },
+  );
 
   test('may be there already: an older hub sends it, and a Job may be made again', async () => {
     const { access, kinds } = spokeOf({ ServiceAccount: 'serviceaccounts "pre-cache-agent" already exists' });

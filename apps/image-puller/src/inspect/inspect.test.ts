@@ -59,7 +59,11 @@ test.each([
   ['no list', async () => undefined, /layers\.json\.gz cannot be used: ENOENT/],
   ['a list that is none', () => put(gzipSync('{"layers":[{}],"images":[]}')), /layers\.json\.gz cannot be used: .*digest/s],
   ['bytes that are not packed', () => put(Buffer.from('hello')), /layers\.json\.gz cannot be used: incorrect header/],
-  ['a list that unpacks to too much', () => put(gzipSync(Buffer.alloc(32 * 1024 * 1024))), /layers\.json\.gz cannot be used: Cannot create/],
+  [
+    'a list that unpacks to too much',
+    () => put(gzipSync(Buffer.alloc(32 * 1024 * 1024))),
+    /layers\.json\.gz cannot be used: Cannot create/,
+  ],
 ])('%s is an answer too', async (_, prepare, error) => {
   await prepare();
   expect(await inspect()).toEqual({ error: expect.stringMatching(error) });

@@ -32,7 +32,7 @@ export function managedUpgradeOf({ status }: ManifestWork): ManagedLine[] {
 }
 
 /** As version operators and policies name operators in a sentence: "waiting on etcd, network", "Cluster operator etcd is degraded". */
-const NAMES = String.raw`([a-z][a-z0-9-]{1,62}(?:(?:,| and|, and) [a-z][a-z0-9-]{1,62})*)`;
+const NAMES = `([a-z][a-z0-9-]{1,62}(?:(?:,| and|, and) [a-z][a-z0-9-]{1,62})*)`;
 const NAMED = [
   new RegExp(String.raw`\b[Cc]luster [Oo]perators? ${NAMES} (?:is|are|has|have|does|do)\b`, 'u'),
   new RegExp(String.raw`\bClusterOperator[ /]"?${NAMES}`, 'u'),
