@@ -1,13 +1,14 @@
 /** `flotilla why` names the first cause of a wait, and what it names releases it: injected causes on a real API server, beside a real hub. */
 import type { WhyAnswer } from '@flotilla/api/answers';
-import { answerStatusOf, answerWhyAllOf, answerWhyOf } from '@flotilla/cli/answers';
+import { Lease } from '@flotilla/api/core';
+import { answerStatusOf, answerWhyAllOf, answerWhyOf } from '@flotilla/cli/testing';
 import { mapConcurrently } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
 import { RECOVERY } from '../backup/backups.ts';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn, upgradeRef } from '../world.ts';
-import type { Cause, Scene } from './causes/cause.ts';
+import { byPrecaching, type Cause, comply, inBatch, type Scene } from './causes/cause.ts';
 import { ofBatches } from './causes/of-batches.ts';
 import { ofClusters } from './causes/of-clusters.ts';
 import { ofGates } from './causes/of-gates.ts';
@@ -15,6 +16,8 @@ import { ofJobs } from './causes/of-jobs.ts';
 import { ofPlan } from './causes/of-plan.ts';
 
 const CAUSES: readonly Cause[] = [...ofPlan, ...ofGates, ...ofClusters, ...ofJobs, ...ofBatches];
+/** Spokes of what takes time, and of a hub that is gone. */
+const [LATE, ALONE] = [['late-1', 'late-2'] as const, ['alone-1', 'alone-2'] as const];
 const namesOf = (index: number) => ({ name: `w${index}`, spokes: [`w${index}-1`, `w${index}-2`] as const });
 
 const ETCD = {
@@ -25,7 +28,7 @@ const ETCD = {
 };
 const test = testIn(() =>
   RolloutWorld.start({
-    spokes: CAUSES.flatMap((_, index) => namesOf(index).spokes),
+    spokes: [...CAUSES.flatMap((_, index) => namesOf(index).spokes), ...LATE, ...ALONE],
     hubArgs: ['--backup-image', RECOVERY],
     job: { seconds: 1 },
     simulated: { work: { seconds: 0.5, jitter: 0, status: { ClusterVersion: ETCD } } },
@@ -63,6 +66,49 @@ test('the first of one or two injected causes is named, the status says the same
   expect(outcomes.filter(({ problem }) => problem !== undefined)).toEqual([]);
   expect([CAUSES.length >= 60, doubled >= 15]).toEqual([true, true]);
 }, 300_000);
+
+test('what is told after a while is the cause then', async ({ world }) => {
+  const scene: Scene = { world, name: 'late', spokes: LATE };
+  world.spokes.disconnect(LATE[0]);
+  world.spokes.setFaults(LATE[1], { jobNeverStarts: true });
+  await byPrecaching(scene);
+  const waiting = async () => (await world.get('late'))?.status?.precaching?.messages?.[LATE[1]]?.includes('no running pod yet') === true;
+  await eventually(waiting, 'the job to have no pod', 60_000);
+  world.clock.skip(31_000);
+  const silent = { cause: 'agent-silent', says: /no word from the agent of late-1 for 30 s/, certain: false } as const;
+  await expectNamed(scene, { name: '', inject: noInjection, want: silent, release: { says: /the pods of the agent/ } });
+  const missing = { cause: 'precache-problem', says: /no pod for 30 s/ } as const;
+  await expectNamed(scene, {
+    name: '',
+    inject: noInjection,
+    about: 'second',
+    want: missing,
+    release: { says: /get pods,events on the cluster/ },
+  });
+  await expectSame(scene);
+  world.spokes.reconnect(LATE[0]);
+  const cached = async () => (await world.get('late'))?.status?.precaching?.status?.[LATE[0]] === 'Succeeded';
+  await eventually(cached, 'late-1 to be cached', 60_000);
+});
+
+const noInjection = () => Promise.resolve();
+
+test('without a hub that leads nothing is certain; with one again it goes on', async ({ world }) => {
+  const scene: Scene = { world, name: 'alone', spokes: ALONE };
+  await inBatch(scene);
+  await world.hub?.stop();
+  const silent = { cause: 'hub-silent', says: /no hub/, certain: false } as const;
+  await expectNamed(scene, { name: '', inject: noInjection, want: silent, release: { says: /Start the hub/ } });
+  await world.client.delete(Lease, { namespace: 'flotilla', name: 'flotilla-hub' });
+  const later = { ...asking(world), now: () => world.clock.now() + 120_000 };
+  const answer = await answerWhyOf(later, upgradeRef('alone'), ALONE[1]);
+  expect([answer.cause, answer.isCertain]).toEqual(['hub-silent', false]);
+  await world.startHub();
+  const policy = { cause: 'policy', says: /NonCompliant/ } as const;
+  await expectNamed(scene, { name: '', inject: noInjection, want: policy, release: { says: /compliant/ } });
+  comply(scene);
+  await world.untilCompleted('alone');
+});
 
 async function tryCause(cause: Cause, scene: Scene): Promise<Outcome> {
   let isRight = false;

@@ -42,7 +42,19 @@ export function workWait(question: ClusterQuestion): Finding {
     ),
   );
   const state = link(`the work waits: ${waits}`, { object, field: 'status', value: waits, observedAt });
-  return found([state, ...lines, ...operators], releaseOf(work, verdict));
+  const refused = refusedManifest(work).map(({ says: line, field, value }) => link(line, { object, field, value, observedAt }));
+  return found([state, ...refused, ...lines, ...operators], releaseOf(work, verdict));
+}
+
+/** The first manifest that the agent could not apply, in its words; the condition of the work names none. */
+function refusedManifest({ status }: ManifestWork): { readonly says: string; readonly field: string; readonly value: string }[] {
+  const manifests = status?.resourceStatus?.manifests ?? [];
+  const refused = manifests.find(({ conditions }) => findCondition(conditions, WORK_APPLIED)?.status === 'False');
+  if (!refused) return [];
+  const { kind, name, ordinal } = refused.resourceMeta;
+  const value = findCondition(refused.conditions, WORK_APPLIED)?.message ?? '';
+  const field = `status.resourceStatus.manifests[${ordinal}].conditions[${WORK_APPLIED}].message`;
+  return [{ says: `${kind} ${name}: ${value}`, field, value }];
 }
 
 const GOES_ON = byItself('It goes on when the work reports what is expected, or when the batch times out.');

@@ -4,7 +4,7 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import type { RolloutWorld } from '../../rollout/world.ts';
 
 /** Names that a case has for itself. */
-export interface Names {
+interface Names {
   /** Of its upgrade, its policy and its template. */
   readonly name: string;
   readonly spokes: readonly [string, string];
@@ -15,6 +15,7 @@ export interface Scene extends Names {
   readonly world: RolloutWorld;
 }
 
+/** A row of the table. */
 export interface Cause {
   readonly name: string;
   /** Two at once: the first of them is to be named. */
@@ -78,10 +79,12 @@ export function mend({ world, spokes }: Scene): void {
   for (const spoke of spokes) world.spokes.setFaults(spoke, {});
 }
 
+/** Holds the first spoke, or lets it go. */
 export const hold = ({ world, spokes }: Scene, why: string | null) => world.annotateCluster(spokes[0], { 'flotilla.io/hold': why });
 
 /** Lets the first spoke in, or not. */
 export const accept = ({ world, spokes }: Scene, hubAcceptsClient: boolean) =>
   world.client.patch(ManagedCluster, { name: spokes[0] }, { spec: { hubAcceptsClient } }, { type: 'merge' });
 
+/** A window that does not open. */
 export const NEVER = { 'flotilla.io/window-start': '2099-01-01T00:00:00Z' };

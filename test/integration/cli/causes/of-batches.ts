@@ -1,5 +1,6 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { ManagedCluster, Policy } from '@flotilla/api/ocm';
+import { placePolicy } from '../../rollout/policies.ts';
 import { createTemplate } from '../../rollout/templates.ts';
 import { type Cause, comply, hold, inBatch, mend, type Scene } from './cause.ts';
 
@@ -45,6 +46,15 @@ async function byManagedUpgrade({ world, name, spokes }: Scene): Promise<void> {
   await world.untilInProgress(name, spokes[0]);
 }
 
+/** The version operator of the first spoke is done. */
+function finishUpgrade({ world, spokes }: Scene): void {
+  const store = world.spokes.store(spokes[0]);
+  const kind = store.kinds.find((served) => served.kind === ClusterVersion.kind);
+  const version = kind && store.read(kind, undefined, 'version');
+  if (!kind || !version) throw new TypeError('the spoke has no ClusterVersion');
+  store.put(kind, undefined, { ...version, status: { history: [{ state: 'Completed' }] } });
+}
+
 const complies: Cause['release'] = { says: /goes on when the policy is compliant/, apply: comply };
 const works: Cause['release'] = { says: /goes on when the work reports|as it is applied/, apply: mend };
 
@@ -72,9 +82,11 @@ export const ofBatches: readonly Cause[] = [
   },
   {
     name: 'a policy of which nothing is known',
-    inject: async (scene) => {
-      await inBatch(scene);
-      scene.world.propagator.script(`policies/${scene.name}`, scene.spokes[0], { silent: true });
+    inject: async ({ world, name, spokes }) => {
+      world.propagator.script(`policies/${name}`, spokes[0], { silent: true });
+      await placePolicy(world.client, name, { clusters: spokes });
+      await world.upgrade(name, spokes, [name]);
+      await world.untilInProgress(name, spokes[0]);
     },
     want: { cause: 'policy', says: /not reported yet/ },
     release: { says: /when the policy framework on \S+ reports/, apply: comply },
@@ -134,7 +146,7 @@ export const ofBatches: readonly Cause[] = [
   {
     name: 'a work that does not report what is expected',
     inject: (scene) => byTemplate(scene, { statusNeverChanges: true }),
-    want: { cause: 'work', says: /ReadyReplicas/ },
+    want: { cause: 'work', says: /no controller has looked at generation 1|ReadyReplicas/ },
     release: works,
     after: 'another cause',
   },
@@ -142,7 +154,7 @@ export const ofBatches: readonly Cause[] = [
     name: 'the ClusterVersion of the spoke, and the operator that it names',
     inject: byManagedUpgrade,
     want: { cause: 'work', says: /ClusterOperator etcd is waited for/ },
-    release: works,
+    release: { ...works, apply: finishUpgrade },
     after: 'another cause',
   },
   {

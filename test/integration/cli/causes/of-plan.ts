@@ -70,11 +70,10 @@ export const ofPlan: readonly Cause[] = [
   },
   {
     name: 'the label of another cluster',
-    inject: async (scene) => {
-      const { world, spokes } = scene;
+    inject: async ({ world, name, spokes }) => {
+      await world.policies(spokes, { [name]: { decided: true } });
       await world.client.patch(ManagedCluster, { name: spokes[0] }, { metadata: { labels: { name: 'somebody-else' } } }, { type: 'merge' });
-      await world.policies([spokes[1]], { [scene.name]: {} });
-      await world.upgrade(scene.name, spokes, [scene.name]);
+      await world.upgrade(name, spokes, [name]);
     },
     want: { cause: 'refused', says: /label name="somebody-else"/ },
     release: {

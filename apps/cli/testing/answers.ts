@@ -1,10 +1,10 @@
 /** Answers of `flotilla status` and `flotilla why` without a process of their own, for tests of the whole. */
 import type { StatusAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
 import type { Client } from '@flotilla/runtime';
-import { FactStore } from './hub/fact-store.ts';
-import { readUpgrade, type UpgradeRef } from './hub/upgrades.ts';
-import { askStatus } from './status/ask.ts';
-import { askAll, askOne } from './why/ask.ts';
+import { FactStore } from '../src/hub/fact-store.ts';
+import { readUpgrade, type UpgradeRef } from '../src/hub/upgrades.ts';
+import { askStatus } from '../src/status/ask.ts';
+import { askAll, askOne } from '../src/why/ask.ts';
 
 /** Where and when is asked. */
 interface Asking {
