@@ -46,14 +46,30 @@ async function byManagedUpgrade({ world, name, spokes }: Scene): Promise<void> {
   await world.untilInProgress(name, spokes[0]);
 }
 
-/** The version operator of the first spoke is done. */
-function finishUpgrade({ world, spokes }: Scene): void {
+/** What a controller on the first spoke says of an object. */
+function report(
+  { world, spokes }: Scene,
+  wanted: string,
+  ref: { readonly namespace?: string; readonly name: string },
+  status: object,
+): void {
   const store = world.spokes.store(spokes[0]);
-  const kind = store.kinds.find((served) => served.kind === ClusterVersion.kind);
-  const version = kind && store.read(kind, undefined, 'version');
-  if (!kind || !version) throw new TypeError('the spoke has no ClusterVersion');
-  store.put(kind, undefined, { ...version, status: { history: [{ state: 'Completed' }] } });
+  const kind = store.kinds.find((served) => served.kind === wanted);
+  const object = kind && store.read(kind, ref.namespace, ref.name);
+  if (!kind || !object) throw new TypeError(`the spoke has no ${wanted} ${ref.name}`);
+  store.setStatus(kind, object.metadata, { ...status });
 }
+
+const finishUpgrade = (scene: Scene): void =>
+  report(scene, ClusterVersion.kind, { name: 'version' }, { history: [{ state: 'Completed' }] });
+
+const becomeReady = (scene: Scene): void =>
+  report(
+    scene,
+    'Deployment',
+    { namespace: 'default', name: scene.name },
+    { observedGeneration: 1, replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 },
+  );
 
 const complies: Cause['release'] = { says: /goes on when the policy is compliant/, apply: comply };
 const works: Cause['release'] = { says: /goes on when the work reports|as it is applied/, apply: mend };
@@ -147,7 +163,7 @@ export const ofBatches: readonly Cause[] = [
     name: 'a work that does not report what is expected',
     inject: (scene) => byTemplate(scene, { statusNeverChanges: true }),
     want: { cause: 'work', says: /no controller has looked at generation 1|ReadyReplicas/ },
-    release: works,
+    release: { ...works, apply: becomeReady },
     after: 'another cause',
   },
   {
