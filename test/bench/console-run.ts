@@ -140,7 +140,7 @@ async function measure(run: ConsoleRun, scene: Scene): Promise<ConsoleFigures> {
   run.say(`under load: server ${JSON.stringify(readProcess(running.pid))}, ${compared} rows compared, ${different} different`);
   truth['under load'] = { compared, different, seconds: 1 };
   const seconds = (performance.now() - from) / 1000;
-  const bytesPerSecond = (wire.bytes() - snapshotBytes) / seconds;
+  const bytesPerSecond = (wire.bytes() - snapshotBytes) / (seconds - held / 1000);
   wire.end();
   const { cpuSeconds, peakMiB } = readProcess(running.pid);
   const delays = await measured.delays();

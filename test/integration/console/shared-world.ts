@@ -34,7 +34,7 @@ const RIGHTS: Readonly<Record<string, readonly object[]>> = {
 export const PEOPLE = ['reader', 'half', 'operator', 'nobody'] as const;
 
 /** Text that takes over a page, a terminal or a line where it is taken for more than a text. */
-export const HOSTILE =
+const HOSTILE =
   '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>\u202eexe.\u001b[31m\u001b]0;taken\u0007{{x}}';
 
 const AuditLine = z.looseObject({
