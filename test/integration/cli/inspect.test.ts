@@ -55,7 +55,12 @@ async function writePlan(): Promise<string[]> {
     apiVersion: 'work.open-cluster-management.io/v1alpha1',
     kind: 'ManifestWorkReplicaSet',
     metadata: { name: 'template', namespace: 'default' },
-    spec: { manifestWorkTemplate: { workload: { manifests: [] } }, placementRefs: [{ name: 'all' }] },
+    spec: {
+      manifestWorkTemplate: {
+        workload: { manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'default' } }] },
+      },
+      placementRefs: [{ name: 'all' }],
+    },
   };
   const upgrade = {
     apiVersion: 'ran.openshift.io/v1alpha1',
@@ -142,8 +147,11 @@ describe.skipIf(!canRun)('an inspection', () => {
     );
 
     const said = await flotilla(subject.hubKubeconfig, ...arguments_, '--yes');
+    // 35 GiB, which a spec wants by default, are free on some machines alone.
+    expect([0, 3]).toContain(said.code);
     expect(said.err).toBe('');
-    const { pulls } = PlanAnswer.parse(JSON.parse(said.out));
+    const { pulls, refused } = PlanAnswer.parse(JSON.parse(said.out));
+    expect(refused).toBeUndefined();
     expect(pulls).toMatchObject([
       {
         clusters: 1,

@@ -100,7 +100,7 @@ async function untilGranted(world: RolloutWorld): Promise<void> {
 /** An upgrade whose only image is on a registry that may not be asked: an inspection of nothing. */
 async function writeFiles({ dir }: RolloutWorld): Promise<Record<string, string>> {
   const [file, conf] = [join(dir, 'looked.json'), join(dir, 'registries.conf')];
-  await writeFile(conf, '[[registry]]\nprefix = "blocked.example"\nblocked = true\n');
+  await writeFile(conf, '[[registry]]\nprefix = "blocked.example"\nlocation = "blocked.example"\nblocked = true\n');
   const metadata = { name: 'looked', namespace: 'default' };
   const group = 'ran.openshift.io/v1alpha1';
   const config = { apiVersion: group, kind: 'PreCachingConfig', metadata, spec: { additionalImages: ['blocked.example/x:1'] } };
