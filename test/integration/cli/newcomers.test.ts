@@ -37,6 +37,11 @@ const all = flatten(commands);
 const ofHubs = all.filter(({ words: [first = ''] }) =>
   ['status', 'plan', 'wait', 'why', 'pause', 'resume', 'retry', 'hold', 'unhold', 'window', 'check'].includes(first),
 );
+/** Commands that speak to a cluster that is upgraded. */
+const ofClusters = all.filter(
+  ({ words: [first, second = ''] }) => first === 'upgrade' || (first === 'payload' && ['status', 'diff'].includes(second)),
+);
+const ofServers = [...ofHubs, ...ofClusters];
 /** Arguments that make a line whole. */
 const filled = ({ row: { name, takes = [] } }: Named): string[] => [
   ...(takes.length > 0 ? ['site-upgrade'] : []),
@@ -60,12 +65,13 @@ function mistakes(): Record<string, string[][]> {
       .filter(({ row }) => !row.takes?.some(([argument]) => argument.includes('...')))
       .map((named) => [...named.words, ...filled(named), 'site-1', 'site-2']),
     'an option without its value': ofHubs.map((named) => [...named.words, ...filled(named), '--kubeconfig']),
-    'a kubeconfig that is not there': ofHubs.map((named) => [...named.words, ...filled(named), '--kubeconfig', file('missing')]),
-    'a kubeconfig that is no YAML': ofHubs.map((named) => [...named.words, ...filled(named), '--kubeconfig', file('broken')]),
-    'a kubeconfig without a server': ofHubs.map((named) => [...named.words, ...filled(named), '--kubeconfig', file('dead')]),
-    'a context that is not there': ofHubs.map((named) => [...named.words, ...filled(named), '--context', 'prod']),
+    'a kubeconfig that is not there': ofServers.map((named) => [...named.words, ...filled(named), '--kubeconfig', file('missing')]),
+    'a kubeconfig that is no YAML': ofServers.map((named) => [...named.words, ...filled(named), '--kubeconfig', file('broken')]),
+    'a kubeconfig without a server': ofServers.map((named) => [...named.words, ...filled(named), '--kubeconfig', file('dead')]),
+    'a context that is not there': ofServers.map((named) => [...named.words, ...filled(named), '--context', 'prod']),
     'a name that is not there': ofHubs.filter(({ row }) => row.takes?.length).map((named) => [...named.words, ...filled(named)]),
-    'no rights': ofHubs.map((named) => [...named.words, ...filled(named), '--kubeconfig', stranger]),
+    'a cluster that has none of it': ofClusters.map((named) => [...named.words, ...filled(named)]),
+    'no rights': ofServers.map((named) => [...named.words, ...filled(named), '--kubeconfig', stranger]),
     'a value without sense': [
       ['status', '-o', 'yaml'],
       ['status', 'site-upgrade', '-A'],
@@ -91,6 +97,11 @@ function mistakes(): Record<string, string[][]> {
       ['mirror', '--from', file('missing'), '--to', 'mirror.example/flotilla'],
       ['join'],
       ['join', '--hub-kubeconfig', file('missing'), '--name', 'site-1', '--image', 'r.example/a:1', '--print'],
+      ['join', '--hub-kubeconfig', file('dead'), '--name', 'site-1', '--image', 'r.example/a:1', '--print'],
+      ['join', '--hub-kubeconfig', server.kubeconfig, '--hub-context', 'prod', '--name', 'site-1', '--image', 'r.example/a:1', '--print'],
+      ['join', '--hub-kubeconfig', stranger, '--name', 'site-1', '--image', 'r.example/a:1', '--print'],
+      ['payload', 'status', '-o', 'yaml'],
+      ['upgrade', 'status', '-o', 'wide'],
       ['version', '--kubeconfig', file('missing')],
     ],
   };

@@ -45,6 +45,12 @@ const cases: readonly Case[] = [
     wants: [`list ${VIEWS}`, `list ${CGUS}`],
   },
   { args: ['pause', 'asked', '--dry-run'], needs: [`get ${CGUS}`, `patch ${CGUS}`], wants: LEASES },
+  { args: ['pause', 'asked', '--now', '--dry-run'], needs: [`get ${CGUS}`, `patch ${CGUS}`], wants: LEASES },
+  {
+    args: ['window', 'set', 'asked', '--start', '2099-01-01T00:00:00Z', '--dry-run'],
+    needs: [`get ${CGUS}`, `patch ${CGUS}`],
+    wants: LEASES,
+  },
   { args: ['hold', 'rights-1', '--dry-run'], needs: [`get ${CLUSTERS}`, `patch ${CLUSTERS}`] },
   { args: ['retry', 'over', 'rights-2', '--dry-run'], needs: [`get ${CGUS}`, `list ${CGUS}`, `create ${CGUS}`], wants: LEASES },
 ];

@@ -33,3 +33,27 @@ test('after a restart in mid-rollout a spoke that was tried again is cleaned: it
   const [inputs = expect.fail('nothing is requested')] = requested;
   expect(job.digest?.(inputs, 'again')).toBe(job.digest?.(job.inputsIn(upgrade) ?? expect.fail('no inputs'), 'again'));
 });
+
+test('a pause reaches pulls that run also while the plan is refused', () => {
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', uid: 'uid', annotations: { 'flotilla.io/paused': 'stop' } },
+    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true },
+    status: { precaching: { spec: {}, status: { a: 'Active' } } },
+  });
+  const existing = { request: { clusters: ['a'], inputs: {} }, spokes: new Map() };
+  const paused: unknown[] = [];
+  const engine = {
+    run: () => existing,
+    request: (request: { paused?: { stops: boolean } }) => {
+      paused.push(request.paused?.stops);
+      return existing;
+    },
+  };
+  const jobs = new UpgradeJobs({ precaching: { jobs: engine, settings }, backup: { jobs: engine, settings } } as never);
+  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), {
+    selection: { clusters: [] },
+    stopped: 'validation',
+    precachingClusters: [],
+  } as never);
+  expect(paused).toEqual([true]);
+});

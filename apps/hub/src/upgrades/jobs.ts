@@ -71,22 +71,25 @@ export class UpgradeJobs {
 
   #requestPrecaching(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecacheRun | undefined {
     const { jobs, settings } = this.#deps.precaching;
-    const existing = jobs.run(upgrade.metadata.uid ?? '');
+    const { uid = '' } = upgrade.metadata;
+    const existing = jobs.run(uid);
     const wanted = plan.precaching?.spec;
+    const paused = settings.talmStrict ? undefined : findPause(upgrade);
     const { states: stored, retries } = this.#afterRetry(upgrade);
     // Begun jobs go on, but nothing begins on clusters that another tenant has now.
     const mayBegin = plan.selection.failure?.reason !== 'ClusterNotBound';
     if (!wanted) {
       const clusters = existing?.request.clusters.filter((cluster) => mayBegin || isBegun(stored[cluster])) ?? [];
-      return existing && jobs.request({ ...existing.request, clusters, stored });
+      return existing && jobs.request({ ...existing.request, clusters, stored, paused });
     }
     const known = existing ? stored : stillValid(upgrade, stored, wanted);
     const clusters = new Set(plan.precachingClusters);
-    for (const cluster of Object.keys(stored)) if (isBegun(stored[cluster])) clusters.add(cluster);
+    // A cluster that left the plan may be under way, or have the objects of a job that a pause has stopped.
+    const isLeft = (cluster: string) => isBegun(stored[cluster]) || (!clusters.has(cluster) && jobs.hasHubObjects(uid, cluster));
+    for (const cluster of Object.keys(stored)) if (isLeft(cluster)) clusters.add(cluster);
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
     const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds, retries };
-    const paused = settings.talmStrict ? undefined : findPause(upgrade);
     return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
 
