@@ -127,7 +127,10 @@ export class UpgradeJobs {
     const { jobs, settings } = this.#deps.precaching;
     const pulls = settings.talmStrict ? [] : latePulls(status);
     const inputs = pulls.length > 0 ? jobs.job.inputsIn({ ...upgrade, status }) : undefined;
-    if (!inputs) return void this.resumeCleaning(upgrade);
+    if (!inputs) {
+      this.resumeCleaning(upgrade);
+      return undefined;
+    }
     const { uid } = identityOf(upgrade);
     const states = status.precaching?.status ?? {};
     const known = jobs.run(uid)?.request.clusters ?? Object.keys(states).filter((cluster) => jobs.hasHubObjects(uid, cluster));
