@@ -169,7 +169,8 @@ async function main({ spokes, planned, images, runs, json }: z.output<typeof Arg
   const names = Array.from({ length: spokes }, (_, index) => `site-${String(index + 1).padStart(5, '0')}`);
   await furnish(await server.client(), names, planned, world.release);
   const program = join(world.folder.path, 'main.mjs');
-  for (const [file, bytes] of (await bundleCli(join(import.meta.dirname, '../..'))).files) await writeFile(join(world.folder.path, file), bytes);
+  for (const [file, bytes] of (await bundleCli(join(import.meta.dirname, '../..'))).files)
+    await writeFile(join(world.folder.path, file), bytes);
   const last = names.at(-1) ?? '';
   const lines: Readonly<Record<string, readonly string[]>> = {
     '--help': ['--help'],

@@ -17,7 +17,7 @@ export function WhyPanel({ upgrade, cluster }: PanelProps): JSX.Element {
     <aside class="panel" aria-labelledby="why-title">
       <header>
         <h2 id="why-title" tabIndex={-1} ref={title}>
-          Why <a href={spokePath(cluster)}>{cluster}</a> waits in <a href={upgradePath(upgrade)}>{upgrade}</a>
+          Why <a href={spokePath(cluster)}>{cluster}</a> is so in <a href={upgradePath(upgrade)}>{upgrade}</a>
         </h2>
         <a class="button" href={href({ why: undefined })}>
           Close

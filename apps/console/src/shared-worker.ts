@@ -1,0 +1,27 @@
+/** The shared worker: a browser has six connections for one host, and seven tabs would leave one without. */
+import './no-code-from-text.ts';
+import { type Seat, Session } from './connection/session.ts';
+import { Wish } from './connection/wish.ts';
+
+const sessions = new Map<string, Session>();
+
+addEventListener('connect', (event) => {
+  if (!(event instanceof MessageEvent)) return;
+  const [port] = event.ports;
+  if (!port) return;
+  let seat: Seat | undefined;
+  port.onmessage = ({ data }) => {
+    const wish = Wish.safeParse(data).data;
+    if (wish?.kind === 'join') {
+      seat?.leave();
+      const session = sessions.get(wish.token) ?? new Session(wish.token);
+      sessions.set(wish.token, session);
+      seat = session.join((said) => port.postMessage(said));
+    } else if (wish?.kind === 'look') seat?.look(wish.upgrade);
+    else if (wish?.kind === 'see') seat?.see(wish.isSeen);
+    else if (wish?.kind === 'leave') {
+      seat?.leave();
+      seat = undefined;
+    }
+  };
+});
