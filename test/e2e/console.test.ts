@@ -84,7 +84,7 @@ describe.skipIf(obstacle !== undefined)('the console beside whole clusters', () 
       ...imagePlaceholders(workloadImages(release.components)),
     };
     await applyExamples(hub, HUB_EXAMPLES, placeholders);
-    const patch = JSON.stringify({ spec: { remediationStrategy: { timeout: 6 } } });
+    const patch = JSON.stringify({ spec: { remediationStrategy: { timeout: 3 } } });
     await hub.kubectl(['-n', EXAMPLE_UPGRADE.namespace, 'patch', 'cgu', EXAMPLE_UPGRADE.name, '--type', 'merge', '-p', patch]);
     await page.getByRole('link', { name: KEY }).first().waitFor();
     await paint(page, '02-applied');
@@ -125,11 +125,18 @@ describe.skipIf(obstacle !== undefined)('the console beside whole clusters', () 
       .first()
       .waitFor();
     await paint(page, '08-why-it-waits');
+    const { page: beside } = await look(browser, `${running.base}/spokes/spoke-2#token=${running.token}`);
+    await beside
+      .getByText(/frozen its workloads/)
+      .first()
+      .waitFor();
+    await paint(beside, '08-spoke');
+    await beside.context().close();
     await page.getByText('timed out', { exact: true }).first().waitFor({ timeout: 600_000 });
     await paint(page, '09-failed');
     await page.goto(`${running.base}/spokes/spoke-2`);
     await page.getByRole('button', { name: 'Retry…' }).waitFor();
-    await page.getByText('Applied').first().waitFor();
+    await page.getByText('spoke-2 timed out').first().waitFor();
     await paint(page, '10-spoke');
     await spokes[1]?.kubectl(['delete', '-f', '-'], { input: frozen });
     await page.getByRole('button', { name: 'Retry…' }).click();

@@ -70,15 +70,18 @@ function sizeOf(files: ReadonlyMap<string, Buffer>): Pick<BuiltPage, 'script' | 
 
 /** Parts of zod that nothing in the page asks for, a tenth of it: JSON Schemas, and care for values that contain themselves. */
 const UNUSED = /\/zod\/v4\/core\/(?:to-json-schema|json-schema-processors|memoizer)\.js$/;
+const PRELOAD = /vite\/preload-helper\.js$/;
 const withoutUnused: Plugin = {
   name: 'without-unused',
   enforce: 'pre',
-  async load(id) {
-    // Vite's own would load styles of what comes late; there are none.
-    if (id === '\0vite/preload-helper.js') return 'export const __vitePreload = (load) => load();';
-    if (!UNUSED.test(id)) return null;
-    const names = (await readFile(id, 'utf8')).matchAll(/^export (?:const|function) (\w+)/gm);
-    return [...names].map(([, name]) => `export const ${name} = () => undefined;`).join('\n');
+  load: {
+    filter: { id: [UNUSED, PRELOAD] },
+    async handler(id) {
+      // Vite's own would load styles of what comes late; there are none.
+      if (PRELOAD.test(id)) return 'export const __vitePreload = (load) => load();';
+      const names = (await readFile(id, 'utf8')).matchAll(/^export (?:const|function) (\w+)/gm);
+      return [...names].map(([, name]) => `export const ${name} = () => undefined;`).join('\n');
+    },
   },
 };
 
@@ -86,9 +89,12 @@ const withoutUnused: Plugin = {
 const withoutDescriptions: Plugin = {
   name: 'without-descriptions',
   enforce: 'pre',
-  transform(code, id) {
-    if (!id.includes('/packages/api/src/')) return null;
-    return { code: code.replaceAll(/\.describe\(\s*(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"),?\s*\)/g, ''), map: null };
+  transform: {
+    filter: { id: /\/packages\/api\/src\// },
+    handler: (code) => ({
+      code: code.replaceAll(/\.describe\(\s*(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"),?\s*\)/g, ''),
+      map: null,
+    }),
   },
 };
 

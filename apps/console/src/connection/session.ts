@@ -41,7 +41,7 @@ export class Session {
   readonly #members = new Map<string, Map<string, MemberRow>>();
   readonly #history = new History();
   readonly #place: { last: string | undefined } = { last: undefined };
-  #head: Pick<StreamMessage, 'server' | 'rights' | 'hub' | 'unseen'> = {};
+  #head: Omit<StreamMessage, 'upgrades' | 'spokes' | 'members'> = {};
   #state: LinkState = 'opening';
   #heardAt: number | undefined;
   #wanted: readonly string[] = [];
@@ -51,6 +51,11 @@ export class Session {
   constructor(token: string, ask: typeof fetch = (...args) => fetch(...args)) {
     this.#token = token;
     this.#fetch = ask;
+  }
+
+  /** No tab is left. */
+  get isEmpty(): boolean {
+    return this.#tabs.size === 0;
   }
 
   /** A tab comes, and hears everything from now on while it is seen. */

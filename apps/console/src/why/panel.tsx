@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { spokePath, upgradePath, useFilters } from '../address.ts';
+import { useWorld } from '../world-context.ts';
 import { Why } from './chain.tsx';
 
 interface PanelProps {
@@ -11,6 +12,11 @@ interface PanelProps {
 /** Why the spoke waits that the address asks about. */
 export function WhyPanel({ upgrade, cluster }: PanelProps): JSX.Element {
   const { href } = useFilters();
+  const { members, spokes } = useWorld();
+  void spokes.version.value;
+  void members.version.value;
+  const row = members.get(cluster) ?? spokes.get(cluster);
+  const changes = `${row?.state} ${row?.says}`;
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => title.current?.focus(), [upgrade, cluster]);
   return (
@@ -23,7 +29,7 @@ export function WhyPanel({ upgrade, cluster }: PanelProps): JSX.Element {
           Close
         </a>
       </header>
-      <Why upgrade={upgrade} cluster={cluster} />
+      <Why upgrade={upgrade} cluster={cluster} changes={changes} />
     </aside>
   );
 }
