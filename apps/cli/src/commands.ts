@@ -177,6 +177,8 @@ export const commands: readonly CommandRow[] = [
       'Serves a live page about all upgrades and spokes until it is ended: to this machine alone, with the rights of whoever runs it, or with --login to several people, each with their own.',
     options: [
       ['-n, --namespace <namespace>', 'namespace of the ClusterGroupUpgrades (default all)'],
+      ['--registries-conf <file>', "mirrors, in the containers' registries.conf, for images of plans"],
+      ...registry,
       hub,
       ...access,
       [

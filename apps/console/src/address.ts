@@ -3,6 +3,8 @@ import { useLocation } from 'preact-iso';
 
 /** The page of an upgrade. @param key namespace/name */
 export const upgradePath = (key: string): string => `/upgrades/${key.split('/').map(encodeURIComponent).join('/')}`;
+/** The page of the plan of an upgrade. @param key namespace/name */
+export const planPath = (key: string): string => `${upgradePath(key)}/plan`;
 /** The page of a spoke. */
 export const spokePath = (name: string): string => `/spokes/${encodeURIComponent(name)}`;
 

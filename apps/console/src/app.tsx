@@ -3,9 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { LocationProvider, Route, Router } from 'preact-iso';
 import type { World } from './connection/world.ts';
 import { FleetPage } from './fleet/page.tsx';
+import { PlanPage } from './plan/page.tsx';
 import { RolloutPage } from './rollout/page.tsx';
 import { SpokePage } from './spoke/page.tsx';
-import { Age, useNow } from './words/age.tsx';
+import { Age, isByClock, turnTimes, useNow } from './words/age.tsx';
 import { Mark } from './words/marks.tsx';
 import { safeText } from './words/safe-text.ts';
 import { duration } from './words/units.ts';
@@ -20,9 +21,11 @@ export function App({ world }: { readonly world: World }): JSX.Element {
           To the content
         </a>
         <TopBar />
+        <Stale />
         <Router>
           <Route path="/" component={FleetPage} />
           <Route path="/upgrades/:namespace/:name" component={RolloutPage} />
+          <Route path="/upgrades/:namespace/:name/plan" component={PlanPage} />
           <Route path="/spokes/:name" component={SpokePage} />
           <Route default component={Nowhere} />
         </Router>
@@ -34,8 +37,6 @@ export function App({ world }: { readonly world: World }): JSX.Element {
 
 function TopBar(): JSX.Element {
   const { server, viewer, rights, unseen } = useWorld();
-  const { spokes } = useWorld();
-  void spokes.version.value;
   const lacks = rights.value ? [rights.value.upgrades, rights.value.spokes, rights.value.lease].filter((lack) => lack !== null) : [];
   return (
     <header class="bar-top">
@@ -48,6 +49,15 @@ function TopBar(): JSX.Element {
       </span>
       <HubMark />
       <LinkMark />
+      <button
+        type="button"
+        class="quiet"
+        aria-pressed={isByClock.value}
+        title="Times of day instead of ages, everywhere"
+        onClick={turnTimes}
+      >
+        {isByClock.value ? 'Clock' : 'Ages'}
+      </button>
       {[...lacks, ...unseen.value].map((sentence) => (
         <p key={sentence} class="problem">
           {safeText(sentence)}
@@ -66,12 +76,12 @@ function HubMark(): JSX.Element | null {
   if (hub.state === 'silent')
     return (
       <span>
-        <Mark shape="cross" tone="bad" word="no hub leads" /> for <Age at={hub.renewedAt} />
+        <Mark shape="cross" tone="bad" word="no hub leads" /> <Age at={hub.renewedAt} form="for" />
       </span>
     );
   return (
     <span>
-      <Mark shape="check" tone="good" word={`${safeText(hub.holder ?? 'a hub')} leads`} />, seen <Age at={hub.renewedAt} /> ago
+      <Mark shape="check" tone="good" word={`${safeText(hub.holder ?? 'a hub')} leads`} />, seen <Age at={hub.renewedAt} form="ago" />
     </span>
   );
 }
@@ -79,16 +89,41 @@ function HubMark(): JSX.Element | null {
 /** A stream says that it lives every ten seconds. */
 const STALE_S = 15;
 
-function LinkMark(): JSX.Element {
+/** Seconds of silence, once there are too many of them. */
+function useSilence(): number | undefined {
   const { link, heardAt } = useWorld();
   const now = useNow();
   const silentS = heardAt.value === undefined ? 0 : Math.max((now - heardAt.value) / 1000, 0);
+  return link.value === 'lost' || silentS > STALE_S ? silentS : undefined;
+}
+
+function LinkMark(): JSX.Element {
+  const { link } = useWorld();
+  const silentS = useSilence();
   if (link.value === 'refused')
     return <Mark shape="cross" tone="bad" word="not let in any more: start the command again, or reload and log in" />;
+  if (silentS !== undefined) return <Mark shape="question" tone="late" word={`not live: nothing heard for ${duration(silentS)}`} />;
   if (link.value === 'opening') return <Mark shape="ring" tone="faint" word="opening" />;
-  if (link.value === 'lost' || silentS > STALE_S)
-    return <Mark shape="question" tone="late" word={`not live: nothing heard for ${duration(silentS)}`} />;
   return <Mark shape="check" tone="good" word="live" />;
+}
+
+/** Says once for all cells that the page is old. */
+function Stale(): JSX.Element | null {
+  const { heardAt, link } = useWorld();
+  const silentS = useSilence();
+  const isStale = silentS !== undefined || link.value === 'refused';
+  useEffect(() => {
+    document.body.classList.toggle('stale', isStale);
+  }, [isStale]);
+  if (!isStale || heardAt.value === undefined) return null;
+  return (
+    <p class="stale-says" role="status">
+      Everything below is as it was <Age at={new Date(heardAt.value).toISOString()} form="ago" />.{' '}
+      {link.value === 'refused'
+        ? 'Start flotilla console again and open the address that it prints, or reload and log in.'
+        : 'The page tries again every second.'}
+    </p>
+  );
 }
 
 /** Between two announcements to those who listen. */

@@ -68,7 +68,7 @@ test('after its end, the failed ones alone get an upgrade of their own', async (
   await world.untilEnded('over');
 
   const before = await names(world);
-  expect((await run('over', '--dry-run')).out).toContain('ClusterGroupUpgrade default/over-retry-1 would be changed, touching 2 clusters');
+  expect((await run('over', '--dry-run')).out).toContain('ClusterGroupUpgrade default/over-retry-1 would be created, touching 2 clusters');
   expect(await run('over', 'well-1', '-y')).toMatchObject({ code: 3, err: expect.stringContaining('well-1 has not failed') });
   expect(await names(world)).toEqual(before);
 

@@ -27,6 +27,8 @@ export async function startBrowser(...args: readonly string[]): Promise<Browser 
 /** Opens an address. */
 export async function look(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Looked> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  // A busy machine draws late: a bound, not a wait.
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

@@ -42,6 +42,8 @@ interface RunningConsole extends AsyncDisposable {
   readonly ask: (path: string, options?: AskOptions) => Promise<Answered>;
   /** Messages of the stream, until one satisfies. */
   readonly read: (query: string, isLast: (message: StreamMessage) => boolean, after?: string) => Promise<Received[]>;
+  /** Stops it as a sleeping machine would, or lets it go on. */
+  readonly signal: (name: 'SIGSTOP' | 'SIGCONT') => void;
   /** Everything it has written. */
   readonly said: () => string;
   /** Ends it as Ctrl-C does; resolves with its exit code. */
@@ -89,6 +91,7 @@ export async function startConsole(kubeconfig: string, options: StartOptions = {
     ask: (path, options) => ask(base, path, options),
     read: (query, isLast, after) =>
       read(`${base}/api/stream${query}`, { ...known, ...(after !== undefined && { 'last-event-id': after }) }, isLast),
+    signal: (name) => void child.kill(name),
     said: () => said,
     end,
     [Symbol.asyncDispose]: async () => void (await end()),

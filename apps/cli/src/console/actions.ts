@@ -1,22 +1,25 @@
 /** Changes that the page asks for: planned, checked and written as the commands do it. */
 
-import { FlotillaError } from '@flotilla/api';
+import { FlotillaError, type KubeObject } from '@flotilla/api';
 import type { ActionRequest, ChangeAnswer } from '@flotilla/api/answers';
-import { checkOptions } from '@flotilla/runtime';
+import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
-import { makeChange, Reason } from '../steer/change.ts';
+import { makeChange, type PlannedChange, Reason } from '../steer/change.ts';
 import { HELD, planHold, planUnhold } from '../steer/hold.ts';
 import { planPause, planResume } from '../steer/pause.ts';
+import { planRetry } from '../steer/retry.ts';
+import { planWindow } from '../steer/window.ts';
 import { type AskDeps, upgradeRefOf } from './asks.ts';
 
 const Reasons = z.object({ reason: Reason.optional() });
 
 /**
  * Makes a change, or has the server check it.
- * @throws FlotillaError `FLOTILLA_ENDED` for an upgrade that has ended
+ * @throws FlotillaError `FLOTILLA_ENDED` with the reason why there is nothing to change
  */
-export async function act({ client, hubNamespace }: AskDeps, { action, of, reason: given, dryRun }: ActionRequest): Promise<ChangeAnswer> {
-  const { reason } = checkOptions(Reasons, { reason: given || undefined });
+export async function act({ client, hubNamespace }: AskDeps, request: ActionRequest): Promise<ChangeAnswer> {
+  const { action, of, clusters = [], window, dryRun } = request;
+  const { reason } = checkOptions(Reasons, { reason: request.reason || undefined });
   switch (action) {
     case 'hold':
       return makeChange(client, await planHold(client, of, reason ?? HELD), dryRun);
@@ -24,10 +27,18 @@ export async function act({ client, hubNamespace }: AskDeps, { action, of, reaso
       return makeChange(client, await planUnhold(client, of), dryRun);
     case 'resume':
       return makeChange(client, await planResume(client, upgradeRefOf(of), { hubNamespace }), dryRun);
-    case 'pause': {
-      const planned = await planPause(client, upgradeRefOf(of), { hubNamespace, reason });
-      if ('refused' in planned) throw new FlotillaError('FLOTILLA_ENDED', planned.refused);
-      return makeChange(client, planned, dryRun);
-    }
+    case 'pause':
+      return make(client, await planPause(client, upgradeRefOf(of), { hubNamespace, reason }), dryRun);
+    case 'retry':
+      return make(client, await planRetry(client, upgradeRefOf(of), { hubNamespace, clusters }), dryRun);
+    case 'window-set':
+      return make(client, await planWindow(client, upgradeRefOf(of), { hubNamespace, window: window ?? {} }), dryRun);
+    case 'window-clear':
+      return make(client, await planWindow(client, upgradeRefOf(of), { hubNamespace, window: undefined }), dryRun);
   }
+}
+
+async function make<T extends KubeObject>(client: Client, planned: PlannedChange<T>, dryRun: boolean): Promise<ChangeAnswer> {
+  if ('refused' in planned) throw new FlotillaError('FLOTILLA_ENDED', planned.refused);
+  return makeChange(client, planned, dryRun);
 }

@@ -3,7 +3,6 @@ import { FlotillaError, refOfKey } from '@flotilla/api';
 import type { EventsAnswer, SpokeAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
 import { Event, Lease } from '@flotilla/api/core';
 import { AGENT_LEASE } from '@flotilla/api/ocm';
-import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { FactStore } from '../hub/fact-store.ts';
@@ -11,6 +10,8 @@ import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import { askAll, askOne } from '../why/ask.ts';
 import type { Fleet } from './rows/fleet.ts';
 import type { Sources } from './rows/sources.ts';
+import type { Part } from './rows/spoke-row.ts';
+import { readReports } from './spoke-reports.ts';
 
 /** Where answers come from. */
 export interface AskDeps {
@@ -60,11 +61,10 @@ export async function askEvents({ client }: AskDeps, key: string): Promise<Event
 /** One spoke: its parts, its pull, and when its agent said something last. */
 export async function askSpoke(deps: AskDeps, name: string): Promise<SpokeAnswer> {
   const parts = deps.fleet.partsOf(name);
-  const [first] = parts;
-  const upgrade = first && deps.sources.upgrades.get(refOfKey(first.upgrade));
   return {
     name,
     ...(await lastSaid(deps.client, name)),
+    ...(await readReports(deps.client, name)),
     parts: parts.map(({ upgrade: key, row: { state, batch, cached, cause, says } }) => ({
       upgrade: key,
       state,
@@ -73,7 +73,7 @@ export async function askSpoke(deps: AskDeps, name: string): Promise<SpokeAnswer
       cause,
       says,
     })),
-    images: imagesOf(upgrade, name),
+    images: imagesOf(deps, parts, name),
   };
 }
 
@@ -87,9 +87,13 @@ async function lastSaid(client: Client, namespace: string): Promise<Pick<SpokeAn
   }
 }
 
-function imagesOf(upgrade: ClusterGroupUpgrade | undefined, name: string): SpokeAnswer['images'] {
-  const progress = upgrade?.status?.precaching?.progress?.[name];
-  if (!progress) return null;
-  const { imagesDone: done, imagesTotal: total, bytesDone, bytesTotal } = progress;
-  return { done, total, bytesDone, bytesTotal };
+/** The pull of the latest upgrade that has one. */
+function imagesOf({ sources }: AskDeps, parts: readonly Part[], name: string): SpokeAnswer['images'] {
+  for (const { upgrade: key } of parts) {
+    const progress = sources.upgrades.get(refOfKey(key))?.status?.precaching?.progress?.[name];
+    if (!progress) continue;
+    const { imagesDone: done, imagesTotal: total, bytesDone, bytesTotal, bytesPerSecond } = progress;
+    return { upgrade: key, done, total, bytesDone, bytesTotal, bytesPerSecond };
+  }
+  return null;
 }

@@ -1,6 +1,8 @@
 import { checkOptions } from '@flotilla/runtime';
+import { z } from 'zod';
 import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
+import { RegistryOptions } from '../registry/options.ts';
 import type { Run } from '../run.ts';
 import { ownDoor } from './door.ts';
 import { holdMemory } from './memory.ts';
@@ -9,14 +11,19 @@ import { openServer } from './server.ts';
 import { aborted, SharedOptions, serveShared } from './shared.ts';
 import { openViewer } from './viewer.ts';
 
-const Options = HubOptions.omit({ output: true }).extend(SharedOptions.shape);
+const Options = HubOptions.omit({ output: true }).extend({
+  ...SharedOptions.shape,
+  ...RegistryOptions.shape,
+  registriesConf: z.string().min(1, { error: 'is empty: give a file' }).optional(),
+});
 
 /** The ends of a terminal, and of whoever runs the command without one. */
 const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `flotilla console`. */
 export const runConsole: Run = async (_args, given) => {
-  const { namespace, hubNamespace, kubeconfig, context, ...shared } = checkOptions(Options, given);
+  const options = checkOptions(Options, given);
+  const { namespace, hubNamespace, kubeconfig, context, pullSecret, registryCa, insecureRegistry, registriesConf, ...shared } = options;
   holdMemory();
   const stopping = new AbortController();
   for (const end of ENDS) process.once(end, () => stopping.abort());
@@ -30,7 +37,11 @@ export const runConsole: Run = async (_args, given) => {
   const { client } = connected;
   const viewer = await openViewer(client, view, signal);
   const door = ownDoor(viewer);
-  await using server = await openServer({ page: page.path, door });
+  await using server = await openServer({
+    page: page.path,
+    door,
+    registry: { pullSecret, registryCa, insecureRegistry, registriesConf },
+  });
   for (const lack of Object.values(viewer.greeting.rights ?? {})) if (lack !== null) process.stderr.write(`? ${lack}\n`);
   const address = `http://127.0.0.1:${server.port}/#token=${door.token}`;
   process.stdout.write(`Console of ${client.server}, for you alone, until Ctrl-C:\n  ${address}\n`);

@@ -10,6 +10,7 @@ import { act } from './actions.ts';
 import { askEvents, askSpoke, askWhy } from './asks.ts';
 import type { Door } from './door.ts';
 import { isApiRoute, refusalOf, SECURITY_HEADERS } from './guard.ts';
+import { askPlan, type Registry } from './plan.ts';
 import { stream } from './stream.ts';
 import { type TlsFiles, tlsServer } from './tls.ts';
 import type { Viewer } from './viewer.ts';
@@ -19,6 +20,8 @@ interface ServerOptions {
   /** Folder of the built page. */
   readonly page: string;
   readonly door: Door;
+  /** Where images of plans are looked up; nowhere when absent. */
+  readonly registry?: Registry;
   /** Default: this machine alone, a free port, no encryption. */
   readonly listen?: { readonly host: string; readonly port: number; readonly tls: TlsFiles | undefined };
 }
@@ -28,26 +31,38 @@ interface ConsoleServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** An action is some lines. */
-const MOST_BODY = 16 * 1024;
+/** An action is some lines, and the names of the spokes that were chosen. */
+const MOST_BODY = 160 * 1024;
 /** Addresses of views: each is the page, which reads the rest itself. */
-const VIEWS = ['/', '/upgrades/:namespace/:name', '/spokes/:name'];
+const VIEWS = ['/', '/upgrades/:namespace/:name', '/upgrades/:namespace/:name/plan', '/spokes/:name'];
 
 const name = z.string().min(1).max(320);
-const StreamQuery = z.object({ upgrade: name.optional() });
+/** Tabs that share a stream look at as many upgrades at most. */
+const MOST_LOOKED = 50;
+const names = z
+  .union([name.transform((one) => [one]), z.array(name)])
+  .default([])
+  .refine(({ length }) => length <= MOST_LOOKED, { error: `names more than ${MOST_LOOKED} upgrades` });
+const StreamQuery = z.object({ upgrade: names, fresh: names });
 const WhyQuery = z.object({ upgrade: name, cluster: name.optional() });
 const EventsQuery = z.object({ upgrade: name });
+const PlanQuery = z.object({
+  upgrade: name,
+  rate: z.string().max(20).optional(),
+  batchMinutes: z.string().max(20).optional(),
+  images: z.enum(['yes', 'no']).optional(),
+});
 const SpokeQuery = z.object({ name });
 
 /** Listens. */
-export async function openServer({ page, door, listen = OWN_MACHINE }: ServerOptions): Promise<ConsoleServer> {
+export async function openServer({ page, door, registry, listen = OWN_MACHINE }: ServerOptions): Promise<ConsoleServer> {
   const { host, port, tls } = listen;
   const app = fastify({ bodyLimit: MOST_BODY, forceCloseConnections: true, serverFactory: await tlsServer(tls) });
   const viewers = guard(app, door);
   await app.register(fastifyStatic, { root: page, wildcard: false, index: false, cacheControl: false });
   for (const path of VIEWS) app.get(path, (_, reply) => reply.sendFile('index.html'));
   app.get('/login', (): LoginAnswer => ({ login: door.login }));
-  serveApi(app, viewers);
+  serveApi(app, viewers, registry);
   await app.listen({ host, port });
   return { port: portOf(app), [Symbol.asyncDispose]: () => app.close() };
 }
@@ -103,19 +118,23 @@ function statusOf(error: unknown): number {
 
 const sentenceOf = (error: unknown): string => (error instanceof z.ZodError ? z.prettifyError(error) : nextStep(error));
 
-function serveApi(app: FastifyInstance, viewerOf: ViewerOf): void {
+function serveApi(app: FastifyInstance, viewerOf: ViewerOf, registry: Registry | undefined): void {
   app.get('/api/stream', (request, reply) => {
     const { query, headers } = request;
-    const { upgrade } = StreamQuery.parse(query);
+    const { upgrade: upgrades, fresh } = StreamQuery.parse(query);
     const after = z.string().max(64).optional().parse(headers['last-event-id']);
     const viewer = viewerOf(request);
     reply.hijack();
-    stream(reply.raw, viewer, { upgrade, after });
+    stream(reply.raw, viewer, { upgrades, fresh, after });
   });
   app.get('/api/viewer', (request): ViewerAnswer => ({ viewer: viewerOf(request).greeting.viewer ?? '' }));
   app.get('/api/why', (request) => {
     const { upgrade, cluster } = WhyQuery.parse(request.query);
     return askWhy(viewerOf(request).deps, upgrade, cluster);
+  });
+  app.get('/api/plan', (request) => {
+    const { upgrade, ...wish } = PlanQuery.parse(request.query);
+    return askPlan(viewerOf(request).deps, registry, upgrade, wish);
   });
   app.get('/api/events', (request) => askEvents(viewerOf(request).deps, EventsQuery.parse(request.query).upgrade));
   app.get('/api/spoke', (request) => askSpoke(viewerOf(request).deps, SpokeQuery.parse(request.query).name));

@@ -12,7 +12,9 @@ const ALIVE_MS = 10_000;
 
 /** Wish of a page that opens the stream. */
 interface StreamWish {
-  readonly upgrade: string | undefined;
+  /** Upgrades whose members it shows and has, and those whose members it lacks. */
+  readonly upgrades: readonly string[];
+  readonly fresh: readonly string[];
   readonly after: string | undefined;
 }
 
@@ -20,7 +22,7 @@ interface StreamWish {
 export function stream(response: ServerResponse, { feed, greeting, ended }: Viewer, wish: StreamWish): void {
   const { out, write } = outOf(response);
   const unheard = feed.listen({ ...wish, greeting }, ({ id, data }: Sent) => {
-    write(`id: ${id}\ndata: ${data}\n\n`);
+    write(`${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`);
     if (response.writableLength + out.writableLength > MOST_UNSENT) response.destroy();
   });
   const alive = setInterval(() => write(': \n\n'), ALIVE_MS);

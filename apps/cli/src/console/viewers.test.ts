@@ -40,7 +40,7 @@ function lookedAt({ most = 50 } = {}) {
     return Promise.resolve(viewer);
   };
   const viewers = new Viewers({ open, most, clock, say: (line) => void said.push(line) });
-  const listen = (viewer: Viewer) => viewer.feed.listen({ upgrade: undefined, after: undefined, greeting: {} }, () => undefined);
+  const listen = (viewer: Viewer) => viewer.feed.listen({ upgrades: [], fresh: [], after: undefined, greeting: {} }, () => undefined);
   return { viewers, clock, known, changed, opened, said, listen };
 }
 

@@ -34,7 +34,8 @@ export const showPlan: Run = async ([name], given) => {
   if (answer.refused !== undefined || answer.rollout.fits === false || hasNoRoom) endWith(Exit.no);
 };
 
-async function makeAnswer(client: Client, observed: ObservedUpgrade, options: PlanOptions): Promise<PlanAnswer> {
+/** The answer on an upgrade as it was observed. */
+export async function makeAnswer(client: Client, observed: ObservedUpgrade, options: PlanOptions): Promise<PlanAnswer> {
   const spec = specOf(observed.upgrade);
   const plan = planHere(observed, spec);
   const notes = ['settings of the hub are not known here: its allowed images, tenancy and update graph are taken as given'];

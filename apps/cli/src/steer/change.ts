@@ -41,6 +41,9 @@ export interface Change<T extends KubeObject> {
   readonly untilTakenUp?: () => Promise<boolean>;
 }
 
+/** A change, or why there is none to make. */
+export type PlannedChange<T extends KubeObject> = Change<T> | { readonly refused: string };
+
 interface CarryOutOptions {
   readonly dryRun: boolean;
   readonly yes: boolean;
@@ -79,6 +82,7 @@ function describe<T extends KubeObject>({ kind, object, isNew = false, annotatio
   return {
     object: `${kind.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`,
     outcome: isSame ? 'unchanged' : 'changed',
+    ...(isNew && { isNew }),
     annotations: changes,
     clusters: isSame ? 0 : clusters,
     says: isSame ? [] : [...says],

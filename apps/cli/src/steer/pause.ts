@@ -11,7 +11,7 @@ import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { judgeStatus } from '../status/ask.ts';
 import { safeText } from '../terminal/safe-text.ts';
-import { type Change, carryOut, Reason, SteerOptions } from './change.ts';
+import { type Change, carryOut, type PlannedChange, Reason, SteerOptions } from './change.ts';
 import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
 import { untilTakenUp } from './taken-up.ts';
 
@@ -48,7 +48,7 @@ export async function planPause(
   client: Client,
   ref: UpgradeRef,
   { hubNamespace, reason, now = false }: PausePlan,
-): Promise<Change<ClusterGroupUpgrade> | { readonly refused: string }> {
+): Promise<PlannedChange<ClusterGroupUpgrade>> {
   const { upgrade, status } = await look(client, ref, hubNamespace);
   if (hasEnded(status)) return { refused: `${refKey(ref)} has ended (${status.stage}): there is nothing to pause` };
   const value = now ? 'stop' : 'drain';

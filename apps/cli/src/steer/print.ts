@@ -11,11 +11,11 @@ const heads = {
 } as const satisfies Record<ChangeAnswer['outcome'], string>;
 
 /** A change, for a person. */
-export function changeText({ object, outcome, annotations, clusters, says, undo }: ChangeAnswer): string {
+export function changeText({ object, outcome, isNew, annotations, clusters, says, undo }: ChangeAnswer): string {
   const touched =
     outcome === 'unchanged' || outcome === 'declined' ? '' : `, touching ${clusters} ${clusters === 1 ? 'cluster' : 'clusters'}`;
   const lines = [
-    `${object} ${heads[outcome]}${touched}`,
+    `${object} ${isNew && outcome === 'dry-run' ? 'would be created' : heads[outcome]}${touched}`,
     ...annotations.map(({ key, before, after }) => `  ${key}: ${shown(before)} -> ${shown(after)}`),
     ...(outcome === 'declined' ? [] : says.map((sentence) => `  ${sentence}`)),
     ...(outcome === 'unanswered' ? ['  see what it says with flotilla status; a hub with --talm-strict takes none of it up'] : []),

@@ -5,43 +5,56 @@ import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, ret
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { connect } from '../hub/connect.ts';
+import type { UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { carryOut, SteerOptions } from './change.ts';
+import { carryOut, type PlannedChange, SteerOptions } from './change.ts';
 import { count } from './effects.ts';
 import { look, refuse } from './pause.ts';
 import { repetitionOf } from './repetition.ts';
 import { untilTakenUp } from './taken-up.ts';
 
 const RetryOptions = SteerOptions.extend({ failed: z.boolean().default(false) });
-type RetryOptions = z.output<typeof RetryOptions>;
+type Planned = PlannedChange<ClusterGroupUpgrade>;
 
 /** `flotilla retry CGU [CLUSTER…]`. */
-export const retryUpgrade: Run = async ([name = '', ...names], given) => {
+export const retryUpgrade: Run = async ([name = '', ...clusters], given) => {
   const options = checkOptions(RetryOptions, given);
-  if (options.failed && names.length > 0)
-    throw new FlotillaError('FLOTILLA_CONFIG', `--failed means all that failed: leave it out, or leave out ${names.join(' ')}`);
+  if (options.failed && clusters.length > 0)
+    throw new FlotillaError('FLOTILLA_CONFIG', `--failed means all that failed: leave it out, or leave out ${clusters.join(' ')}`);
   await using connected = connect(options);
   const { client } = connected;
   const ref = { namespace: options.namespace ?? connected.namespace, name };
-  const { upgrade, status } = await look(client, ref, options.hubNamespace);
-  const stranger = names.find((each) => !namedClusters(upgrade).has(each));
-  if (stranger !== undefined)
-    return refuse(`${stranger} is no cluster of ${refKey(ref)}: flotilla status ${name} -o json names those that failed`);
-  if (status.stage === 'deleting') return refuse(`${refKey(ref)} is being deleted: there is nothing to try again`);
-  if (hasVerdict(upgrade)) await repeat(client, upgrade, names, options);
-  else await tryAgain(client, { upgrade, status }, names, options);
+  const planned = await planRetry(client, ref, { hubNamespace: options.hubNamespace, clusters });
+  if ('refused' in planned) return refuse(planned.refused);
+  await carryOut(client, planned, options);
 };
+
+/** Clusters to try again, and where the hub's Lease is. */
+interface RetryWish {
+  readonly hubNamespace: string;
+  /** All that failed when empty. */
+  readonly clusters: readonly string[];
+}
+
+/** The change that tries clusters again, or why there is nothing to try. */
+export async function planRetry(client: Client, ref: UpgradeRef, { hubNamespace, clusters }: RetryWish): Promise<Planned> {
+  const { upgrade, status } = await look(client, ref, hubNamespace);
+  const stranger = clusters.find((each) => !namedClusters(upgrade).has(each));
+  if (stranger !== undefined)
+    return { refused: `${stranger} is no cluster of ${refKey(ref)}: flotilla status ${ref.name} -o json names those that failed` };
+  if (status.stage === 'deleting') return { refused: `${refKey(ref)} is being deleted: there is nothing to try again` };
+  return hasVerdict(upgrade) ? repeat(client, upgrade, clusters) : tryAgain(client, { upgrade, status }, clusters);
+}
 
 const hasVerdict = ({ status }: ClusterGroupUpgrade): boolean =>
   findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
 
 /** Asks the hub to try clusters again in an upgrade that has not ended. */
-async function tryAgain(
+function tryAgain(
   client: Client,
   { upgrade, status }: { upgrade: ClusterGroupUpgrade; status: StatusAnswer },
   names: readonly string[],
-  options: RetryOptions,
-): Promise<void> {
+): Planned {
   const key = refKey(upgrade.metadata);
   const ref = { namespace: upgrade.metadata.namespace ?? '', name: upgrade.metadata.name };
   const annotations = {
@@ -52,29 +65,25 @@ async function tryAgain(
   const again = clustersAgain(asked);
   const not = (names.length > 0 ? names : failedOf(upgrade)).filter((cluster) => !again.includes(cluster));
   if (again.length === 0)
-    return refuse(not.length > 0 ? `nothing is tried again: ${whyNot(upgrade, not)}` : `no cluster of ${key} has failed`);
-  if (names.length > 0 && not.length > 0) return refuse(whyNot(upgrade, not));
+    return { refused: not.length > 0 ? `nothing is tried again: ${whyNot(upgrade, not)}` : `no cluster of ${key} has failed` };
+  if (names.length > 0 && not.length > 0) return { refused: whyNot(upgrade, not) };
   const many = count(again.length, 'cluster', 'clusters');
   const { batch } = status;
   const pulls = again.filter((cluster) => hasFailed(upgrade.status?.precaching?.status?.[cluster]));
-  await carryOut(
-    client,
-    {
-      kind: ClusterGroupUpgrade,
-      object: upgrade,
-      annotations,
-      clusters: again.length,
-      says: [
-        isRunning(upgrade)
-          ? `${many} ${again.length === 1 ? 'comes' : 'come'} again after batch ${batch.of}: ${listed(again)}`
-          : `${many} ${again.length === 1 ? 'pulls' : 'pull'} again: ${listed(again)}`,
-        ...(isRunning(upgrade) && pulls.length > 0 ? [`${listed(pulls)} ${pulls.length === 1 ? 'pulls' : 'pull'} first`] : []),
-        ...(not.length > 0 ? [whyNot(upgrade, not)] : []),
-      ],
-      untilTakenUp: () => untilTakenUp(client, ref, (seen) => seen.status?.lastHandledRetryAt === findRetry(asked)?.at),
-    },
-    options,
-  );
+  return {
+    kind: ClusterGroupUpgrade,
+    object: upgrade,
+    annotations,
+    clusters: again.length,
+    says: [
+      isRunning(upgrade)
+        ? `${many} ${again.length === 1 ? 'comes' : 'come'} again after batch ${batch.of}: ${listed(again)}`
+        : `${many} ${again.length === 1 ? 'pulls' : 'pull'} again: ${listed(again)}`,
+      ...(isRunning(upgrade) && pulls.length > 0 ? [`${listed(pulls)} ${pulls.length === 1 ? 'pulls' : 'pull'} first`] : []),
+      ...(not.length > 0 ? [whyNot(upgrade, not)] : []),
+    ],
+    untilTakenUp: () => untilTakenUp(client, ref, (seen) => seen.status?.lastHandledRetryAt === findRetry(asked)?.at),
+  };
 }
 
 const given = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
@@ -121,40 +130,36 @@ const listed = (names: readonly string[]): string =>
   names.length <= MOST_NAMES ? names.join(', ') : `${names.slice(0, MOST_NAMES).join(', ')} and ${names.length - MOST_NAMES} others`;
 
 /** Creates an upgrade for those that failed in one that has ended. */
-async function repeat(client: Client, upgrade: ClusterGroupUpgrade, names: readonly string[], options: RetryOptions): Promise<void> {
+async function repeat(client: Client, upgrade: ClusterGroupUpgrade, names: readonly string[]): Promise<Planned> {
   const { namespace = '', name } = upgrade.metadata;
   const done = new Set((upgrade.status?.clusters ?? []).flatMap((each) => (each.state === RecordState.complete ? [each.name] : [])));
   const well = names.filter((cluster) => done.has(cluster));
-  if (well.length > 0) return refuse(`${listed(well)} ${well.length === 1 ? 'has' : 'have'} not failed in ${namespace}/${name}`);
+  if (well.length > 0) return { refused: `${listed(well)} ${well.length === 1 ? 'has' : 'have'} not failed in ${namespace}/${name}` };
   const clusters = names.length > 0 ? [...new Set(names)] : failedOf(upgrade);
-  if (clusters.length === 0) return refuse(`no cluster of ${namespace}/${name} has failed: name those to try again`);
+  if (clusters.length === 0) return { refused: `no cluster of ${namespace}/${name} has failed: name those to try again` };
   const { items } = await client.list(ClusterGroupUpgrade, { namespace });
   const other = items.find((each) => each.metadata.annotations?.[Annotation.retryOf] === `${namespace}/${name}` && !hasVerdict(each));
   if (other)
-    return refuse(
-      `${namespace}/${other.metadata.name} tries clusters of it again already: flotilla status ${other.metadata.name} -n ${namespace}`,
-    );
-  if (!upgrade.spec) return refuse(`${namespace}/${name} has no spec to repeat`);
+    return {
+      refused: `${namespace}/${other.metadata.name} tries clusters of it again already: flotilla status ${other.metadata.name} -n ${namespace}`,
+    };
+  if (!upgrade.spec) return { refused: `${namespace}/${name} has no spec to repeat` };
   const object = repetitionOf(upgrade.metadata, upgrade.spec, clusters, new Set(items.map(({ metadata }) => metadata.name)));
   const ref = { namespace, name: object.metadata.name };
   const fixed = object.metadata.annotations?.[Annotation.windowEnd];
-  await carryOut(
-    client,
-    {
-      kind: ClusterGroupUpgrade,
-      object,
-      isNew: true,
-      annotations: object.metadata.annotations ?? {},
-      clusters: clusters.length,
-      says: [
-        `tries ${count(clusters.length, 'cluster', 'clusters')} again, with the same spec: ${listed(clusters)}`,
-        ...(fixed !== undefined && Date.parse(fixed) <= Date.now()
-          ? [`its window ended at ${fixed}: set another with flotilla window set ${ref.name} -n ${namespace}`]
-          : []),
-      ],
-      undo: `kubectl delete cgu ${ref.name} -n ${namespace}`,
-      untilTakenUp: () => untilTakenUp(client, ref, ({ status }) => (status?.conditions?.length ?? 0) > 0),
-    },
-    options,
-  );
+  return {
+    kind: ClusterGroupUpgrade,
+    object,
+    isNew: true,
+    annotations: object.metadata.annotations ?? {},
+    clusters: clusters.length,
+    says: [
+      `tries ${count(clusters.length, 'cluster', 'clusters')} again, with the same spec: ${listed(clusters)}`,
+      ...(fixed !== undefined && Date.parse(fixed) <= Date.now()
+        ? [`its window ended at ${fixed}: set another with flotilla window set ${ref.name} -n ${namespace}`]
+        : []),
+    ],
+    undo: `kubectl delete cgu ${ref.name} -n ${namespace}`,
+    untilTakenUp: () => untilTakenUp(client, ref, ({ status }) => (status?.conditions?.length ?? 0) > 0),
+  };
 }

@@ -1,16 +1,16 @@
 import { Annotation, FlotillaError, refKey } from '@flotilla/api';
-import type { WindowAnswer } from '@flotilla/api/answers';
+import type { WindowAnswer, WindowParts, WindowState } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describeWindow } from '@flotilla/rollout';
-import { checkOptions } from '@flotilla/runtime';
+import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
-import { readUpgrade } from '../hub/upgrades.ts';
+import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { safeJson } from '../terminal/safe-text.ts';
-import { carryOut, SteerOptions } from './change.ts';
+import { carryOut, type PlannedChange, SteerOptions } from './change.ts';
 import { openClusters } from './effects.ts';
 import { hasEnded, look, refuse } from './pause.ts';
 import { windowText } from './print.ts';
@@ -46,45 +46,68 @@ export const showWindow: Run = async ([name = ''], given) => {
 /** `flotilla window set CGU`. */
 export const setWindow: Run = async ([name = ''], given) => {
   const options = checkOptions(SetOptions, given);
-  if (parts.every((of) => options[of] === undefined))
-    throw new FlotillaError(
-      'FLOTILLA_CONFIG',
-      'give --start, --end, or --schedule with --duration; flotilla window clear takes a window away',
-    );
-  await change(name, options, Object.fromEntries(parts.map((of) => [KEYS[of], options[of]])));
+  await change(name, options, pick(options));
 };
 
 /** `flotilla window clear CGU`. */
 export const clearWindow: Run = async ([name = ''], given) => {
   const options = checkOptions(SteerOptions, given);
-  await change(name, options, Object.fromEntries(parts.map((of) => [KEYS[of], undefined])));
+  await change(name, options, undefined);
 };
 
-async function change(
-  name: string,
-  options: z.output<typeof SteerOptions>,
-  annotations: Readonly<Record<string, string | undefined>>,
-): Promise<void> {
+async function change(name: string, options: z.output<typeof SteerOptions>, window: WindowParts | undefined): Promise<void> {
   // Asked before the server is: by the rule that the hub goes by.
-  const window = describeWindow({ metadata: { name, annotations: present(annotations) } }, Date.now());
-  if (window.state === 'invalid') throw new FlotillaError('FLOTILLA_CONFIG', window.says ?? 'the window cannot be read');
+  annotationsOf(window);
   await using connected = connect(options);
   const { client } = connected;
   const ref = { namespace: options.namespace ?? connected.namespace, name };
-  const { upgrade, status } = await look(client, ref, options.hubNamespace);
-  if (hasEnded(status)) return refuse(`${refKey(ref)} has ended (${status.stage}): no batch of it starts any more`);
-  await carryOut(
-    client,
-    {
-      kind: ClusterGroupUpgrade,
-      object: upgrade,
-      annotations,
-      clusters: openClusters(status),
-      says: [windowText({ upgrade: 'batches', window, annotations: {} }).replace('\n', ';'), 'what runs goes on'],
-      undo: undoOf(upgrade, ref.namespace),
-    },
-    options,
-  );
+  const planned = await planWindow(client, ref, { hubNamespace: options.hubNamespace, window });
+  if ('refused' in planned) return refuse(planned.refused);
+  await carryOut(client, planned, options);
+}
+
+/** A window to set, and where the hub's Lease is. */
+interface WindowWish {
+  readonly hubNamespace: string;
+  /** Undefined takes the window away. */
+  readonly window: WindowParts | undefined;
+}
+
+/**
+ * The change that sets or clears a window, or why there is none to make.
+ * @throws FlotillaError `FLOTILLA_CONFIG` for a window that the hub could not read
+ */
+export async function planWindow(
+  client: Client,
+  ref: UpgradeRef,
+  { hubNamespace, window }: WindowWish,
+): Promise<PlannedChange<ClusterGroupUpgrade>> {
+  const { annotations, state } = annotationsOf(window);
+  const { upgrade, status } = await look(client, ref, hubNamespace);
+  if (hasEnded(status)) return { refused: `${refKey(ref)} has ended (${status.stage}): no batch of it starts any more` };
+  return {
+    kind: ClusterGroupUpgrade,
+    object: upgrade,
+    annotations,
+    clusters: openClusters(status),
+    says: [windowText({ upgrade: 'batches', window: state, annotations: {} }).replace('\n', ';'), 'what runs goes on'],
+    undo: undoOf(upgrade, ref.namespace),
+  };
+}
+
+const pick = (from: WindowParts): WindowParts => Object.fromEntries(parts.map((of) => [of, from[of]]));
+
+/** Annotations of a window, and how it would be now. */
+function annotationsOf(window: WindowParts | undefined): { annotations: Record<string, string | undefined>; state: WindowState } {
+  if (window && parts.every((of) => window[of] === undefined))
+    throw new FlotillaError(
+      'FLOTILLA_CONFIG',
+      'give --start, --end, or --schedule with --duration; flotilla window clear takes a window away',
+    );
+  const annotations = Object.fromEntries(parts.map((of) => [KEYS[of], window?.[of]]));
+  const state = describeWindow({ metadata: { name: '', annotations: present(annotations) } }, Date.now());
+  if (state.state === 'invalid') throw new FlotillaError('FLOTILLA_CONFIG', state.says ?? 'the window cannot be read');
+  return { annotations, state };
 }
 
 const present = (annotations: Readonly<Record<string, string | undefined>>): Record<string, string> =>

@@ -1,4 +1,13 @@
-import { ActionRequest, ChangeAnswer, EventsAnswer, Refusal, SpokeAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import {
+  ActionRequest,
+  ChangeAnswer,
+  EventsAnswer,
+  PlanAnswer,
+  Refusal,
+  SpokeAnswer,
+  WhyAllAnswer,
+  WhyAnswer,
+} from '@flotilla/api/answers';
 import { z } from 'zod';
 import { credentialOf } from './token.ts';
 
@@ -8,6 +17,8 @@ const Why = z.union([WhyAllAnswer, WhyAnswer]);
 export interface Asking {
   readonly why: (upgrade: string, cluster?: string) => Promise<z.output<typeof Why>>;
   readonly events: (upgrade: string) => Promise<EventsAnswer>;
+  /** @param wish what the view varies: rate, batchMinutes, images */
+  readonly plan: (upgrade: string, wish: Readonly<Record<string, string>>) => Promise<PlanAnswer>;
   readonly spoke: (name: string) => Promise<SpokeAnswer>;
   readonly act: (request: ActionRequest) => Promise<ChangeAnswer>;
 }
@@ -20,6 +31,7 @@ export function createAsking(token: string): Asking {
   return {
     why: (upgrade, cluster) => get('/api/why', { upgrade, ...(cluster !== undefined && { cluster }) }, Why),
     events: (upgrade) => get('/api/events', { upgrade }, EventsAnswer),
+    plan: (upgrade, wish) => get('/api/plan', { ...wish, upgrade }, PlanAnswer),
     spoke: (name) => get('/api/spoke', { name }, SpokeAnswer),
     async act(request) {
       const body = JSON.stringify(ActionRequest.parse(request));

@@ -1,21 +1,11 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-
-interface Keyed {
-  readonly key: string;
-}
-
-/** Changes of a table, as a message says them. */
-interface Changes<R extends Keyed> {
-  readonly isWhole: boolean;
-  readonly rows: readonly R[];
-  readonly cells: readonly ({ readonly key: string } & Partial<R>)[];
-  readonly gone: readonly string[];
-}
+import { type Changes, takeChanges } from './row-map.ts';
 
 /** Rows of a table as the server has them. */
-export class Rows<R extends Keyed> {
+export class Rows<R extends { readonly key: string }> {
   readonly #rows = new Map<string, R>();
   readonly #version = signal(0);
+  #values: readonly R[] | undefined;
 
   /** Changes with every change: whoever reads it is drawn again. */
   get version(): ReadonlySignal<number> {
@@ -26,23 +16,24 @@ export class Rows<R extends Keyed> {
     return this.#rows.get(key);
   }
 
-  values(): R[] {
-    return [...this.#rows.values()];
+  /** The same array until something changes. */
+  values(): readonly R[] {
+    this.#values ??= [...this.#rows.values()];
+    return this.#values;
   }
 
   clear(): void {
     this.#rows.clear();
-    this.#version.value += 1;
+    this.#changed();
   }
 
-  take({ isWhole, rows, cells, gone }: Changes<R>): void {
-    if (isWhole) this.#rows.clear();
-    for (const key of gone) this.#rows.delete(key);
-    for (const row of rows) this.#rows.set(row.key, row);
-    for (const changed of cells) {
-      const row = this.#rows.get(changed.key);
-      if (row) this.#rows.set(changed.key, { ...row, ...changed });
-    }
+  take(changes: Changes<R>): void {
+    takeChanges(this.#rows, changes);
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#values = undefined;
     this.#version.value += 1;
   }
 }

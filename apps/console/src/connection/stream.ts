@@ -13,42 +13,69 @@ interface StreamEvents {
   readonly onHeard: () => void;
 }
 
+/** Beginning of a stream. */
+interface StreamStart extends StreamEvents {
+  readonly token: string;
+  /** Asks the server; of the browser, but for tests. */
+  readonly fetch: typeof fetch;
+  /** Upgrades whose members are there, and those whose members are wanted anew. */
+  readonly wish: () => { readonly upgrades: readonly string[]; readonly fresh: readonly string[] };
+  /** Id of the last message that was taken, kept by whoever keeps the rows. */
+  readonly place: { last: string | undefined };
+}
+
 /** A stream says that it lives every ten seconds. */
 const SILENT_MS = 25_000;
 const RETRY_MS = 1_000;
+/** A clock that jumps this far has slept, and its connections may be dead without a word. */
+const CLOCK_MS = 5_000;
+const SLEPT_MS = 20_000;
 
-/** Follows the server's rows, while the page is seen, until the signal aborts. @param upgrade whose members are wanted too */
-export async function follow(token: string, upgrade: string | undefined, signal: AbortSignal, events: StreamEvents): Promise<void> {
-  let last: string | undefined;
-  const query = upgrade === undefined ? '' : `?${new URLSearchParams({ upgrade })}`;
+/** Follows the server's rows until the signal aborts; a stream that breaks is taken up again where it was. */
+export async function follow(start: StreamStart, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await untilSeen(signal);
+    const outcome = await followOnce(start, signal);
     if (signal.aborted) return;
-    const silent = new AbortController();
-    const ended = AbortSignal.any([signal, silent.signal]);
-    const end = () => silent.abort();
-    // A browser has six connections for one host: a page that nobody sees holds none.
-    document.addEventListener('visibilitychange', end, { once: true });
-    try {
-      const headers = { ...credentialOf(token), ...(last !== undefined && { 'last-event-id': last }) };
-      const response = await fetch(`/api/stream${query}`, { headers, signal: ended });
-      if (response.status === 401) return events.onState('refused');
-      if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
-      events.onState('live');
-      for await (const { id, message } of messagesOf(response.body, { end, heard: events.onHeard })) {
-        if (signal.aborted) return;
-        last = id ?? last;
-        events.onMessage(message);
-      }
-    } catch {
-      // The next attempt repairs it; until then the page says so.
-    } finally {
-      document.removeEventListener('visibilitychange', end);
-    }
-    if (signal.aborted) return;
-    if (!document.hidden) events.onState('lost');
-    await new Promise((resolve) => setTimeout(resolve, document.hidden ? 0 : RETRY_MS));
+    start.onState(outcome);
+    if (outcome === 'refused') return;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
+}
+
+async function followOnce({ token, fetch: ask, wish, place, ...events }: StreamStart, signal: AbortSignal): Promise<'lost' | 'refused'> {
+  const silent = new AbortController();
+  const end = (): void => silent.abort();
+  const clock = watchClock(end);
+  try {
+    const { upgrades, fresh } = wish();
+    const query = new URLSearchParams([...upgrades.map((key) => ['upgrade', key]), ...fresh.map((key) => ['fresh', key])]);
+    const headers = { ...credentialOf(token), ...(place.last !== undefined && { 'last-event-id': place.last }) };
+    const response = await ask(`/api/stream?${query}`, { headers, signal: AbortSignal.any([signal, silent.signal]) });
+    if (response.status === 401) return 'refused';
+    if (!response.ok || !response.body) return 'lost';
+    events.onState('live');
+    for await (const { id, message } of messagesOf(response.body, { end, heard: events.onHeard })) {
+      if (signal.aborted) return 'lost';
+      events.onMessage(message);
+      place.last = id ?? place.last;
+    }
+  } catch {
+    // The next attempt repairs it; until then the page says so.
+  } finally {
+    clearInterval(clock);
+    end();
+  }
+  return 'lost';
+}
+
+/** Ends what it watches over when the machine has slept. */
+function watchClock(end: () => void): ReturnType<typeof setInterval> {
+  let before = Date.now();
+  return setInterval(() => {
+    const now = Date.now();
+    if (now - before > SLEPT_MS) end();
+    before = now;
+  }, CLOCK_MS);
 }
 
 interface Received {
@@ -74,19 +101,4 @@ async function* messagesOf(body: ReadableStream<Uint8Array>, { end, heard }: Lif
     parser.feed(decoder.decode(value, { stream: true }));
     yield* received.splice(0);
   }
-}
-
-/** Resolves when the page is seen, or at the end. */
-function untilSeen(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (!document.hidden || signal.aborted) return resolve();
-    const seen = () => {
-      if (document.hidden && !signal.aborted) return;
-      document.removeEventListener('visibilitychange', seen);
-      signal.removeEventListener('abort', seen);
-      resolve();
-    };
-    document.addEventListener('visibilitychange', seen);
-    signal.addEventListener('abort', seen);
-  });
 }

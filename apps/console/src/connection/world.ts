@@ -1,8 +1,11 @@
 import type { HubSign, MemberRow, Rights, SpokeRow, StreamMessage, UpgradeRow } from '@flotilla/api/answers';
 import { signal } from '@preact/signals';
 import { type Asking, createAsking } from './ask.ts';
+import type { Sample } from './history.ts';
 import { Rows } from './rows.ts';
-import { follow, type LinkState } from './stream.ts';
+import { takeSeat } from './seat.ts';
+import type { Said, Seat } from './session.ts';
+import type { LinkState } from './stream.ts';
 import { forgetToken } from './token.ts';
 
 /** Everything that the page shows, as the server last said it. */
@@ -17,35 +20,44 @@ export class World {
   readonly rights = signal<Rights | undefined>(undefined);
   readonly hub = signal<HubSign | undefined>(undefined);
   readonly unseen = signal<readonly string[]>([]);
+  /** Rows have come once. */
+  readonly isFilled = signal(false);
   readonly upgrades = new Rows<UpgradeRow>();
   readonly spokes = new Rows<SpokeRow>();
   /** Members of the upgrade that is looked at. */
   readonly members = new Rows<MemberRow>();
-  readonly #token: string;
-  #following: AbortController | undefined;
+  /** Progress of the upgrade that is looked at, the latest last. */
+  readonly history = signal<readonly Sample[]>([]);
+  readonly #seat: Seat;
   #looked: string | undefined;
 
   constructor(token: string) {
-    this.#token = token;
     this.ask = createAsking(token);
+    this.#seat = takeSeat(token, (said) => this.#hear(said));
+    const see = (): void => this.#seat.see(!document.hidden);
+    document.addEventListener('visibilitychange', see);
+    // A page that is kept for going back to must not count as one that is seen.
+    addEventListener('pagehide', ({ persisted }) => (persisted ? this.#seat.see(false) : this.#seat.leave()));
+    addEventListener('pageshow', see);
+    see();
   }
 
   /** Follows the fleet, and the members of one upgrade. */
   look(upgrade: string | undefined): void {
-    if (this.#following && this.#looked === upgrade) return;
-    this.#following?.abort();
+    if (this.#looked === upgrade) return;
     this.#looked = upgrade;
     this.members.clear();
-    const following = new AbortController();
-    this.#following = following;
-    const onState = (state: LinkState): void => {
-      this.link.value = state;
-      if (state === 'refused') forgetToken();
-    };
-    const onHeard = (): void => {
-      this.heardAt.value = Date.now();
-    };
-    void follow(this.#token, upgrade, following.signal, { onState, onHeard, onMessage: (message) => this.#take(message) });
+    this.history.value = [];
+    this.#seat.look(upgrade);
+  }
+
+  #hear(said: Said): void {
+    if (said.kind === 'state') {
+      this.link.value = said.state;
+      if (said.state === 'refused') forgetToken();
+    } else if (said.kind === 'heard') this.heardAt.value = said.at;
+    else if (said.kind === 'message') this.#take(said.message);
+    else if (said.upgrade === this.#looked) this.history.value = said.samples;
   }
 
   #take({ server, viewer, rights, hub, unseen, upgrades, spokes, members }: StreamMessage): void {
@@ -54,7 +66,10 @@ export class World {
     if (rights) this.rights.value = rights;
     if (hub) this.hub.value = hub;
     if (unseen) this.unseen.value = unseen;
-    if (upgrades) this.upgrades.take(upgrades);
+    if (upgrades) {
+      this.upgrades.take(upgrades);
+      this.isFilled.value = true;
+    }
     if (spokes) this.spokes.take(spokes);
     if (members && members.upgrade === this.#looked) this.members.take(members.changes);
   }

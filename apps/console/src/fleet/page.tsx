@@ -4,6 +4,8 @@ import { useFilters } from '../address.ts';
 import { WhyPanel } from '../why/panel.tsx';
 import { useWorld } from '../world-context.ts';
 import { Spokes } from './spokes.tsx';
+import { Summary } from './summary.tsx';
+import { Timeline } from './timeline.tsx';
 import { Upgrades } from './upgrades.tsx';
 
 /** All upgrades and all spokes. */
@@ -19,7 +21,9 @@ export function FleetPage(): JSX.Element {
   return (
     <main id="main" class="page">
       <h1>Fleet</h1>
+      <Summary />
       <Upgrades />
+      <Timeline />
       {asked?.upgrade != null && <WhyPanel upgrade={asked.upgrade} cluster={asked.key} />}
       <Spokes />
     </main>

@@ -2,9 +2,11 @@ import type { SpokeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { spokePath, upgradePath, useFilters } from '../address.ts';
-import { type Column, Grid } from '../table/grid.tsx';
-import { Age } from '../words/age.tsx';
-import { AvailableMark, HeldMark, SpokeMark, spokeWord } from '../words/marks.tsx';
+import { Export } from '../export/export.tsx';
+import { CauseLink } from '../table/cause-link.tsx';
+import { type Column, Grid, useRows } from '../table/grid.tsx';
+import { Age, absolute } from '../words/age.tsx';
+import { AvailableMark, CacheMark, HeldMark, SpokeMark, spokeWord } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
 
@@ -13,26 +15,36 @@ const STATES = ['waiting', 'in-batch', 'done', 'failed', 'none'] as const;
 
 /** All spokes that the filters leave, with the way to their causes. */
 export function Spokes(): JSX.Element {
-  const { spokes } = useWorld();
+  const { spokes, upgrades, rights, isFilled } = useWorld();
   const { query, set, href } = useFilters();
   const { route } = useLocation();
   void spokes.version.value;
   const all = spokes.values();
-  const rows = all.filter((row) => isWanted(row, query));
+  const columns = columnsOf(href, (upgrade) => upgrades.get(upgrade)?.writtenAt);
+  const rows = useRows(all, columns, isWanted);
+  const none = rights.value?.spokes ?? (isFilled.value ? 'No spokes are known.' : 'Opening…');
   return (
     <section class="table" aria-labelledby="spokes-title">
-      <header>
+      <header class="head">
         <h2 id="spokes-title">Spokes</h2>
-        <p class="count">{rows.length === all.length ? all.length : `${rows.length} of ${all.length}`}</p>
+        <p class="count">
+          {rows.length === all.length ? all.length.toLocaleString() : `${rows.length.toLocaleString()} of ${all.length.toLocaleString()}`}
+        </p>
+        <Export
+          name="spokes"
+          titles={columns.map(({ title }) => title)}
+          rows={() => rows.map((row) => columns.map(({ value }) => value(row)))}
+          objects={() => rows}
+        />
         <Filters query={query} set={set} />
       </header>
       <Grid
         label="Spokes"
         layout="of-spokes"
-        columns={columnsOf(href)}
+        columns={columns}
         rows={rows}
         open={({ key }) => route(spokePath(key))}
-        empty={all.length === 0 ? 'No spokes are known.' : 'No spoke passes the filters.'}
+        empty={all.length === 0 ? none : 'No spoke passes the filters.'}
       />
     </section>
   );
@@ -64,6 +76,7 @@ function Filters({ query, set }: FilterProps): JSX.Element {
               {spokeWord(state)}
             </option>
           ))}
+          <option value="held">held</option>
         </select>
       </label>
       <label>
@@ -73,6 +86,7 @@ function Filters({ query, set }: FilterProps): JSX.Element {
           <option value="yes">yes</option>
           <option value="no">no</option>
           <option value="unknown">unknown</option>
+          <option value="missing">no or unknown</option>
         </select>
       </label>
     </search>
@@ -80,29 +94,36 @@ function Filters({ query, set }: FilterProps): JSX.Element {
 }
 
 function isWanted(row: SpokeRow, { q = '', state, available }: Readonly<Record<string, string>>): boolean {
-  if (state !== undefined && row.state !== state) return false;
-  if (available !== undefined && row.available !== available) return false;
+  if (state !== undefined && (state === 'held' ? row.hold === null : row.state !== state)) return false;
+  if (available !== undefined && (available === 'missing' ? row.available === 'yes' : row.available !== available)) return false;
   const sought = q.toLowerCase();
-  return sought === '' || [row.key, row.version, row.says, row.hold].some((text) => text?.toLowerCase().includes(sought));
+  return sought === '' || [row.key, row.version, row.upgrade, row.says, row.hold].some((text) => text?.toLowerCase().includes(sought));
 }
 
-function columnsOf(href: (changes: Readonly<Record<string, string>>) => string): Column<SpokeRow>[] {
+type Href = (changes: Readonly<Record<string, string>>) => string;
+
+/** @param writtenAt when a hub wrote the status of an upgrade: what it says of a spoke is as old as that */
+function columnsOf(href: Href, writtenAt: (upgrade: string) => string | null | undefined): Column<SpokeRow>[] {
+  const asOf = ({ upgrade }: SpokeRow): string | undefined => {
+    const at = upgrade === null ? undefined : writtenAt(upgrade);
+    return at == null ? undefined : `as the hub wrote it: ${absolute(at)}`;
+  };
   return [
     {
       name: 'name',
       title: 'Spoke',
-      sortBy: ({ key }) => key,
+      value: ({ key }) => key,
       cell: ({ key }, isActive) => (
         <a href={spokePath(key)} tabIndex={isActive ? 0 : -1}>
           {key}
         </a>
       ),
     },
-    { name: 'version', title: 'Version', sortBy: ({ version }) => version ?? '', cell: ({ version }) => safeText(version ?? '–') },
+    { name: 'version', title: 'Version', value: ({ version }) => version, cell: ({ version }) => safeText(version ?? '–') },
     {
       name: 'available',
       title: 'Available',
-      sortBy: ({ available }) => available,
+      value: ({ available }) => available,
       cell: ({ available, availableSince }) => (
         <>
           <AvailableMark available={available} />
@@ -118,12 +139,12 @@ function columnsOf(href: (changes: Readonly<Record<string, string>>) => string):
     {
       name: 'upgrade',
       title: 'Upgrade',
-      sortBy: ({ upgrade }) => upgrade ?? '',
+      value: ({ upgrade }) => upgrade,
       cell: ({ upgrade }, isActive) =>
         upgrade === null ? (
           '–'
         ) : (
-          <a href={upgradePath(upgrade)} tabIndex={isActive ? 0 : -1}>
+          <a href={upgradePath(upgrade)} tabIndex={isActive ? 0 : -1} title={upgrade}>
             {upgrade}
           </a>
         ),
@@ -131,23 +152,19 @@ function columnsOf(href: (changes: Readonly<Record<string, string>>) => string):
     {
       name: 'state',
       title: 'State',
-      sortBy: ({ state }) => state,
+      value: ({ state, hold }) => (hold === null ? spokeWord(state) : `held, ${spokeWord(state)}`),
       cell: ({ state, hold }) => (hold === null ? <SpokeMark state={state} /> : <HeldMark word={`held, ${spokeWord(state)}`} />),
+      asOf,
     },
-    { name: 'batch', title: 'Batch', sortBy: ({ batch }) => batch ?? 0, cell: ({ batch }) => batch ?? '–' },
-    { name: 'cached', title: 'Pre-cache', sortBy: ({ cached }) => cached ?? '', cell: ({ cached }) => cached ?? '–' },
+    { name: 'batch', title: 'Batch', value: ({ batch }) => batch, cell: ({ batch }) => batch ?? '–', asOf },
+    { name: 'cached', title: 'Pre-cache', value: ({ cached }) => cached, cell: ({ cached }) => <CacheMark cached={cached} />, asOf },
     {
       name: 'cause',
       title: 'Cause',
-      sortBy: ({ says }) => says ?? '',
+      value: ({ says }) => says,
       cell: ({ key, upgrade, says }, isActive) =>
-        upgrade === null || says === null ? (
-          '–'
-        ) : (
-          <a class="cause" href={href({ why: key })} tabIndex={isActive ? 0 : -1} aria-label={`Why ${key}: ${safeText(says)}`}>
-            {safeText(says)}
-          </a>
-        ),
+        upgrade === null ? '–' : <CauseLink spoke={key} says={says} href={href} isActive={isActive} />,
+      asOf,
     },
   ];
 }

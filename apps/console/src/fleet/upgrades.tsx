@@ -1,54 +1,82 @@
 import type { UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { upgradePath } from '../address.ts';
+import type { Cell } from '../export/csv.ts';
+import { Export } from '../export/export.tsx';
 import { Scroll } from '../table/scroll.tsx';
-import { Age, useNow } from '../words/age.tsx';
+import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
-import { HeldMark, StageMark } from '../words/marks.tsx';
+import { HeldMark, StageMark, stageWord } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
-import { age, duration, figure } from '../words/units.ts';
+import { duration, figure } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
 
+const ENDED: readonly string[] = ['done', 'failed', 'timed-out', 'deleting'];
+/** Nothing in it begins any more. */
+export const hasEnded = ({ stage }: Pick<UpgradeRow, 'stage'>): boolean => ENDED.includes(stage);
+
 /** Those that go on stand before those that have ended. */
-const ENDED: readonly string[] = ['done', 'failed', 'timed-out'];
-const rank = ({ stage, key }: UpgradeRow): string => `${ENDED.includes(stage) ? 1 : 0} ${key}`;
+const rank = (row: UpgradeRow): string => `${hasEnded(row) ? 1 : 0} ${row.key}`;
+
+const TITLES = ['Upgrade', 'Stage', 'Window', 'Cached', 'Done', 'In batch', 'Failed', 'Waiting for', 'Ends', 'Written'] as const;
 
 /** Every upgrade as a row. */
 export function Upgrades(): JSX.Element {
-  const { upgrades, rights } = useWorld();
+  const { upgrades, rights, isFilled } = useWorld();
   void upgrades.version.value;
   const rows = upgrades.values().toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
   const lack = rights.value?.upgrades;
-  if (rows.length === 0) return <p class="empty">{lack ?? 'No ClusterGroupUpgrade is there.'}</p>;
+  const empty = isFilled.value
+    ? 'No ClusterGroupUpgrade is there. Apply one with kubectl or from Git: it appears here by itself.'
+    : 'Opening…';
   return (
     <section aria-labelledby="upgrades-title">
-      <h2 id="upgrades-title">Upgrades</h2>
-      <Scroll label="upgrades-title">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Upgrade</th>
-              <th scope="col">Stage</th>
-              <th scope="col">Window</th>
-              <th scope="col">Cached</th>
-              <th scope="col">Done</th>
-              <th scope="col">In batch</th>
-              <th scope="col">Failed</th>
-              <th scope="col">Waiting for</th>
-              <th scope="col">Ends</th>
-              <th scope="col">Written</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <Row key={row.key} row={row} />
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <header class="head">
+        <h2 id="upgrades-title">Upgrades</h2>
+        <p class="count">{rows.length}</p>
+        {rows.length > 0 && <Export name="upgrades" titles={TITLES} rows={() => rows.map(cellsOf)} objects={() => rows} />}
+      </header>
+      {rows.length === 0 ? (
+        <p class="empty">{lack ?? empty}</p>
+      ) : (
+        <Scroll label="upgrades-title">
+          <table>
+            <thead>
+              <tr>
+                {TITLES.map((title) => (
+                  <th key={title} scope="col" class={NUMBERS.includes(title) ? 'number' : undefined}>
+                    {title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <Row key={row.key} row={row} />
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
     </section>
   );
 }
+
+const NUMBERS: readonly string[] = ['In batch', 'Failed'];
+
+/** A row as an export has it, in the order of the titles. */
+const cellsOf = ({ key, stage, window, cached, clusters, waits, ends, writtenAt }: UpgradeRow): Cell[] => [
+  key,
+  stageWord(stage),
+  window.state,
+  cached?.done ?? null,
+  clusters.done,
+  clusters.inBatch,
+  clusters.failed,
+  waits[0]?.says ?? null,
+  ends ? figure(ends.seconds, duration) : null,
+  writtenAt,
+];
 
 function Row({ row }: { readonly row: UpgradeRow }): JSX.Element {
   const { key, stage, paused, cached, clusters, waits, ends, writtenAt } = row;
@@ -85,7 +113,10 @@ function Row({ row }: { readonly row: UpgradeRow }): JSX.Element {
           '–'
         )}
       </td>
-      <td>{ends ? figure(ends.seconds, duration) : '–'}</td>
+      <td>
+        {ends ? figure(ends.seconds, duration) : '–'}
+        {ends?.fitsWindow === false && <strong> does not fit</strong>}
+      </td>
       <td>
         <Age at={writtenAt} />
       </td>
@@ -95,16 +126,14 @@ function Row({ row }: { readonly row: UpgradeRow }): JSX.Element {
 
 /** Time for which a window stays open or closed. */
 export function WindowText({ state, closesAt, opensAt, says }: UpgradeRow['window']): JSX.Element {
-  const now = useNow();
   if (state === 'none') return <>any time</>;
   if (state === 'invalid') return <span class="problem">{safeText(says ?? 'cannot be read')}</span>;
   const at = state === 'open' ? closesAt : opensAt;
-  if (at === undefined) return <>{state}</>;
+  if (at === undefined) return <>{state === 'open' ? 'open' : 'closed for good'}</>;
   return (
     <>
-      {state === 'open' ? 'open, ' : 'opens in '}
-      {age(new Date(now).toISOString(), Date.parse(at))}
-      {state === 'open' ? ' left' : ''}
+      {state === 'open' ? 'open, closes ' : 'opens '}
+      <Age at={at} form="in" />
     </>
   );
 }

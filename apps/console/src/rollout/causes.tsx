@@ -1,6 +1,6 @@
 import type { UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { spokePath, useFilters } from '../address.ts';
+import { useFilters } from '../address.ts';
 import { Age } from '../words/age.tsx';
 import { safeText } from '../words/safe-text.ts';
 
@@ -13,7 +13,9 @@ export function Waits({ waits }: Pick<UpgradeRow, 'waits'>): JSX.Element {
       <thead>
         <tr>
           <th scope="col">Waiting for</th>
-          <th scope="col">Spokes</th>
+          <th scope="col" class="number">
+            Spokes
+          </th>
           <th scope="col">Example</th>
           <th scope="col">Since</th>
         </tr>
@@ -38,23 +40,28 @@ export function Waits({ waits }: Pick<UpgradeRow, 'waits'>): JSX.Element {
 
 /** Failures by cause, the largest first. */
 export function Failures({ failures }: Pick<UpgradeRow, 'failures'>): JSX.Element {
+  const { href } = useFilters();
   if (failures.length === 0) return <p class="empty">No spoke has failed.</p>;
   return (
     <table>
       <thead>
         <tr>
           <th scope="col">Failed</th>
-          <th scope="col">Spokes</th>
+          <th scope="col" class="number">
+            Spokes
+          </th>
           <th scope="col">Example</th>
         </tr>
       </thead>
       <tbody>
         {failures.map(({ says, clusters, example }) => (
           <tr key={says}>
-            <td class="text">{safeText(says)}</td>
+            <td class="text">
+              <a href={href({ state: 'failed', cause: undefined, batch: undefined, says: undefined })}>{safeText(says)}</a>
+            </td>
             <td class="number">{clusters}</td>
             <td>
-              <a href={spokePath(example)}>{example}</a>
+              <a href={href({ why: example })}>{example}</a>
             </td>
           </tr>
         ))}

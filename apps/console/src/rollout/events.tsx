@@ -27,7 +27,7 @@ export function Events({ upgrade }: { readonly upgrade: string }): JSX.Element {
         <ul>
           {answer.events.map(({ at, reason, note, isWarning }) => (
             <li key={`${at} ${reason} ${note}`}>
-              <Age at={at} /> ago <strong>{isWarning ? `Warning: ${safeText(reason)}` : safeText(reason)}</strong> {safeText(note)}
+              <Age at={at} form="ago" /> <strong>{isWarning ? `Warning: ${safeText(reason)}` : safeText(reason)}</strong> {safeText(note)}
             </li>
           ))}
         </ul>

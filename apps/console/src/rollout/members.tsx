@@ -1,28 +1,51 @@
-import type { MemberRow } from '@flotilla/api/answers';
+import type { MemberRow, UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { spokePath, useFilters } from '../address.ts';
-import { type Column, Grid } from '../table/grid.tsx';
-import { SpokeMark, spokeWord } from '../words/marks.tsx';
-import { safeText } from '../words/safe-text.ts';
+import { Export } from '../export/export.tsx';
+import { Steer } from '../steer/steer.tsx';
+import { CauseLink } from '../table/cause-link.tsx';
+import { type Column, Grid, useRows } from '../table/grid.tsx';
+import { absolute } from '../words/age.tsx';
+import { CacheMark, hasNoImages, SpokeMark, spokeWord } from '../words/marks.tsx';
+import { useWorld } from '../world-context.ts';
 
 interface MembersProps {
   readonly members: readonly MemberRow[];
+  readonly upgrade: UpgradeRow;
 }
 
 const STATES = ['waiting', 'in-batch', 'done', 'failed'] as const;
+const mayRetry = ({ state, cached }: MemberRow): boolean => state === 'failed' || hasNoImages(cached);
 
 /** Spokes of an upgrade that the filters leave. */
-export function Members({ members }: MembersProps): JSX.Element {
+export function Members({ members, upgrade: { key: of, writtenAt } }: MembersProps): JSX.Element {
   const { query, set, href } = useFilters();
   const { route } = useLocation();
-  const rows = members.filter((row) => isWanted(row, query));
-  const chosen = (['batch', 'cause', 'says'] as const).filter((name) => query[name] !== undefined);
+  const lack = useWorld().rights.value?.steerUpgrades ?? null;
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const columns = columnsOf(href, writtenAt);
+  const rows = useRows(members, columns, isWanted);
+  const failed = useMemo(() => new Set(members.filter(mayRetry).map(({ key }) => key)), [members]);
+  const chosen = picked.intersection(failed);
+  const narrowed = (['batch', 'cause', 'says'] as const).filter((name) => query[name] !== undefined);
   return (
     <section class="table" aria-labelledby="members-title">
-      <header>
+      <header class="head">
         <h2 id="members-title">Spokes</h2>
-        <p class="count">{rows.length === members.length ? members.length : `${rows.length} of ${members.length}`}</p>
+        <p class="count">
+          {rows.length === members.length
+            ? members.length.toLocaleString()
+            : `${rows.length.toLocaleString()} of ${members.length.toLocaleString()}`}
+        </p>
+        <Export
+          name={`spokes of ${of.replace('/', ' ')}`}
+          titles={columns.map(({ title }) => title)}
+          rows={() => rows.map((row) => columns.map(({ value }) => value(row)))}
+          objects={() => rows}
+        />
+        {chosen.size > 0 && <Steer offers={[{ action: 'retry', of, lack, clusters: [...chosen], label: `Retry ${chosen.size} chosen` }]} />}
         <search class="filters">
           <label>
             <span class="hidden">Find by name or cause</span>
@@ -44,7 +67,7 @@ export function Members({ members }: MembersProps): JSX.Element {
               ))}
             </select>
           </label>
-          {chosen.length > 0 && (
+          {narrowed.length > 0 && (
             <a class="button" href={href({ batch: undefined, cause: undefined, says: undefined })}>
               Without {query.batch === undefined ? 'the cause' : `batch ${query.batch}`}
             </a>
@@ -54,10 +77,19 @@ export function Members({ members }: MembersProps): JSX.Element {
       <Grid
         label="Spokes of this upgrade"
         layout="of-members"
-        columns={columnsOf(href)}
+        columns={columns}
         rows={rows}
         open={({ key }) => route(spokePath(key))}
         empty={members.length === 0 ? 'No spoke is planned.' : 'No spoke passes the filters.'}
+        choice={
+          failed.size === 0
+            ? undefined
+            : {
+                chosen,
+                mayChoose: (key) => failed.has(key),
+                onChoose: (key) => setPicked(picked.symmetricDifference(new Set([key]))),
+              }
+        }
       />
     </section>
   );
@@ -72,33 +104,28 @@ function isWanted(row: MemberRow, { q = '', state, batch, cause, says }: Readonl
   return sought === '' || [row.key, row.says].some((text) => text?.toLowerCase().includes(sought));
 }
 
-function columnsOf(href: (changes: Readonly<Record<string, string>>) => string): Column<MemberRow>[] {
+function columnsOf(href: (changes: Readonly<Record<string, string>>) => string, writtenAt: string | null): Column<MemberRow>[] {
+  const asOf = (): string | undefined => (writtenAt === null ? undefined : `as the hub wrote it: ${absolute(writtenAt)}`);
   return [
     {
       name: 'name',
       title: 'Spoke',
-      sortBy: ({ key }) => key,
+      value: ({ key }) => key,
       cell: ({ key }, isActive) => (
         <a href={spokePath(key)} tabIndex={isActive ? 0 : -1}>
           {key}
         </a>
       ),
     },
-    { name: 'batch', title: 'Batch', sortBy: ({ batch }) => batch ?? 0, cell: ({ batch }) => batch ?? '–' },
-    { name: 'state', title: 'State', sortBy: ({ state }) => state, cell: ({ state }) => <SpokeMark state={state} /> },
-    { name: 'cached', title: 'Pre-cache', sortBy: ({ cached }) => cached ?? '', cell: ({ cached }) => cached ?? '–' },
+    { name: 'batch', title: 'Batch', value: ({ batch }) => batch, cell: ({ batch }) => batch ?? '–', asOf },
+    { name: 'state', title: 'State', value: ({ state }) => spokeWord(state), cell: ({ state }) => <SpokeMark state={state} />, asOf },
+    { name: 'cached', title: 'Pre-cache', value: ({ cached }) => cached, cell: ({ cached }) => <CacheMark cached={cached} />, asOf },
     {
       name: 'cause',
       title: 'Cause',
-      sortBy: ({ says }) => says ?? '',
-      cell: ({ key, says }, isActive) =>
-        says === null ? (
-          '–'
-        ) : (
-          <a class="cause" href={href({ why: key })} tabIndex={isActive ? 0 : -1} aria-label={`Why ${key}: ${safeText(says)}`}>
-            {safeText(says)}
-          </a>
-        ),
+      value: ({ says }) => says,
+      cell: ({ key, says }, isActive) => <CauseLink spoke={key} says={says} href={href} isActive={isActive} />,
+      asOf,
     },
   ];
 }

@@ -1,22 +1,19 @@
-import type { Rights, UpgradeRow } from '@flotilla/api/answers';
+import type { MemberRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import { useFilters } from '../address.ts';
-import { WindowText } from '../fleet/upgrades.tsx';
-import { Steer } from '../steer/steer.tsx';
 import { Scroll } from '../table/scroll.tsx';
 import { WhyPanel } from '../why/panel.tsx';
-import { Age } from '../words/age.tsx';
-import { Bar } from '../words/bar.tsx';
-import { HeldMark, StageMark } from '../words/marks.tsx';
-import { safeText } from '../words/safe-text.ts';
-import { bytes, duration, figure } from '../words/units.ts';
+import { Trail } from '../words/trail.tsx';
 import { useWorld } from '../world-context.ts';
 import { Batches } from './batches.tsx';
 import { Failures, Waits } from './causes.tsx';
+import { Dense } from './dense.tsx';
 import { Events } from './events.tsx';
+import { Head } from './head.tsx';
 import { Members } from './members.tsx';
+import { Progress } from './progress.tsx';
 
 /** One upgrade. */
 export function RolloutPage(): JSX.Element {
@@ -32,17 +29,19 @@ export function RolloutPage(): JSX.Element {
   void world.members.version.value;
   const row = world.upgrades.get(key);
   const members = world.members.values();
+  const inOrder = useMemo(() => members.toSorted(byBatch), [members]);
   return (
     <main id="main" class="page">
-      <p class="trail">
-        <a href="/">Fleet</a>
-      </p>
+      <Trail />
       {row ? (
         <Head row={row} rights={world.rights.value} />
       ) : (
         <>
           <h1>{key}</h1>
-          <p class="empty">{world.rights.value?.upgrades ?? 'There is no such ClusterGroupUpgrade.'}</p>
+          <p class="empty">
+            {world.rights.value?.upgrades ?? (world.isFilled.value ? 'There is no such ClusterGroupUpgrade, or no more.' : 'Opening…')}{' '}
+            <a href="/">To the fleet</a>
+          </p>
         </>
       )}
       {query.why !== undefined && <WhyPanel upgrade={key} cluster={query.why} />}
@@ -50,13 +49,11 @@ export function RolloutPage(): JSX.Element {
         <>
           <section aria-labelledby="batches-title">
             <h2 id="batches-title">
-              Batches{' '}
-              <small>
-                {row.batch.current} of {row.batch.of}
-              </small>
+              Batches <small>{row.batch.current > 0 ? `${row.batch.current} of ${row.batch.of}` : row.batch.of}</small>
             </h2>
             <Batches row={row} members={members} />
           </section>
+          <Dense members={inOrder} />
           <div class="beside">
             <section aria-labelledby="waits-title">
               <h2 id="waits-title">Waits</h2>
@@ -71,7 +68,8 @@ export function RolloutPage(): JSX.Element {
               </Scroll>
             </section>
           </div>
-          <Members members={members} />
+          <Progress row={row} />
+          <Members members={members} upgrade={row} />
           <Events upgrade={key} />
         </>
       )}
@@ -79,66 +77,5 @@ export function RolloutPage(): JSX.Element {
   );
 }
 
-interface HeadProps {
-  readonly row: UpgradeRow;
-  readonly rights: Rights | undefined;
-}
-
-const ENDED: readonly string[] = ['done', 'failed', 'timed-out', 'deleting'];
-
-function Head({ row, rights }: HeadProps): JSX.Element {
-  const { key, stage, says, paused, window, clusters, cached, ends, writtenAt } = row;
-  const lack = rights?.steerUpgrades ?? null;
-  return (
-    <>
-      <header class="title">
-        <h1>{key}</h1>
-        <StageMark stage={stage} />
-        {paused !== null && <HeldMark word={`paused: ${safeText(paused)}`} />}
-        <div class="actions">
-          <Steer offered={paused !== null ? 'resume' : ENDED.includes(stage) ? undefined : 'pause'} of={key} lack={lack} />
-        </div>
-      </header>
-      <p class="says">{safeText(says)}</p>
-      <dl class="facts">
-        <div>
-          <dt>Done</dt>
-          <dd>
-            <Bar label="done" done={clusters.done} failed={clusters.failed} of={clusters.total} /> {clusters.inBatch} in batch,{' '}
-            {clusters.failed} failed, {clusters.left} to come
-          </dd>
-        </div>
-        {cached && (
-          <div>
-            <dt>Cached</dt>
-            <dd>
-              <Bar label="cached" done={cached.done} failed={cached.failed} of={cached.of} /> {cached.pulling} pulling, {cached.failed}{' '}
-              failed, {figure(cached.bytesDone, bytes)} of {figure(cached.bytesTotal, bytes)}
-              {cached.bytesPerSecond.value !== undefined && `, ${figure(cached.bytesPerSecond, bytes)}/s`}
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Window</dt>
-          <dd>
-            <WindowText {...window} />
-          </dd>
-        </div>
-        <div>
-          <dt>Ends in</dt>
-          <dd>
-            {ends ? figure(ends.seconds, duration) : '–'}
-            {ends?.fitsWindow === false && ', does not fit the window'}
-            {ends?.fitsWindow === true && ', fits the window'}
-          </dd>
-        </div>
-        <div>
-          <dt>Written by the hub</dt>
-          <dd>
-            <Age at={writtenAt} /> ago
-          </dd>
-        </div>
-      </dl>
-    </>
-  );
-}
+const byBatch = (a: MemberRow, b: MemberRow): number =>
+  (a.batch ?? Number.MAX_SAFE_INTEGER) - (b.batch ?? Number.MAX_SAFE_INTEGER) || (a.key < b.key ? -1 : 1);

@@ -1,23 +1,30 @@
 import type { Rights, SpokeAnswer, SpokeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import { upgradePath } from '../address.ts';
+import { Export } from '../export/export.tsx';
+import type { Offer } from '../steer/offer.ts';
 import { Steer } from '../steer/steer.tsx';
-import { Scroll } from '../table/scroll.tsx';
+import { useAnswer } from '../use-answer.ts';
 import { Why } from '../why/chain.tsx';
 import { Age } from '../words/age.tsx';
-import { AvailableMark, HeldMark, SpokeMark } from '../words/marks.tsx';
+import { AvailableMark, HeldMark, hasNoImages, SpokeMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
-import { bytes } from '../words/units.ts';
+import { Trail } from '../words/trail.tsx';
 import { useWorld } from '../world-context.ts';
+import { Images } from './images.tsx';
+import { Parts } from './parts.tsx';
+import { Reports } from './reports.tsx';
+
+/** Between two questions about a spoke whose row says nothing new: its agent and its objects go on. */
+const AGAIN_MS = 10_000;
 
 /** One spoke. */
 export function SpokePage(): JSX.Element {
   const world = useWorld();
   const { params } = useRoute();
   const name = params.name ?? '';
-  const [answer, setAnswer] = useState<SpokeAnswer | { readonly problem: string }>();
   void world.spokes.version.value;
   const row = world.spokes.get(name);
   useEffect(() => {
@@ -25,32 +32,35 @@ export function SpokePage(): JSX.Element {
     document.title = `${name} · Flotilla`;
   }, [world, name]);
   // Whatever changes in its row may have changed in the answer.
-  const seen = row && JSON.stringify(row);
-  useEffect(() => {
-    let isCurrent = true;
-    const take = (next: typeof answer): void => {
-      if (isCurrent) setAnswer(next);
-    };
-    world.ask.spoke(name).then(take, (error: unknown) => take({ problem: error instanceof Error ? error.message : String(error) }));
-    return () => {
-      isCurrent = false;
-    };
-  }, [world, name, seen]);
+  const turn = Math.floor((world.heardAt.value ?? 0) / AGAIN_MS);
+  const { answer, problem } = useAnswer(() => world.ask.spoke(name), name, `${turn} ${JSON.stringify(row)}`);
   return (
     <main id="main" class="page">
-      <p class="trail">
-        <a href="/">Fleet</a>
-      </p>
-      <Head name={name} row={row} rights={world.rights.value} />
-      {answer && 'problem' in answer && <p class="problem">{safeText(answer.problem)}</p>}
-      {answer && 'parts' in answer && <Parts {...answer} />}
+      <Trail />
+      <Head name={name} row={row} answer={answer} rights={world.rights.value} />
+      {problem !== undefined && <p class="problem">{safeText(problem)}</p>}
       {row?.upgrade != null && (
         <section aria-labelledby="why-title">
           <h2 id="why-title">
-            Why it waits in <a href={upgradePath(row.upgrade)}>{row.upgrade}</a>
+            Why it is so in <a href={upgradePath(row.upgrade)}>{row.upgrade}</a>
           </h2>
-          <Why key={row.upgrade} upgrade={row.upgrade} cluster={name} />
+          <Why key={row.upgrade} upgrade={row.upgrade} cluster={name} changes={`${row.state} ${row.says}`} />
         </section>
+      )}
+      {answer && (
+        <>
+          <Images images={answer.images} row={row} />
+          <Reports {...answer} />
+          <Parts {...answer} />
+          <p>
+            <Export
+              name={name}
+              titles={['Object', 'Field', 'Value']}
+              rows={() => answer.reports.flatMap(({ object, values }) => values.map(({ name: field, value }) => [object, field, value]))}
+              objects={() => ({ row, ...answer })}
+            />
+          </p>
+        </>
       )}
     </main>
   );
@@ -59,15 +69,28 @@ export function SpokePage(): JSX.Element {
 interface HeadProps {
   readonly name: string;
   readonly row: SpokeRow | undefined;
+  readonly answer: SpokeAnswer | undefined;
   readonly rights: Rights | undefined;
 }
 
-function Head({ name, row, rights }: HeadProps): JSX.Element {
+function offersOf({ key, hold, state, cached, upgrade }: SpokeRow, rights: Rights | undefined): Offer[] {
+  const lack = rights?.steerUpgrades ?? null;
+  const hasFailed = state === 'failed' || hasNoImages(cached);
+  return [
+    ...(hasFailed && upgrade !== null ? [{ action: 'retry', of: upgrade, clusters: [key], lack } as const] : []),
+    { action: hold === null ? 'hold' : 'unhold', of: key, lack: rights?.steerSpokes ?? null },
+  ];
+}
+
+function Head({ name, row, answer, rights }: HeadProps): JSX.Element {
+  const { isFilled } = useWorld();
   if (!row)
     return (
       <>
         <h1>{name}</h1>
-        <p class="empty">{rights?.spokes ?? 'There is no such spoke.'}</p>
+        <p class="empty">
+          {rights?.spokes ?? (isFilled.value ? 'There is no such spoke, or no more.' : 'Opening…')} <a href="/">To the fleet</a>
+        </p>
       </>
     );
   const { state, hold, available, availableSince, version } = row;
@@ -77,8 +100,8 @@ function Head({ name, row, rights }: HeadProps): JSX.Element {
         <h1>{name}</h1>
         <SpokeMark state={state} />
         {hold !== null && <HeldMark word={`held: ${safeText(hold)}`} />}
-        <div class="actions">
-          <Steer offered={hold === null ? 'hold' : 'unhold'} of={name} lack={rights?.steerSpokes ?? null} />
+        <div class="does">
+          <Steer offers={offersOf(row, rights)} />
         </div>
       </header>
       <dl class="facts">
@@ -89,79 +112,14 @@ function Head({ name, row, rights }: HeadProps): JSX.Element {
         <div>
           <dt>Available</dt>
           <dd>
-            <AvailableMark available={available} />{' '}
-            {availableSince !== null && (
-              <>
-                for <Age at={availableSince} />
-              </>
-            )}
+            <AvailableMark available={available} /> {availableSince !== null && <Age at={availableSince} form="for" />}
           </dd>
         </div>
-      </dl>
-    </>
-  );
-}
-
-function Parts({ saidAt, saidWhy, parts, images }: SpokeAnswer): JSX.Element {
-  return (
-    <>
-      <dl class="facts">
         <div>
-          <dt>Its agent said something</dt>
-          <dd>
-            {saidAt === null ? (
-              safeText(saidWhy ?? 'nobody knows when')
-            ) : (
-              <>
-                <Age at={saidAt} /> ago
-              </>
-            )}
-          </dd>
+          <dt>Its agent spoke last</dt>
+          <dd>{answer?.saidAt == null ? safeText(answer?.saidWhy ?? '…') : <Age at={answer.saidAt} form="ago" />}</dd>
         </div>
-        {images && (
-          <div>
-            <dt>Images</dt>
-            <dd>
-              {images.done} of {images.total} there, {bytes(images.bytesDone)} of {bytes(images.bytesTotal)}
-            </dd>
-          </div>
-        )}
       </dl>
-      <section aria-labelledby="parts-title">
-        <h2 id="parts-title">Upgrades</h2>
-        {parts.length === 0 ? (
-          <p class="empty">It is in no upgrade.</p>
-        ) : (
-          <Scroll label="parts-title">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Upgrade</th>
-                  <th scope="col">State</th>
-                  <th scope="col">Batch</th>
-                  <th scope="col">Pre-cache</th>
-                  <th scope="col">Cause</th>
-                </tr>
-              </thead>
-              <tbody>
-                {parts.map(({ upgrade, state, batch, cached, says }) => (
-                  <tr key={upgrade}>
-                    <th scope="row">
-                      <a href={upgradePath(upgrade)}>{upgrade}</a>
-                    </th>
-                    <td>
-                      <SpokeMark state={state} />
-                    </td>
-                    <td class="number">{batch ?? '–'}</td>
-                    <td>{cached ?? '–'}</td>
-                    <td class="text">{says === null ? '–' : safeText(says)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
-        )}
-      </section>
     </>
   );
 }

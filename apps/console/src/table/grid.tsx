@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { useFilters } from '../address.ts';
+import type { Cell } from '../export/csv.ts';
 import { useWindow } from './use-window.ts';
 
 /** A column of a grid. */
@@ -8,8 +9,18 @@ export interface Column<R> {
   readonly name: string;
   readonly title: string;
   readonly cell: (row: R, isActive: boolean) => ComponentChildren;
-  /** By which rows are put in order; a column without is not sorted by. */
-  readonly sortBy?: (row: R) => string | number;
+  /** By which rows are put in order, and which an export has. */
+  readonly value: (row: R) => Cell;
+  /** When the cell was known to be so, for whoever points at it. */
+  readonly asOf?: (row: R) => string | undefined;
+}
+
+/** Rows that somebody has chosen. */
+interface Choice {
+  readonly chosen: ReadonlySet<string>;
+  readonly onChoose: (key: string) => void;
+  /** Rows that may be chosen: others would be refused. */
+  readonly mayChoose: (key: string) => boolean;
 }
 
 interface GridProps<R> {
@@ -17,10 +28,12 @@ interface GridProps<R> {
   /** Class that lays out the columns. */
   readonly layout: string;
   readonly columns: readonly Column<R>[];
+  /** In the order in which they are shown, as `inOrder` makes it. */
   readonly rows: readonly R[];
   /** Where Enter leads. */
   readonly open: (row: R) => void;
   readonly empty: string;
+  readonly choice?: Choice;
 }
 
 const ROW_HEIGHT = 32;
@@ -29,10 +42,8 @@ const ROW_HEIGHT = 32;
  * A table of any length, of which the rows in sight are drawn. Arrows move the active row. The focus stays on the table: a row that is drawn
  * anew would lose it.
  */
-export function Grid<R extends { readonly key: string }>({ label, layout, columns, rows: given, open, empty }: GridProps<R>): JSX.Element {
+export function Grid<R extends { readonly key: string }>({ label, layout, columns, rows, open, empty, choice }: GridProps<R>): JSX.Element {
   const { query, set } = useFilters();
-  // Scrolling draws the table again and again, with the same rows.
-  const rows = useMemo(() => inOrder(given, columns, query.sort), [given, query.sort]);
   const [active, setActive] = useState('');
   const scroller = useRef<HTMLDivElement>(null);
   const at = Math.max(
@@ -45,30 +56,41 @@ export function Grid<R extends { readonly key: string }>({ label, layout, column
   const idOf = ({ key }: R): string => `${layout}-${key}`;
 
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(Math.floor((scroller.current?.clientHeight ?? 0) / ROW_HEIGHT) - 2, 1);
     const next = movedBy(event.key, { at, page, last: rows.length - 1 });
     const row = rows[next ?? at];
-    const isOpened = event.key === 'Enter' && event.target === event.currentTarget;
-    if (!row || (next === undefined && !isOpened)) return;
+    const isOnGrid = event.target === event.currentTarget;
+    if (!row) return;
+    if (next !== undefined) {
+      setActive(row.key);
+      scrollTo(next);
+    } else if (isOnGrid && event.key === 'Enter') open(row);
+    else if (isOnGrid && event.key === ' ' && choice?.mayChoose(row.key)) choice.onChoose(row.key);
+    else return;
     event.preventDefault();
-    if (next === undefined) return open(row);
-    setActive(row.key);
-    scrollTo(next);
   };
 
   return (
     <div
       ref={scroller}
-      class={`grid ${layout}`}
+      class={`grid ${layout}${choice ? ' chosen-from' : ''}`}
       role="grid"
       aria-label={label}
       aria-rowcount={rows.length + 1}
+      aria-multiselectable={choice ? 'true' : undefined}
       aria-activedescendant={activeRow && idOf(activeRow)}
       tabIndex={0}
+      style={{ '--rows': String(Math.max(rows.length, 2)) }}
       onKeyDown={onKeyDown}
     >
       <div class="head" role="rowgroup">
         <div class="row" role="row" aria-rowindex={1}>
+          {choice && (
+            <div role="columnheader">
+              <span class="hidden">Chosen</span>
+            </div>
+          )}
           {columns.map((column) => (
             <Heading key={column.name} column={column} sort={query.sort} onSort={(sort) => set({ sort })} />
           ))}
@@ -86,12 +108,14 @@ export function Grid<R extends { readonly key: string }>({ label, layout, column
               class={isActive ? 'row active' : 'row'}
               role="row"
               aria-rowindex={index + 2}
+              aria-selected={choice?.chosen.has(row.key)}
               style={{ transform: `translateY(${start}px)` }}
               onFocusIn={() => setActive(row.key)}
               onPointerDown={() => setActive(row.key)}
             >
-              {columns.map(({ name, cell }) => (
-                <div key={name} role="gridcell">
+              {choice && <ChoiceCell {...choice} of={row.key} />}
+              {columns.map(({ name, cell, asOf }) => (
+                <div key={name} role="gridcell" title={asOf?.(row)}>
                   {cell(row, isActive)}
                 </div>
               ))}
@@ -104,14 +128,21 @@ export function Grid<R extends { readonly key: string }>({ label, layout, column
   );
 }
 
+const ChoiceCell = ({ of, chosen, onChoose, mayChoose }: Choice & { readonly of: string }): JSX.Element => (
+  <div role="gridcell">
+    {mayChoose(of) && (
+      <input type="checkbox" tabIndex={-1} aria-label={`Choose ${of}`} checked={chosen.has(of)} onChange={() => onChoose(of)} />
+    )}
+  </div>
+);
+
 interface HeadingProps<R> {
   readonly column: Column<R>;
   readonly sort: string | undefined;
   readonly onSort: (sort: string | undefined) => void;
 }
 
-function Heading<R>({ column: { name, title, sortBy }, sort, onSort }: HeadingProps<R>): JSX.Element {
-  if (!sortBy) return <div role="columnheader">{title}</div>;
+function Heading<R>({ column: { name, title }, sort, onSort }: HeadingProps<R>): JSX.Element {
   const order = sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : undefined;
   const next = order === 'ascending' ? `-${name}` : order === 'descending' ? undefined : name;
   return (
@@ -136,15 +167,29 @@ function movedBy(key: string, { at, page, last }: Place): number | undefined {
   return to === undefined ? undefined : Math.min(Math.max(to, 0), last);
 }
 
+/** Rows that pass, in the order of the address; scrolling draws a table again and again, with the same rows. */
+export function useRows<R extends { readonly key: string }>(
+  all: readonly R[],
+  columns: readonly Column<R>[],
+  isWanted: (row: R, query: Readonly<Record<string, string>>) => boolean,
+): readonly R[] {
+  const { query } = useFilters();
+  const asked = JSON.stringify(query);
+  return useMemo(() => {
+    const passing = all.filter((row) => isWanted(row, query));
+    return inOrder(passing, columns, query.sort);
+  }, [all, asked]);
+}
+
 function inOrder<R extends { readonly key: string }>(
   rows: readonly R[],
   columns: readonly Column<R>[],
   sort: string | undefined,
 ): readonly R[] {
-  const by = columns.find(({ name }) => name === sort?.replace(/^-/, ''))?.sortBy;
+  const by = columns.find(({ name }) => name === sort?.replace(/^-/, ''))?.value;
   const sign = sort?.startsWith('-') ? -1 : 1;
   const byKey = (a: R, b: R): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
   if (!by) return rows.toSorted(byKey);
-  const valued = rows.map((row) => [by(row), row] as const);
+  const valued = rows.map((row) => [by(row) ?? '', row] as const);
   return valued.toSorted(([a, x], [b, y]) => (a < b ? -sign : a > b ? sign : byKey(x, y))).map(([, row]) => row);
 }

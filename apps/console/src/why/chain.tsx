@@ -1,6 +1,7 @@
-import type { WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import type { WhyAnswer } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { useAnswer } from '../use-answer.ts';
 import { Age } from '../words/age.tsx';
 import { Mark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
@@ -10,48 +11,35 @@ interface WhyProps {
   readonly upgrade: string;
   /** The upgrade as a whole when absent. */
   readonly cluster?: string | undefined;
+  /** Asked anew when it changes. */
+  readonly changes?: string;
 }
 
-type Asked = WhyAnswer | WhyAllAnswer | { readonly problem: string } | undefined;
-
 /** The chain from who waits to what all wait for, asked anew when its subject changes or somebody wants it. */
-export function Why({ upgrade, cluster }: WhyProps): JSX.Element {
+export function Why({ upgrade, cluster, changes = '' }: WhyProps): JSX.Element {
   const { ask } = useWorld();
-  const [answer, setAnswer] = useState<Asked>();
   const [asked, setAsked] = useState(0);
-  useEffect(() => {
-    let isCurrent = true;
-    const take = (next: Asked): void => {
-      if (isCurrent) setAnswer(next);
-    };
-    ask.why(upgrade, cluster).then(take, (error: unknown) => take({ problem: error instanceof Error ? error.message : String(error) }));
-    return () => {
-      isCurrent = false;
-    };
-  }, [ask, upgrade, cluster, asked]);
-  const again = (
-    <button type="button" class="quiet" onClick={() => setAsked(asked + 1)}>
-      Ask again
-    </button>
-  );
-  if (!answer) return <p class="empty">Asking…</p>;
-  if ('problem' in answer)
-    return (
-      <div>
-        <p class="problem">{safeText(answer.problem)}</p>
-        {again}
-      </div>
-    );
-  const chain = 'waits' in answer ? answer.first : answer;
+  const { answer, problem, at, isBusy } = useAnswer(() => ask.why(upgrade, cluster), `${upgrade} ${cluster}`, `${asked} ${changes}`);
+  if (!answer && problem === undefined) return <p class="empty">Asking…</p>;
   return (
     <div class="why">
-      <Chain {...chain} />
-      {again}
+      {problem !== undefined && <p class="problem">{safeText(problem)}</p>}
+      {answer && <Chain {...('waits' in answer ? answer.first : answer)} />}
+      <p class="asked">
+        <button type="button" class="quiet" disabled={isBusy} onClick={() => setAsked(asked + 1)}>
+          Ask again
+        </button>
+        {at !== undefined && (
+          <span>
+            asked <Age at={new Date(at).toISOString()} form="ago" />
+          </span>
+        )}
+      </p>
     </div>
   );
 }
 
-function Chain({ chain, release, notes, isCertain }: WhyAnswer): JSX.Element {
+function Chain({ cause, chain, release, notes, isCertain }: WhyAnswer): JSX.Element {
   return (
     <>
       <ol class="chain">
@@ -62,21 +50,21 @@ function Chain({ chain, release, notes, isCertain }: WhyAnswer): JSX.Element {
             </p>
             <p class="evidence">
               <span>{safeText(object)}</span> <code>{safeText(`${field}=${value}`)}</code>{' '}
-              {observedAt === undefined ? (
-                'age unknown'
-              ) : (
-                <>
-                  <Age at={observedAt} /> ago
-                </>
-              )}
+              {observedAt === undefined ? 'age unknown' : <Age at={observedAt} form="ago" />}
             </p>
           </li>
         ))}
       </ol>
       {!isCertain && <p>What is marked “not known now” may have changed since.</p>}
       <p class="release">
-        <strong>{release.byItself ? 'Releases by itself:' : 'To release it:'}</strong> {safeText(release.says)}
-        {release.at !== undefined && ` (${new Date(release.at).toLocaleString()})`}
+        {cause !== 'done' && <strong>{release.byItself ? 'Releases by itself: ' : 'To release it: '}</strong>}
+        {safeText(release.says)}
+        {release.at !== undefined && (
+          <>
+            {' '}
+            (at the latest <Age at={release.at} form="in" />)
+          </>
+        )}
       </p>
       {notes.map((note) => (
         <p key={note} class="problem">

@@ -17,7 +17,7 @@ export const Bar = ({ label, done, failed = 0, of }: BarProps): JSX.Element => (
       <span class="broken" style={{ width: percent(failed, of) }} />
     </span>
     <span class="figures">
-      {done}/{of}
+      {done.toLocaleString()}/{of.toLocaleString()}
     </span>
   </span>
 );

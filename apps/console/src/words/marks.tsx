@@ -1,4 +1,4 @@
-import type { SpokeState, UpgradeStage } from '@flotilla/api/answers';
+import type { MemberRow, SpokeState, UpgradeStage } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 
 /** A shape for a state: it is told apart without its colour. */
@@ -46,6 +46,9 @@ const ofSpokes: Readonly<Record<SpokeState, MarkProps>> = {
   none: { shape: 'dash', tone: 'faint', word: 'no upgrade' },
 };
 
+/** The shape and colour of the state of a spoke. */
+export const spokeMark = (state: SpokeState): MarkProps => ofSpokes[state];
+
 /** The state of a spoke in an upgrade. */
 export const SpokeMark = ({ state }: { readonly state: SpokeState }): JSX.Element => <Mark {...ofSpokes[state]} />;
 
@@ -69,6 +72,33 @@ const ofStages: Readonly<Record<UpgradeStage, MarkProps>> = {
 
 /** The stage of an upgrade. */
 export const StageMark = ({ stage }: { readonly stage: UpgradeStage }): JSX.Element => <Mark {...ofStages[stage]} />;
+
+type Cached = NonNullable<MemberRow['cached']>;
+const ofCaches: Readonly<Record<Cached, MarkProps>> = {
+  NotStarted: { shape: 'ring', tone: 'faint', word: 'not begun' },
+  PreparingToStart: { shape: 'ring', tone: 'busy', word: 'preparing' },
+  Starting: { shape: 'half', tone: 'busy', word: 'starting' },
+  Active: { shape: 'half', tone: 'busy', word: 'pulling' },
+  Succeeded: { shape: 'check', tone: 'good', word: 'there' },
+  PrecacheTimeout: { shape: 'cross', tone: 'bad', word: 'timed out' },
+  UnrecoverableError: { shape: 'cross', tone: 'bad', word: 'failed' },
+};
+
+/** The pre-caching of a spoke; the hub's own word is its title. */
+export const CacheMark = ({ cached }: { readonly cached: Cached | null }): JSX.Element =>
+  cached === null ? (
+    <>–</>
+  ) : (
+    <span title={cached}>
+      <Mark {...ofCaches[cached]} />
+    </span>
+  );
+
+/** Pre-caching that has ended without its images. */
+export const hasNoImages = (cached: Cached | null): boolean => cached === 'PrecacheTimeout' || cached === 'UnrecoverableError';
+
+/** The word for the stage of an upgrade. */
+export const stageWord = (stage: UpgradeStage): string => ofStages[stage].word;
 
 /** Whether a spoke's agent is there. */
 export const AvailableMark = ({ available }: { readonly available: 'yes' | 'no' | 'unknown' }): JSX.Element =>

@@ -13,6 +13,7 @@ export const ChangeAnswer = z.object({
   outcome: z
     .enum(['changed', 'created', 'unchanged', 'dry-run', 'declined', 'unanswered'])
     .describe('unchanged: it was so before. unanswered: it is stored, and no hub has taken it up in time.'),
+  isNew: z.boolean().optional().describe('The object is not there yet, or was not before.'),
   annotations: z.array(AnnotationChange).describe('Annotations that differ.'),
   clusters: z.int().describe('Clusters that it touches.'),
   says: z.array(z.string()).describe('What it means for them, a sentence each.'),

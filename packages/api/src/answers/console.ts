@@ -55,7 +55,7 @@ export const Rights = z.object({
   upgrades: z.string().nullable().describe('To read upgrades.'),
   spokes: z.string().nullable().describe('To read spokes.'),
   lease: z.string().nullable().describe('To see whether a hub leads.'),
-  steerUpgrades: z.string().nullable().describe('To pause and resume.'),
+  steerUpgrades: z.string().nullable().describe('To pause, resume, try again and set windows.'),
   steerSpokes: z.string().nullable().describe('To hold and unhold.'),
 });
 export type Rights = z.output<typeof Rights>;
@@ -88,6 +88,28 @@ const Happening = z.object({
 export const EventsAnswer = z.object({ events: z.array(Happening).describe('At most fifty.') });
 export type EventsAnswer = z.output<typeof EventsAnswer>;
 
+/** Something of a managed upgrade that is done, or is not. */
+const ReportedStep = z.object({
+  name: z.string().describe('The step or condition.'),
+  state: z.enum(['done', 'not-done', 'unknown']).describe('Its status.'),
+  says: z.string().describe('What it waits for, or its message.'),
+  at: z.string().nullable().describe('Since when.'),
+});
+export type ReportedStep = z.output<typeof ReportedStep>;
+
+/** An object on a spoke, as the feedback of a ManifestWork shows it on the hub. */
+export const ObjectReport = z.object({
+  object: z.string().describe('Kind, namespace and name on the spoke.'),
+  kind: z.string().describe('Its kind.'),
+  work: z.string().describe('The ManifestWork, namespace/name.'),
+  applied: z.enum(['yes', 'no', 'unknown']).describe('Whether the agent has applied it.'),
+  says: z.string().nullable().describe('What the agent says of it; null where it says nothing.'),
+  at: z.string().nullable().describe('When the agent noted a change last.'),
+  values: z.array(z.object({ name: z.string(), value: z.string() })).describe('Values that are fed back.'),
+  steps: z.array(ReportedStep).describe('Steps or conditions, where these are fed back as JSON.'),
+});
+export type ObjectReport = z.output<typeof ObjectReport>;
+
 /** Answer about one spoke that a page asks for when somebody looks at it. */
 export const SpokeAnswer = z.object({
   name: z.string().describe('The spoke.'),
@@ -97,17 +119,47 @@ export const SpokeAnswer = z.object({
     .array(MemberRow.omit({ key: true }).extend({ upgrade: z.string().describe('namespace/name.') }))
     .describe('Its part in each upgrade, the latest first.'),
   images: z
-    .object({ done: z.int().describe('Images there.'), total: z.int().describe('Images needed.'), bytesDone: z.int(), bytesTotal: z.int() })
+    .object({
+      upgrade: z.string().describe('The upgrade that pulls, namespace/name.'),
+      done: z.int().describe('Images there.'),
+      total: z.int().describe('Images needed.'),
+      bytesDone: z.int().describe('Bytes there.'),
+      bytesTotal: z.int().describe('Bytes needed.'),
+      bytesPerSecond: z.int().describe('Rate over the last seconds.'),
+    })
     .nullable()
     .describe('Its pull; null where none is reported.'),
+  reports: z.array(ObjectReport).describe('Objects on the spoke whose values ManifestWorks feed back, at most sixty.'),
+  reportsWhy: z.string().nullable().describe('Why nobody can tell; null where it could be read.'),
 });
 export type SpokeAnswer = z.output<typeof SpokeAnswer>;
 
+/** Spokes that a change names at most. */
+const MOST_CHOSEN = 500;
+
+const windowPart = (says: string) => z.string().min(1).max(200).optional().describe(says);
+/** A window, as its annotations have it. */
+export const WindowParts = z.object({
+  start: windowPart('Not before, RFC 3339.'),
+  end: windowPart('Not after, RFC 3339.'),
+  schedule: windowPart('Openings, as a cron line.'),
+  duration: windowPart('How long it stays open.'),
+  timezone: windowPart('Time zone of the schedule.'),
+});
+export type WindowParts = z.output<typeof WindowParts>;
+
 /** A change that the page asks for. */
 export const ActionRequest = z.object({
-  action: z.enum(['pause', 'resume', 'hold', 'unhold']).describe('What is to be done.'),
+  action: z.enum(['pause', 'resume', 'hold', 'unhold', 'retry', 'window-set', 'window-clear']).describe('What is to be done.'),
   of: z.string().min(1).max(320).describe('namespace/name of an upgrade, or name of a spoke.'),
   reason: z.string().max(500).optional().describe('Why, for whoever looks.'),
+  clusters: z
+    .array(z.string().min(1).max(253))
+    .min(1)
+    .max(MOST_CHOSEN)
+    .optional()
+    .describe('Spokes to try again; all that failed when absent.'),
+  window: WindowParts.optional().describe('The window to set.'),
   dryRun: z.boolean().describe('The server checks it and stores nothing.'),
 });
 export type ActionRequest = z.output<typeof ActionRequest>;

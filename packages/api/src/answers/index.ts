@@ -5,7 +5,9 @@ export {
   LoginAnswer,
   LoginWay,
   MemberRow,
+  ObjectReport,
   Refusal,
+  type ReportedStep,
   Rights,
   SpokeAnswer,
   SpokeRow,
@@ -13,6 +15,7 @@ export {
   StreamMessage,
   UpgradeRow,
   ViewerAnswer,
+  WindowParts,
 } from './console.ts';
 export { Figure } from './figure.ts';
 export { PayloadStatusAnswer, type PayloadWait } from './payload.ts';

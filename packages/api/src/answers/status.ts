@@ -51,7 +51,7 @@ export type SpokeProgress = z.output<typeof SpokeProgress>;
 /** The window in which batches of an upgrade start. */
 export const WindowState = z.object({
   state: z.enum(['none', 'open', 'closed', 'invalid']).describe('none: it needs no window.'),
-  closesAt: z.string().optional().describe('When an open one closes.'),
+  closesAt: z.string().optional().describe('When an open one closes, or the next one does.'),
   opensAt: z.string().optional().describe('When a closed one opens.'),
   says: z.string().optional().describe('Why it is closed or invalid.'),
 });

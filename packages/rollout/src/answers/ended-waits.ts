@@ -25,7 +25,7 @@ export function recordedWait(question: ClusterQuestion): Finding | undefined {
   return finding(
     'failed',
     link(`${cluster} ${word}: ${why}`, evidence),
-    bySomebody('Mend what it says, then upgrade this cluster by another ClusterGroupUpgrade.'),
+    bySomebody('Mend what it says, then try this cluster again: flotilla retry, or Retry in the console.'),
     { says: `${word}: ${why.replaceAll(cluster, '(cluster)')}` },
   );
 }

@@ -145,7 +145,14 @@ export function describeWindow(upgrade: Pick<ClusterGroupUpgrade, 'metadata'>, n
   const time = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
   if (window.kind === 'open') return { state: 'open', closesAt: time(window.closesAt) };
   if (window.kind === 'invalid') return { state: 'invalid', says: window.message };
-  return { state: 'closed', opensAt: time(window.opensAt), says: window.message };
+  const then = window.opensAt === undefined ? undefined : judgeWindow(upgrade, window.opensAt);
+  const closesAt = then?.kind === 'open' ? then.closesAt : undefined;
+  return {
+    state: 'closed',
+    opensAt: time(window.opensAt),
+    ...(closesAt !== undefined && { closesAt: time(closesAt) }),
+    says: window.message,
+  };
 }
 
 function describeEnd(upgrade: ClusterGroupUpgrade, now: number): StatusAnswer['ends'] {

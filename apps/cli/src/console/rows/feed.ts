@@ -13,7 +13,8 @@ const REMEMBERED_MS = 60_000;
 
 /** A message with the id by which a page says how far it has read. */
 export interface Sent {
-  readonly id: string;
+  /** Absent where more follows that belongs to it. */
+  readonly id?: string;
   readonly data: string;
 }
 
@@ -24,16 +25,18 @@ interface Remembered extends Sent {
   readonly upgrade: string | undefined;
 }
 
-/** A page that listens. */
+/** A page that listens, or one for several. */
 interface Listener {
-  readonly upgrade: string | undefined;
+  readonly upgrades: ReadonlySet<string>;
   readonly send: (sent: Sent) => void;
 }
 
 /** Wish of a page when it comes. */
 interface Wish {
-  /** The upgrade whose members it shows. */
-  readonly upgrade: string | undefined;
+  /** Upgrades whose members it shows and has. */
+  readonly upgrades: readonly string[];
+  /** Upgrades whose members it shows and lacks. */
+  readonly fresh: readonly string[];
   /** Id of the last message that it has. */
   readonly after: string | undefined;
   /** Said to every page once. */
@@ -73,13 +76,15 @@ export class Feed {
   }
 
   /** Sends a page what it lacks, then every change; returns the way to end it. */
-  listen({ upgrade, after, greeting }: Wish, send: Listener['send']): () => void {
+  listen({ upgrades, fresh, after, greeting }: Wish, send: Listener['send']): () => void {
     this.#say();
-    const missed = this.#missed(after, upgrade);
-    const say = (message: StreamMessage) => send({ id: this.#id(this.#number), data: JSON.stringify(message) });
-    if (missed) for (const sent of missed) send(sent);
-    else say({ ...greeting, ...this.#fleet.whole(), ...(upgrade !== undefined && this.#lookAt(upgrade)) });
-    const listener = { upgrade, send };
+    const from = this.#placeOf(after);
+    const [kept, lacking] = [new Set<string>(), new Set(fresh)];
+    for (const upgrade of upgrades) (from !== undefined && this.#hasLookedSince(upgrade, from) ? kept : lacking).add(upgrade);
+    for (const upgrade of lacking) send({ data: JSON.stringify(this.#lookAt(upgrade)) });
+    if (from === undefined) send({ id: this.#id(this.#number), data: JSON.stringify({ ...greeting, ...this.#fleet.whole() }) });
+    else for (const each of this.#remembered) if (each.number > from && isFor(each, kept)) send(each);
+    const listener = { upgrades: kept.union(lacking), send };
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
@@ -89,13 +94,16 @@ export class Feed {
     return this.#fleet.look(upgrade);
   }
 
-  /** Messages since the one that a page has; undefined when some of them are not remembered. */
-  #missed(after: string | undefined, upgrade: string | undefined): Sent[] | undefined {
+  /** Number of the message that a page has; undefined when not all since then are remembered. */
+  #placeOf(after: string | undefined): number | undefined {
     const [run, number = ''] = after?.split('-') ?? [];
     const from = Number(number);
-    if (run !== this.#run || !Number.isInteger(from) || from < this.#forgotten || from > this.#number) return undefined;
-    if (upgrade !== undefined && from < (this.#lookedSince.get(upgrade) ?? Number.POSITIVE_INFINITY)) return undefined;
-    return this.#remembered.filter((each) => each.number > from && (each.upgrade === undefined || each.upgrade === upgrade));
+    const isKnown = run === this.#run && Number.isInteger(from) && from >= this.#forgotten && from <= this.#number;
+    return isKnown ? from : undefined;
+  }
+
+  #hasLookedSince(upgrade: string, from: number): boolean {
+    return from >= (this.#lookedSince.get(upgrade) ?? Number.POSITIVE_INFINITY);
   }
 
   #look(): void {
@@ -111,7 +119,7 @@ export class Feed {
       return at >= oldest;
     });
     for (const [upgrade, since] of this.#lookedSince) {
-      const isLookedAt = [...this.#listeners].some((listener) => listener.upgrade === upgrade);
+      const isLookedAt = [...this.#listeners].some(({ upgrades }) => upgrades.has(upgrade));
       if (isLookedAt || since >= this.#forgotten) continue;
       this.#lookedSince.delete(upgrade);
       this.#fleet.lookAway(upgrade);
@@ -129,12 +137,15 @@ export class Feed {
 
   #send(message: StreamMessage, upgrade: string | undefined): void {
     this.#number += 1;
-    const sent = { id: this.#id(this.#number), data: JSON.stringify(message) };
-    this.#remembered.push({ ...sent, number: this.#number, at: Date.now(), upgrade });
-    for (const listener of this.#listeners) if (upgrade === undefined || listener.upgrade === upgrade) listener.send(sent);
+    const sent = { id: this.#id(this.#number), data: JSON.stringify(message), number: this.#number, at: Date.now(), upgrade };
+    this.#remembered.push(sent);
+    for (const listener of this.#listeners) if (isFor(sent, listener.upgrades)) listener.send(sent);
   }
 
   #id(number: number): string {
     return `${this.#run}-${number}`;
   }
 }
+
+const isFor = ({ upgrade }: Pick<Remembered, 'upgrade'>, upgrades: ReadonlySet<string>): boolean =>
+  upgrade === undefined || upgrades.has(upgrade);

@@ -70,7 +70,7 @@ export class Sources {
   facts(upgrade: ClusterGroupUpgrade, now: number): UpgradeFacts {
     const skip = () => ({ kind: 'skipped' }) as const;
     return {
-      upgrade,
+      upgrade: this.#withWrittenAt(upgrade),
       now,
       hub: this.hub(),
       cluster: (name) => this.#seen(this.clusters, { name }, this.rights.spokes),
@@ -80,6 +80,13 @@ export class Sources {
       policy: skip,
       work: skip,
     };
+  }
+
+  /** The cache drops the field by which answers see that a hub without a Lease of the usual name decides. */
+  #withWrittenAt(upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade {
+    const time = this.writtenAt.get(keyOf(upgrade));
+    if (time === undefined) return upgrade;
+    return { ...upgrade, metadata: { ...upgrade.metadata, managedFields: [{ subresource: 'status', time }] } };
   }
 
   get #watched(): { readonly cache: Pick<WatchCache<KubeObject>, 'start' | 'synced' | 'lastFailure'> & { readonly kind: Resource } }[] {

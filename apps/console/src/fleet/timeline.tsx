@@ -1,0 +1,111 @@
+import type { UpgradeRow } from '@flotilla/api/answers';
+import type { JSX } from 'preact';
+import { upgradePath } from '../address.ts';
+import { minute, useNow } from '../words/age.tsx';
+import { duration } from '../words/units.ts';
+import { useWorld } from '../world-context.ts';
+import { hasEnded } from './upgrades.tsx';
+
+const HOUR_MS = 3_600_000;
+const SHORTEST_MS = 4 * HOUR_MS;
+const LONGEST_MS = 14 * 24 * HOUR_MS;
+const STEPS_H = [1, 2, 4, 6, 12, 24, 48, 96];
+/** Marks of the scale at most. */
+const MOST_MARKS = 8;
+
+/** A window and the expected end, on the line of time. */
+interface Span {
+  readonly row: UpgradeRow;
+  readonly from: number;
+  /** Undefined where nothing closes it. */
+  readonly to: number | undefined;
+  readonly ends: number | undefined;
+}
+
+/** Windows of upgrades on one line of time, and whether they fit. */
+export function Timeline(): JSX.Element | null {
+  const { upgrades } = useWorld();
+  void upgrades.version.value;
+  const now = useNow();
+  const spans = upgrades.values().flatMap((row) => spanOf(row, now) ?? []);
+  if (spans.length === 0) return null;
+  const marks = spans.flatMap(({ from, to, ends }) => [from, to ?? from, ends ?? from]);
+  const end = Math.min(Math.max(now + SHORTEST_MS, ...marks) + HOUR_MS / 2, now + LONGEST_MS);
+  const begin = now - (end - now) / 40;
+  const place = (at: number): number => (100 * (Math.min(Math.max(at, begin), end) - begin)) / (end - begin);
+  return (
+    <section aria-labelledby="timeline-title">
+      <h2 id="timeline-title">Windows</h2>
+      <div class="timeline">
+        <ol class="scale" aria-hidden="true">
+          {scaleOf(now, end).map((at) => (
+            <li key={at} style={{ left: `${place(at)}%` }}>
+              {minute(at, now)}
+            </li>
+          ))}
+        </ol>
+        <ul>
+          {spans
+            .toSorted((a, b) => a.from - b.from)
+            .map((span) => (
+              <li key={span.row.key}>
+                <a href={upgradePath(span.row.key)}>{span.row.key}</a>
+                <span class="lane" aria-hidden="true">
+                  <span class="now" style={{ left: `${place(now)}%` }} />
+                  <span
+                    class={span.to === undefined ? 'open endless' : 'open'}
+                    style={{ left: `${place(span.from)}%`, width: `${place(span.to ?? end) - place(span.from)}%` }}
+                  />
+                  {span.ends !== undefined && (
+                    <span
+                      class={span.row.ends?.fitsWindow === false ? 'work late' : 'work'}
+                      style={{
+                        left: `${place(Math.max(now, span.from))}%`,
+                        width: `${place(span.ends) - place(Math.max(now, span.from))}%`,
+                      }}
+                    />
+                  )}
+                </span>
+                <span class="fit">{wordsOf(span, now)}</span>
+              </li>
+            ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+function spanOf(row: UpgradeRow, now: number): Span | undefined {
+  const { window, ends } = row;
+  if (hasEnded(row) || window.state === 'none' || window.state === 'invalid') return undefined;
+  const from = window.state === 'open' ? now : Date.parse(window.opensAt ?? '');
+  if (Number.isNaN(from)) return undefined;
+  const to = window.closesAt === undefined ? undefined : Date.parse(window.closesAt);
+  return { row, from, to, ends: ends?.seconds.value === undefined ? undefined : now + ends.seconds.value * 1000 };
+}
+
+/** The picture in words, for everybody. */
+function wordsOf({ row: { window, ends }, from, to, ends: endsAt }: Span, now: number): string {
+  const opens = window.state === 'open' ? 'open now' : `opens ${minute(from, now)}`;
+  const closes =
+    to === undefined
+      ? 'nothing closes it'
+      : `closes ${minute(to, now)} (${duration((to - from) / 1000)}${window.state === 'open' ? ' left' : ''})`;
+  const fits =
+    endsAt === undefined
+      ? 'whether it fits is known when a batch has ended'
+      : `ends ~ ${minute(endsAt, now)}${ends?.fitsWindow === true ? ': fits' : ends?.fitsWindow === false ? ': does not fit' : ''}`;
+  return `${opens}, ${closes}, ${fits}`;
+}
+
+/** Round hours of the viewer's clock. */
+function scaleOf(now: number, end: number): number[] {
+  const hours = (end - now) / HOUR_MS;
+  const step = STEPS_H.find((each) => hours / each <= MOST_MARKS) ?? 96;
+  const first = new Date(now);
+  first.setMinutes(0, 0, 0);
+  const times: number[] = [];
+  for (let at = first.getTime(); at < end; at += HOUR_MS)
+    if (at > now && new Date(at).getHours() % Math.min(step, 24) === 0) times.push(at);
+  return times.filter((_, index) => index % Math.max(step / 24, 1) === 0);
+}

@@ -1,0 +1,98 @@
+import type { Rights, UpgradeRow } from '@flotilla/api/answers';
+import type { JSX } from 'preact';
+import { planPath } from '../address.ts';
+import { hasEnded, WindowText } from '../fleet/upgrades.tsx';
+import type { Offer } from '../steer/offer.ts';
+import { Steer } from '../steer/steer.tsx';
+import { Age } from '../words/age.tsx';
+import { Bar } from '../words/bar.tsx';
+import { HeldMark, StageMark } from '../words/marks.tsx';
+import { safeText } from '../words/safe-text.ts';
+import { bytes, duration, figure } from '../words/units.ts';
+import { Track } from './track.tsx';
+
+interface HeadProps {
+  readonly row: UpgradeRow;
+  readonly rights: Rights | undefined;
+}
+
+/** Changes that make sense for an upgrade as it is. */
+function offersOf({ key: of, stage, paused, clusters, cached }: UpgradeRow, rights: Rights | undefined): Offer[] {
+  const lack = rights?.steerUpgrades ?? null;
+  const isOver = hasEnded({ stage });
+  const failed = clusters.failed + (isOver ? 0 : (cached?.failed ?? 0));
+  return [
+    ...(paused !== null ? [{ action: 'resume', of, lack } as const] : isOver ? [] : [{ action: 'pause', of, lack } as const]),
+    ...(failed > 0 && stage !== 'deleting' ? [{ action: 'retry', of, lack, label: 'Retry failed' } as const] : []),
+    ...(isOver ? [] : [{ action: 'window', of, lack } as const]),
+  ];
+}
+
+/** An upgrade: how far it is, and changes that somebody may make. */
+export function Head({ row, rights }: HeadProps): JSX.Element {
+  const { key, stage, says, paused, window, clusters, cached, ends, writtenAt } = row;
+  return (
+    <>
+      <header class="title">
+        <h1>{key}</h1>
+        <StageMark stage={stage} />
+        {paused !== null && <HeldMark word={`paused: ${safeText(paused)}`} />}
+        <div class="does">
+          <a class="button" href={planPath(key)}>
+            Plan
+          </a>
+          <Steer offers={offersOf(row, rights)} />
+        </div>
+      </header>
+      <Track row={row} />
+      <p class="says">{safeText(says)}</p>
+      <dl class="facts">
+        <div>
+          <dt>Done</dt>
+          <dd>
+            <Bar label="done" done={clusters.done} failed={clusters.failed} of={clusters.total} /> {clusters.inBatch} in batch,{' '}
+            {clusters.failed} failed, {clusters.left} to come
+          </dd>
+        </div>
+        {cached && (
+          <div>
+            <dt>Cached</dt>
+            <dd>
+              <Bar label="cached" done={cached.done} failed={cached.failed} of={cached.of} /> {cached.pulling} pulling, {cached.failed}{' '}
+              failed
+              {cached.bytesTotal.value !== undefined && `, ${figure(cached.bytesDone, bytes)} of ${figure(cached.bytesTotal, bytes)}`}
+              {cached.pulling > 0 && cached.bytesPerSecond.value !== undefined && `, ${figure(cached.bytesPerSecond, bytes)}/s`}
+              {cached.pulling > 0 && cached.secondsLeft.value !== undefined && `, ${figure(cached.secondsLeft, duration)} left`}
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Window</dt>
+          <dd>
+            <WindowText {...window} />
+          </dd>
+        </div>
+        <div>
+          <dt>Ends in</dt>
+          <dd>
+            {ends ? figure(ends.seconds, duration) : '–'}
+            {ends?.fitsWindow === false && ', does not fit the window'}
+            {ends?.fitsWindow === true && ', fits the window'}
+            {ends?.latestAt !== undefined && !hasEnded(row) && (
+              <>
+                {' '}
+                (times out <Age at={ends.latestAt} form="in" />)
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Written by the hub</dt>
+          <dd>
+            <Age at={writtenAt} form="ago" />
+          </dd>
+        </div>
+      </dl>
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+import type { SpokeAnswer } from '@flotilla/api/answers';
+import type { JSX } from 'preact';
+import { upgradePath } from '../address.ts';
+import { Scroll } from '../table/scroll.tsx';
+import { CacheMark, SpokeMark } from '../words/marks.tsx';
+import { safeText } from '../words/safe-text.ts';
+
+/** Its part in each upgrade. */
+export const Parts = ({ parts, name }: Pick<SpokeAnswer, 'parts' | 'name'>): JSX.Element => (
+  <section aria-labelledby="parts-title">
+    <h2 id="parts-title">Upgrades</h2>
+    {parts.length === 0 ? (
+      <p class="empty">It is in no upgrade.</p>
+    ) : (
+      <Scroll label="parts-title">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Upgrade</th>
+              <th scope="col">State</th>
+              <th scope="col" class="number">
+                Batch
+              </th>
+              <th scope="col">Pre-cache</th>
+              <th scope="col">Cause</th>
+            </tr>
+          </thead>
+          <tbody>
+            {parts.map(({ upgrade, state, batch, cached, says }) => (
+              <tr key={upgrade}>
+                <th scope="row">
+                  <a href={upgradePath(upgrade)}>{upgrade}</a>
+                </th>
+                <td>
+                  <SpokeMark state={state} />
+                </td>
+                <td class="number">{batch ?? '–'}</td>
+                <td>
+                  <CacheMark cached={cached} />
+                </td>
+                <td class="text">
+                  {says === null ? '–' : <a href={`${upgradePath(upgrade)}?why=${encodeURIComponent(name)}`}>{safeText(says)}</a>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    )}
+  </section>
+);

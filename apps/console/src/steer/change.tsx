@@ -1,0 +1,164 @@
+import type { ActionRequest, ChangeAnswer, WindowParts } from '@flotilla/api/answers';
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { upgradePath } from '../address.ts';
+import { safeText } from '../words/safe-text.ts';
+import { useWorld } from '../world-context.ts';
+import type { Offer } from './offer.ts';
+import { WindowForm } from './window-form.tsx';
+
+type Step =
+  | { readonly kind: 'form' }
+  | { readonly kind: 'busy'; readonly says: string }
+  | { readonly kind: 'checked' | 'ended'; readonly answer: ChangeAnswer }
+  | { readonly kind: 'problem'; readonly says: string };
+
+interface ChangeProps {
+  readonly offer: Offer;
+  readonly title: string;
+  readonly onEnd: () => void;
+}
+
+const CHECKING = { kind: 'busy', says: 'Checking what it would do…' } as const;
+
+/** A change: what it would do, the question, and how it ended. */
+export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
+  const { ask } = useWorld();
+  const { action, of, clusters } = offer;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [reason, setReason] = useState('');
+  const [step, setStep] = useState<Step>(action === 'window' ? { kind: 'form' } : CHECKING);
+  const [request, setRequest] = useState<Pick<ActionRequest, 'action' | 'window'>>();
+  const send = async (change: Pick<ActionRequest, 'action' | 'window'>, dryRun: boolean): Promise<void> => {
+    setRequest(change);
+    setStep(dryRun ? CHECKING : { kind: 'busy', says: 'Changing, and waiting for the hub to take it up…' });
+    try {
+      const chosen = clusters && { clusters: [...clusters] };
+      const answer = await ask.act({ ...change, of, dryRun, ...chosen, ...(reason !== '' && { reason }) });
+      setStep({ kind: dryRun && answer.outcome === 'dry-run' ? 'checked' : 'ended', answer });
+    } catch (error) {
+      setStep({ kind: 'problem', says: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  useEffect(() => {
+    dialog.current?.showModal();
+    if (action !== 'window') void send({ action }, true);
+  }, []);
+  const close = (): void => dialog.current?.close();
+  const check = (window: WindowParts | undefined): void =>
+    void send(window ? { action: 'window-set', window } : { action: 'window-clear' }, true);
+  return (
+    <dialog ref={dialog} class="change" aria-labelledby="change-title" onClose={onEnd}>
+      <h2 id="change-title">{title}</h2>
+      <div aria-live="polite">
+        {step.kind === 'busy' && <p class="busy">{step.says}</p>}
+        {step.kind === 'problem' && <p class="problem">{safeText(step.says)}</p>}
+        {(step.kind === 'checked' || step.kind === 'ended') && <Told answer={step.answer} onLeave={close} />}
+      </div>
+      {action === 'window' && <WindowForm isHidden={step.kind !== 'form'} onCheck={check} onCancel={close} />}
+      {step.kind === 'checked' && request && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void send(request, false);
+          }}
+        >
+          {(action === 'pause' || action === 'hold') && (
+            <label class="reason">
+              Why, for whoever looks
+              <input type="text" maxLength={500} value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
+            </label>
+          )}
+          <div class="buttons">
+            <button type="submit" class="main" ref={(button) => button?.focus()}>
+              {BUTTONS[request.action]}
+            </button>
+            <button type="button" onClick={close}>
+              Cancel
+            </button>
+          </div>
+        </form>
+      )}
+      {(step.kind === 'busy' || step.kind === 'problem' || step.kind === 'ended') && (
+        <div class="buttons">
+          {step.kind === 'problem' && action === 'window' && (
+            <button type="button" onClick={() => setStep({ kind: 'form' })}>
+              Back
+            </button>
+          )}
+          <button type="button" onClick={close}>
+            Close
+          </button>
+        </div>
+      )}
+    </dialog>
+  );
+}
+
+const BUTTONS: Readonly<Record<ActionRequest['action'], string>> = {
+  pause: 'Pause',
+  resume: 'Resume',
+  hold: 'Hold',
+  unhold: 'Unhold',
+  retry: 'Retry',
+  'window-set': 'Set window',
+  'window-clear': 'Clear window',
+};
+
+const heads = {
+  changed: 'is changed',
+  created: 'is created',
+  unchanged: 'is so already; nothing was changed',
+  'dry-run': 'would be changed',
+  declined: 'was not changed',
+  unanswered: 'is changed, but no hub has taken it up yet',
+} as const satisfies Record<ChangeAnswer['outcome'], string>;
+
+interface ToldProps {
+  readonly answer: ChangeAnswer;
+  /** The dialog would stay open over the page that a link in it leads to. */
+  readonly onLeave: () => void;
+}
+
+function Told({ answer, onLeave }: ToldProps): JSX.Element {
+  const { object, outcome, isNew, annotations, clusters, says, undo } = answer;
+  const [kind, key = ''] = object.split(' ');
+  return (
+    <>
+      <p>
+        <strong>
+          {kind === 'ClusterGroupUpgrade' && outcome === 'created' ? (
+            <a href={upgradePath(key)} onClick={onLeave}>
+              {object}
+            </a>
+          ) : (
+            object
+          )}
+        </strong>{' '}
+        {isNew && outcome === 'dry-run' ? 'would be created' : heads[outcome]}
+        {outcome !== 'unchanged' && `, touching ${clusters} ${clusters === 1 ? 'cluster' : 'clusters'}`}.
+      </p>
+      <ul>
+        {says.map((sentence) => (
+          <li key={sentence}>{safeText(sentence)}</li>
+        ))}
+      </ul>
+      {annotations.length > 0 && (
+        <ul class="annotations">
+          {annotations.map(({ key: name, before, after }) => (
+            <li key={name}>
+              <code>{name}</code>: {shown(before)} → {shown(after)}
+            </li>
+          ))}
+        </ul>
+      )}
+      {(outcome === 'changed' || outcome === 'created') && undo !== undefined && (
+        <p>
+          Undo: <code>{undo}</code>
+        </p>
+      )}
+    </>
+  );
+}
+
+const shown = (value: string | undefined): string => (value === undefined ? '(none)' : safeText(JSON.stringify(value)));

@@ -1,0 +1,31 @@
+import { Annotation } from '@flotilla/api';
+import { expect, test } from 'vitest';
+import { describeWindow } from './status-answer.ts';
+
+const now = Date.parse('2026-11-25T12:00:00Z');
+const window = (annotations: object) => describeWindow({ metadata: { name: 'u', annotations: { ...annotations } } }, now);
+
+test.each([
+  {
+    name: 'one that is yet to open closes at its end',
+    annotations: { [Annotation.windowStart]: '2026-11-25T22:00:00Z', [Annotation.windowEnd]: '2026-11-26T02:00:00Z' },
+    want: { state: 'closed', opensAt: '2026-11-25T22:00:00.000Z', closesAt: '2026-11-26T02:00:00.000Z' },
+  },
+  {
+    name: 'the next one of a schedule closes after its duration',
+    annotations: { [Annotation.windowSchedule]: '0 22 * * *', [Annotation.windowDuration]: '4h' },
+    want: { state: 'closed', opensAt: '2026-11-25T22:00:00.000Z', closesAt: '2026-11-26T02:00:00.000Z' },
+  },
+  {
+    name: 'nothing closes one that has no end',
+    annotations: { [Annotation.windowStart]: '2026-11-25T22:00:00Z' },
+    want: { state: 'closed', opensAt: '2026-11-25T22:00:00.000Z' },
+  },
+])('$name', ({ annotations, want }) => {
+  const { says: _, ...described } = window(annotations);
+  expect(described).toEqual(want);
+});
+
+test('one that has ended neither opens nor closes', () => {
+  expect(window({ [Annotation.windowEnd]: '2026-11-25T11:00:00Z' })).toEqual({ state: 'closed', says: expect.stringContaining('ended') });
+});
