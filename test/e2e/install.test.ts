@@ -97,7 +97,7 @@ describe.skipIf(obstacle !== undefined)('with docs and a release alone', { retry
     expect(await readWorkloadImage(spoke)).toEqual({ image: versions.NEW, ready: true });
   });
 
-  test('a hub without a way to the internet does, and the registry has nothing but what was mirrored', async () => {
+  test('a hub without a way to the internet does, and nothing tries one', async () => {
     await using stack = new AsyncDisposableStack();
     const sites = await startSites(['hub', 'spoke-1'], stack);
     const [hub, spoke] = sites.clusters;

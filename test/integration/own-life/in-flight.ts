@@ -72,7 +72,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     end: 'Completed',
   },
   runs: {
-    faults: { statusNeverChanges: true },
+    faults: { workNeverAvailable: true },
     isThere: ({ status }) =>
       Object.values(status?.status.currentBatchRemediationProgress ?? {}).some(({ state }) => state === 'InProgress'),
     begun: 1,
@@ -82,7 +82,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   failed: {
     spec: precaching,
     faults: { failJob: true },
-    isThere: (upgrade) => reasonOf(upgrade, 'Succeeded') === 'Failed',
+    isThere: (upgrade) => reasonOf(upgrade, 'Succeeded') === 'Failed' && upgrade.status?.status.completedAt !== undefined,
     begun: 0,
     end: 'Failed',
   },
