@@ -1,0 +1,196 @@
+import { Annotation, type KubeObject, type Resource } from '@flotilla/api';
+import { ACTION_COMPLETED, ClusterClaim, type ManagedCluster, ManagedClusterView } from '@flotilla/api/ocm';
+import { type NodeInventory, SpokeName } from '@flotilla/api/ran';
+import type { Client } from '@flotilla/runtime';
+import { layerListDigest, packBits } from '@flotilla/software';
+import { expect, test } from 'vitest';
+import { chooseTransports, inspectClusters } from './inspect.ts';
+
+const list = { layers: [], images: [] };
+const inventory: NodeInventory = {
+  list: layerListDigest(list),
+  held: packBits([]),
+  packed: packBits([]),
+  images: packBits([]),
+  partial: [],
+  runtime: 'containerd 2.1',
+  architecture: 'amd64',
+  node: 'node-1',
+  space: { sizeBytes: 1, usedBytes: 0, availableBytes: 1, thresholdPercent: 85 },
+};
+const ANSWER = JSON.stringify(inventory);
+
+/** An agent: answers what is created with the status that it gets, or with none. */
+type Agent = (kind: Resource, object: KubeObject) => object | undefined;
+
+/** A hub in memory, whose agent answers at once. */
+function fakeHub(agent: Agent) {
+  const objects = new Map<string, KubeObject>();
+  const created: string[] = [];
+  const key = ({ kind }: Resource, { namespace, name }: { namespace?: string | undefined; name: string }) => `${kind} ${namespace}/${name}`;
+  const client = {
+    async create(kind: Resource, object: KubeObject, { dryRun }: { dryRun?: boolean } = {}) {
+      if (dryRun) return object;
+      created.push(key(kind, object.metadata));
+      const status = agent(kind, object);
+      const stored = { ...object, metadata: { ...object.metadata, uid: `uid-${created.length}` }, ...(status && { status }) };
+      objects.set(key(kind, object.metadata), stored);
+      return stored;
+    },
+    async get(kind: Resource, ref: { namespace: string; name: string }) {
+      return objects.get(key(kind, ref));
+    },
+    async list(kind: Resource, { namespace, fieldSelector }: { namespace?: string; fieldSelector?: string }) {
+      const name = fieldSelector?.split('=')[1];
+      const items = [...objects].filter(([at]) => at.startsWith(`${kind.kind} ${namespace}/`)).map(([, object]) => object);
+      return { items: items.filter(({ metadata }) => name === undefined || metadata.name === name), resourceVersion: '1' };
+    },
+    async *watch(_: Resource, { signal }: { signal: AbortSignal }) {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      yield* [];
+    },
+    async delete(kind: Resource, ref: { namespace: string; name: string }) {
+      return objects.delete(key(kind, ref));
+    },
+  };
+  return { client: client as unknown as Client, objects, created };
+}
+
+const cluster = (transports?: string): ManagedCluster => ({
+  metadata: { name: 'spoke-1' },
+  status: transports === undefined ? {} : { clusterClaims: [{ name: ClusterClaim.transports, value: transports }] },
+});
+
+async function inspect(hub: ReturnType<typeof fakeHub>, managed: ManagedCluster, more: { withinMs?: number; dryRun?: boolean } = {}) {
+  const transports = await chooseTransports(hub.client, [{ managed, list }]);
+  const options = { image: 'puller:1', withinMs: 5_000, dryRun: false, signal: new AbortController().signal, ...more };
+  return (await inspectClusters(hub.client, transports, options)).get('spoke-1');
+}
+
+const feedback = (values: Record<string, string>) => ({
+  resourceStatus: {
+    manifests: [
+      {
+        resourceMeta: { ordinal: 2, kind: 'Job', name: SpokeName.job },
+        statusFeedback: { values: Object.entries(values).map(([name, string]) => ({ name, fieldValue: { type: 'String', string } })) },
+      },
+    ],
+  },
+});
+const done = { conditions: [{ type: ACTION_COMPLETED, status: 'True', reason: 'ActionDone', message: '', lastTransitionTime: '' }] };
+const byActions =
+  (answer: string): Agent =>
+  (kind) =>
+    kind === ManagedClusterView ? { result: { metadata: { name: SpokeName.job, annotations: { [Annotation.inventory]: answer } } } } : done;
+
+test('by a work the answer comes back, and the work goes', async () => {
+  const hub = fakeHub(() => feedback({ inventory: ANSWER }));
+  expect(await inspect(hub, cluster('actions,works,puller-account'))).toEqual({ inventory });
+  expect(hub.created).toEqual(['ManifestWork spoke-1/flotilla-inspect']);
+  expect(hub.objects.size).toBe(0);
+});
+
+test('by actions it comes back after each object in its turn, and everything goes', async () => {
+  const hub = fakeHub(byActions(ANSWER));
+  expect(await inspect(hub, cluster())).toEqual({ inventory });
+  expect(hub.created.map((name) => name.split('flotilla-inspect-')[1])).toEqual([
+    'namespace-flotilla-inspect',
+    'serviceaccount-pre-cache-agent',
+    'role-pre-cache-agent',
+    'rolebinding-pre-cache-agent',
+    'configmap-pre-cache-spec',
+    'job-pre-cache',
+    'job',
+    'delete',
+  ]);
+  expect(hub.objects.size).toBe(0);
+});
+
+const refused = { ...done, conditions: [{ ...done.conditions[0], status: 'False', message: 'namespaces is forbidden' }] };
+const notApplied = {
+  resourceStatus: {
+    manifests: [
+      {
+        resourceMeta: { ordinal: 0, kind: 'Namespace' },
+        conditions: [{ type: 'Applied', status: 'False', reason: 'x', message: 'jobs is forbidden', lastTransitionTime: '' }],
+      },
+    ],
+  },
+};
+
+test.each<{ name: string; transports?: string; agent: Agent; why: RegExp }>([
+  {
+    name: 'a node that cannot be looked at',
+    agent: byActions('{"error":"no runtime answers"}'),
+    why: /^its node says: no runtime answers$/,
+  },
+  {
+    name: 'a refused action',
+    agent: (_, { metadata }) => (metadata.name.endsWith('-delete') ? done : refused),
+    why: /^namespaces is forbidden$/,
+  },
+  { name: 'a refused manifest', transports: 'works', agent: () => notApplied, why: /^jobs is forbidden$/ },
+  {
+    name: 'a failed Job',
+    transports: 'works',
+    agent: () => feedback({ verdict: 'Failed', message: 'deadline' }),
+    why: /^its Job failed: deadline$/,
+  },
+  { name: 'an answer that is none', transports: 'works', agent: () => feedback({ inventory: '{"held":1}' }), why: /^no answer for 0 s$/ },
+  { name: 'no answer', transports: 'works', agent: () => undefined, why: /^no answer for 0 s$/ },
+])('$name is a reason, and nothing is left', async ({ transports, agent, why }) => {
+  const hub = fakeHub(agent);
+  expect(await inspect(hub, cluster(transports), { withinMs: 100 })).toEqual({ why: expect.stringMatching(why) });
+  expect(hub.objects.size).toBe(0);
+});
+
+test('somebody else’s inspection is left alone', async () => {
+  const conflict = Object.assign(new Error('exists'), { status: 409 });
+  const hub = fakeHub(() => {
+    throw conflict;
+  });
+  const other = { metadata: { name: 'flotilla-inspect', namespace: 'spoke-1', uid: 'x', annotations: { [Annotation.attempt]: 'other' } } };
+  hub.objects.set('ManifestWork spoke-1/flotilla-inspect', other);
+  expect(await inspect(hub, cluster('works'), { withinMs: 100 })).toHaveProperty('why');
+  expect(hub.objects.size).toBe(1);
+});
+
+test.each([
+  ['a dry run', cluster('works'), { dryRun: true }, /not inspected: --dry-run/],
+  [
+    'an agent that is away',
+    {
+      metadata: { name: 'spoke-1' },
+      status: {
+        conditions: [
+          {
+            type: 'ManagedClusterConditionAvailable',
+            status: 'Unknown',
+            reason: 'x',
+            message: '',
+            lastTransitionTime: '2026-11-25T20:00:00Z',
+          },
+        ],
+      },
+    } as ManagedCluster,
+    {},
+    /its agent is away: ManagedClusterConditionAvailable is Unknown since 2026-11-25T20:00:00Z/,
+  ],
+] as const)('%s writes nothing', async (_, managed, more, why) => {
+  const hub = fakeHub(() => undefined);
+  expect(await inspect(hub, managed, more)).toEqual({ why: expect.stringMatching(why) });
+  expect(hub.created).toEqual([]);
+});
+
+test('an interruption takes away what it had begun, and says so', async () => {
+  const stop = new AbortController();
+  const hub = fakeHub(() => {
+    setTimeout(() => stop.abort(), 10);
+    return undefined;
+  });
+  const transports = await chooseTransports(hub.client, [{ managed: cluster('works'), list }]);
+  const options = { image: 'puller:1', withinMs: 5_000, dryRun: false, signal: stop.signal };
+  await expect(inspectClusters(hub.client, transports, options)).rejects.toMatchObject({ code: 'FLOTILLA_INTERRUPTED' });
+  expect(hub.created).toEqual(['ManifestWork spoke-1/flotilla-inspect']);
+  expect(hub.objects.size).toBe(0);
+});
