@@ -1,11 +1,11 @@
 /** A hub whose objects stand still, with hostile texts of spokes in them: what commands say of it is the same each time. */
 import { conditionTime, type KubeObject, type Resource } from '@flotilla/api';
-import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla/api/config';
+import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, type ConfigCondition } from '@flotilla/api/config';
 import { Lease, Namespace } from '@flotilla/api/core';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
-import type { Client } from '@flotilla/runtime';
+import { type Client, replaceStatus } from '@flotilla/runtime';
 
 /** Clears the screen, turns the direction of writing, looks like another line, colours, names the window, and goes on for 10 KB. */
 export const HOSTILE = `\u001b[2J\u001b[31mred\u001b]0;owned\u0007\u009b5A \u202egnirts\u2066 \r\u0008\u2028line\n[exit 0] ${'long '.repeat(2_000)}`;
@@ -14,11 +14,13 @@ const HOUR = 3_600_000;
 /** Half an hour from the next digit: what is printed of an age stays the same while a test runs. */
 const SEEDED_AGO_MS = 84.5 * HOUR;
 
+type Say = (type: string, status: ConfigCondition['status'], reason: string, message: string) => ConfigCondition;
+
 /** Fills a server. */
 export async function seedHub(client: Client): Promise<void> {
   const now = Date.now();
   const since = conditionTime(now - SEEDED_AGO_MS);
-  const condition = (type: string, status: string, reason: string, message: string) => ({
+  const condition: Say = (type, status, reason, message) => ({
     type,
     status,
     reason,
@@ -130,14 +132,12 @@ const setStatus = (client: Client, kind: Resource, { metadata: { namespace, name
   client.patch(kind, { ...(namespace && { namespace }), name }, patch, { type: 'merge', subresource: 'status' });
 
 /** What a cluster that is upgraded has: the same server stands for it. */
-async function seedCluster(
-  client: Client,
-  since: string,
-  condition: (type: string, status: string, reason: string, message: string) => object,
-): Promise<void> {
+async function seedCluster(client: Client, since: string, condition: Say): Promise<void> {
   const version = await client.create(ClusterVersion, { metadata: { name: CLUSTER_VERSION_NAME }, spec: { clusterID: 'c' } });
   const applying = `Working towards 4.18.10: 106 of 841 done (12% complete), waiting on etcd`;
-  await setStatus(client, ClusterVersion, version, {
+  // A patch drops nulls, which the schema wants.
+  await replaceStatus(client, ClusterVersion, {
+    ...version,
     status: {
       desired: { version: '4.18.10', image: `registry.test/release@sha256:${'a'.repeat(64)}` },
       observedGeneration: 1,

@@ -68,7 +68,7 @@ export function observeStep<S extends JobState, I>(
   deps: ObserveDeps,
 ): ObservedStep<S> | undefined {
   const { caches, mayBegin = (uid, name) => isUncontested(job, uid, name, caches) } = deps;
-  const isHeld = upgrade !== undefined && holdsSpoke(caches, job.work, upgrade.metadata.uid ?? '', cluster);
+  const isHeld = () => upgrade !== undefined && holdsSpoke(caches, job.work, upgrade.metadata.uid ?? '', cluster);
   const stored = storedSpoke(job, upgrade, cluster, { isHeld });
   if (!stored) return undefined;
   const { state } = stored;
@@ -119,19 +119,19 @@ interface StoredSpoke<S, I> {
 /**
  * Reads a spoke's stored state. Returns undefined for an ended upgrade, a cluster outside its status, or a cluster that must not begin yet. The
  * leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time; it stops a job by storing `NotStarted` again.
- * @param isHeld the hub has objects of the job, which are a stopped one's where the state is `NotStarted`; default false
+ * @param isHeld the hub has objects of the job, which are a stopped one's where the state is `NotStarted`; default: none
  */
 export function storedSpoke<S extends JobState, I>(
   job: SpokeJob<S, I>,
   upgrade: ClusterGroupUpgrade | undefined,
   cluster: string,
-  { isHeld = false }: { readonly isHeld?: boolean } = {},
+  { isHeld = () => false }: { readonly isHeld?: () => boolean } = {},
 ): StoredSpoke<S, I> | undefined {
   if (!upgrade) return undefined;
   const states = job.statesIn(upgrade.status) ?? {};
   const state = Object.hasOwn(states, cluster) ? states[cluster] : undefined;
   const inputs = job.inputsIn(upgrade);
-  if (state === undefined || (state === 'NotStarted' && !isHeld) || !inputs) return undefined;
+  if (state === undefined || (state === 'NotStarted' && !isHeld()) || !inputs) return undefined;
   if (hasEnded(upgrade) && !job.machine.isFinal(state)) return undefined;
   return { upgrade, state, inputs, clusters: countOf(states) };
 }

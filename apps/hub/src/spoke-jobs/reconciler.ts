@@ -193,7 +193,7 @@ export class SpokeJobs<S extends JobState, I> {
     const at = now();
     const { paused } = run.request;
     const { initial } = this.job.machine;
-    const isStopping = run.isStopping(cluster, this.hasHubObjects(uid, cluster));
+    const isStopping = run.isWithoutJob(cluster) && this.hasHubObjects(uid, cluster);
     if (isStopping || (paused !== undefined && record.state === initial)) return this.#keepBack(run, record, key, isStopping);
     // A reconcile claims a spoke that can begin.
     const holder = record.state === initial ? this.#claims.claim(uid, cluster) : undefined;

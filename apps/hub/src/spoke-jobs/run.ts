@@ -124,10 +124,10 @@ export class SpokeJobRun<S extends JobState, I> {
     return times.length > 0 ? times.reduce((one, other) => Math.min(one, other)) : undefined;
   }
 
-  /** True while objects of a job that was stopped are left on the hub: it begins again after them. @param isHeld the hub has objects of the job */
-  isStopping(cluster: string, isHeld: boolean): boolean {
+  /** True for a spoke that has not begun, or was stopped: objects of its job on the hub are then a stopped one's, and it begins again after them. */
+  isWithoutJob(cluster: string): boolean {
     const record = this.spokes.get(cluster);
-    return isHeld && record?.state === 'NotStarted' && record.stored === 'NotStarted';
+    return record?.state === 'NotStarted' && record.stored === 'NotStarted';
   }
 
   /** True while the job runs on the spoke: no other upgrade may touch it. */
