@@ -1,5 +1,5 @@
 /** A fleet in the middle of its night, the same in every picture. */
-import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import type { Client } from '@flotilla/runtime';
@@ -11,6 +11,8 @@ const ago = (minutes: number): string => new Date(NOW - minutes * 60_000).toISOS
 const names = (site: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${site}-${String(index + 1).padStart(3, '0')}`);
 const [north, west, lab] = [names('north', 120), names('west', 60), names('lab', 8)];
+
+const TEMPLATE = 'upgrade-4.18.9';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -76,7 +78,7 @@ function westUpgrade(): Upgrade {
     name: 'west-4.18.9',
     window: { start: ago(-1_460), end: ago(-1_700) },
     members: west,
-    spec: { enable: true, preCaching: true, remediationStrategy: { maxConcurrency: 15, timeout: 240 } },
+    spec: { enable: true, preCaching: true, manifestWorkTemplates: [TEMPLATE], remediationStrategy: { maxConcurrency: 15, timeout: 240 } },
     status: {
       conditions: [
         selected,
@@ -93,8 +95,8 @@ function westUpgrade(): Upgrade {
             {
               imagesDone: 60 + index * 7,
               imagesTotal: 193,
-              bytesDone: (3 + index * 0.55) * 1e9,
-              bytesTotal: 14.82e9,
+              bytesDone: 3_000_000_000 + index * 550_000_000,
+              bytesTotal: 14_820_000_000,
               bytesPerSecond: 5_200_000 + index * 90_000,
             },
           ]),
@@ -145,9 +147,19 @@ export async function furnish(client: Client): Promise<void> {
       spec: { holderIdentity: 'hub-1', leaseDurationSeconds: 15, renewTime: new Date(NOW - 3_000).toISOString().replace('Z', '000Z') },
     },
   });
+  await createTemplate(client);
   const versions = new Map([...north.slice(0, 60), ...lab].map((name) => [name, '4.18.9']));
   await mapConcurrently([...north, ...west, ...lab], 16, (name) => createSpoke(client, name, versions.get(name) ?? '4.18.4'));
   for (const upgrade of [northUpgrade(), westUpgrade(), labUpgrade()]) await createUpgrade(client, upgrade);
+}
+
+/** The template of the work that the west is given. */
+async function createTemplate(client: Client): Promise<void> {
+  const manifests = [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'version', namespace: 'default' } }];
+  await client.create(ManifestWorkReplicaSet, {
+    metadata: { name: TEMPLATE, namespace: 'ran' },
+    spec: { manifestWorkTemplate: { workload: { manifests } }, placementRefs: [{ name: 'west' }] },
+  });
 }
 
 async function createSpoke(client: Client, name: string, version: string): Promise<void> {
@@ -168,7 +180,7 @@ async function createUpgrade(client: Client, { name, window, members, spec, stat
   const ref = { namespace: 'ran', name };
   await client.create(ClusterGroupUpgrade, {
     metadata: { ...ref, annotations },
-    spec: { ...spec, clusters: members, managedPolicies: ['upgrade-4.18.9'] },
+    spec: { ...(!('manifestWorkTemplates' in spec) && { managedPolicies: ['upgrade-4.18.9'] }), ...spec, clusters: members },
   } as never);
   await client.patch(ClusterGroupUpgrade, ref, { status }, { type: 'merge', subresource: 'status' });
 }

@@ -18,11 +18,13 @@ the same is not written again.`;
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'docs/pictures');
 const MOST_BYTES = 150 * 1024;
+const SETTLE_MS = 1_000;
 
 /** Picture → where it is taken, and a text by which the view is known to be drawn. */
 const VIEWS: Readonly<Record<string, readonly [path: string, text: string]>> = {
   fleet: ['/', 'north-001'],
   rollout: ['/upgrades/ran/north-4.18.9', 'north-001'],
+  plan: ['/upgrades/ran/west-4.18.9/plan', 'Planned'],
   spoke: ['/spokes/north-066', 'ran/north-4.18.9'],
   why: ['/?why=north-081', 'north-081'],
 };
@@ -31,10 +33,15 @@ async function take(page: Page, base: string, [path, text]: readonly [string, st
   await page.goto(`${base}${path}`);
   await page.getByText('live', { exact: true }).waitFor();
   await page.getByText(text).first().waitFor();
-  await page.waitForLoadState('networkidle').catch(() => undefined);
   // The server of every run has another port.
   await page.evaluate("for (const one of document.querySelectorAll('.server')) one.textContent = 'https://hub.example.com:6443 as admin'");
-  return page.screenshot({ animations: 'disabled', caret: 'hide' });
+  // Answers come one after the other: it is drawn when two pictures in a row are the same.
+  for (let before: Buffer | undefined; ; ) {
+    const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' });
+    if (before?.equals(picture)) return picture;
+    before = picture;
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  }
 }
 
 async function drawAll(browser: Browser, address: string): Promise<void> {
