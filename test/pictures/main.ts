@@ -29,9 +29,11 @@ const VIEWS: Readonly<Record<string, readonly [path: string, text: string]>> = {
   why: ['/?why=north-081', 'north-081'],
 };
 
-async function take(page: Page, base: string, [path, text]: readonly [string, string]): Promise<Buffer> {
+async function take(page: Page, base: string, [path, text]: readonly [string, string]): Promise<Buffer | undefined> {
   await page.goto(`${base}${path}`);
   await page.getByText('live', { exact: true }).waitFor();
+  // A view that this page does not have keeps the picture that is there.
+  if (await page.getByText('There is nothing here').isVisible()) return undefined;
   await page.getByText(text).first().waitFor();
   // The server of every run has another port.
   await page.evaluate("for (const one of document.querySelectorAll('.server')) one.textContent = 'https://hub.example.com:6443 as admin'");
@@ -60,6 +62,10 @@ async function drawAll(browser: Browser, address: string): Promise<void> {
     await page.goto(address);
     for (const [name, view] of Object.entries(VIEWS)) {
       const picture = await take(page, base, view);
+      if (!picture) {
+        process.stdout.write(`${name}-${colorScheme}.png: no such view\n`);
+        continue;
+      }
       if (picture.length > MOST_BYTES) throw new Error(`picture ${name} has ${picture.length} bytes, at most ${MOST_BYTES} are allowed`);
       const file = join(FOLDER, `${name}-${colorScheme}.png`);
       const known = await readFile(file).catch(() => undefined);
