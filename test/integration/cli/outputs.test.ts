@@ -120,6 +120,8 @@ const steady = (text: string): string =>
     .replaceAll(/https:\/\/127\.0\.0\.1:\d+/g, '<server>')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<time>')
     .replaceAll(COLOURS, '<$1>')
+    .replaceAll(/window closes in .*/g, 'window closes in <years>')
+    .replaceAll(server.kubeconfig, '<kubeconfig>')
     .replaceAll(folder, '<folder>');
 
 /** Own colours, in the order in which they come: on, then off. */

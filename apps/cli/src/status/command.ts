@@ -34,8 +34,9 @@ export const showStatus: Run = async ([name], given) => {
   const { client } = connected;
   const namespace = options.namespace ?? connected.namespace;
   const screen = standardScreen(options.output === 'wide');
-  if (name === undefined) return listAll(client, { options, namespace, screen });
-  if (options.watch) return follow(client, { namespace, name }, { options, screen });
+  // Awaited here: the client is closed when this returns.
+  if (name === undefined) return await listAll(client, { options, namespace, screen });
+  if (options.watch) return await follow(client, { namespace, name }, { options, screen });
   const answer = await askStatus(new FactStore({ client, ...options }), await readUpgrade(client, { namespace, name }));
   screen.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${statusPage(answer, screen, Date.now())}\n`);
   if (hasFailed(answer)) endWith(Exit.no);

@@ -1,5 +1,6 @@
 import type { ChangeAnswer, WindowAnswer } from '@flotilla/api/answers';
 import { safeText } from '../terminal/safe-text.ts';
+import { cut } from '../terminal/table.ts';
 
 const heads = {
   changed: 'is changed',
@@ -24,7 +25,10 @@ export function changeText({ object, outcome, isNew, annotations, clusters, says
   return lines.map(safeText).join('\n');
 }
 
-const shown = (value: string | undefined): string => (value === undefined ? '(none)' : JSON.stringify(value));
+/** Cells of a value that a person is shown; JSON has all of it. */
+const MOST_SHOWN = 200;
+
+const shown = (value: string | undefined): string => (value === undefined ? '(none)' : cut(JSON.stringify(value), MOST_SHOWN));
 
 /** A window, for a person: times in the zone of whoever looks, and in UTC beside it. */
 export function windowText({ upgrade, window: { state, opensAt, closesAt, says }, annotations }: WindowAnswer): string {

@@ -85,5 +85,5 @@ function causes({ waits, failures }: StatusAnswer): string {
     ...failures.map(({ says, clusters, example }) => ['failed', String(clusters), example, says]),
     ...waits.map(({ says, clusters, example }) => ['waits for', String(clusters), example, says]),
   ];
-  return rows.length === 0 ? '' : `${table(['', 'COUNT', 'EXAMPLE', 'CAUSE'], rows)}\n`;
+  return rows.length === 0 ? '' : `${table(['', 'COUNT', 'EXAMPLE', 'CAUSE'], rows, standardScreen())}\n`;
 }
