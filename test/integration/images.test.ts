@@ -147,7 +147,8 @@ describe.skipIf(!canBuild)('images of the programs', () => {
       const { config } = await resolve(app, { os: 'linux', architecture: 'arm64' });
       const args = [...(config.config?.Entrypoint ?? []), '--version'];
       const said = await runCommand('chroot', [root, '/emulator', ...args], { timeoutMs: 120_000 });
-      expect(said).toMatch(new RegExp(`^${app} \\S+ \\(commit `));
+      // The console's program is the command line.
+      expect(said).toMatch(new RegExp(`^${app === 'console' ? 'flotilla' : app} \\S+ \\(commit `));
     }
   });
 
