@@ -20,6 +20,8 @@ export interface BlobTransfer {
 export interface CountingRegistry extends AsyncDisposable {
   readonly host: string;
   readonly transfers: readonly BlobTransfer[];
+  /** Requests of everybody. */
+  readonly requests: number;
   /** Requests by the runtime, as `METHOD path`. */
   readonly runtimeRequests: readonly string[];
   /** Milliseconds and bytes of everything sent for blobs. */
@@ -39,7 +41,7 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
   const transfers: BlobTransfer[] = [];
   const runtimeRequests: string[] = [];
   const sent: [number, number][] = [];
-  const state = { rate: undefined as number | undefined, corrupt: new Set<string>(), freeAt: 0 };
+  const state = { rate: undefined as number | undefined, corrupt: new Set<string>(), freeAt: 0, requests: 0 };
 
   async function pass(answer: IncomingMessage, response: ServerResponse, transfer: BlobTransfer): Promise<void> {
     const closed = new AbortController();
@@ -62,6 +64,7 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
   }
 
   const server = createServer((request, response) => {
+    state.requests += 1;
     const by = /flotilla/.test(request.headers['user-agent'] ?? '') ? 'puller' : 'runtime';
     if (by === 'runtime') runtimeRequests.push(`${request.method} ${request.url}`);
     const options = { method: request.method, headers: request.headers };

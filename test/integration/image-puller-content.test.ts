@@ -1,19 +1,9 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { PullerExit } from '@flotilla/api/ran';
-import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BlobTransfer, type CountingRegistry, startCountingRegistry } from './counting-registry.ts';
-import {
-  type PullerWorld,
-  REGISTRY_NAME,
-  startContainerd,
-  startPuller,
-  startPullerWorld,
-  temporaryFolder,
-} from './image-puller-fixture.ts';
+import { canRunContainerd, type PullerNode, startNode, VERSIONS } from './containerd-node.ts';
+import type { BlobTransfer } from './counting-registry.ts';
+import { type PullerWorld, startPullerWorld } from './image-puller-fixture.ts';
 
 /** The puller fetches blobs itself into the content store of a containerd, and the runtime finds them there. */
 
@@ -25,51 +15,12 @@ afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** Components, one of them under two names; release, index, operator. */
 const IMAGES = 4 + 3;
-const fullSpec = (): Record<string, string> => ({
-  'platform.image': world.release.release,
-  'operators.indexes': world.release.index,
-  'operators.packagesAndChannels': 'ptp:stable',
-});
 const sum = (sizes: Iterable<number>): number => [...sizes].reduce((total, size) => total + size, 0);
 const neededBytes = (): number => sum(world.release.layers.values());
 const servedBytes = (transfers: readonly BlobTransfer[]): number => sum(transfers.map(({ bytes }) => bytes));
 
-const canRunContainerd = process.getuid?.() === 0 && ['/usr/bin/containerd', '/usr/local/bin/containerd'].some((path) => existsSync(path));
-const VERSIONS = [
-  { version: 'of Debian', snapshotter: 'native', program: async () => 'containerd' },
-  { version: '2', snapshotter: 'overlayfs', program: async () => (await ensureTools(['containerd'])).path('containerd') },
-];
-
-/** A node: a containerd behind a registry that counts. */
-async function startNode({
-  program,
-  snapshotter,
-  discard,
-}: {
-  readonly program: string;
-  readonly snapshotter: string;
-  readonly discard?: boolean;
-}) {
-  const stack = new AsyncDisposableStack();
-  const registry: CountingRegistry = stack.use(await startCountingRegistry(world.registry.url));
-  const dir = stack.use(await temporaryFolder('content'));
-  const containerd = stack.use(await startContainerd(dir.path, registry.host, { program, ...(discard && { discard }) }));
-  await eventually(() => existsSync(containerd.socket), 'the socket');
-  const ctr = async (...args: string[]): Promise<string> =>
-    (await promisify(execFile)('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args])).stdout;
-  const env = {
-    CRI_SOCKET: containerd.socket,
-    REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [registry.host], insecure: true }]),
-  };
-  const start = (more: Readonly<Record<string, string>> = {}, spec = fullSpec()) =>
-    startPuller(world.folder.path, spec, { ...env, ...more });
-  const run = async (more?: Readonly<Record<string, string>>, spec?: Record<string, string>) => (await start(more, spec)).finished;
-  return { registry, ctr, start, run, snapshotter, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-type Node = Awaited<ReturnType<typeof startNode>>;
-
 /** Every image is there under every name, whole and unpacked, and no lease of ours is left. */
-async function expectPulled(node: Node): Promise<void> {
+async function expectPulled(node: PullerNode): Promise<void> {
   const ready = (await node.ctr('images', 'check', '--quiet', '--snapshotter', node.snapshotter)).split('\n');
   const names = [world.release.release, world.release.index, world.release.operator, ...Object.values(world.release.components)];
   expect(ready).toEqual(expect.arrayContaining(names));
@@ -83,7 +34,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
   }, 600_000);
 
   test('the link is paid once: the runtime asks for no blob, and what the list read is not read again', { timeout: 120_000 }, async () => {
-    await using node = await startNode(options);
+    await using node = await startNode(world, options);
     const first = await node.run();
     expect(first.exitCode, first.log).toBe(PullerExit.done);
     expect(first.last).toMatchObject({ fetchedBy: 'puller', imagesByRuntime: 0, imagesDone: IMAGES, bytesForList: 0, failures: [] });
@@ -101,7 +52,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
   });
 
   test('killed three times in mid-layer: no byte of a finished range is fetched again', { timeout: 120_000 }, async () => {
-    await using node = await startNode(options);
+    await using node = await startNode(world, options);
     node.registry.rate = 12_000_000;
     const runs: number[] = [];
     for (const share of [0.25, 0.5, 0.75]) {
@@ -126,7 +77,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
   });
 
   test('a link that is cut in mid-layer goes on at the byte of the cut', { timeout: 120_000 }, async () => {
-    await using node = await startNode(options);
+    await using node = await startNode(world, options);
     node.registry.rate = 12_000_000;
     const running = await node.start();
     for (const share of [0.3, 0.6]) {
@@ -143,7 +94,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
   });
 
   test('a cap holds in every second, over list and images', { timeout: 120_000 }, async () => {
-    await using node = await startNode(options);
+    await using node = await startNode(world, options);
     const cap = 8_000_000;
     const ended = await node.run({ BANDWIDTH: String(cap) });
     expect(ended.exitCode, ended.log).toBe(PullerExit.done);
@@ -160,7 +111,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
   });
 
   test('wrong bytes are never stored, and the image is asked for anew', { timeout: 120_000 }, async () => {
-    await using node = await startNode(options);
+    await using node = await startNode(world, options);
     const wrong = [...world.release.layers].find(([, size]) => size > 25_000_000)?.[0] ?? '';
     node.registry.corrupt.add(wrong);
     const ended = await node.run({ RETRY_FOR_SECONDS: '3' });
@@ -178,7 +129,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
   });
 
   test('a layer that was unpacked and discarded is not fetched again for another image', { timeout: 120_000 }, async () => {
-    await using node = await startNode({ ...options, discard: true });
+    await using node = await startNode(world, { ...options, discard: true });
     const images = (name: string) => ({ additionalImages: world.release.components[name] ?? '' });
     const [base = ''] = world.release.layers.keys();
     const first = await node.run({}, images('component-2'));
@@ -191,7 +142,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
   });
 
   test('switched off, the runtime fetches everything and the report says so', { timeout: 120_000 }, async () => {
-    await using node = await startNode(options);
+    await using node = await startNode(world, options);
     const ended = await node.run({ FETCH_BLOBS: 'off' });
     expect(ended.exitCode, ended.log).toBe(PullerExit.done);
     expect(ended.last).toMatchObject({ fetchedBy: 'runtime', imagesDone: IMAGES });

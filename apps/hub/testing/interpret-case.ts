@@ -1,6 +1,6 @@
 /** Parts of the cases of `decide`. */
 import { Annotation } from '@flotilla/api';
-import type { PrecacheState } from '@flotilla/api/ran';
+import type { PrecacheState, PullerReport } from '@flotilla/api/ran';
 import type { StepContext } from '../src/spoke-jobs/interpret.ts';
 import { createPrecacheJob } from '../src/spoke-jobs/kinds/precache/job.ts';
 import type { ActionsSpoke } from '../src/spokes/actions/observe.ts';
@@ -48,7 +48,7 @@ export const unknown: Answer = { kind: 'unknown', message: 'forbidden' };
 export const failed = (reason: string, message?: string, annotations?: Record<string, string>) =>
   foundJob({ failed: 1, conditions: [{ type: 'Failed', status: 'True', reason, ...(message && { message }) }] }, annotations);
 /** Annotations of a Job with the last report of a failed puller. */
-export const progress = (message?: string): Record<string, string> => {
+export const progress = (message?: string, more: Partial<PullerReport> = {}): Record<string, string> => {
   const report = {
     phase: 'failed',
     imagesDone: 1,
@@ -59,7 +59,7 @@ export const progress = (message?: string): Record<string, string> => {
     at: '2026-01-01T00:00:00Z',
     message,
   };
-  return { [Annotation.progress]: JSON.stringify(report) };
+  return { [Annotation.progress]: JSON.stringify({ ...report, ...more }) };
 };
 /** Message of a denied admission. */
 export const DENIED = 'failed to handle Create action with err: admission webhook "policy.test" denied the request: no';

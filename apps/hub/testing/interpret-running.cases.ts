@@ -27,6 +27,27 @@ export const running: Row[] = [
     to: 'Succeeded',
   },
   {
+    name: 'a success of a node that would lose its images again',
+    from: 'Active',
+    spoke: {
+      jobView: buildView(
+        foundJob(
+          { succeeded: 1 },
+          progress(undefined, {
+            phase: 'done',
+            node: 'n1',
+            risks: [
+              { name: 'imageMaximumGCAge', value: '12h' },
+              { name: 'kubelet configuration', value: 'unknown' },
+            ],
+          }),
+        ),
+      ),
+    },
+    to: 'Succeeded',
+    message: 'the images are there, but node n1 has imageMaximumGCAge 12h; free space or correct the setting on spoke-1 before its window',
+  },
+  {
     name: 'a job without a pod for less than 30 s',
     from: 'Starting',
     spoke: { jobView: buildView(foundJob({}), { createdAt: 970_001 }) },

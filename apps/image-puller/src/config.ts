@@ -62,8 +62,8 @@ const proxyUrl = z
 export const options = {
   mode: [
     '<mode>',
-    z.enum(['pull', 'inspect']).default('pull'),
-    '`pull`: puts the images of the spec into the store; `inspect`: says which layers of `layers.json.gz` in that folder the store has, changes nothing and asks no registry',
+    z.enum(['pull', 'prove', 'unpin', 'inspect']).default('pull'),
+    '`pull`: puts the images of the spec into the store; `prove`: compares what the runtime has with what the last pull of the same spec has left; `unpin`: removes the pins of `--pin-for`; `inspect`: says which layers of `layers.json.gz` in that folder the store has; all but `pull` ask no registry',
   ],
   specDir: ['<folder>', z.string().default('/etc/config'), 'folder with ConfigMap `pre-cache-spec`', 'CONFIG_VOLUME_PATH'],
   store: ['<store>', z.enum(['cri', 'layout']).default('cri'), "`cri`: the node's runtime; `layout`: an OCI layout directory"],
@@ -98,6 +98,19 @@ export const options = {
     z.string().optional(),
     "hosts and networks that are reached directly, as this machine's own addresses and the runtime's socket are always; also in lower case",
     'NO_PROXY',
+  ],
+  recordDir: [
+    '<folder>',
+    z.string().optional(),
+    'folder of the node for records of what was pulled, which a proof compares with; none is kept when absent',
+  ],
+  pinFor: [
+    '<uid>',
+    z
+      .string()
+      .regex(/^[0-9a-f]([0-9a-f-]{0,61}[0-9a-f])?$/, 'is no uid; write letters a to f, digits and dashes')
+      .optional(),
+    'uid of the upgrade for which images are pinned, so that the kubelet does not collect them; absent: none is',
   ],
   nodeName: ['<name>', z.string().default('unknown'), 'for the log, which goes to stderr as JSON'],
   namespace: ['<namespace>', z.string().default(SpokeName.namespace), 'namespace of Job `pre-cache`'],
@@ -159,6 +172,8 @@ export function readConfig(
   const { criSocket, registriesConfDir, registryCertsDirs, store } = settings;
   return Object.freeze({
     mode: settings.mode,
+    recordDir: settings.recordDir,
+    pinFor: settings.pinFor,
     specDir: settings.specDir,
     store,
     sockets: criSocket.length > 0 ? criSocket.map((path) => path.replace(/^unix:\/\//, '')) : [...DEFAULT_SOCKETS],

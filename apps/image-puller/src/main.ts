@@ -14,7 +14,7 @@ import { openCriStore } from './pull/cri-store.ts';
 import { openLayoutStore } from './pull/layout-store.ts';
 import { openRegistryClient, readPullSecret } from './registry-client.ts';
 import { runPuller } from './run.ts';
-import { readGcThreshold } from './space/gc-threshold.ts';
+import { readImageCare } from './space/image-care.ts';
 import { readPullSpec } from './spec-files.ts';
 import { exitCodeOf } from './verdict.ts';
 
@@ -43,7 +43,7 @@ async function main(): Promise<number> {
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => onSignal(name, stop, logger));
 
   if (config.mode === 'inspect') return inspect(config, { logger, signal: stop.signal });
-  const progress = new Progress(() => systemClock.now());
+  const progress = new Progress(() => systemClock.now(), config.nodeName);
   const cluster = connect(config, logger);
   const reporter = new Reporter({
     report: () => progress.report(),
@@ -65,7 +65,7 @@ async function inspect(config: Config, deps: { logger: Logger; signal: AbortSign
   const answer = await inspectNode({
     ...config,
     signal: deps.signal,
-    gcThresholdPercent: () => readGcThreshold(config, deps.logger),
+    gcThresholdPercent: async () => (await readImageCare(config, deps.logger)).gcThresholdPercent,
     openStore: () => openCriStore(cri),
   });
   const text = JSON.stringify(answer);
@@ -85,14 +85,16 @@ async function run(config: Config, deps: { progress: Progress; logger: Logger; s
   });
   const code = await runPuller({
     ...deps,
-    config: { ...config, gcThresholdPercent: await readGcThreshold(config, deps.logger) },
+    config: { ...config, imageCare: await readImageCare(config, deps.logger) },
     readSpec: () => readPullSpec(config.specDir),
     openSource: async (content) => createRegistrySource((await registry()).client, retry, { content }),
     openStore: async () => {
+      const common = { ...config, ...deps, clock: systemClock, random: Math.random };
+      if (config.mode !== 'pull') return openCriStore({ ...common, credentials: { auths: {} } });
       const { client, credentials } = await registry();
       return config.store === 'layout'
         ? openLayoutStore(config.layoutDir, client)
-        : openCriStore({ ...config, ...deps, credentials, clock: systemClock, random: Math.random, fetching: fetchingBy(client, config) });
+        : openCriStore({ ...common, credentials, fetching: fetchingBy(client, config) });
     },
     clock: systemClock,
     random: Math.random,

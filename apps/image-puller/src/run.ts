@@ -6,14 +6,20 @@ import { buildImageList, handOver, type ImageList, requiredBytes } from '@flotil
 import type { Config } from './config.ts';
 import { NoSpaceError } from './errors.ts';
 import type { Progress } from './progress/progress.ts';
+import { keepPinned } from './proof/keep-pinned.ts';
+import { proveCached } from './proof/prove.ts';
+import { CachedRecords } from './proof/record.ts';
 import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
 import type { ImageStore } from './pull/store.ts';
+import type { ImageCare } from './space/image-care.ts';
 import { requireSpace } from './space/space.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
 
 /** Dependencies of `runPuller`. */
 interface RunDeps {
-  readonly config: Pick<Config, 'parallelPulls' | 'retryForMs' | 'gcThresholdPercent' | 'expansion'>;
+  readonly config: Pick<Config, 'mode' | 'recordDir' | 'pinFor' | 'parallelPulls' | 'retryForMs' | 'expansion'> & {
+    readonly imageCare: ImageCare;
+  };
   readonly readSpec: () => Promise<PullSpec>;
   /** Opened during the run, so that a failure has its exit code and report. */
   readonly openSource: (content: ListContent | undefined) => Promise<ImageSource>;
@@ -47,6 +53,13 @@ export async function runPuller(deps: RunDeps): Promise<ExitCode> {
 async function pullEverything(deps: RunDeps): Promise<ExitCode> {
   const spec = await deps.readSpec();
   await using store = await deps.openStore();
+  const { mode, pinFor } = deps.config;
+  if (mode === 'prove') return await proveCached(store, spec, deps);
+  if (mode === 'unpin') {
+    if (pinFor !== undefined) await store.pins?.remove(pinFor);
+    deps.progress.enter('done');
+    return PullerExit.done;
+  }
   try {
     const code = await fillStore(store, spec, deps);
     // After a failure the next run goes on with what is held.
@@ -93,13 +106,32 @@ async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Prom
     { store: store.description, ...usage, required, missingImages: missing.length, missingBytes, ...progress.uncounted },
     'Checking space',
   );
-  requireSpace(usage, required, config.gcThresholdPercent);
+  requireSpace(usage, required, config.imageCare.gcThresholdPercent);
 
   progress.enter('pulling');
   const outcome = await pullImages({ ...retries, store, images: missing, parallel: config.parallelPulls });
   // zero requirement: a full store would make the kubelet remove pulled images
-  requireSpace(await askStore(() => store.usage(signal), retries), 0, config.gcThresholdPercent);
-  return conclude(deps, outcome.failures.length + list.unresolved.length);
+  requireSpace(await askStore(() => store.usage(signal), retries), 0, config.imageCare.gcThresholdPercent);
+  const code = conclude(deps, outcome.failures.length + list.unresolved.length);
+  if (code === PullerExit.done) {
+    await record(spec, list, deps);
+    await keepPinned(
+      store,
+      list.images.flatMap(({ pullSpecs }) => pullSpecs),
+      deps,
+    );
+  }
+  return code;
+}
+
+/** Notes on the node what was cached. A pull without its record is whole all the same: only a proof misses it. */
+async function record(spec: PullSpec, { images }: ImageList, { config, clock, logger }: RunDeps): Promise<void> {
+  if (config.recordDir === undefined) return;
+  try {
+    await new CachedRecords(config.recordDir).write(spec, images, clock.now());
+  } catch (error) {
+    logger.warn({ recordDir: config.recordDir, err: errorMessage(error) }, 'Recording what is cached failed');
+  }
 }
 
 function recordList({ images, unresolved }: ImageList, { progress, logger }: RunDeps): void {

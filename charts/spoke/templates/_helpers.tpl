@@ -101,7 +101,7 @@ true
 
 {{- /* Its volumes with paths of the node. */ -}}
 {{- define "spoke.jobVolumes" -}}
-{{ list "ca-bundle-path" "kubelet-config-path" "pull-secret-path" "registries-conf-dir" "registry-certs-dir" "runtime-socket" "runtime-storage" | toJson }}
+{{ list "ca-bundle-path" "kubelet-config-path" "pull-secret-path" "record" "registries-conf-dir" "registry-certs-dir" "runtime-socket" "runtime-storage" | toJson }}
 {{- end -}}
 
 {{- /* A path without `.` and `..`, as a regular expression. */ -}}
@@ -131,7 +131,8 @@ true
   "RETRY_FOR_SECONDS" "[0-9]{1,6}"
   "PROGRESS_SECONDS" "[0-9]{1,6}"
   "BANDWIDTH" "[0-9]{1,13}"
-  "MODE" "inspect"
+  "MODE" "inspect|prove"
+  "RECORD_DIR" "/host/var/lib/flotilla/precache"
 -}}
 {{- $entries := list -}}
 {{- range $name, $shape := $shapes -}}{{- $entries = append $entries (printf "'%s': r'^%s$'" $name $shape) -}}{{- end -}}

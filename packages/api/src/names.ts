@@ -80,6 +80,8 @@ export const Annotation = {
   plan: 'flotilla.io/plan',
   /** On a ClusterGroupUpgrade: `namespace/name` of the ended one whose failed clusters it tries again. */
   retryOf: 'flotilla.io/retry-of',
+  /** On a ClusterGroupUpgrade: age at which a proof that the images are still there is too old for a cluster to begin, such as `2h`. */
+  proofWithin: 'flotilla.io/proof-within',
   /** On a PreCachingConfig: most bytes a second that each spoke's puller reads from registries. */
   bandwidth: 'flotilla.io/bandwidth',
   /** On a ManagedCluster: nothing is begun on it; the value says why. */

@@ -9,6 +9,7 @@ const PULLER: Readonly<Record<keyof typeof PullerExit, string>> = {
   registryRefused: 'the registry refused or does not answer: the list cannot be built, or no image could be pulled',
   noSpace: 'not enough space, before, in the middle of, or after the pull',
   partlyDone: 'some images are there, others could not be pulled',
+  missing: 'a proof found less on the node than was cached, or no record of it',
   interrupted: 'stopped by SIGTERM or SIGINT (within 5 s); what is pulled stays',
 };
 

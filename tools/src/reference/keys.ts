@@ -39,6 +39,10 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
     UPGRADE,
     '`namespace/name` of the upgrade whose failed clusters it tries again: it pulls the same images or none.',
   ),
+  'flotilla.io/proof-within': annotation(
+    UPGRADE,
+    'A time from `5m` to `168h`: a cluster begins only with a proof, younger than that, that its nodes still have what was pulled.',
+  ),
   'flotilla.io/bandwidth': annotation('PreCachingConfig', 'Most bytes a second that the puller of each cluster reads from registries.'),
   'flotilla.io/hold': annotation(CLUSTER, 'No upgrade begins on the cluster; the value says why.'),
   'flotilla.io/http-proxy': annotation(CLUSTER, '`HTTP_PROXY` of the puller on the cluster.'),
@@ -61,6 +65,11 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
 
 /** Keys that programs write. Nobody else should. */
 export const programKeys: Readonly<Record<string, KeyRow>> = {
+  'flotilla.io/pinned-until': {
+    is: 'label',
+    on: 'pins in containerd',
+    meaning: 'Time after which the next run of the puller removes the pin.',
+  },
   'flotilla.io/upgrade-uid': {
     is: 'label',
     on: 'objects of an upgrade',

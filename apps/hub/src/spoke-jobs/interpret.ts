@@ -187,6 +187,18 @@ function interpretActive(spoke: SpokeObservation, basis: Basis): Meaning {
 /** Longest reason that a verdict quotes from a spoke, in characters: a status shows 256. */
 const MAX_WHY = 1_024;
 
+/** Name that a puller gives for a kubelet's configuration that it could not read: no setting of the cluster. */
+const UNREAD = 'kubelet configuration';
+
+/** Says what would take the images away again, or keep the kubelet from using them. */
+function describeRisks(report: SpokeObservation['report'], { cluster }: Basis): { message?: string } {
+  const risks = report?.risks?.filter(({ name }) => name !== UNREAD) ?? [];
+  if (!report || risks.length === 0) return {};
+  const node = report.node === undefined ? 'its node' : `node ${report.node}`;
+  const said = risks.map(({ name, value }) => `${name} ${value}`).join(', ');
+  return { message: explain('CacheAtRisk', `the images are there, but ${node} has ${said}`, { cluster }) };
+}
+
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
 function interpretJob({ answer, since }: WatchedObject, { available, report }: SpokeObservation, basis: Basis): Meaning {
   const name = basis.job.names.job;
@@ -195,7 +207,7 @@ function interpretJob({ answer, since }: WatchedObject, { available, report }: S
   const status = JobStatus.safeParse(answer.object.status ?? {});
   if (!status.success) return { message: `the status of job ${name} is malformed` };
   const { active = 0, succeeded = 0, conditions } = status.data;
-  if (succeeded > 0) return { event: { type: 'SUCCEEDED' } };
+  if (succeeded > 0) return { event: { type: 'SUCCEEDED' }, ...describeRisks(report, basis) };
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
   if (failed) {
     const why = (report?.message ?? failed.message ?? failed.reason ?? 'no reason given').slice(0, MAX_WHY);

@@ -62,7 +62,9 @@ export class SpokeJobRun<S extends JobState, I> {
   update(request: RunRequest<S, I>): string[] {
     const before = this.request.inputs;
     const isOther = (cluster?: string) => this.#digest?.(request.inputs, cluster) !== this.#digest?.(before, cluster);
-    const changed = this.#startOver(isOther() ? () => true : isOther);
+    const named = new Set(request.clusters);
+    // A spoke that is not asked for keeps the verdict of its last job.
+    const changed = this.#startOver(isOther() ? (cluster) => named.has(cluster) : (cluster) => named.has(cluster) && isOther(cluster));
     if (!isSameJson(request.paused, this.request.paused)) changed.push(...this.#restartPatience());
     if (request.paused?.stops) changed.push(...[...this.spokes.keys()].filter((cluster) => this.isUnderWay(cluster)));
     this.request = request;

@@ -19,7 +19,13 @@ import { upgradesOf } from './watches.ts';
 const NAMESPACE = 'ns';
 const WORKERS = 4;
 const logger = createLogger({ name: 'test', level: 'silent' });
-const jobs = { precache: () => undefined, backUp: () => undefined, precacheLate: () => undefined, noteStored: () => undefined };
+const jobs = {
+  precache: () => undefined,
+  backUp: () => undefined,
+  precacheLate: () => ({}),
+  nextProofs: () => undefined,
+  noteStored: () => undefined,
+};
 
 /** Starts an update graph whose answers wait for the test. */
 async function startSlowGraph() {

@@ -2,12 +2,13 @@ import {
   type ClusterGroupUpgrade,
   type ClusterGroupUpgradeSpec,
   type ClusterGroupUpgradeStatus,
+  hasFailedPrecache,
   isFinalBackupState,
   isFinalPrecacheState,
   type PrecacheState,
   type PrecachingSpec,
 } from '@flotilla/api/ran';
-import type { UpgradePlan } from '@flotilla/rollout';
+import type { Proofs, UpgradePlan } from '@flotilla/rollout';
 import {
   countRetries,
   findPause,
@@ -24,13 +25,14 @@ import type { Client } from '@flotilla/runtime';
 import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
 import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { BackupSettings } from '../spoke-jobs/kinds/backup/settings.ts';
-import { type PrecacheJobs, type PrecacheRun, precacheTeardown } from '../spoke-jobs/kinds/precache/job.ts';
+import { keepsRecord, type PrecacheJobs, type PrecacheRun, precacheTeardown } from '../spoke-jobs/kinds/precache/job.ts';
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
-import type { LatePulls, PrecachingReport } from './status.ts';
+import { nextProofs, type ProofAsk } from './cache-proofs.ts';
+import type { LatePulls, PrecachingReport, ProofReport } from './status.ts';
 
 /** Dependencies of `UpgradeJobs`. */
 interface UpgradeJobsDeps {
@@ -50,6 +52,12 @@ export interface Teardowns {
   readonly backup: Teardown;
 }
 
+/** Jobs of a rollout that runs. */
+interface LateJobs {
+  readonly pulls?: LatePulls;
+  readonly proofs?: ProofReport;
+}
+
 /** Pre-caching and backup of upgrades, as their reconciler requests them. */
 export class UpgradeJobs {
   readonly #deps: UpgradeJobsDeps;
@@ -58,24 +66,47 @@ export class UpgradeJobs {
     this.#deps = deps;
   }
 
-  /** Requests pre-caching by the plan, and reports it. While the plan is refused, the begun jobs go on unchanged. */
-  precache(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecachingReport | undefined {
-    const run = this.#requestPrecaching(upgrade, spec, plan);
+  /**
+   * Requests pre-caching by the plan, and reports it. While the plan is refused, the begun jobs go on unchanged.
+   * @param ask proofs of clusters that have what was pulled
+   */
+  precache(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan, ask?: ProofAsk): PrecachingReport | undefined {
+    const proofs = ask && this.nextProofs(upgrade, ask);
+    const run = this.#requestPrecaching(upgrade, spec, plan, proofs);
     if (!run) return undefined;
     const planned = plan.stopped === undefined ? plan.precachingClusters : run.request.clusters;
-    const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
+    // A cluster that is proven or restored has pulled; only a restoration that failed takes it back.
+    const stateOf = (cluster: string, state: PrecacheState): PrecacheState =>
+      proofs?.byCluster.has(cluster) && !(proofs.byCluster.get(cluster)?.kind === 'pull' && hasFailedPrecache(state)) ? 'Succeeded' : state;
+    const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, stateOf(cluster, state)]));
     const { talmStrict } = this.#deps.precaching.settings;
     const { clusters, inputs } = run.request;
-    return { rollUp: rollUp(planned, states, talmStrict), clusters, spokes: run.spokes, retries: inputs.retries ?? {} };
+    const told = plan.stopped === undefined ? proofs?.entries : upgrade.status?.precaching?.proofs;
+    const report = { clusters, spokes: run.spokes, retries: inputs.retries ?? {}, proofs: told };
+    return { rollUp: rollUp(planned, states, talmStrict), ...report };
   }
 
-  #requestPrecaching(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecacheRun | undefined {
+  /** The proofs of an upgrade in its next pass; undefined where there are none. */
+  nextProofs(upgrade: ClusterGroupUpgrade, ask: ProofAsk): Proofs | undefined {
+    const { jobs } = this.#deps.precaching;
+    const { uid = '' } = upgrade.metadata;
+    const proofs = nextProofs(upgrade, ask, (cluster) => jobs.hasHubObjects(uid, cluster));
+    return proofs.entries.length > 0 || upgrade.status?.precaching?.proofs ? proofs : undefined;
+  }
+
+  #requestPrecaching(
+    upgrade: ClusterGroupUpgrade,
+    spec: ClusterGroupUpgradeSpec,
+    plan: UpgradePlan,
+    proofs: Proofs | undefined,
+  ): PrecacheRun | undefined {
     const { jobs, settings } = this.#deps.precaching;
     const { uid = '' } = upgrade.metadata;
     const existing = jobs.run(uid);
     const wanted = plan.precaching?.spec;
     const paused = settings.talmStrict ? undefined : findPause(upgrade);
-    const { states: stored, retries } = this.#afterRetry(upgrade);
+    const { states, retries } = this.#afterRetry(upgrade);
+    const stored = proofs ? pick(states, (cluster) => !proofs.renewed.has(cluster)) : states;
     // Begun jobs go on, but nothing begins on clusters that another tenant has now.
     const mayBegin = plan.selection.failure?.reason !== 'ClusterNotBound';
     if (!wanted) {
@@ -85,11 +116,12 @@ export class UpgradeJobs {
     const known = existing ? stored : stillValid(upgrade, stored, wanted);
     const clusters = new Set(plan.precachingClusters);
     // A cluster that left the plan may be under way, or have the objects of a job that a pause has stopped.
-    const isLeft = (cluster: string) => isBegun(stored[cluster]) || (!clusters.has(cluster) && jobs.hasHubObjects(uid, cluster));
-    for (const cluster of Object.keys(stored)) if (isLeft(cluster)) clusters.add(cluster);
+    const isLeft = (cluster: string) => isBegun(states[cluster]) || (!clusters.has(cluster) && jobs.hasHubObjects(uid, cluster));
+    for (const cluster of Object.keys(states)) if (isLeft(cluster)) clusters.add(cluster);
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
-    const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds, retries };
+    const proving = { keepsRecord: keepsRecord(upgrade, settings), proofs: proofs?.byCluster };
+    const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds, retries, ...proving };
     return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
 
@@ -120,26 +152,33 @@ export class UpgradeJobs {
   }
 
   /**
-   * Requests the pulls of clusters that came to a rollout that runs; reports the pre-caching where there are any, and undefined where there is none.
+   * Requests the jobs of a rollout that runs: pulls of clusters that came to it, and proofs of those whose part is about to begin. Reports each where
+   * there are any.
    * @param status the next one, which names these clusters
    */
-  precacheLate(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus): LatePulls | undefined {
+  precacheLate(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus, proofs?: Proofs): LateJobs {
     const { jobs, settings } = this.#deps.precaching;
-    const pulls = settings.talmStrict ? [] : latePulls(status);
-    const inputs = pulls.length > 0 ? jobs.job.inputsIn({ ...upgrade, status }) : undefined;
+    const pulls = settings.talmStrict ? [] : latePulls(status).filter((cluster) => !proofs?.byCluster.has(cluster));
+    const inputs = pulls.length > 0 || proofs ? jobs.job.inputsIn({ ...upgrade, status }) : undefined;
     if (!inputs) {
       this.resumeCleaning(upgrade);
-      return undefined;
+      return {};
     }
     const { uid } = identityOf(upgrade);
-    const states = status.precaching?.status ?? {};
-    const known = jobs.run(uid)?.request.clusters ?? Object.keys(states).filter((cluster) => jobs.hasHubObjects(uid, cluster));
+    const { status: all = {} } = status.precaching ?? {};
+    const states = proofs ? pick(all, (cluster) => !proofs.renewed.has(cluster)) : all;
+    const unclean = () => Object.keys(all).filter((cluster) => jobs.hasHubObjects(uid, cluster));
+    const known = proofs ? [...unclean(), ...proofs.byCluster.keys()] : (jobs.run(uid)?.request.clusters ?? unclean());
     const clusters = [...new Set([...known, ...pulls])];
-    const paused = findPause(upgrade);
-    const { spokes } = jobs.request({ upgrade: identityOf(upgrade), clusters, stored: states, inputs, paused });
+    const wanted = { ...inputs, ...(proofs && { proofs: proofs.byCluster }) };
+    const { spokes } = jobs.request({ upgrade: identityOf(upgrade), clusters, stored: states, inputs: wanted, paused: findPause(upgrade) });
     const seen = new Map(Object.entries(states));
     for (const cluster of pulls) seen.set(cluster, spokes.get(cluster)?.state ?? 'NotStarted');
-    return { rollUp: rollUp([...seen.keys()], seen, false), clusters: pulls, spokes };
+    const isNews = clusters.some((cluster) => spokes.get(cluster)?.state !== states[cluster]);
+    return {
+      ...(pulls.length > 0 && { pulls: { rollUp: rollUp([...seen.keys()], seen, false), clusters: pulls, spokes } }),
+      ...(proofs && { proofs: { entries: proofs.entries, clusters, spokes, isNews } }),
+    };
   }
 
   /** Resumes the cleaning of spokes after a restart in mid-rollout: spokes are cleaned after their verdict. */

@@ -33,6 +33,8 @@ interface ObserveDeps {
   readonly talmStrict: boolean;
   /** Clusters and policies that the upgrade may reach; absent: all. */
   readonly tenancy: Tenancy | undefined;
+  /** Why a cluster must not begin before what it has is proven; absent: nothing is to be proven. */
+  readonly unproven?: ((cluster: string) => string | undefined) | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -69,9 +71,8 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     forbids: (cluster) => {
       const managed = find(cluster);
       const refusal = talmStrict ? undefined : (findPause(upgrade)?.message ?? findHold(managed));
-      return (
-        refusal ?? (tenancy === undefined || managed === undefined || tenancy.reaches(managed) ? undefined : notBound(cluster, namespace))
-      );
+      const isReached = tenancy === undefined || managed === undefined || tenancy.reaches(managed);
+      return refusal ?? (isReached ? deps.unproven?.(cluster) : notBound(cluster, namespace));
     },
     isPrepared: (cluster) => {
       const managed = find(cluster);

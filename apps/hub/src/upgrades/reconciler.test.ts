@@ -53,10 +53,11 @@ async function begin(): Promise<void> {
     logger,
     signal: stop.signal,
   });
-  const jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
+  const jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
+    nextProofs: () => undefined,
     precache: () => undefined,
     backUp: () => undefined,
-    precacheLate: () => undefined,
+    precacheLate: () => ({}),
     noteStored: () => undefined,
     end: () => undefined,
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,

@@ -4,6 +4,7 @@ import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
   batchGatesOf,
+  deferRestored,
   eventsBetween,
   FirstSeen,
   findRetry,
@@ -12,6 +13,7 @@ import {
   isRunning,
   isTurningPoint,
   joinRollout,
+  judgeBatchGates,
   judgeBlocking,
   judgeGates,
   keepsObjects,
@@ -35,6 +37,7 @@ import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { tenancyOf } from '../tenancy-caches.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
+import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import { observeUpgrade, type UpgradeCaches } from './observe.ts';
@@ -44,6 +47,7 @@ import {
   describeEnd,
   describeLatePulls,
   describePreparation,
+  describeProofs,
   describeRollout,
   describeUnreadable,
   type PrecachingReport,
@@ -57,7 +61,7 @@ interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
   readonly rollout: Pick<SpokeRollouts, 'isClean' | 'problem' | 'problems'>;
-  readonly jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
+  readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly now: () => number;
   readonly logger: Logger;
@@ -193,7 +197,13 @@ export class UpgradeReconciler {
     const observed = observeUpgrade(upgrade, caches);
     const plan = planUpgrade(observed, spec, this.#deps);
     if (plan.stopped === 'policyReading') return undefined;
-    const precaching = jobs.precache(upgrade, spec, plan);
+    // Pre-caching has its say in the states of the clusters.
+    const asked = askBefore(upgrade, plan, {
+      now: now(),
+      talmStrict,
+      refusal: judgeGates(this.#gateInput(upgrade, spec, plan, undefined, observed)),
+    });
+    const precaching = jobs.precache(upgrade, spec, plan, asked?.ask);
     const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
     const backup = jobs.backUp(upgrade, gates);
     const final = { ...gates, backup: backup?.rollUp };
@@ -202,7 +212,7 @@ export class UpgradeReconciler {
     const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
     if (stateBeforeStart({ isPlanned: plan.stopped === undefined, refusal }) !== 'preparing') {
       const facts = { missingClusters: plan.selection.failure?.missing };
-      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt), facts };
+      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt), facts };
     }
     this.#warnOfSoaks(upgrade, plan);
     const { canaries, maxConcurrency } = spec.remediationStrategy;
@@ -228,34 +238,40 @@ export class UpgradeReconciler {
 
   /** Advances a started rollout by its status and observation alone. */
   #rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
-    const { caches, now, rollout, talmStrict } = this.#deps;
+    const { caches, jobs, now, rollout, talmStrict } = this.#deps;
     const at = now();
     const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
+    const gates = batchGatesOf(upgrade, { now: at, talmStrict });
+    const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
+    const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
     const observation = observeRollout(upgrade, caches, {
       problem,
+      unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states: stored.precaching?.status ?? {} }, asked.ask)),
       patience: this.#patience,
       sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
       talmStrict,
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
     });
-    const gates = batchGatesOf(upgrade, { now: at, talmStrict });
     const joined = talmStrict || !isOpenToMembers(upgrade) ? stored : this.#join(upgrade, spec, stored, observation);
-    const next = retry ? retryInRollout(joined, retry) : joined;
-    const pulls = this.#deps.jobs.precacheLate(upgrade, next);
-    const status = describeLatePulls(next, pulls);
+    const retried = retry ? retryInRollout(joined, retry) : joined;
+    const isRestored = (cluster: string): boolean => proofs?.byCluster.get(cluster)?.kind === 'pull';
+    const next = deferRestored(retried, isRestored, spec.remediationStrategy.canaries);
+    const late = jobs.precacheLate(upgrade, next, proofs);
+    const status = describeLatePulls(next, late.pulls);
     const advance = advanceRollout({ spec, status, observation, gates, now: at });
+    const described = describeRollout(status, advance, {
+      now: new Date(at),
+      talmStrict,
+      pause: gates.pause,
+      precaching: late.pulls?.rollUp,
+      generation: talmStrict ? undefined : upgrade.metadata.generation,
+    });
     return {
-      status: describeRollout(status, advance, {
-        now: new Date(at),
-        talmStrict,
-        pause: gates.pause,
-        precaching: pulls?.rollUp,
-        generation: talmStrict ? undefined : upgrade.metadata.generation,
-      }),
-      wakeAt: earliest(advance.wakeAt, observation.lookAt),
+      status: describeProofs(described, late.proofs),
+      wakeAt: earliest(advance.wakeAt, observation.lookAt, asked?.wakeAt, late.proofs?.isNews ? at + PASS_INTERVAL_MS : undefined),
       fallenSince: advance.fallenSince,
     };
   }

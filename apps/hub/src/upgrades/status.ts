@@ -2,6 +2,7 @@
 
 import { type Condition, conditionTime, findCondition } from '@flotilla/api';
 import {
+  type CacheProof,
   type ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
   type ClusterGroupUpgradeStatus,
@@ -51,6 +52,18 @@ export interface PrecachingReport {
   readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
   /** Number of tries on demand beyond the first, by cluster. */
   readonly retries: Readonly<Record<string, number>>;
+  /** Jobs that prove or restore what was pulled. */
+  readonly proofs?: readonly CacheProof[] | undefined;
+}
+
+/** Proofs of a running rollout. */
+export interface ProofReport {
+  readonly entries: readonly CacheProof[];
+  /** Clusters with a job, or with objects of one. */
+  readonly clusters: readonly string[];
+  readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
+  /** States have changed that are not stored yet. */
+  readonly isNews: boolean;
 }
 
 /** Pulls of clusters that came to a rollout that runs. */
@@ -129,6 +142,22 @@ export function describeRollout(
     messages,
     status: advance.status,
   };
+}
+
+/** Adds the proofs of a rollout to its status: the states of their jobs replace those of the pull. */
+export function describeProofs(status: ClusterGroupUpgradeStatus, report: ProofReport | undefined): ClusterGroupUpgradeStatus {
+  if (!report) return status;
+  const { entries, clusters, spokes } = report;
+  const known = clusters.flatMap((cluster) => {
+    const spoke = spokes.get(cluster);
+    return spoke ? [[cluster, spoke] as const] : [];
+  });
+  const states = Object.fromEntries(known.map(([cluster, { state }]) => [cluster, state]));
+  const precaching = { ...status.precaching, status: { ...status.precaching?.status, ...states }, proofs: orAbsent([...entries]) };
+  const next = { ...status, precaching };
+  describeSpokes(next, { clusters, spokes });
+  next.precaching.messages = orAbsent({ ...omit(status.precaching?.messages, clusters), ...next.precaching.messages });
+  return next;
 }
 
 /** Key of Placements and PlacementBindings in `messages`; no cluster can have this name. */
@@ -287,7 +316,7 @@ const SELECTED: ConditionText = { reason: 'ClusterSelectionCompleted', message: 
 function describePrecaching(
   status: ClusterGroupUpgradeStatus,
   conditions: Conditions,
-  { rollUp, clusters, spokes, retries }: PrecachingReport,
+  { rollUp, clusters, spokes, retries, proofs }: PrecachingReport,
   { plan, talmStrict }: PreparationInput,
 ): void {
   // Pre-caching that is not wanted any more keeps its last condition: only its spokes remain to be cleaned.
@@ -316,6 +345,7 @@ function describePrecaching(
     progress: undefined,
     summary,
     retries: orAbsent(retries),
+    proofs: proofs && orAbsent([...proofs]),
   };
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }
@@ -352,7 +382,7 @@ function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string
 }
 
 /** Adds messages of clusters that ended or wait, and progress of those that pull. */
-function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }: LatePulls): void {
+function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }: Pick<PrecachingReport, 'clusters' | 'spokes'>): void {
   const messages: Record<string, string> = {};
   const progress: [string, PrecacheProgress][] = [];
   for (const cluster of clusters) {

@@ -6,7 +6,7 @@ import type { Logger } from '@flotilla/runtime';
 import { z } from 'zod';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import { type CallOptions, type CriConnection, isRefusal } from '../socket/connection.ts';
-import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import { COMMITTED, Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
 import { abortIngest, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
 import { ContentLease } from './lease.ts';
 
@@ -25,8 +25,6 @@ const RANGE_BYTES = 4 * 1024 * 1024;
 const PARALLEL_BLOBS = 8;
 /** Largest manifest or configuration that is read. */
 const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
-/** Kind of a snapshot that is complete. */
-const COMMITTED = 3;
 
 /** Dependencies of a content store. */
 export interface ContentOptions {

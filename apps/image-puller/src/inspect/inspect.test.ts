@@ -30,7 +30,7 @@ const store: ImageStore = {
   runtime: 'containerd 2.1',
   findsImages: true,
   fetchedBy: 'puller',
-  has: async ({ pullSpec }) => pullSpec === 'there',
+  findLoss: async ({ name }) => (name.pullSpec === 'there' ? undefined : 'it is not there'),
   pull: async () => expect.fail('an inspection pulls nothing'),
   usage: async () => ({ path: '/store', sizeBytes: 100, usedBytes: 40, availableBytes: 60 }),
   stored: async () => content,

@@ -45,9 +45,10 @@ async function lookAt(list: LayerList, store: ImageStore, { nodeName, gcThreshol
   await mapConcurrently(
     images.entries(),
     PARALLEL_IMAGES,
-    async ([at, { names }]) => {
-      const has = await Promise.all(names.map((name) => store.has(name, signal)));
-      there[at] = has.every(Boolean);
+    async ([at, { names, layers }]) => {
+      const needed = layers.map(({ digest }) => digest);
+      const losses = await Promise.all(names.map((name) => store.findLoss({ name, layers: needed }, signal)));
+      there[at] = losses.every((loss) => loss === undefined);
     },
     { stopAtFailure: true },
   );

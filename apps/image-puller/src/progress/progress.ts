@@ -14,6 +14,7 @@ const KEPT_HEAD = 64;
 /** Tracks the pull: images by their verdict, bytes by layer, each layer counted once. No I/O. */
 export class Progress {
   readonly #now: () => number;
+  readonly #node: string | undefined;
   #phase: PullerPhase = 'listing';
   #message: string | undefined;
   readonly #sizes = new Map<string, number>();
@@ -31,10 +32,14 @@ export class Progress {
   #bytesForList = 0;
   #fetchedBy: PullerReport['fetchedBy'];
   #imagesByRuntime = 0;
+  #risks: PullerReport['risks'];
+  #namesPinned: number | undefined;
   readonly #samples: { at: number; bytes: number }[] = [];
 
-  constructor(now: () => number) {
+  /** @param node name of the node that the reports are about */
+  constructor(now: () => number, node?: string) {
     this.#now = now;
+    this.#node = node;
   }
 
   enter(phase: PullerPhase, message?: string): void {
@@ -54,6 +59,26 @@ export class Progress {
       if (!this.#sizes.has(digest)) this.#bytesTotal += size;
       this.#sizes.set(digest, size);
     }
+  }
+
+  /** Sets the number of images of a proof. */
+  expectCached(images: number): void {
+    this.#imagesTotal = images;
+  }
+
+  /** Counts an image that a proof found whole. */
+  imageProven(): void {
+    this.#imagesDone++;
+  }
+
+  /** Adds what would undo the cache. */
+  risksAre(risks: NonNullable<PullerReport['risks']>): void {
+    this.#risks = [...(this.#risks ?? []), ...risks];
+  }
+
+  /** Sets the number of names that the runtime says are pinned. */
+  pinnedAre(names: number): void {
+    this.#namesPinned = names;
   }
 
   /** Sets who fetches blobs for this store. */
@@ -124,6 +149,9 @@ export class Progress {
       ...(this.#fetchedBy === 'puller' && { imagesByRuntime: this.#imagesByRuntime }),
       ...(this.#list && { layers: { list: this.#list.digest, held: packBits(this.#list.layers.map((layer) => this.#isWhole(layer))) } }),
       failures: [...this.#failures].slice(0, MAX_FAILURES).map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error })),
+      ...(this.#node !== undefined && { node: this.#node }),
+      ...(this.#risks !== undefined && { risks: this.#risks }),
+      ...(this.#namesPinned !== undefined && { namesPinned: this.#namesPinned }),
       ...(this.#message === undefined ? {} : { message: this.#message }),
       at: new Date(now).toISOString(),
     };

@@ -7,6 +7,8 @@ import { z } from 'zod';
 import { ContentStore } from '../content/content-store.ts';
 import { ContentWay } from '../content/content-way.ts';
 import { snapshotterOf } from '../content/image-content.ts';
+import { Pins } from '../content/pins.ts';
+import { dropBlobs, findLoss, type NeededImage } from '../content/presence.ts';
 import { PullerErrorCode, StoreError } from '../errors.ts';
 import { CriConnection, isRefusal } from '../socket/connection.ts';
 import { Protocol } from '../socket/cri-protocol.ts';
@@ -16,9 +18,6 @@ import type { FetchedBy, ImageStore } from './store.ts';
 import { readBlobs, readContainerd, readStorage } from './stored-content.ts';
 
 const VersionAnswer = z.object({ runtimeName: z.string(), runtimeVersion: z.string(), runtimeApiVersion: z.string() });
-const StatusAnswer = z.object({
-  image: z.object({ id: z.string(), repoTags: z.array(z.string()), repoDigests: z.array(z.string()) }).nullish(),
-});
 const PullAnswer = z.object({ imageRef: z.string() });
 const FsAnswer = z.object({ imageFilesystems: z.array(z.object({ fsId: z.object({ mountpoint: z.string() }).nullish() })) });
 
@@ -67,11 +66,13 @@ async function openFirst(options: CriStoreOptions): Promise<ImageStore> {
     const connection = new CriConnection(socket);
     try {
       const version = await connection.call(Protocol.version, {}, VersionAnswer, { signal: options.signal, deadlineMs: VERSION_MS });
-      const content = version.runtimeName === CONTAINERD ? await openContent(connection, options) : undefined;
+      const isContainerd = version.runtimeName === CONTAINERD;
+      const snapshotter = isContainerd ? await findSnapshotter(connection, options.signal) : undefined;
+      const content = isContainerd ? await openContent(connection, options, snapshotter) : undefined;
       const runtime = `${version.runtimeName} ${version.runtimeVersion}`;
       const description = `${runtime} at ${socket}`;
       options.logger.info({ store: description, fetchedBy: content ? 'puller' : 'runtime' }, 'Opened the image store');
-      return new CriStore(connection, { ...options, content, description, runtime });
+      return new CriStore(connection, { ...options, content, snapshotter, description, runtime });
     } catch (error) {
       connection[Symbol.dispose]();
       options.signal.throwIfAborted();
@@ -92,14 +93,17 @@ interface OpenContent {
 }
 
 /** Opens containerd's content store; undefined when nothing is to be fetched, or when it refuses. */
-async function openContent(connection: CriConnection, options: CriStoreOptions): Promise<OpenContent | undefined> {
+async function openContent(
+  connection: CriConnection,
+  options: CriStoreOptions,
+  snapshotter: string | undefined,
+): Promise<OpenContent | undefined> {
   const { fetching, signal, clock, logger } = options;
   if (!fetching) return undefined;
   const deps = { connection, signal, clock, logger, client: fetching.client };
   const content = new ContentStore(deps);
   try {
     await content.probe();
-    const snapshotter = snapshotterOf((await imageFolder(connection, signal)) ?? '');
     return { store: content, way: new ContentWay({ ...deps, content, snapshotter, isCapped: fetching.isCapped }) };
   } catch (error) {
     signal.throwIfAborted();
@@ -110,20 +114,36 @@ async function openContent(connection: CriConnection, options: CriStoreOptions):
   }
 }
 
+/** Name of containerd's snapshotter; undefined where it does not say. */
+async function findSnapshotter(connection: CriConnection, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return snapshotterOf((await imageFolder(connection, signal)) ?? '');
+  } catch (error) {
+    if (isRefusal(error, 'UNIMPLEMENTED')) return undefined;
+    throw error;
+  }
+}
+
 /** Folder of the runtime's images. */
 async function imageFolder(connection: CriConnection, signal: AbortSignal): Promise<string | undefined> {
   const { imageFilesystems } = await connection.call(Protocol.imageFsInfo, {}, FsAnswer, { signal, deadlineMs: CALL_MS });
   return imageFilesystems[0]?.fsId?.mountpoint;
 }
 
+/** Options, and what the runtime said of itself. */
+type OpenedOptions = CriStoreOptions & { readonly snapshotter: string | undefined };
+
 class CriStore implements ImageStore {
   /** A runtime has its own mirrors and credentials. */
   readonly findsImages = true;
   readonly description: string;
   readonly runtime: string;
+  readonly pins: Pins | undefined;
   readonly #connection: CriConnection;
-  readonly #options: CriStoreOptions;
+  readonly #options: OpenedOptions;
   readonly #content: OpenContent | undefined;
+  /** Blobs that are shorter than they should be. */
+  readonly #cut = new Set<string>();
   /** Only containerd has the content API; CRI reports no bytes in flight. */
   readonly #isContainerd: boolean;
 
@@ -134,7 +154,7 @@ class CriStore implements ImageStore {
       description,
       runtime,
       ...options
-    }: CriStoreOptions & { content: OpenContent | undefined; description: string; runtime: string },
+    }: OpenedOptions & { content: OpenContent | undefined; description: string; runtime: string },
   ) {
     this.#connection = connection;
     this.#options = options;
@@ -142,6 +162,7 @@ class CriStore implements ImageStore {
     this.description = description;
     this.runtime = runtime;
     this.#isContainerd = runtime.startsWith(`${CONTAINERD} `);
+    this.pins = options.snapshotter === undefined ? undefined : new Pins({ ...options, connection });
   }
 
   get fetchedBy(): FetchedBy {
@@ -152,14 +173,22 @@ class CriStore implements ImageStore {
     return this.#content?.store;
   }
 
-  async has({ pullSpec, referenceDigest }: PullName, signal: AbortSignal): Promise<boolean> {
-    const { image } = await this.#connection.call(Protocol.imageStatus, { image: { image: pullSpec } }, StatusAnswer, {
-      signal,
-      deadlineMs: CALL_MS,
-    });
-    if (!image) return false;
-    // a tag may have moved since its pull
-    return pullSpec.includes('@') || image.repoDigests.some((name) => name.endsWith(`@${referenceDigest}`));
+  async findLoss(image: NeededImage, signal: AbortSignal): Promise<string | undefined> {
+    const asked = { connection: this.#connection, signal };
+    try {
+      return await findLoss({ ...asked, snapshotter: this.#options.snapshotter, onCut: (digest) => this.#cut.add(digest) }, image);
+    } catch (error) {
+      // A runtime without these services is asked for names alone.
+      if (!isRefusal(error, 'UNIMPLEMENTED')) throw error;
+      return await findLoss({ ...asked, snapshotter: undefined }, image);
+    }
+  }
+
+  async dropCut(signal: AbortSignal): Promise<void> {
+    if (this.#cut.size === 0) return;
+    this.#options.logger.warn({ blobs: [...this.#cut].slice(0, 10), count: this.#cut.size }, 'Removing blobs that were cut');
+    await dropBlobs({ connection: this.#connection, signal }, this.#cut);
+    this.#cut.clear();
   }
 
   async pull({ pullSpec }: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<FetchedBy> {

@@ -14,8 +14,8 @@ export async function openLayoutStore(directory: string, client: RegistryClient)
     description: `OCI layout ${directory}`,
     findsImages: false,
     fetchedBy: 'puller',
-    async has({ pullSpec, referenceDigest }) {
-      return (await layout.findImage(pullSpec))?.digest === referenceDigest;
+    async findLoss({ name }) {
+      return (await layout.findImage(name.pullSpec))?.digest === name.referenceDigest ? undefined : 'the image is not there';
     },
     async pull({ pullSpec }, _layers, signal) {
       const [result] = await downloadImages({

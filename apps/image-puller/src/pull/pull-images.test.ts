@@ -20,7 +20,7 @@ function fakeStore(pulling: (name: string, signal: AbortSignal) => Promise<void>
     description: 'memory',
     findsImages: false,
     fetchedBy: 'puller',
-    has: async ({ pullSpec }) => held.has(pullSpec),
+    findLoss: async ({ name }) => (held.has(name.pullSpec) ? undefined : 'it is not there'),
     async pull({ pullSpec }, _layers, signal) {
       pulls.push(pullSpec);
       await pulling(pullSpec, signal);
@@ -142,7 +142,7 @@ function unavailableFor(store: ImageStore, calls: number): ImageStore {
   };
   return {
     ...store,
-    has: (name, signal) => gate(() => store.has(name, signal)),
+    findLoss: (image, signal) => gate(() => store.findLoss(image, signal)),
     pull: (name, layers, signal) => gate(() => store.pull(name, layers, signal)),
     stored: (images, signal) => gate(() => store.stored(images, signal)),
     layerBytes: (layers, signal) => gate(() => store.layerBytes(layers, signal)),

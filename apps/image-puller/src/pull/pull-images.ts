@@ -2,7 +2,8 @@ import { errorMessage } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
 import { isTransient as isTransientRegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
-import { judgeLayers, sumLayers, type WantedImage } from '@flotilla/software';
+import { judgeLayers, type PullName, sumLayers, type WantedImage } from '@flotilla/software';
+import type { NeededImage } from '../content/presence.ts';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { Progress } from '../progress/progress.ts';
 import type { ImageStore } from './store.ts';
@@ -46,11 +47,12 @@ export async function findMissing(store: ImageStore, images: readonly WantedImag
   const missing: WantedImage[] = [];
   const present: WantedImage[] = [];
   const check = async (image: WantedImage): Promise<void> => {
-    const there = await Promise.all(image.pullSpecs.map((name) => askStore(() => store.has(name, signal), retries)));
-    (there.every(Boolean) ? present : missing).push(image);
+    const losses = await Promise.all(image.pullSpecs.map((name) => askStore(() => store.findLoss(needed(image, name), signal), retries)));
+    (losses.every((loss) => loss === undefined) ? present : missing).push(image);
   };
   await mapConcurrently(images, 8, check, { stopAtFailure: true });
   for (const image of present) progress.imageDone(image);
+  if (missing.length > 0) await askStore(async () => store.dropCut?.(signal), retries);
   const content = await askStore(() => store.stored(missing, signal), retries);
   const states = judgeLayers(missing, content, present);
   const layers = missing.flatMap((image) => image.layers);
@@ -58,6 +60,12 @@ export async function findMissing(store: ImageStore, images: readonly WantedImag
   progress.sawLayers(new Map(layers.flatMap(({ digest, size }) => (states.get(digest) === 'missing' ? [] : [[digest, size] as const]))));
   return { images: missing, packedBytes: sumLayers(layers, states, content.partial).packed };
 }
+
+const needed = ({ digest, layers }: WantedImage, name: PullName): NeededImage => ({
+  digest,
+  name,
+  layers: layers.map((layer) => layer.digest),
+});
 
 /** Asks the store, and again while its runtime does not answer. */
 export async function askStore<T>(ask: () => Promise<T>, retries: StoreRetries): Promise<T> {
@@ -124,7 +132,7 @@ async function pullImage(image: WantedImage, { store, logger, progress, ...optio
     };
     // checked before each try: a runtime may have finished a pull after the connection broke
     const isPulled = await withRetries(async () => {
-      if (await store.has(name, signal)) return false;
+      if ((await store.findLoss(needed(image, name), signal)) === undefined) return false;
       progress.imageFetched(await store.pull(name, image.layers, signal));
       return true;
     }, retries);

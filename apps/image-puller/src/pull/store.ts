@@ -1,5 +1,7 @@
 import type { PullerReport } from '@flotilla/api/ran';
 import type { Layer, ListContent, PullName, StoredContent } from '@flotilla/software';
+import type { Pins } from '../content/pins.ts';
+import type { NeededImage } from '../content/presence.ts';
 import type { StoreUsage } from '../space/space.ts';
 
 /** Fetches the blobs of an image: this program, or the runtime in its own pull. */
@@ -17,8 +19,8 @@ export interface ImageStore extends AsyncDisposable {
   readonly fetchedBy: FetchedBy;
   /** Keeps what is read for the list, so that it is not fetched again; absent where the store cannot. */
   readonly listContent?: ListContent | undefined;
-  /** True when the store has the image under this name, as the registry has it now. */
-  has(name: PullName, signal: AbortSignal): Promise<boolean>;
+  /** Finds what the store lacks of the image under this name, as the registry has it now; undefined when it is whole. */
+  findLoss(image: NeededImage, signal: AbortSignal): Promise<string | undefined>;
   /**
    * Pulls under exactly this name, and returns who fetched the blobs.
    * @throws StoreError, NoSpaceError or RegistryError
@@ -26,6 +28,10 @@ export interface ImageStore extends AsyncDisposable {
   pull(name: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<FetchedBy>;
   /** Measures the file system of the store. */
   usage(signal: AbortSignal): Promise<StoreUsage>;
+  /** Removes blobs that were found cut, so that a pull brings them again; absent where the store has no way to. */
+  dropCut?(signal: AbortSignal): Promise<void>;
+  /** Pins images; absent where the runtime has no way to. */
+  readonly pins?: Pins | undefined;
   /** Lets go of what is held for a later run: all is pulled, or the node needs the space. */
   release?(): Promise<void>;
   /** Reads what the store has of these layers, by the rule that its pulls go by. */

@@ -1,7 +1,7 @@
 import { Metadata } from '@grpc/grpc-js';
 import { compile, labels, method, streamed, text, texts } from './protocol.ts';
 
-// Used parts of containerd's services content, leases and snapshots, which CRI-O lacks.
+// Used parts of containerd's services content, leases, images and snapshots, which CRI-O lacks.
 const time = (id: number) => ({ type: 'Time', id });
 const int64 = (id: number) => ({ type: 'int64', id });
 
@@ -13,6 +13,7 @@ const content = {
     methods: {
       Info: method('InfoRequest', 'InfoResponse'),
       ListStatuses: method('ListStatusesRequest', 'ListStatusesResponse'),
+      Delete: method('DeleteContentRequest', 'Empty'),
       Abort: method('AbortRequest', 'Empty'),
       Read: streamed('ReadRequest', 'ReadResponse', { responseStream: true }),
       Write: streamed('WriteRequest', 'WriteResponse', { requestStream: true, responseStream: true }),
@@ -25,6 +26,7 @@ const content = {
   ListStatusesRequest: { fields: { filters: texts(1) } },
   Status: { fields: { ref: text(3), offset: int64(4), total: int64(5), expected: text(6) } },
   ListStatusesResponse: { fields: { statuses: { rule: 'repeated', type: 'Status', id: 1 } } },
+  DeleteContentRequest: { fields: { digest: text(1) } },
   AbortRequest: { fields: { ref: text(1) } },
   ReadRequest: { fields: { digest: text(1), offset: int64(2), size: int64(3) } },
   ReadResponse: { fields: { offset: int64(1), data: { type: 'bytes', id: 2 } } },
@@ -73,16 +75,43 @@ const snapshots = {
   StatResponse: { fields: { info: { type: 'Info', id: 1 } } },
 };
 
+const images = {
+  Images: {
+    methods: {
+      Get: method('GetImageRequest', 'GetImageResponse'),
+      List: method('ListImagesRequest', 'ListImagesResponse'),
+      Create: method('CreateImageRequest', 'CreateImageResponse'),
+      Update: method('UpdateImageRequest', 'UpdateImageResponse'),
+      Delete: method('DeleteImageRequest', 'Empty'),
+    },
+  },
+  Empty,
+  Descriptor: { fields: { mediaType: text(1), digest: text(2), size: int64(3), annotations: labels(5) } },
+  Image: { fields: { name: text(1), labels: labels(2), target: { type: 'Descriptor', id: 3 } } },
+  FieldMask: { fields: { paths: texts(1) } },
+  GetImageRequest: { fields: { name: text(1) } },
+  GetImageResponse: { fields: { image: { type: 'Image', id: 1 } } },
+  ListImagesRequest: { fields: { filters: texts(1) } },
+  ListImagesResponse: { fields: { images: { rule: 'repeated', type: 'Image', id: 1 } } },
+  CreateImageRequest: { fields: { image: { type: 'Image', id: 1 } } },
+  CreateImageResponse: { fields: { image: { type: 'Image', id: 1 } } },
+  UpdateImageRequest: { fields: { image: { type: 'Image', id: 1 }, updateMask: { type: 'FieldMask', id: 2 } } },
+  UpdateImageResponse: { fields: { image: { type: 'Image', id: 1 } } },
+  DeleteImageRequest: { fields: { name: text(1), sync: { type: 'bool', id: 2 } } },
+};
+
 const v1 = <T>(nested: T) => ({ nested: { v1: { nested } } });
-const services = { content: v1(content), leases: v1(leases), snapshots: v1(snapshots) };
+const services = { content: v1(content), leases: v1(leases), snapshots: v1(snapshots), images: v1(images) };
 const find = compile({ containerd: { nested: { services: { nested: services } } } });
 const contentMethod = (name: string) => find('containerd.services.content.v1.Content', name);
+const imageMethod = (name: string) => find('containerd.services.images.v1.Images', name);
 const leaseMethod = (name: string) => find('containerd.services.leases.v1.Leases', name);
 
 /** Calls of containerd's own services. */
 export const Containerd = {
   contentInfo: contentMethod('Info'),
   contentStatuses: contentMethod('ListStatuses'),
+  contentDelete: contentMethod('Delete'),
   contentAbort: contentMethod('Abort'),
   contentRead: contentMethod('Read'),
   contentWrite: contentMethod('Write'),
@@ -91,8 +120,16 @@ export const Containerd = {
   listLeases: leaseMethod('List'),
   addResource: leaseMethod('AddResource'),
   listResources: leaseMethod('ListResources'),
+  getImage: imageMethod('Get'),
+  listImages: imageMethod('List'),
+  createImage: imageMethod('Create'),
+  updateImage: imageMethod('Update'),
+  deleteImage: imageMethod('Delete'),
   statSnapshot: find('containerd.services.snapshots.v1.Snapshots', 'Stat'),
 } as const;
+
+/** Kind of a snapshot that is complete. */
+export const COMMITTED = 3;
 
 /** Actions of a content write. A WRITE or COMMIT with offset 0 truncates the ingest. */
 export const WriteAction = { stat: 0, write: 1, commit: 2 } as const;

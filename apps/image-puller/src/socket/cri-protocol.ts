@@ -1,4 +1,4 @@
-import { compile, method, text, texts } from './protocol.ts';
+import { compile, labels, method, text, texts } from './protocol.ts';
 
 // Used parts of the Kubernetes container runtime interface (runtime.v1).
 const runtimeV1 = {
@@ -19,10 +19,11 @@ const runtimeV1 = {
       repoTags: texts(2),
       repoDigests: texts(3),
       size: { type: 'uint64', id: 4 },
+      pinned: { type: 'bool', id: 8 },
     },
   },
   ImageStatusRequest: { fields: { image: { type: 'ImageSpec', id: 1 }, verbose: { type: 'bool', id: 2 } } },
-  ImageStatusResponse: { fields: { image: { type: 'Image', id: 1 } } },
+  ImageStatusResponse: { fields: { image: { type: 'Image', id: 1 }, info: labels(2) } },
   AuthConfig: {
     fields: { username: text(1), password: text(2), auth: text(3), serverAddress: text(4), identityToken: text(5), registryToken: text(6) },
   },

@@ -110,12 +110,22 @@ export const ClusterProgress = z.object({
 const ranges = z.record(z.string(), z.string()).optional();
 
 /** Parts of a large status by numbers of clusters instead of their names; see packed-status.ts. */
+/** Clusters whose job is one of a kind. */
+export const CacheProof = z.object({
+  number: z.int().describe('Number of the job: the greatest of its upgrade when it was asked for.'),
+  kind: z.enum(['prove', 'pull']).describe('prove: compares what is there with what was pulled; pull: pulls again what a proof missed.'),
+  at: z.string().meta({ format: 'date-time' }).describe('When it was asked for: a proof is as old as that.'),
+  clusters: z.array(z.string()).describe('Its clusters.'),
+});
+export type CacheProof = z.output<typeof CacheProof>;
+
 const PackedStatus = z.object({
   others: z.array(z.string()).optional().describe('Clusters that the rest of the status names nowhere.'),
   plan: z.array(z.string()).optional().describe('remediationPlan, each batch as ranges of numbers.'),
   precaching: ranges.describe('precaching.status: numbers of the clusters in each state.').meta(writtenWhole),
   backup: ranges.describe('backup.status: numbers of the clusters in each state.').meta(writtenWhole),
   progress: ranges.describe('Progress of clusters that are recorded: numbers by entry, as JSON.').meta(writtenWhole),
+  proofs: ranges.describe('precaching.proofs: numbers of the clusters by entry, as JSON without them.').meta(writtenWhole),
   soaks: ranges.describe('firstCompliantAt: numbers of the clusters by time.').meta(writtenWhole),
 });
 export type PackedStatus = z.output<typeof PackedStatus>;
@@ -233,6 +243,10 @@ export const ClusterGroupUpgradeStatus = z.object({
         .optional()
         .describe('Flotilla: how often a cluster that failed was tried again on demand; absent for those that were not.')
         .meta(writtenWhole),
+      proofs: z
+        .array(CacheProof)
+        .optional()
+        .describe('Flotilla: jobs that prove, or restore, what was pulled, of clusters whose part is about to begin.'),
       messages: z
         .record(z.string(), z.string())
         .optional()

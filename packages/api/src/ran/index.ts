@@ -1,6 +1,6 @@
 export { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
 export { LEAST_BANDWIDTH, MOST_BANDWIDTH, readBandwidth } from './bandwidth.ts';
-export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
+export { type CacheProof, ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
 export {
   HeldLayers,

@@ -52,3 +52,13 @@ test('a status that somebody edited gives what can be read of it, and takes litt
     [['a', 'b'], [], ['b']].map((batch, index) => (index === 1 ? expect.any(Array) : batch)),
   );
 });
+
+test('proofs of thousands are packed by their job', () => {
+  const many = Array.from({ length: 2_000 }, (_, index) => `site-${index}`);
+  const proof = { number: 3, kind: 'prove', at: '2026-01-01T00:00:00Z', clusters: many } as const;
+  const precaching = { spec: {}, status: Object.fromEntries(many.map((name) => [name, 'Succeeded'])), proofs: [proof] };
+  const whole = ClusterGroupUpgradeStatus.parse({ remediationPlan: [many], precaching, status: { startedAt: '2026-01-01T00:00:00Z' } });
+  const packed = packStatus(whole, size(whole) / 3);
+  expect(packed.precaching).not.toHaveProperty('proofs');
+  expect(unpackStatus(ClusterGroupUpgradeStatus.parse(JSON.parse(JSON.stringify(packed))))).toEqual(whole);
+});

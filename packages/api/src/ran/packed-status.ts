@@ -2,7 +2,7 @@
  * Packs a status of thousands of clusters: repeated facts about a cluster are spelled out once, and by the cluster's number elsewhere. Nothing is
  * lost: `unpackStatus(packStatus(status))` is the status. Pure.
  */
-import { type ClusterGroupUpgradeStatus, ClusterProgress, type PackedStatus } from './cluster-group-upgrade.ts';
+import { CacheProof, type ClusterGroupUpgradeStatus, ClusterProgress, type PackedStatus } from './cluster-group-upgrade.ts';
 
 type Status = ClusterGroupUpgradeStatus;
 type Progress = NonNullable<Status['status']['currentBatchRemediationProgress']>;
@@ -40,6 +40,10 @@ export function unpackStatus(status: Status): Status {
     const groups = packed[job];
     if (groups) Object.assign(whole, { [job]: { ...plain[job], status: { ...plain[job]?.status, ...ungroup(groups, names) } } });
   }
+  if (packed.proofs) {
+    const proofs = Object.entries(packed.proofs).flatMap(([entry, ranges]) => readProof(entry, names(ranges)));
+    whole.precaching = { ...whole.precaching, proofs };
+  }
   if (!packed.progress && !packed.soaks) return whole;
   const progress: Progress = { ...plain.status.currentBatchRemediationProgress };
   for (const [entry, ranges] of Object.entries(packed.progress ?? {})) for (const name of names(ranges)) progress[name] = readEntry(entry);
@@ -57,11 +61,19 @@ function readEntry(text: string): Progress[string] {
   }
 }
 
+function readProof(text: string, clusters: string[]): CacheProof[] {
+  try {
+    return [CacheProof.parse({ ...JSON.parse(text), clusters })];
+  } catch {
+    return []; // as if nothing were proven yet
+  }
+}
+
 type ToRanges = (names: Iterable<string>) => string;
 type Stage = (status: Status, toRanges: ToRanges) => Status;
 
 /** Stages in this order: finished parts first, then repetitions; the current state of a cluster stays unpacked. */
-const STAGES: readonly Stage[] = [packJobs, packPlan, packEnded, packSoaks];
+const STAGES: readonly Stage[] = [packJobs, packProofs, packPlan, packEnded, packSoaks];
 
 /** Packs pre-caching and backup of recorded clusters, and of all once the rollout has started; also pre-caching of clusters in backup. */
 function packJobs(status: Status, toRanges: ToRanges): Status {
@@ -78,6 +90,13 @@ function packJobs(status: Status, toRanges: ToRanges): Status {
     result = withPacked({ ...result, [job]: { ...result[job], status: left } }, { [job]: group(over, toRanges) });
   }
   return result;
+}
+
+function packProofs({ precaching, ...status }: Status, toRanges: ToRanges): Status {
+  const { proofs, ...rest } = precaching ?? {};
+  if (!precaching || !proofs) return { ...status, precaching };
+  const groups = proofs.map(({ clusters, ...entry }) => [JSON.stringify(entry), toRanges(clusters)]);
+  return withPacked({ ...status, precaching: rest }, { proofs: Object.fromEntries(groups) });
 }
 
 function packPlan({ remediationPlan, ...status }: Status, toRanges: ToRanges): Status {

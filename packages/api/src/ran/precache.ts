@@ -31,7 +31,7 @@ export const PrecacheProgress = z.object({
 export type PrecacheProgress = z.output<typeof PrecacheProgress>;
 
 /** Phases of the puller, in order. */
-export const PullerPhase = z.enum(['listing', 'checking-space', 'pulling', 'done', 'failed']);
+export const PullerPhase = z.enum(['listing', 'checking-space', 'pulling', 'proving', 'done', 'failed']);
 export type PullerPhase = z.output<typeof PullerPhase>;
 
 /**
@@ -53,6 +53,15 @@ export const PullerReport = z.object({
   layers: HeldLayers.optional(),
   /** Failed images, at most ten. Texts have at most 256 characters; `…` replaces the image's name and omitted parts. */
   failures: z.array(z.object({ image: z.string(), error: z.string() })).default([]),
+  /** Node that the report is about. Absent from older pullers. */
+  node: z.string().max(253).optional(),
+  /** Names of images that the runtime says are pinned; absent where none was asked for. */
+  namesPinned: z.int().optional(),
+  /** Settings and facts that would take cached images away, or keep the kubelet from using them, each with its value; of a proof. */
+  risks: z
+    .array(z.object({ name: z.string().max(64), value: z.string().max(128) }))
+    .max(8)
+    .optional(),
   /** Cause of the failure, at the end; else absent. */
   message: z.string().optional(),
   /** Time in RFC 3339. */
@@ -70,6 +79,8 @@ export const PullerExit = {
   noSpace: 12,
   partlyDone: 13,
   interrupted: 14,
+  /** A proof found less than was cached. */
+  missing: 15,
 } as const;
 
 /** Default of `spaceRequired` in GiB (spec/talm 3.3); for a platform image or additional images alone (spec/talm 4.1). */

@@ -133,6 +133,10 @@ const conditionReasons = {
     meaning: 'The annotation flotilla.io/membership has a value that is not known, or one that this upgrade cannot have; no batch starts.',
     fix: 'write "frozen" or "add", or remove the annotation',
   },
+  InvalidProof: {
+    meaning: 'The annotation flotilla.io/proof-within cannot be used; nothing new begins.',
+    fix: 'write a time from 5m to 168h, such as 90m or 2h, on an upgrade with spec.preCaching and a hub whose precacheJobProfile is least-privilege; or remove the annotation',
+  },
   WaitingForWindow: {
     meaning: 'The window is closed. One with a schedule opens again by itself.',
     fix: 'move or remove the annotations to go on',
@@ -179,6 +183,18 @@ const clusterReasons = {
   ClusterUnavailable: {
     meaning: "The cluster's agent does not renew its lease.",
     fix: 'see kubectl describe managedcluster {cluster}, and whether the cluster and its agent run',
+  },
+  CacheUnproven: {
+    meaning: 'It is not proven yet that the cluster still has its images; others go on.',
+    fix: 'it begins by itself once a job on {cluster} has proven it',
+  },
+  CacheAtRisk: {
+    meaning: 'The cluster has its images, but something on a node would take them away again or keep the kubelet from using them.',
+    fix: 'free space or correct the setting on {cluster} before its window',
+  },
+  CacheLost: {
+    meaning: 'The cluster has lost images since they were pulled, and pulling them again failed.',
+    fix: 'see status.precaching.messages, mend what it names, and try again with flotilla retry --cluster {cluster}',
   },
   PodMissing: { meaning: 'The job has no pod.', fix: 'see kubectl -n {namespace} get pods,events on the cluster' },
   PodNotRunning: { meaning: 'The pod of the job does not run.', fix: 'see kubectl -n {namespace} get pods,events on the cluster' },

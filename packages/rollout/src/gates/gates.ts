@@ -8,6 +8,7 @@ import { formatSlice } from '../values/go-format.ts';
 import type { Blocking } from './blocking.ts';
 import { findMembershipProblem } from './membership.ts';
 import { findPause, type Pause } from './pause.ts';
+import { readProofWithin } from './proof-within.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
 /** How a job on every spoke (pre-caching, backup) stands; the spokes that failed it leave the plan. */
@@ -22,6 +23,8 @@ export interface BatchGateInput {
   readonly pause?: Pause | undefined;
   /** Milliseconds between two times in which the rollout's time-out stands still; default none. */
   readonly closedMs?: (from: number, to: number) => number;
+  /** What is wrong with the annotation that asks for proofs, and the fix. */
+  readonly proofProblem?: string | undefined;
   /** What is wrong with an annotation that this hub does not know, and the fix. */
   readonly unknownAnnotation?: string | undefined;
   /** What is wrong with the annotation about membership, and the fix. */
@@ -33,6 +36,7 @@ export const batchGatesOf = (upgrade: ClusterGroupUpgrade, { now, talmStrict }: 
   window: judgeWindow(upgrade, now),
   pause: talmStrict ? undefined : findPause(upgrade),
   closedMs: (from, to) => closedMs(upgrade, from, to),
+  proofProblem: talmStrict ? undefined : readProofWithin(upgrade).problem,
   unknownAnnotation: talmStrict ? undefined : findUnknownAnnotation(upgrade),
   membershipProblem: talmStrict ? undefined : findMembershipProblem(upgrade),
 });
@@ -102,9 +106,10 @@ const windowOpen: Judge<BatchGateInput> = ({ window }) =>
 const notPaused: Judge<BatchGateInput> = ({ pause }) => pause && no(pause.reason, pause.message);
 
 /** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
-const annotationsKnown: Judge<BatchGateInput> = ({ unknownAnnotation, membershipProblem }) => {
+const annotationsKnown: Judge<BatchGateInput> = ({ unknownAnnotation, membershipProblem, proofProblem }) => {
   if (unknownAnnotation !== undefined) return no('UnknownAnnotation', unknownAnnotation);
-  return membershipProblem === undefined ? undefined : no('InvalidMembership', membershipProblem);
+  if (membershipProblem !== undefined) return no('InvalidMembership', membershipProblem);
+  return proofProblem === undefined ? undefined : no('InvalidProof', proofProblem);
 };
 
 const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {

@@ -1,6 +1,7 @@
 /** Windows that recur: openings by cron in a time zone, each of the same length. Pure. */
 import { errorMessage } from '@flotilla/api';
 import { Cron } from 'croner';
+import { MINUTE_MS, readDuration } from '../values/duration.ts';
 
 /** A schedule of windows. Times are milliseconds since the epoch. */
 export interface WindowSchedule {
@@ -14,7 +15,6 @@ export interface WindowSchedule {
   format(time: number): string;
 }
 
-const MINUTE_MS = 60_000;
 /** A shorter window would be over before a batch is told of it, and a longer one is no window. */
 const SHORTEST_MS = 15 * MINUTE_MS;
 const LONGEST_MS = 7 * 24 * 60 * MINUTE_MS;
@@ -37,7 +37,7 @@ interface ScheduleProblem {
 export function readWindowSchedule(parts: { schedule: string; duration: string; timezone: string }): WindowSchedule | ScheduleProblem {
   const { timezone } = parts;
   if (!isZone(timezone)) return { field: 'timezone', why: 'no time zone of the IANA database' };
-  const durationMs = readDuration(parts.duration);
+  const durationMs = readDuration(parts.duration, { shortestMs: SHORTEST_MS, longestMs: LONGEST_MS });
   if (durationMs === undefined) return { field: 'duration', why: 'no duration between 15m and 168h' };
   const cron = readCron(parts.schedule, timezone);
   if (typeof cron === 'string') return { field: 'schedule', why: cron };
@@ -87,12 +87,6 @@ function readCron(schedule: string, timezone: string): Cron | string {
     // Its errors begin with the class that found them.
     return `no cron schedule (${errorMessage(cause).replace(/^\w+: /, '')})`;
   }
-}
-
-function readDuration(text: string): number | undefined {
-  const match = /^(?:(\d{1,3})h)?(?:(\d{1,5})m)?$/.exec(text);
-  const durationMs = (Number(match?.[1] ?? 0) * 60 + Number(match?.[2] ?? 0)) * MINUTE_MS;
-  return durationMs >= SHORTEST_MS && durationMs <= LONGEST_MS ? durationMs : undefined;
 }
 
 function isZone(timezone: string): boolean {

@@ -18,6 +18,7 @@ const OF_UPGRADES = [
   Annotation.retryOf,
   Annotation.plan,
   Annotation.membership,
+  Annotation.proofWithin,
 ];
 
 /** The first annotation of an upgrade that is not known, with the fix. */

@@ -12,6 +12,7 @@ import { findEditProblem } from '../clusters/cluster-edits.ts';
 import { findNameLabelProblem } from '../clusters/name-label.ts';
 import type { Tenancy } from '../clusters/tenancy.ts';
 import { findMembershipProblem } from '../gates/membership.ts';
+import { readProofWithin } from '../gates/proof-within.ts';
 import { judgeWindow } from '../gates/window.ts';
 import { findUnknownAnnotation, findUnknownConfigAnnotation } from '../upgrade/annotations.ts';
 import { type Validation, ValidationReason } from './validation.ts';
@@ -64,7 +65,9 @@ export function validateAnnotations(
   const unknown = findUnknownAnnotation(upgrade) ?? (preCaching && config ? findUnknownConfigAnnotation(config) : undefined);
   if (unknown !== undefined) return { status: 'False', reason: ValidationReason.annotation, message: unknown };
   const membership = findMembershipProblem(upgrade);
-  return membership === undefined ? undefined : { status: 'False', reason: ValidationReason.membership, message: membership };
+  if (membership !== undefined) return { status: 'False', reason: ValidationReason.membership, message: membership };
+  const { problem } = readProofWithin(upgrade);
+  return problem === undefined ? undefined : { status: 'False', reason: ValidationReason.proof, message: problem };
 }
 
 /** A spec that asks for nothing, which the reference ends as a success. Edits of ManagedClusters alone are something. */

@@ -62,6 +62,8 @@ export const ValidationReason = {
   foreignConfig: 'ForeignPreCachingConfig',
   /** Ours: annotations of the window. */
   window: 'InvalidWindow',
+  /** Ours: the annotation that asks for proofs cannot be used. */
+  proof: 'InvalidProof',
   /** Ours: edits of ManagedClusters that an API server would refuse. */
   actions: 'InvalidActions',
   /** Ours: annotation of the name suffix. */

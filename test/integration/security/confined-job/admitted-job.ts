@@ -28,7 +28,7 @@ export function readTable(document: string, installation: Installation): readonl
       .map((cell) => cell.trim().replaceAll('\\|', '|'));
     return [...fields.matchAll(/`([^`]+)`/g)].map(([, field = '']) => ({
       path: toPattern(field),
-      required: optional === 'no' ? field : undefined,
+      required: optional.startsWith('no') ? field : undefined,
       admits: toCheck(value, installation),
     }));
   });
@@ -121,7 +121,9 @@ export function refusals(table: readonly Row[], job: Record<string, unknown>): s
   const mounts = new Set(leaves.flatMap(([path]) => /^(.*\.volumeMounts\[[^\]]+\])/.exec(path)?.[1] ?? []));
   const missing = table.flatMap(({ required, path }) => {
     if (required === undefined) return [];
-    if (required.includes('volumeMounts[*]')) return [...mounts].filter((mount) => !leaves.some(([leaf]) => leaf === `${mount}.readOnly`));
+    // The folder of records is the only one that is written.
+    const isReadOnly = (mount: string) => mount.endsWith('[record]') || leaves.some(([leaf]) => leaf === `${mount}.readOnly`);
+    if (required.includes('volumeMounts[*]')) return [...mounts].filter((mount) => !isReadOnly(mount));
     return leaves.some(([leaf]) => path.test(leaf)) ? [] : [`no ${required}`];
   });
   return [...wrong, ...missing, ...(containers === 1 ? [] : [`${containers} containers`])];

@@ -178,6 +178,21 @@ export const CHANGES: Readonly<Record<string, (parts: Edited, random: Random) =>
   'authorities of the pod': ({ variable }) => variable('REGISTRY_CA', '/etc/shadow'),
   'a cap': ({ variable }, random) => variable('BANDWIDTH', String(16_384 + Math.floor(random() * 1e9))),
   'a pace': ({ variable }, random) => variable('PROGRESS_SECONDS', String(1 + Math.floor(random() * 99))),
+  'a proof': ({ variable }) => variable('MODE', 'prove'),
+  'a mode that is none of its own': ({ variable }) => variable('MODE', 'shell'),
+  'the folder of records, which is written': ({ volume, mount, variable }) => {
+    volume('record', { hostPath: { path: '/var/lib/flotilla', type: 'DirectoryOrCreate' } });
+    mount('record', { mountPath: '/host/var/lib/flotilla' });
+    variable('RECORD_DIR', '/host/var/lib/flotilla/precache');
+  },
+  'another folder by the name of that one': ({ volume, mount }) => {
+    volume('record', { hostPath: { path: '/var/lib/kubelet', type: 'DirectoryOrCreate' } });
+    mount('record', { mountPath: '/host/var/lib/kubelet' });
+  },
+  'the folder of records at another place of the pod': ({ volume, mount }) => {
+    volume('record', { hostPath: { path: '/var/lib/flotilla', type: 'DirectoryOrCreate' } });
+    mount('record', { mountPath: '/host/run' });
+  },
   'a deadline': ({ spec }, random) => void Object.assign(spec, { activeDeadlineSeconds: 1 + Math.floor(random() * 9999) }),
   'a grace period': ({ pod }, random) => void Object.assign(pod, { terminationGracePeriodSeconds: Math.floor(random() * 99) }),
   memory: ({ container }, random) =>

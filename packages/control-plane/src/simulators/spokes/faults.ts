@@ -10,6 +10,8 @@ export interface SpokeFaults {
   readonly lostView?: { readonly name: string; readonly how: 'deleted' | 'frozen' };
   /** Jobs fail with BackoffLimitExceeded at their end. A number: only so many of them. */
   readonly failJob?: boolean | number;
+  /** The images are lost: proofs fail until another Job of the same name has succeeded. */
+  readonly lost?: boolean;
   /** Jobs reach their deadline after so many seconds, or their own `activeDeadlineSeconds`, whichever is less. */
   readonly deadlineJobSeconds?: number;
   /** The spoke's API server refuses connections while its agent goes on: actions and views fail. Jobs go on, works do too. */

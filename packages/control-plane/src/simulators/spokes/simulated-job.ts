@@ -138,6 +138,12 @@ const PullerJob = z.object({
   }),
 });
 
+/** True for a Job whose puller compares what is there with what it pulled before. */
+export const isProof = (job: StoredObject): boolean =>
+  PullerJob.safeParse(job).data?.spec.template.spec.containers.some(({ env = [] }) =>
+    env.some(({ name, value }) => name === 'MODE' && value === 'prove'),
+  ) ?? false;
+
 /** A server admits no pod whose account is not there. */
 function hasAccount(job: StoredObject, store: SpokeStore): boolean {
   const account = PullerJob.safeParse(job).data?.spec.template.spec.serviceAccountName;

@@ -17,7 +17,7 @@ import { type HubWriter, ignoreGone } from '../hub-writer.ts';
 import type { HeapTimer, TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
 import { Lane } from './lane.ts';
-import { type JobEvent, runJob } from './simulated-job.ts';
+import { isProof, type JobEvent, runJob } from './simulated-job.ts';
 import { playControllers } from './simulated-status.ts';
 import { SimulatedWorks, type WorkEvent } from './simulated-works.ts';
 import { SpokeStore, type StoredObject } from './spoke-store.ts';
@@ -292,8 +292,11 @@ export class SimulatedSpoke {
       shape: this.#around.job,
       faults,
       isHeld: () => this.faults.jobsHeld ?? false,
-      fails: failJob === true || (typeof failJob === 'number' && created <= failJob),
-      onEvent: (type) => this.#record({ type, name, uid }),
+      fails: failJob === true || (typeof failJob === 'number' && created <= failJob) || (isProof(object) && this.faults.lost === true),
+      onEvent: (type) => {
+        this.#record({ type, name, uid });
+        if (type === 'job-succeeded' && !isProof(object)) this.faults = { ...this.faults, lost: false };
+      },
     });
   }
 

@@ -55,3 +55,40 @@ test.each<{ name: string; annotations: Record<string, string>; talmStrict: boole
 test('a cap that cannot be read holds the spoke instead of being left out', () => {
   expect(workloadWith({ 'flotilla.io/bandwidth': 'fast' }).problem).toContain('flotilla.io/bandwidth is "fast"; write bytes a second');
 });
+
+/** Plans the workload of cluster `a` of an upgrade that asks for proofs, whose job is such a one. */
+function provingWorkload(kind: 'prove' | 'pull' | undefined, { talmStrict = false, within = '2h' } = {}) {
+  const job = createPrecacheJob({ ...settings, talmStrict });
+  const proofs = kind && [{ number: 4, kind, at: '2026-01-01T00:00:00Z', clusters: ['a'] }];
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', annotations: { 'flotilla.io/proof-within': within } },
+    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true },
+    status: { precaching: { spec: { platformImage: 'registry.test/release:1' }, proofs } },
+  });
+  const inputs = job.inputsIn(upgrade) ?? expect.fail('no inputs');
+  const workload = job.workload(inputs, { upgradeUid: 'uid', managed: undefined, cluster: 'a', clusters: 1 });
+  const manifests = workload.manifests();
+  return { text: JSON.stringify(manifests), digest: job.digest?.(inputs, 'a'), other: job.digest?.(inputs, 'b'), workload };
+}
+
+test('a proof is a job of its own that asks no registry, with a short deadline, beside the record of the pull', () => {
+  const pull = provingWorkload(undefined);
+  const proof = provingWorkload('prove');
+  const record = ['{"name":"RECORD_DIR","value":"/host/var/lib/flotilla/precache"}', '"path":"/var/lib/flotilla"'];
+  for (const { text } of [pull, proof]) for (const part of record) expect(text).toContain(part);
+  expect(proof.text).toContain('{"name":"MODE","value":"prove"}');
+  expect(proof.text).toContain('"activeDeadlineSeconds":900');
+  expect(pull.text).not.toContain('MODE');
+  expect([pull.digest, proof.digest]).toEqual([proof.other, `${pull.digest}-proof-4`]);
+});
+
+test('what is pulled again is a job of its own too, as long as any pull', () => {
+  const { text, digest, other } = provingWorkload('pull');
+  expect(text).not.toContain('MODE');
+  expect(digest).toBe(`${other}-proof-4`);
+  expect(text).toContain('"activeDeadlineSeconds":14400');
+});
+
+test.each([{ talmStrict: true }, { within: 'soon' }])('without a usable annotation nothing of the node is written: %j', (options) => {
+  expect(provingWorkload(undefined, options).text).not.toContain('/var/lib/flotilla');
+});

@@ -3,6 +3,7 @@
 import type { Ref } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import {
+  type CacheProof,
   type ClusterGroupUpgrade,
   PRECACHE_WORK,
   type PreCachingConfig,
@@ -13,7 +14,16 @@ import {
   readBandwidth,
   SpokeName,
 } from '@flotilla/api/ran';
-import { findHold, isImageAllowed, precacheJobMachine, type SpokeNode, spokeNode } from '@flotilla/rollout';
+import {
+  type ClusterProof,
+  findHold,
+  isImageAllowed,
+  precacheJobMachine,
+  proofsOf,
+  readProofWithin,
+  type SpokeNode,
+  spokeNode,
+} from '@flotilla/rollout';
 import type { SpokeJobNames } from '../../../spokes/port/workload.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../reconciler.ts';
@@ -36,6 +46,10 @@ export interface PrecacheInputs {
   readonly jobSeconds: number;
   /** Number of tries on demand beyond the first, by cluster. */
   readonly retries?: Readonly<Record<string, number>> | undefined;
+  /** Proofs are asked for, so each pull leaves a record. */
+  readonly keepsRecord?: boolean | undefined;
+  /** Clusters whose job proves, or restores, what was pulled. */
+  readonly proofs?: ReadonlyMap<string, ClusterProof> | undefined;
 }
 /** Kind of job that pre-caches a spoke. */
 export type PrecacheJob = SpokeJob<PrecacheState, PrecacheInputs>;
@@ -96,20 +110,35 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
     priorities,
     statesIn: (status) => status?.precaching?.status,
     inputsIn: (upgrade) => {
-      const { spec, retries } = upgrade.status?.precaching ?? {};
+      const { spec, retries, proofs } = upgrade.status?.precaching ?? {};
       const config = configOf(upgrade, settings, configs);
       const { profile } = settings;
       const own = { image: imageOf(config, settings), bandwidth: readBandwidth(config?.metadata.annotations) };
-      return spec && upgrade.spec && { spec, ...own, profile, jobSeconds: upgrade.spec.remediationStrategy.timeout * 60, retries };
+      if (!spec || !upgrade.spec) return undefined;
+      const jobSeconds = upgrade.spec.remediationStrategy.timeout * 60;
+      return {
+        spec,
+        ...own,
+        profile,
+        jobSeconds,
+        retries,
+        keepsRecord: keepsRecord(upgrade, settings),
+        proofs: proofs && readProofs(proofs),
+      };
     },
-    workload: ({ spec, image, bandwidth = {}, profile, jobSeconds, retries }, { upgradeUid, managed, cluster, clusters }) => {
+    workload: (own, { upgradeUid, managed, cluster = '', clusters }) => {
+      const { spec, image, bandwidth = {}, profile } = own;
+      const isProof = own.proofs?.get(cluster)?.kind === 'prove';
+      const jobSeconds = isProof ? Math.min(own.jobSeconds, PROOF_SECONDS) : own.jobSeconds;
       const node = spokeNode(managed);
       const { caBundle } = settings;
       const pace = String(progressPace(settings.progressViewSeconds, clusters));
-      const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: String(bandwidth.bytesPerSecond ?? '') };
-      const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, variables, caBundle };
+      const mode = isProof ? 'prove' : '';
+      const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: String(bandwidth.bytesPerSecond ?? ''), MODE: mode };
+      const common = { upgradeUid, spec, image, profile, node, variables, caBundle };
+      const inputs = { ...common, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
       return {
-        manifests: () => markWithDigest(precacheManifests(inputs), digestOf({ spec, retries }, cluster)),
+        manifests: () => markWithDigest(precacheManifests(inputs), digestOf(own, cluster)),
         problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? problemOf(managed, node, settings)),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
@@ -120,10 +149,27 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
   };
 }
 
-/** A retry is another job of the same spec: what the failed one left is another's. */
-function digestOf({ spec, retries = {} }: Pick<PrecacheInputs, 'spec' | 'retries'>, cluster = ''): string {
+/** A retry or a proof is another job of the same spec: what the one before left is another's. */
+function digestOf({ spec, retries = {}, proofs }: Pick<PrecacheInputs, 'spec' | 'retries' | 'proofs'>, cluster = ''): string {
   const count = Object.hasOwn(retries, cluster) ? retries[cluster] : undefined;
-  return count ? `${specDigest(spec)}-${count}` : specDigest(spec);
+  const proof = proofs?.get(cluster);
+  return `${specDigest(spec)}${count ? `-${count}` : ''}${proof ? `-proof-${proof.number}` : ''}`;
+}
+
+/** Deadline of a proof: it asks the runtime alone, some thousand times. */
+const PROOF_SECONDS = 15 * 60;
+
+/** True where pulls leave a record for proofs. The reference's job knows none. */
+export const keepsRecord = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): boolean =>
+  !talmStrict && profile !== 'talm' && readProofWithin(upgrade).withinMs !== undefined;
+
+/** Cached, because every reconcile of every spoke asks for the same entries, which are immutable. */
+const known = new WeakMap<readonly CacheProof[], ReadonlyMap<string, ClusterProof>>();
+
+function readProofs(entries: readonly CacheProof[]): ReadonlyMap<string, ClusterProof> {
+  const proofs = known.get(entries) ?? proofsOf(entries);
+  known.set(entries, proofs);
+  return proofs;
 }
 
 /** The reference reads no annotation of the cluster, and its shape of the job takes nothing from them. */

@@ -17,6 +17,9 @@ const CONFIG_PATH = '/etc/config';
 /** Key of the certificate authorities in ConfigMap `pre-cache-spec`. */
 export const CA_FILE = 'registry-ca.pem';
 
+/** Folder of the node for records of what was pulled: the only writable one, and nobody else's. */
+const RECORD = { name: 'record', path: '/var/lib/flotilla', mountPath: '/host/var/lib/flotilla' };
+
 /** Builds Job `pre-cache` with the puller beside the node's runtime. */
 export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
   const { node } = inputs;
@@ -38,6 +41,7 @@ export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest
           volumes: [
             { name: 'config', configMap: { name: SpokeName.specConfigMap, defaultMode: 420 } },
             ...node.mounts.map(({ name, path, type }) => ({ name, hostPath: { path, type } })),
+            ...(inputs.keepsRecord ? [{ name: RECORD.name, hostPath: { path: RECORD.path, type: 'DirectoryOrCreate' } }] : []),
           ],
           containers: [container(inputs)],
         },
@@ -47,7 +51,7 @@ export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest
 }
 
 /** Merges the puller's variables; an empty one of the node removes the value for all spokes. */
-function variablesOf({ node, variables, caBundle }: WorkloadInputs): { name: string; value: string }[] {
+function variablesOf({ node, variables, caBundle, keepsRecord }: WorkloadInputs): { name: string; value: string }[] {
   const authorities = [caBundle && `${CONFIG_PATH}/${CA_FILE}`, node.variables.REGISTRY_CA].filter(Boolean);
   const all: PullerVariables = {
     CONFIG_VOLUME_PATH: CONFIG_PATH,
@@ -55,6 +59,7 @@ function variablesOf({ node, variables, caBundle }: WorkloadInputs): { name: str
     ...variables,
     ...node.variables,
     REGISTRY_CA: authorities.join(':'),
+    ...(keepsRecord && { RECORD_DIR: `${RECORD.mountPath}/precache` }),
   };
   return Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [{ name, value }]));
 }
@@ -70,7 +75,11 @@ function container(inputs: WorkloadInputs): Record<string, unknown> {
       { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
     ],
     resources: RESOURCES,
-    volumeMounts: [{ name: 'config', mountPath: CONFIG_PATH, readOnly: true }, ...node.mounts.map(mountOf)],
+    volumeMounts: [
+      { name: 'config', mountPath: CONFIG_PATH, readOnly: true },
+      ...node.mounts.map(mountOf),
+      ...(inputs.keepsRecord ? [{ name: RECORD.name, mountPath: RECORD.mountPath }] : []),
+    ],
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: PULLER_SECURITY,
   };

@@ -14,6 +14,8 @@ export interface WorkloadInputs {
   readonly deadlineSeconds: number;
   readonly profile: JobProfile;
   readonly node: SpokeNode;
+  /** Keep records of what was pulled on the node: a proof compares with them. */
+  readonly keepsRecord?: boolean | undefined;
   /** Variables of the puller on every spoke; the node's own override them. */
   readonly variables: PullerVariables;
   /** Certificate authorities for the puller, PEM; empty for none. */

@@ -11,15 +11,25 @@ const MAX_BYTES = 256 * 1024;
 const KubeletConfiguration = z.object({
   kind: z.literal('KubeletConfiguration'),
   imageGCHighThresholdPercent: z.int().min(0).max(100).nullish(),
+  imageMaximumGCAge: z.string().max(40).nullish(),
+  imagePullCredentialsVerificationPolicy: z.string().max(64).nullish(),
 });
 
+/** Settings of a kubelet that decide how long images stay usable on its node. */
+export interface ImageCare {
+  readonly gcThresholdPercent: number;
+  /** `imageMaximumGCAge` and `imagePullCredentialsVerificationPolicy` as written; undefined when the configuration cannot be read. */
+  readonly stated: { readonly maximumAge: string | undefined; readonly credentials: string | undefined } | undefined;
+}
+
 /**
- * Reads the percentage of the image file system above which this node's kubelet removes unused images. The kubelet's configuration precedes
- * `IMAGE_GC_HIGH_THRESHOLD_PERCENT`. An unusable file is logged and ignored, because the node runs with it.
+ * Reads the percentage of the image file system above which this node's kubelet removes unused images, and what else ends their use. The kubelet's
+ * configuration precedes `IMAGE_GC_HIGH_THRESHOLD_PERCENT`. An unusable file is logged and ignored, because the node runs with it.
  */
-export async function readGcThreshold(config: Pick<Config, 'kubeletConfigPath' | 'gcThresholdPercent'>, logger: Logger): Promise<number> {
+export async function readImageCare(config: Pick<Config, 'kubeletConfigPath' | 'gcThresholdPercent'>, logger: Logger): Promise<ImageCare> {
   const path = config.kubeletConfigPath;
-  if (path === undefined) return config.gcThresholdPercent;
+  const unknown: ImageCare = { gcThresholdPercent: config.gcThresholdPercent, stated: undefined };
+  if (path === undefined) return unknown;
   try {
     // JSON is YAML.
     const document = parseDocument(await readText(path), { logLevel: 'silent', uniqueKeys: false, prettyErrors: false });
@@ -27,10 +37,16 @@ export async function readGcThreshold(config: Pick<Config, 'kubeletConfigPath' |
     if (problem) throw problem;
     const parsed = KubeletConfiguration.parse(document.toJS({ maxAliasCount: 0 }));
     // The kubelet treats 0 as unset.
-    return parsed.imageGCHighThresholdPercent || config.gcThresholdPercent;
+    return {
+      gcThresholdPercent: parsed.imageGCHighThresholdPercent || config.gcThresholdPercent,
+      stated: {
+        maximumAge: parsed.imageMaximumGCAge ?? undefined,
+        credentials: parsed.imagePullCredentialsVerificationPolicy ?? undefined,
+      },
+    };
   } catch (error) {
     logger.warn({ path, err: errorMessage(error), percent: config.gcThresholdPercent }, 'Reading the configuration of the kubelet failed');
-    return config.gcThresholdPercent;
+    return unknown;
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createLogger } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../config.ts';
-import { readGcThreshold } from './gc-threshold.ts';
+import { readImageCare } from './image-care.ts';
 
 let dir = '';
 beforeAll(async () => {
@@ -32,12 +32,23 @@ test.each<[string, string | undefined, string | undefined, number, boolean]>([
   const lines: string[] = [];
   const logger = createLogger({ name: 'test', level: 'warn', destination: { write: (line) => void lines.push(line) } });
   const config = readConfig({ KUBELET_CONFIG_PATH: path, IMAGE_GC_HIGH_THRESHOLD_PERCENT: variable }, []);
-  expect(await readGcThreshold(config, logger)).toBe(want);
+  expect((await readImageCare(config, logger)).gcThresholdPercent).toBe(want);
   expect(lines.length > 0).toBe(warns);
 });
 
 test('without a file the variable holds, else 85', async () => {
   const logger = createLogger({ name: 'test', level: 'silent', destination: { write: () => undefined } });
-  expect(await readGcThreshold(readConfig({}, []), logger)).toBe(85);
-  expect(await readGcThreshold(readConfig({ IMAGE_GC_HIGH_THRESHOLD_PERCENT: '80' }, []), logger)).toBe(80);
+  expect(await readImageCare(readConfig({}, []), logger)).toEqual({ gcThresholdPercent: 85, stated: undefined });
+  expect(await readImageCare(readConfig({ IMAGE_GC_HIGH_THRESHOLD_PERCENT: '80' }, []), logger)).toEqual({
+    gcThresholdPercent: 80,
+    stated: undefined,
+  });
+});
+
+test('what else ends the use of images is given as it is written', async () => {
+  const path = join(dir, 'care.yaml');
+  await writeFile(path, `${head}imageMaximumGCAge: 12h\nimagePullCredentialsVerificationPolicy: AlwaysVerify\n`);
+  const logger = createLogger({ name: 'test', level: 'silent', destination: { write: () => undefined } });
+  const { stated } = await readImageCare(readConfig({ KUBELET_CONFIG_PATH: path }, []), logger);
+  expect(stated).toEqual({ maximumAge: '12h', credentials: 'AlwaysVerify' });
 });

@@ -1,0 +1,66 @@
+import { errorMessage } from '@flotilla/api';
+import { PullerExit } from '@flotilla/api/ran';
+import { mapConcurrently } from '@flotilla/pace';
+import type { Clock, Logger } from '@flotilla/runtime';
+import type { PullSpec } from '@flotilla/software';
+import type { Progress } from '../progress/progress.ts';
+import { askStore } from '../pull/pull-images.ts';
+import type { ImageStore } from '../pull/store.ts';
+import type { ImageCare } from '../space/image-care.ts';
+import type { ExitCode } from '../verdict.ts';
+import { keepPinned } from './keep-pinned.ts';
+import { type CachedImage, CachedRecords } from './record.ts';
+import { findRisks } from './risks.ts';
+
+/** Dependencies of a proof: it knows no registry. */
+interface ProveDeps {
+  readonly config: {
+    readonly recordDir: string | undefined;
+    readonly pinFor: string | undefined;
+    readonly retryForMs: number;
+    readonly imageCare: ImageCare;
+  };
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+const PARALLEL_IMAGES = 8;
+
+/** Compares what the store has now with what a pull of this spec has left, and says what would undo it. */
+export async function proveCached(store: ImageStore, spec: PullSpec, deps: ProveDeps): Promise<ExitCode> {
+  const { progress, signal, logger, config } = deps;
+  const { recordDir, retryForMs, imageCare } = config;
+  progress.enter('proving');
+  const cached = recordDir === undefined ? undefined : await new CachedRecords(recordDir).read(spec);
+  const retries = { ...deps, retryForMs };
+  progress.risksAre(findRisks(imageCare, await askStore(() => store.usage(signal), retries)));
+  if (!cached) {
+    progress.enter('failed', 'nothing is recorded as cached on this node; pull again');
+    logger.error({ recordDir }, 'No record of cached images');
+    return PullerExit.missing;
+  }
+  progress.expectCached(cached.length);
+  const prove = async (image: CachedImage): Promise<void> => {
+    const losses = await Promise.all(image.pullSpecs.map((name) => askStore(() => store.findLoss({ ...image, name }, signal), retries)));
+    const lost = losses.findIndex((loss) => loss !== undefined);
+    if (lost < 0) return progress.imageProven();
+    const pullSpec = image.pullSpecs[lost]?.pullSpec ?? image.digest;
+    progress.imageFailed(pullSpec, losses[lost]);
+    logger.warn({ image: pullSpec, loss: errorMessage(losses[lost]) }, 'A cached image is missing');
+  };
+  await mapConcurrently(cached, PARALLEL_IMAGES, prove, { stopAtFailure: true });
+  const { imagesDone, imagesTotal } = progress.report();
+  const missing = imagesTotal - imagesDone;
+  progress.enter(missing === 0 ? 'done' : 'failed', missing === 0 ? undefined : `${missing} of ${imagesTotal} cached images are missing`);
+  if (missing === 0)
+    await keepPinned(
+      store,
+      cached.flatMap(({ pullSpecs }) => pullSpecs),
+      deps,
+    );
+  logger.info({ imagesTotal, missing, risks: progress.report().risks }, 'Proven');
+  return missing === 0 ? PullerExit.done : PullerExit.missing;
+}
