@@ -39,6 +39,7 @@ import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { SpokeRecord } from '../spoke-jobs/run.ts';
 import { withReading } from './ready.ts';
 import { orAbsent } from './status-budget.ts';
+import { sumNodes } from './status-nodes.ts';
 
 /** Most entries of `precaching.progress`. */
 const PROGRESS_LIMIT = 1000;
@@ -315,6 +316,7 @@ function describePrecaching(
     messages: undefined,
     progress: undefined,
     summary,
+    nodes: sumNodes(clusters, spokes) ?? status.precaching?.nodes,
     retries: orAbsent(retries),
   };
   if (rollUp.finished) recordFailed(status, rollUp.failed);

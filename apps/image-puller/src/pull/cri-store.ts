@@ -8,6 +8,7 @@ import { ContentStore } from '../content/content-store.ts';
 import { ContentWay } from '../content/content-way.ts';
 import { snapshotterOf } from '../content/image-content.ts';
 import { PullerErrorCode, StoreError } from '../errors.ts';
+import type { BlobSharing } from '../nodes/coordination.ts';
 import { CriConnection, isRefusal } from '../socket/connection.ts';
 import { Protocol } from '../socket/cri-protocol.ts';
 import type { StoreUsage } from '../space/space.ts';
@@ -48,6 +49,8 @@ interface CriStoreOptions {
   readonly logger: Logger;
   /** Fetches blobs into containerd's content store; absent: the runtime fetches them. */
   readonly fetching?: { readonly client: RegistryClient; readonly isCapped: boolean } | undefined;
+  /** Other nodes of the spoke. */
+  readonly sharing?: BlobSharing | undefined;
 }
 
 /**
@@ -68,6 +71,7 @@ async function openFirst(options: CriStoreOptions): Promise<ImageStore> {
     try {
       const version = await connection.call(Protocol.version, {}, VersionAnswer, { signal: options.signal, deadlineMs: VERSION_MS });
       const content = version.runtimeName === CONTAINERD ? await openContent(connection, options) : undefined;
+      await options.sharing?.open(content?.store);
       const runtime = `${version.runtimeName} ${version.runtimeVersion}`;
       const description = `${runtime} at ${socket}`;
       options.logger.info({ store: description, fetchedBy: content ? 'puller' : 'runtime' }, 'Opened the image store');
@@ -93,9 +97,9 @@ interface OpenContent {
 
 /** Opens containerd's content store; undefined when nothing is to be fetched, or when it refuses. */
 async function openContent(connection: CriConnection, options: CriStoreOptions): Promise<OpenContent | undefined> {
-  const { fetching, signal, clock, logger } = options;
+  const { fetching, sharing, signal, clock, logger } = options;
   if (!fetching) return undefined;
-  const deps = { connection, signal, clock, logger, client: fetching.client };
+  const deps = { connection, signal, clock, logger, sharing, client: fetching.client };
   const content = new ContentStore(deps);
   try {
     await content.probe();

@@ -11,6 +11,7 @@ import {
   PrecacheView,
   type PrecachingSpec,
   readBandwidth,
+  readNodeRules,
   SpokeName,
 } from '@flotilla/api/ran';
 import { findHold, isImageAllowed, precacheJobMachine, type SpokeNode, spokeNode } from '@flotilla/rollout';
@@ -32,6 +33,8 @@ export interface PrecacheInputs {
   readonly profile: JobProfile;
   /** Cap of each puller, from the PreCachingConfig; default none. */
   readonly bandwidth?: ReturnType<typeof readBandwidth>;
+  /** Nodes to fill, from the PreCachingConfig; default the one on which the Job runs. */
+  readonly nodes?: ReturnType<typeof readNodeRules> | undefined;
   /** Deadline of the Job, in seconds. */
   readonly jobSeconds: number;
   /** Number of tries on demand beyond the first, by cluster. */
@@ -99,18 +102,21 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const { spec, retries } = upgrade.status?.precaching ?? {};
       const config = configOf(upgrade, settings, configs);
       const { profile } = settings;
-      const own = { image: imageOf(config, settings), bandwidth: readBandwidth(config?.metadata.annotations) };
+      const annotations = config?.metadata.annotations;
+      const nodes = settings.talmStrict ? undefined : readNodeRules(annotations);
+      const own = { image: imageOf(config, settings), bandwidth: readBandwidth(annotations), nodes };
       return spec && upgrade.spec && { spec, ...own, profile, jobSeconds: upgrade.spec.remediationStrategy.timeout * 60, retries };
     },
-    workload: ({ spec, image, bandwidth = {}, profile, jobSeconds, retries }, { upgradeUid, managed, cluster, clusters }) => {
+    workload: ({ spec, image, bandwidth = {}, nodes, profile, jobSeconds, retries }, { upgradeUid, managed, cluster, clusters }) => {
       const node = spokeNode(managed);
       const { caBundle } = settings;
       const pace = String(progressPace(settings.progressViewSeconds, clusters));
       const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: String(bandwidth.bytesPerSecond ?? '') };
-      const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, variables, caBundle };
+      const rules = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
+      const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, nodes: rules, variables, caBundle };
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), digestOf({ spec, retries }, cluster)),
-        problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? problemOf(managed, node, settings)),
+        problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? nodes?.problem ?? problemOf(managed, node, settings)),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         patienceMs: jobSeconds * 1000 + settings.graceMs,
