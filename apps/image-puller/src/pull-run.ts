@@ -43,7 +43,7 @@ export async function pullOnce(config: Config, { take, sharing, serve, ...deps }
     ...deps,
     config: { ...config, gcThresholdPercent: await readGcThreshold(config, deps.logger) },
     readSpec: () => readPullSpec(config.specDir),
-    openSource: async (content) => createRegistrySource((await registry()).client, retry, content),
+    openSource: async (content) => createRegistrySource((await registry()).client, retry, { content }),
     openStore: async () => {
       const { client, credentials } = await registry();
       return config.store === 'layout'
