@@ -134,7 +134,7 @@ async function startNode({ world, server, admin, registry, program, spec, index,
   const token = async (): Promise<string> => {
     const bound = { kind: 'Pod', apiVersion: 'v1', name: pod, uid: metadata.uid };
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${SpokeName.nodeAccount}/token`;
-    const request = { spec: { audiences: ['flotilla.io/pre-cache'], expirationSeconds: 3_600, boundObjectRef: bound } };
+    const request = { spec: { audiences: ['flotilla-pre-cache'], expirationSeconds: 3_600, boundObjectRef: bound } };
     return TokenAnswer.parse(await admin.request('POST', path, { body: request })).status.token;
   };
   const tokenFile = join(dir.path, 'token');

@@ -131,7 +131,7 @@ export const options = {
   podToken: [
     '<file>',
     z.string().default('/var/run/secrets/flotilla.io/token'),
-    'token of this pod for audience `flotilla.io/pre-cache`, by which it joins',
+    'token of this pod for audience `flotilla-pre-cache`, by which it joins',
   ],
   maxParallelPulls: ['<n>', option.whole(1, 64).default(5), 'images at once'],
   bandwidth: [

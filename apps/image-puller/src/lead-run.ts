@@ -15,7 +15,7 @@ interface LeadRun extends PullRun {
 }
 
 /** A run that leads other nodes. */
-export interface LedRun {
+interface LedRun {
   /** Sums the lead's own report and those of the others. */
   sum(own: PullerReport): PullerReport;
   /** Fills this node, waits for the others, and returns the exit code of all. */

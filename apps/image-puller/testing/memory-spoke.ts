@@ -15,7 +15,7 @@ import type { SharedBlobs } from '../src/nodes/peer-blobs.ts';
 const logger = createLogger({ name: 'test', level: 'silent' });
 
 /** A blob by its digest. */
-export interface Blob {
+interface Blob {
   readonly digest: string;
   readonly size: number;
 }
@@ -121,7 +121,7 @@ export async function fillStore(store: MemoryStore, registry: MemoryRegistry, sh
 }
 
 /** A lead with a store, whose place the followers know. */
-export interface MemoryLead extends AsyncDisposable {
+interface MemoryLead extends AsyncDisposable {
   readonly lead: Lead;
   readonly store: MemoryStore;
   readonly place: LeadPlace;
@@ -168,7 +168,7 @@ export async function startLead({ nodes, rules, takeBytes }: LeadParts): Promise
 }
 
 /** A node that follows. */
-export interface MemoryNode extends AsyncDisposable {
+interface MemoryNode extends AsyncDisposable {
   readonly name: string;
   readonly follower: Follower;
   readonly store: MemoryStore;

@@ -1,8 +1,8 @@
 /** Decides which node fetches a blob over the spoke's link, and from whom the others take it. Pure but for its memory. */
 import { createHash } from 'node:crypto';
 
-/** What a node is to do about a blob: fetch it from the registry, take it from one of these nodes, or ask again. */
-export type BlobOrder = { readonly do: 'fetch' } | { readonly do: 'copy'; readonly from: readonly string[] } | { readonly do: 'wait' };
+/** Order about a blob: fetch it from the registry, take it from one of these nodes, or ask again. */
+type BlobOrder = { readonly do: 'fetch' } | { readonly do: 'copy'; readonly from: readonly string[] } | { readonly do: 'wait' };
 
 /** Milliseconds for which the node that the hash picks may come first. */
 const HEAD_START_MS = 1_500;

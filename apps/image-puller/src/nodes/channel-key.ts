@@ -1,7 +1,7 @@
 import { createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync } from 'node:crypto';
 
 /** Key pair of one process for the channel between pullers. The public half may stand anywhere. */
-export interface ChannelKey {
+interface ChannelKey {
   /** Public half, base64url. */
   readonly publicKey: string;
   /** Derives the secret with the other side's public half; undefined for a malformed one. */

@@ -108,7 +108,7 @@ interface ChannelCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a caller shows. */
+/** A caller's name and key. */
 export interface ChannelCredential {
   readonly identity: string;
   readonly psk: Buffer;

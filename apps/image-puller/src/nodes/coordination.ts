@@ -1,4 +1,4 @@
-/** How a puller's content store shares blobs with the other nodes. Types alone. */
+/** Sharing of blobs between a puller's content store and the other nodes. Types alone. */
 import type { Peer, SharedBlobs } from './peer-blobs.ts';
 
 /** A blob's identity. */

@@ -22,7 +22,7 @@ const BYTES_MS = 300_000;
 const UNKNOWN = 401;
 
 /** Dependencies of a run that follows a lead. */
-export interface FollowerOptions {
+interface FollowerOptions {
   readonly nodeName: string;
   readonly lead: LeadPlace;
   readonly address: string;

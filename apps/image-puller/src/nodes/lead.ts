@@ -29,7 +29,7 @@ const MAX_MEMBERS = 5_000;
 const OWN = 'lead';
 
 /** Dependencies of the lead. */
-export interface LeadOptions {
+interface LeadOptions {
   readonly nodeName: string;
   readonly rules: NodeRules;
   /** Address of the pod, and ports of the lead and of its blobs; 0 takes a free one. */

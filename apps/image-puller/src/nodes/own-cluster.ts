@@ -1,4 +1,4 @@
-/** What pullers read and write in their own cluster to find each other. */
+/** Reads and writes of pullers in their own cluster, by which they find each other. */
 import { Annotation, KubeObject, resource } from '@flotilla/api';
 import { Job } from '@flotilla/api/core';
 import { type NodeRules, SpokeName } from '@flotilla/api/ran';

@@ -97,7 +97,7 @@ test('a stranger gets nothing: neither with another key, nor without any, nor wi
   const [blob] = registry.blobs;
   const { address, port, key } = led.place;
 
-  // Who knows the lead's public key can speak to it, but joins only with a token, and is told nothing before.
+  // The lead's public key lets a stranger speak to it, but not join without a token.
   const own = createChannelKey();
   using client = new ChannelClient({ address, port }, { identity: own.publicKey, psk: own.secretWith(key) ?? Buffer.alloc(0) });
   const ask = { method: 'POST', timeoutMs: 5_000 } as const;

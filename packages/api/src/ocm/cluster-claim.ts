@@ -11,7 +11,7 @@ export const ClusterClaim = {
   microshiftVersion: 'version.microshift.io',
   /** Nodes by architecture and runtime: `2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0`. */
   nodes: 'nodes.flotilla.io',
-  /** Of OpenShift's stock agent: `SingleReplica` for one node of the control plane. */
+  /** `SingleReplica` for a control plane of one node, from OpenShift's stock agent. */
   controlPlaneTopology: 'controlplanetopology.openshift.io',
   /** Supported transports of jobs, `actions` or `actions,works`; and `puller-account` where the agent creates that account. */
   transports: 'transports.flotilla.io',

@@ -20,7 +20,7 @@ export const SpokeName = {
 } as const;
 
 /** Audience of the tokens by which the pods of DaemonSet `pre-cache-nodes` show their lead who they are. The API server takes no such token. */
-export const POD_AUDIENCE = 'flotilla.io/pre-cache';
+export const POD_AUDIENCE = 'flotilla-pre-cache';
 
 /** ManagedClusterActions of a pre-cache, in the hub namespace of the spoke. */
 export const PrecacheAction = {

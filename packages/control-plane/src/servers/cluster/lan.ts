@@ -12,7 +12,7 @@ export interface Lan {
 }
 
 /** Most nodes of a cluster: each has 32 addresses for its pods. */
-export const MAX_NODES = 8;
+const MAX_NODES = 8;
 
 const addressOf = (index: number, place: number): string => `10.81.${index}.${place + 1}`;
 const podsOf = (index: number, place: number): string => `10.88.${index}.${place * 32}/27`;

@@ -71,7 +71,7 @@ function account(inputs: WorkloadInputs): SpokeManifest[] {
   // A patch of the status may change metadata but never the spec: the puller can report, but not move its Job.
   const rules = [
     { apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: [SpokeName.job] },
-    // How many nodes there are, where the account may not list them.
+    // Gives the number of nodes where the account may not list them.
     ...(inputs.nodes ? [{ apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['get'], resourceNames: [SpokeName.nodes] }] : []),
   ];
   return [
