@@ -13,7 +13,8 @@ const TLS = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', max
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const MAX_IDENTITY_CHARS = 128;
 const HANDSHAKE_MS = 10_000;
-const IDLE_MS = 60_000;
+/** Longer than a turn of the cap may take. */
+const IDLE_MS = 330_000;
 /** Connections to one process: each node has a few. */
 const MAX_CONNECTIONS = 4_096;
 const SOCKETS_PER_PEER = 12;

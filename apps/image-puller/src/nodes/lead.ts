@@ -21,6 +21,9 @@ const GATHER_MS = 10_000;
 const HOLD_MS = 5_000;
 const TICK_MS = 500;
 const EXPECT_EVERY_MS = 15_000;
+/** The same until the nodes are known: the account's rights may come after the pod. */
+const EXPECT_FIRST_MS = 2_000;
+const PUBLISH_AGAIN_MS = 1_000;
 /** Milliseconds in which the other nodes hear of the end. */
 const FAREWELL_MS = 4_000;
 /** Most nodes of a spoke. */
@@ -38,7 +41,8 @@ interface LeadOptions {
   readonly blobPort: number;
   /** The cap of the spoke's link. */
   readonly takeBytes: ((bytes: number, signal?: AbortSignal) => Promise<void>) | undefined;
-  readonly readExpected: (signal: AbortSignal) => Promise<Expected>;
+  /** Undefined as long as it is not known. */
+  readonly readExpected: (signal: AbortSignal) => Promise<Expected | undefined>;
   readonly verify: (token: string, signal: AbortSignal) => Promise<PodIdentity | undefined>;
   /** Makes the lead known to the other nodes. */
   readonly publish: (place: LeadPlace, signal: AbortSignal) => Promise<void>;
@@ -77,15 +81,28 @@ export class Lead implements AsyncDisposable {
 
   /** Listens, reads the expected nodes, and makes itself known. */
   async start(): Promise<void> {
-    const { address, port, publish, signal } = this.#options;
+    const { address, port } = this.#options;
     this.#stack.use(this.#peers);
     const keyOf = (identity: string): Buffer | undefined => this.#key.secretWith(identity);
     const server = this.#stack.use(
       await serveChannel({ address, port, keyOf, handle: (request, answer) => this.#handle(request, answer) }),
     );
     await this.#expect();
-    await publish({ address, port: server.port, key: this.#key.publicKey }, signal);
+    void this.#publish({ address, port: server.port, key: this.#key.publicKey });
     this.#keep();
+  }
+
+  /** Makes the lead known, and tries again for as long as it takes: this node is filled meanwhile. */
+  async #publish(place: LeadPlace): Promise<void> {
+    const { publish, signal, clock, logger } = this.#options;
+    while (!signal.aborted && !this.#isOver) {
+      try {
+        return await publish(place, signal);
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ err: errorMessage(error) }, 'Making the lead known failed');
+      }
+      await pause(clock, PUBLISH_AGAIN_MS, signal).catch(() => undefined);
+    }
   }
 
   /** The sum of all nodes. */
@@ -325,7 +342,7 @@ export class Lead implements AsyncDisposable {
         else member.isSilent = true;
         this.#wake();
       }
-      if (now - expectedAt < EXPECT_EVERY_MS) return;
+      if (now - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) return;
       expectedAt = now;
       await this.#expect();
     };
@@ -340,7 +357,8 @@ export class Lead implements AsyncDisposable {
   async #expect(): Promise<void> {
     const { readExpected, signal, clock, logger } = this.#options;
     try {
-      this.#members.expect(await readExpected(signal), clock.now());
+      const expected = await readExpected(signal);
+      if (expected) this.#members.expect(expected, clock.now());
     } catch (error) {
       logger.warn({ err: errorMessage(error) }, 'Reading the expected nodes failed');
     }

@@ -64,6 +64,10 @@ export class Members {
     return this.#byId.get(id);
   }
 
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
   expect(expected: Expected, now: number): void {
     this.#expected = expected;
     this.#isKnown = true;
@@ -78,6 +82,10 @@ export class Members {
   /** Judges every node besides the lead's own, by identity: a node that is not expected any more counts for nothing. */
   judge(now: number): (JudgedNode & { readonly isOpen: boolean })[] {
     const expected = this.#expected;
+    if (!this.#isKnown) {
+      const unknown = this.#judgeMissing('whichever nodes there are besides', this.#since, now);
+      return [...[...this.#byId.values()].map((member) => this.#judgeMember(member, now)), unknown];
+    }
     if ('count' in expected) {
       const come = [...this.#byId.values()].map((member) => this.#judgeMember(member, now));
       const missing = Math.max(0, expected.count - 1 - come.length);

@@ -38,20 +38,25 @@ const DaemonSet = resource(
   'DaemonSet',
   'daemonsets',
   true,
-  KubeObject.extend({ status: z.looseObject({ desiredNumberScheduled: z.int().default(0) }).optional() }),
+  KubeObject.extend({
+    status: z.looseObject({ desiredNumberScheduled: z.int().default(0), observedGeneration: z.int().optional() }).optional(),
+  }),
 );
 
-/** Reads the nodes that are to be filled; their number alone where this account may not list nodes. */
+/**
+ * Reads the nodes that are to be filled; their number alone where this account may not list nodes. Undefined before the cluster has counted them.
+ */
 export async function readExpected(
   client: Client,
   { rules, namespace, signal }: { readonly rules: NodeRules; readonly namespace: string; readonly signal: AbortSignal },
-): Promise<Expected> {
+): Promise<Expected | undefined> {
   try {
     return { nodes: expectedNodes(await listNodes(client, signal), rules) };
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const found = await client.get(DaemonSet, { namespace, name: SpokeName.nodes }, { signal, timeoutMs: CALL_MS });
-    return { count: found?.status?.desiredNumberScheduled ?? 0 };
+    const { desiredNumberScheduled: count, observedGeneration } = found?.status ?? {};
+    return observedGeneration === undefined || count === undefined ? undefined : { count };
   }
 }
 
