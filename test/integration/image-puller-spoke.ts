@@ -160,7 +160,10 @@ async function startNode({ world, server, admin, registry, program, spec, index,
     },
     follow: async (more = {}) => {
       const own = { KUBECONFIG: await server.kubeconfigFor('node'), FOLLOW: 'on', POD_TOKEN: tokenFile };
-      return startPuller(world.folder.path, spec, { ...env, ...own, ...more });
+      const running = await startPuller(world.folder.path, spec, { ...env, ...own, ...more });
+      // A follower has no end of its own.
+      stack.defer(() => void running.child.kill('SIGKILL'));
+      return running;
     },
     token,
   };
