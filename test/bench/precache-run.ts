@@ -28,6 +28,8 @@ interface PrecacheRun {
   readonly scrape: string;
   /** `stock`, or `own`: they read what they apply in the same write, and make the puller's account. */
   readonly agents: 'stock' | 'own';
+  /** Nodes of each spoke, which own agents count. */
+  readonly nodes: number;
   readonly seed: number;
   readonly jobSeconds: string;
   /** How often, one after the other in one hub process. */
@@ -113,7 +115,7 @@ export async function benchPrecache(run: PrecacheRun, onRun: (memory: ReturnType
     const shape = ['--seed', String(run.seed), '--job-seconds', run.jobSeconds, '--report', reportFile];
     // The stock agent makes one write for applying and another for reading.
     const kind = run.agents === 'own' ? ['--work-feedback', 'settled', '--puller-account'] : ['--work-feedback', 'immediate'];
-    const agents = [...kind, '--work-scrape', run.scrape];
+    const agents = [...kind, '--work-scrape', run.scrape, '--nodes', String(run.nodes)];
     await using spokes = await startSpokes(server.kubeconfig, dir, run.spokes, [...shape, ...agents]);
     await using hub = await startBenchHub(server.kubeconfig, dir, run);
     const config = { overrides: { platformImage: `registry.example/release@sha256:${'a'.repeat(64)}` } };

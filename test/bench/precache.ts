@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { benchPrecache, type Percentiles, type PrecacheFigures } from './precache-run.ts';
 
 const USAGE = `bench:precache -- [--spokes 500] [--upgrades 1] [--transport auto|work|actions] [--scrape watch|poll]
-  [--agents stock|own] [--store auto|redis|in-process] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
+  [--agents stock|own] [--nodes 1] [--store auto|redis|in-process] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
 --upgrades: so many upgrades, created at once, share the spokes. --transport: default as the hub chooses. --scrape: whether agents know
 works that ask to be watched, as the stock one does in its later releases, or poll them every 10 to 19 s. --agents: of the fleet framework, or
 ours, which make the puller's account. --runs: one after the other
@@ -26,6 +26,7 @@ const { values } = parseArgs({
     transport: text,
     scrape: text,
     agents: text,
+    nodes: text,
     store: text,
     json: text,
     seed: text,
@@ -43,6 +44,7 @@ const Arguments = z.object({
   transport: z.enum(['auto', 'work', 'actions']).optional(),
   scrape: z.enum(['watch', 'poll']).default('watch'),
   agents: z.enum(['stock', 'own']).default('stock'),
+  nodes: whole(1),
   store: z.enum(['auto', 'redis', 'in-process']).default('auto'),
   json: z.string().optional(),
   seed: z.coerce.number().int().nonnegative().default(1),

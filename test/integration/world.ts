@@ -8,6 +8,7 @@ import {
   ManagedClusterAction,
   ManagedClusterView,
   ManifestWork,
+  NODE_PULLERS,
   PULLER_ACCOUNT,
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, fixOf, PreCachingConfig, type Reason, reasons } from '@flotilla/api/ran';
@@ -33,6 +34,8 @@ export interface WorldOptions {
   readonly job?: Partial<JobShape>;
   /** More of what the simulated spokes are made of. */
   readonly simulated?: Partial<SimulatedSpokesOptions>;
+  /** Nodes of each spoke, which its agent counts; default one. */
+  readonly nodes?: number;
   /** How the hub reaches its spokes; default: as it decides by itself. */
   readonly transport?: (typeof TRANSPORTS)[number];
   /** Arguments of the hub besides those every hub here gets. */
@@ -77,8 +80,8 @@ export async function startSurroundings(options: WorldOptions): Promise<Surround
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-world-'));
   const server = await startApiServer({ crds: options.crds ?? hubCrds(), ...options.apiServer });
   const client = await server.client();
-  const transports = options.simulated?.makesPullerAccount ? `actions,works,${PULLER_ACCOUNT}` : undefined;
-  await registerSpokes(client, options.spokes, { transports });
+  const transports = options.simulated?.makesPullerAccount ? `actions,works,${PULLER_ACCOUNT},${NODE_PULLERS}` : undefined;
+  await registerSpokes(client, options.spokes, { transports, nodes: options.nodes ?? 1 });
   await client.create(PreCachingConfig, {
     metadata: { name: 'config', namespace: 'default' },
     spec: { overrides: { platformImage: PLATFORM } },

@@ -1,6 +1,6 @@
 import { systemClock } from '@flotilla/pace';
 import { expect, test } from 'vitest';
-import { openBandwidth, rangeBytesUnder } from './bandwidth.ts';
+import { openBandwidth, openLimit, rangeBytesUnder } from './bandwidth.ts';
 
 test.each([
   { cap: 32_000_000, bytes: 1_000_000 },
@@ -12,6 +12,7 @@ test.each([
 });
 
 test('no cap is no bandwidth', () => {
-  expect(openBandwidth(undefined, systemClock)).toBeUndefined();
-  expect(openBandwidth(3_200_000, systemClock)?.rangeBytes).toBe(100_000);
+  expect(openLimit(undefined, systemClock)).toBeUndefined();
+  expect(openBandwidth(undefined, undefined)).toBeUndefined();
+  expect(openBandwidth(3_200_000, openLimit(3_200_000, systemClock))?.rangeBytes).toBe(100_000);
 });

@@ -11,9 +11,16 @@ const MOST_RANGE_BYTES = 4 * 1024 * 1024;
 export const rangeBytesUnder = (bytesPerSecond: number): number =>
   Math.min(MOST_RANGE_BYTES, Math.max(LEAST_RANGE_BYTES, Math.floor(bytesPerSecond / RANGES_PER_SECOND)));
 
-/** Opens the cap of all that is read from registries; undefined without one. */
-export function openBandwidth(bytesPerSecond: number | undefined, clock: Clock): RegistryClientOptions['bandwidth'] {
+/** Waits until so many bytes may be read from registries. */
+export type TakeBytes = (bytes: number, signal?: AbortSignal) => Promise<void>;
+
+/** Opens the cap of a spoke's link; undefined without one. */
+export function openLimit(bytesPerSecond: number | undefined, clock: Clock): TakeBytes | undefined {
   if (bytesPerSecond === undefined) return undefined;
   const limit = new BandwidthLimit(bytesPerSecond, clock);
-  return { take: (bytes, signal) => limit.take(bytes, signal), rangeBytes: rangeBytesUnder(bytesPerSecond) };
+  return (bytes, signal) => limit.take(bytes, signal);
 }
+
+/** Puts all that is read from registries under the cap; undefined without one. */
+export const openBandwidth = (bytesPerSecond: number | undefined, take: TakeBytes | undefined): RegistryClientOptions['bandwidth'] =>
+  bytesPerSecond === undefined || !take ? undefined : { take, rangeBytes: rangeBytesUnder(bytesPerSecond) };

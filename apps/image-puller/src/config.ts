@@ -1,5 +1,5 @@
 import { errorMessage, TerminalError } from '@flotilla/api';
-import { LEAST_BANDWIDTH, MOST_BANDWIDTH, SpokeName } from '@flotilla/api/ran';
+import { LEAST_BANDWIDTH, MOST_BANDWIDTH, NodeRules, SpokeName } from '@flotilla/api/ran';
 import type { RegistryRule } from '@flotilla/registry';
 import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -44,6 +44,21 @@ const toRules = (entries: z.output<typeof MirrorConfig>): RegistryRule[] =>
     scheme: insecure && (mirrors.length === 0 || mirrors.includes(source)) ? 'http' : 'https',
     mirrors: mirrors.map((location) => ({ location, scheme: insecure ? 'http' : 'https' })),
   }));
+
+/** `NODES`: the nodes that this puller leads, as JSON. */
+const Nodes = z
+  .string()
+  .max(16 * 1024)
+  .optional()
+  .transform((value, context) => {
+    if (value === undefined || value === '') return undefined;
+    try {
+      return NodeRules.parse(JSON.parse(value));
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: `is no node rules: ${errorMessage(error)}` });
+      return z.NEVER;
+    }
+  });
 
 /** Splits a list; empty words are dropped. */
 const list = (separator: string) =>
@@ -114,6 +129,23 @@ export const options = {
   ],
   nodeName: ['<name>', z.string().default('unknown'), 'for the log, which goes to stderr as JSON'],
   namespace: ['<namespace>', z.string().default(SpokeName.namespace), 'namespace of Job `pre-cache`'],
+  nodes: [
+    '<json>',
+    Nodes,
+    'leads the pullers of the other nodes and ends with the verdict of all: `{"selector":{},"tolerations":[],"patienceSeconds":600,"absent":"fail"}`; this node alone when absent',
+  ],
+  follow: [
+    '<on>',
+    z.enum(['on', 'off']).default('off'),
+    '`on` or `off`: fill this node as the puller of Job `pre-cache` says, for as long as the pod lives',
+  ],
+  podIp: ['<address>', z.string().default('127.0.0.1'), 'address of this pod, for the other pullers of the spoke'],
+  peerPort: ['<n>', option.whole(0, 65_534).default(8_443), 'port for them; blobs are on the next one; 0 takes free ones'],
+  podToken: [
+    '<file>',
+    z.string().default('/var/run/secrets/flotilla.io/token'),
+    'token of this pod for audience `flotilla-pre-cache`, by which it joins',
+  ],
   maxParallelPulls: ['<n>', option.whole(1, 64).default(5), 'images at once'],
   bandwidth: [
     '<bytes>',
@@ -187,6 +219,11 @@ export function readConfig(
     proxy: { http: settings.httpProxy, https: settings.httpsProxy, no: settings.proxyBypass },
     nodeName: settings.nodeName,
     namespace: settings.namespace,
+    nodes: settings.nodes,
+    follows: settings.follow === 'on',
+    podAddress: settings.podIp,
+    ports: { lead: settings.peerPort, blobs: settings.peerPort === 0 ? 0 : settings.peerPort + 1 },
+    podTokenPath: settings.podToken,
     parallelPulls: settings.maxParallelPulls,
     bytesPerSecond: settings.bandwidth,
     fetchesBlobs: settings.fetchBlobs === 'on',

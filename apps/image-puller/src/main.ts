@@ -1,25 +1,22 @@
 import { writeSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
-import { Annotation, errorMessage } from '@flotilla/api';
-import { PullerExit } from '@flotilla/api/ran';
-import type { RegistryClient } from '@flotilla/registry';
+import { Annotation, errorMessage, TerminalError } from '@flotilla/api';
+import { PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
-import { createRegistrySource } from '@flotilla/software';
+import { openLimit } from './bandwidth.ts';
 import { type Config, readConfig } from './config.ts';
+import { PullerErrorCode } from './errors.ts';
+import { followLeads } from './follow-run.ts';
 import { inspectNode } from './inspect/inspect.ts';
+import { leadNodes } from './lead-run.ts';
 import { connectToCluster, jobSink } from './progress/job-annotation.ts';
 import { Progress } from './progress/progress.ts';
 import { Reporter, type ReportSinks } from './progress/reporter.ts';
 import { openCriStore } from './pull/cri-store.ts';
-import { openLayoutStore } from './pull/layout-store.ts';
-import { openRegistryClient, readPullSecret } from './registry-client.ts';
-import { runPuller } from './run.ts';
+import { type PullRun, pullOnce } from './pull-run.ts';
 import { readImageCare } from './space/image-care.ts';
-import { readPullSpec } from './spec-files.ts';
 import { exitCodeOf } from './verdict.ts';
 
-/** Milliseconds for which the list waits for a registry that does not answer. */
-const LIST_RETRY_MS = 120_000;
 /** Milliseconds for writing the answer of an inspection. */
 const ANSWER_MS = 20_000;
 /** Kubernetes sends SIGKILL 30 s after SIGTERM, but users who stop the puller wait less. */
@@ -43,18 +40,10 @@ async function main(): Promise<number> {
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => onSignal(name, stop, logger));
 
   if (config.mode === 'inspect') return inspect(config, { logger, signal: stop.signal });
-  const progress = new Progress(() => systemClock.now(), config.nodeName);
   const cluster = connect(config, logger);
-  const reporter = new Reporter({
-    report: () => progress.report(),
-    sinks: sinks(config, cluster),
-    jobMs: config.progressMs,
-    clock: systemClock,
-    logger,
-  });
-  reporter.start();
-  const code = await run(config, { progress, logger, signal: stop.signal });
-  await reporter.finish();
+  const code = config.follows
+    ? await follow(config, { cluster, logger, signal: stop.signal })
+    : await pull(config, { cluster, logger, signal: stop.signal });
   await cluster?.close();
   return code;
 }
@@ -76,39 +65,37 @@ async function inspect(config: Config, deps: { logger: Logger; signal: AbortSign
   return 'error' in answer ? PullerExit.internal : PullerExit.done;
 }
 
-async function run(config: Config, deps: { progress: Progress; logger: Logger; signal: AbortSignal }): Promise<number> {
-  const retry = { refusedTries: 1, retryForMs: Math.min(config.retryForMs, LIST_RETRY_MS), clock: systemClock, random: Math.random };
-  // opened on first use, so that a bad secret or CA has its exit code and report
-  const registry = lazy(async () => {
-    const credentials = await readPullSecret(config.pullSecretPath);
-    return { credentials, client: await openRegistryClient(config, credentials) };
-  });
-  const code = await runPuller({
-    ...deps,
-    config: { ...config, imageCare: await readImageCare(config, deps.logger) },
-    readSpec: () => readPullSpec(config.specDir),
-    openSource: async (content) => createRegistrySource((await registry()).client, retry, { content }),
-    openStore: async () => {
-      const common = { ...config, ...deps, clock: systemClock, random: Math.random };
-      if (config.mode !== 'pull') return openCriStore({ ...common, credentials: { auths: {} } });
-      const { client, credentials } = await registry();
-      return config.store === 'layout'
-        ? openLayoutStore(config.layoutDir, client)
-        : openCriStore({ ...common, credentials, fetching: fetchingBy(client, config) });
-    },
-    clock: systemClock,
-    random: Math.random,
-  });
+interface ProgramDeps {
+  readonly cluster: Client | undefined;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Fills this node, and leads the others where there may be some. */
+async function pull(config: Config, { cluster, logger, signal }: ProgramDeps): Promise<number> {
+  const progress = new Progress(() => systemClock.now(), config.nodeName);
+  const run = { progress, logger, signal, take: openLimit(config.bytesPerSecond, systemClock) };
+  const pullRun = (each: PullRun) => pullOnce(config, each);
+  const led = config.nodes && cluster && leadNodes(config, { ...run, rules: config.nodes, cluster, pull: pullRun });
+  const report = (): PullerReport => (led ? led.sum(progress.report()) : progress.report());
+  const reporter = new Reporter({ report, sinks: sinks(config, cluster), jobMs: config.progressMs, clock: systemClock, logger });
+  reporter.start();
+  const code = led ? await led.run() : await pullRun(run);
+  await reporter.finish();
   return code;
 }
 
-/** Options of fetching blobs; undefined when it is switched off. */
-const fetchingBy = (client: RegistryClient, { fetchesBlobs, bytesPerSecond }: Config) =>
-  fetchesBlobs ? { client, isCapped: bytesPerSecond !== undefined } : undefined;
-
-function lazy<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
+/** Fills this node for the puller of the Job. */
+async function follow(config: Config, { cluster, logger, signal }: ProgramDeps): Promise<number> {
+  if (!cluster)
+    throw new TerminalError(PullerErrorCode.configInvalid, 'FOLLOW is on, but there is no cluster to look for Job pre-cache in');
+  const reporting = (progress: Progress): Reporter => {
+    const report = () => progress.report();
+    const reporter = new Reporter({ report, sinks: sinks(config, undefined), jobMs: config.progressMs, clock: systemClock, logger });
+    reporter.start();
+    return reporter;
+  };
+  return followLeads(config, { cluster, logger, signal, pull: (run) => pullOnce(config, run), reporting });
 }
 
 function onSignal(name: string, stop: AbortController, logger: Logger): void {
@@ -119,7 +106,7 @@ function onSignal(name: string, stop: AbortController, logger: Logger): void {
 
 /** Connects to the cluster for progress reports; without a cluster the pull runs all the same. */
 function connect(config: Config, logger: Logger): Client | undefined {
-  if (!config.progressOnJob) return undefined;
+  if (!config.progressOnJob && !config.follows && !config.nodes) return undefined;
   try {
     return connectToCluster(config.kubeconfigPath);
   } catch (error) {
@@ -135,7 +122,7 @@ function sinks(config: Config, cluster: Client | undefined): ReportSinks {
       // the kubelet created the file; other environments have none
       if (await stat(config.terminationLog).catch(() => undefined)) await writeFile(config.terminationLog, text);
     },
-    job: cluster && jobSink(cluster, config.namespace),
+    job: cluster && config.progressOnJob ? jobSink(cluster, config.namespace) : undefined,
   };
 }
 

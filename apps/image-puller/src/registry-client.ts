@@ -1,6 +1,5 @@
 import { type DockerConfig, parseDockerConfig, RegistryClient } from '@flotilla/registry';
-import { systemClock } from '@flotilla/runtime';
-import { openBandwidth } from './bandwidth.ts';
+import { openBandwidth, type TakeBytes } from './bandwidth.ts';
 import type { Config } from './config.ts';
 import { readNodeRegistries } from './node-registries.ts';
 import { readSmallFile } from './small-file.ts';
@@ -18,9 +17,9 @@ export async function readPullSecret(path: string): Promise<DockerConfig> {
  * Opens a registry client with the node's mirrors, trust and proxies, the pull secret and the cap.
  * @throws the error of reading the node's files
  */
-export async function openRegistryClient(config: Config, credentials: DockerConfig): Promise<RegistryClient> {
+export async function openRegistryClient(config: Config, credentials: DockerConfig, take: TakeBytes | undefined): Promise<RegistryClient> {
   const registries = await readNodeRegistries(config);
-  const bandwidth = openBandwidth(config.bytesPerSecond, systemClock);
+  const bandwidth = openBandwidth(config.bytesPerSecond, take);
   return new RegistryClient({
     ...registries,
     credentials,

@@ -24,6 +24,10 @@ interface RunDeps {
   /** Opened during the run, so that a failure has its exit code and report. */
   readonly openSource: (content: ListContent | undefined) => Promise<ImageSource>;
   readonly openStore: () => Promise<ImageStore>;
+  /** Order of images among the nodes of a spoke; default: the largest first. */
+  readonly orderOf?: ((digest: string) => string) | undefined;
+  /** Keeps the store open for other nodes, and may give another exit code; default: it is closed at once. */
+  readonly serve?: ((code: ExitCode) => Promise<ExitCode>) | undefined;
   readonly progress: Progress;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -61,9 +65,10 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
     return PullerExit.done;
   }
   try {
-    const code = await fillStore(store, spec, deps);
+    const own = await fillStore(store, spec, deps);
+    const code = deps.serve ? await deps.serve(own) : own;
     // After a failure the next run goes on with what is held.
-    if (code === PullerExit.done) await release(store, deps);
+    if (own === PullerExit.done) await release(store, deps);
     return code;
   } catch (error) {
     if (error instanceof NoSpaceError) await release(store, deps);
@@ -109,7 +114,7 @@ async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Prom
   requireSpace(usage, required, config.imageCare.gcThresholdPercent);
 
   progress.enter('pulling');
-  const outcome = await pullImages({ ...retries, store, images: missing, parallel: config.parallelPulls });
+  const outcome = await pullImages({ ...retries, store, images: missing, parallel: config.parallelPulls, orderOf: deps.orderOf });
   // zero requirement: a full store would make the kubelet remove pulled images
   requireSpace(await askStore(() => store.usage(signal), retries), 0, config.imageCare.gcThresholdPercent);
   const code = conclude(deps, outcome.failures.length + list.unresolved.length);

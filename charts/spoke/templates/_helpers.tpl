@@ -34,6 +34,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ printf "%s-puller" (include "spoke.fullname" . | trunc 56 | trimSuffix "-") }}
 {{- end -}}
 
+{{- /* ClusterRole of the pullers of the other nodes, which the agent binds likewise: the agent knows it by this suffix. */ -}}
+{{- define "spoke.nodePullerRoleName" -}}
+{{ include "spoke.pullerRoleName" . }}-node
+{{- end -}}
+
 {{- /* Repository of an image: its own, or that of imageRegistry. Takes a list: root, the image's values, their name, our image's name. */ -}}
 {{- define "spoke.repository" -}}
 {{- $values := (index . 0).Values -}}
@@ -87,8 +92,11 @@ true
 {{- define "spoke.jobFields" -}}
 {{ list "activeDeadlineSeconds" "backoffLimit" "completionMode" "completions" "manualSelector" "parallelism" "podReplacementPolicy" "selector" "suspend" "template" | toJson }}
 {{- end -}}
+{{- define "spoke.nodesFields" -}}
+{{ list "minReadySeconds" "revisionHistoryLimit" "selector" "template" "updateStrategy" | toJson }}
+{{- end -}}
 {{- define "spoke.podFields" -}}
-{{ list "containers" "dnsPolicy" "priorityClassName" "restartPolicy" "schedulerName" "securityContext" "serviceAccount" "serviceAccountName" "terminationGracePeriodSeconds" "volumes" | toJson }}
+{{ list "containers" "dnsPolicy" "nodeSelector" "priorityClassName" "restartPolicy" "schedulerName" "securityContext" "serviceAccount" "serviceAccountName" "terminationGracePeriodSeconds" "tolerations" "volumes" | toJson }}
 {{- end -}}
 {{- define "spoke.containerFields" -}}
 {{ list "env" "image" "imagePullPolicy" "name" "resources" "securityContext" "terminationMessagePath" "terminationMessagePolicy" "volumeMounts" | toJson }}
@@ -133,6 +141,8 @@ true
   "BANDWIDTH" "[0-9]{1,13}"
   "MODE" "inspect|prove"
   "RECORD_DIR" "/host/var/lib/flotilla/precache"
+  "NODES" "\\{.*\\}"
+  "FOLLOW" "on"
 -}}
 {{- $entries := list -}}
 {{- range $name, $shape := $shapes -}}{{- $entries = append $entries (printf "'%s': r'^%s$'" $name $shape) -}}{{- end -}}

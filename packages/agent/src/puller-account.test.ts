@@ -45,6 +45,18 @@ describe("the puller's account", () => {
     },
   );
 
+  test('of the other nodes is there before their DaemonSet, bound to a role of its own', async () => {
+    const { access, created, kinds } = spokeOf();
+    const nodes = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'pre-cache-nodes' } };
+    await withPullerAccount(access, 'agent-puller').create(kind('DaemonSet', 'apps'), NAMESPACE, nodes);
+    expect(kinds()).toEqual(['ServiceAccount', 'RoleBinding', 'DaemonSet']);
+    expect(created[1]?.object).toMatchObject({
+      metadata: { name: 'pre-cache-node', namespace: NAMESPACE },
+      roleRef: { kind: 'ClusterRole', name: 'agent-puller-node' },
+      subjects: [{ kind: 'ServiceAccount', name: 'pre-cache-node', namespace: NAMESPACE }],
+    });
+  });
+
   test('may be there already: an older hub sends it, and a Job may be made again', async () => {
     const { access, kinds } = spokeOf({ ServiceAccount: 'serviceaccounts "pre-cache-agent" already exists' });
     await withPullerAccount(access, 'agent-puller').create(jobs, NAMESPACE, job());

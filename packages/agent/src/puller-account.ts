@@ -7,36 +7,49 @@ import { textOf } from './semantics.ts';
 type Json = Record<string, unknown>;
 type Creating = Pick<WorkAccess, 'findKind' | 'create'>;
 
-const { serviceAccount, pullerBinding } = SpokeName;
+const { serviceAccount, pullerBinding, job, nodes, nodeAccount } = SpokeName;
 /** Namespaces of Jobs by the puller. */
 const PLACES: readonly (string | undefined)[] = [SpokeName.namespace, INSPECT_NAMESPACE];
 const RBAC = 'rbac.authorization.k8s.io';
+/** Suffix of the ClusterRole for the pullers of the other nodes, beside that of the Job's. */
+const NODE_ROLE_SUFFIX = '-node';
 
 /**
- * Creates the account of Job `pre-cache` right before the Job, and binds it in its namespace to a ClusterRole of the spoke's administrator. So
- * neither comes from the hub, and both go with the namespace. Without a role's name nothing is created.
+ * Creates the accounts of Job `pre-cache` and DaemonSet `pre-cache-nodes` right before each, and binds them in their namespace to ClusterRoles of the
+ * spoke's administrator. So neither comes from the hub, and both go with the namespace. Without a role's name nothing is created.
  */
 export function withPullerAccount<A extends Creating>(access: A, clusterRole: string | undefined): A {
   if (clusterRole === undefined) return access;
   const create = async (served: ServedResource, where: string | undefined, object: Json): Promise<void> => {
-    if (where !== undefined && isPullerJob(served, where, object))
-      for (const each of accountObjects(clusterRole, where)) await createOnce(access, each, where);
+    if (where !== undefined) for (const each of accountOf(served, { where, object, clusterRole })) await createOnce(access, each, where);
     await access.create(served, where, object);
   };
   return { ...access, create };
 }
 
-const isPullerJob = ({ group, kind }: ServedResource, where: string, { metadata }: Json): boolean =>
-  group === 'batch' && kind === 'Job' && PLACES.includes(where) && isJsonObject(metadata) && metadata.name === SpokeName.job;
+function accountOf(
+  { group, kind }: ServedResource,
+  { where, object: { metadata }, clusterRole }: { readonly where: string; readonly object: Json; readonly clusterRole: string },
+) {
+  const name = isJsonObject(metadata) ? metadata.name : undefined;
+  if (group === 'batch' && kind === 'Job' && name === job && PLACES.includes(where))
+    return accountObjects(where, { account: serviceAccount, roleBinding: pullerBinding, clusterRole });
+  if (group === 'apps' && kind === 'DaemonSet' && name === nodes && where === SpokeName.namespace)
+    return accountObjects(where, { account: nodeAccount, roleBinding: nodeAccount, clusterRole: `${clusterRole}${NODE_ROLE_SUFFIX}` });
+  return [];
+}
 
-const accountObjects = (clusterRole: string, namespace: string) => [
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount, namespace } },
+const accountObjects = (
+  namespace: string,
+  { account, roleBinding, clusterRole }: { readonly account: string; readonly roleBinding: string; readonly clusterRole: string },
+) => [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } },
   {
     apiVersion: `${RBAC}/v1`,
     kind: 'RoleBinding',
-    metadata: { name: pullerBinding, namespace },
+    metadata: { name: roleBinding, namespace },
     roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: clusterRole },
-    subjects: [{ kind: 'ServiceAccount', name: serviceAccount, namespace }],
+    subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
   },
 ];
 

@@ -43,6 +43,8 @@ export const Annotation = {
   progress: 'flotilla.io/progress',
   /** On the Job of an inspection: what the node has of the layers that were asked about, as JSON (`NodeInventory`). */
   inventory: 'flotilla.io/inventory',
+  /** On Job `pre-cache`: where its puller answers those of the other nodes, and its public key, as JSON (`LeadPlace`). */
+  lead: 'flotilla.io/lead',
   /** On an action: number of its recreations after failures. */
   retries: 'flotilla.io/retries',
   nameSuffix: 'cluster-group-upgrades-operator/name-suffix',
@@ -84,6 +86,11 @@ export const Annotation = {
   proofWithin: 'flotilla.io/proof-within',
   /** On a PreCachingConfig: most bytes a second that each spoke's puller reads from registries. */
   bandwidth: 'flotilla.io/bandwidth',
+  /** On a PreCachingConfig: labels of the nodes that are filled, taints that they may have, seconds for which an absent one is waited for, and its meaning. */
+  nodeSelector: 'flotilla.io/node-selector',
+  nodeTolerations: 'flotilla.io/node-tolerations',
+  nodePatience: 'flotilla.io/node-patience',
+  absentNodes: 'flotilla.io/absent-nodes',
   /** On a ManagedCluster: nothing is begun on it; the value says why. */
   hold: 'flotilla.io/hold',
 } as const;

@@ -15,6 +15,9 @@ const Environment = z.object({
   FLOTILLA_INVENTORY_SEED: z.coerce.number().int().default(24),
   FLOTILLA_TEST_REPORT: z.string().min(1).optional(),
   DOCKER_AUTH_CONFIG: z.string().min(1).optional(),
+  FLOTILLA_NODE_FAULTS: z.coerce.number().int().min(1).default(5),
+  FLOTILLA_NODE_FAULTS_SEED: z.coerce.number().int().default(20_261_125),
+  FLOTILLA_NODES_BYTES: z.coerce.number().int().min(1).default(40_000_000),
   HOSTILE_SEED: z.coerce.number().int().optional(),
   HOSTILE_WRITES: z.coerce.number().int().min(1).default(60),
   FLOTILLA_PAYLOADS: z.string().min(1).optional(),
@@ -42,6 +45,10 @@ interface ControlPlaneEnvironment {
   readonly inventories: { readonly count: number; readonly seed: number };
   /** A hostile account's writes: `HOSTILE_WRITES`, and `HOSTILE_SEED`, by default another one each time. */
   readonly hostile: { readonly writes: number; readonly seed?: number | undefined };
+  /** Moments at which the pullers of a spoke's nodes are killed, stopped or cut: `FLOTILLA_NODE_FAULTS`, and `FLOTILLA_NODE_FAULTS_SEED`. */
+  readonly nodeFaults: { readonly moments: number; readonly seed: number };
+  /** Bytes of a release for a cluster of several nodes (`FLOTILLA_NODES_BYTES`). */
+  readonly nodesBytes: number;
   /** Docker's config.json as text (`DOCKER_AUTH_CONFIG`), where no file has it. */
   readonly registryAuth?: string | undefined;
   /** Paths that a command was given are resolved against it: npm says where the command was typed (`INIT_CWD`). */
@@ -62,6 +69,8 @@ export function readEnvironment(): ControlPlaneEnvironment {
     confinementSeed: env.FLOTILLA_CONFINEMENT_SEED,
     inventories: { count: env.FLOTILLA_INVENTORIES, seed: env.FLOTILLA_INVENTORY_SEED },
     hostile: { writes: env.HOSTILE_WRITES, seed: env.HOSTILE_SEED },
+    nodeFaults: { moments: env.FLOTILLA_NODE_FAULTS, seed: env.FLOTILLA_NODE_FAULTS_SEED },
+    nodesBytes: env.FLOTILLA_NODES_BYTES,
     registryAuth: env.DOCKER_AUTH_CONFIG,
     callersDir: env.INIT_CWD,
     testReport: env.FLOTILLA_TEST_REPORT,

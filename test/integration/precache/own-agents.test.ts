@@ -24,4 +24,18 @@ for (const transport of TRANSPORTS) {
     await world.untilClean(['one']);
     await eventually(() => !world.namespaceOn('one').exists(), 'the namespace to go, and the account with it');
   });
+
+  const testNodes = testIn(() => World.start({ spokes: ['one'], transport, simulated: { makesPullerAccount: true }, nodes: 3 }));
+
+  testNodes(
+    `by ${transport}: a spoke of three nodes gets one DaemonSet more, under an account of its own, and all of it goes`,
+    async ({ world }) => {
+      await world.upgrade('nodes', ['one']);
+      await eventually(() => world.objectsOn('one', 'DaemonSet').includes('pre-cache-nodes'), 'the DaemonSet');
+      expect(world.objectsOn('one', 'ServiceAccount')).toContain('pre-cache-node');
+      await world.untilStates('nodes', { one: 'Succeeded' });
+      await world.untilClean(['one']);
+      await eventually(() => !world.namespaceOn('one').exists(), 'the namespace to go, and the DaemonSet with it');
+    },
+  );
 }

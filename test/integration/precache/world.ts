@@ -97,6 +97,14 @@ export class World extends HubWorld {
     };
   }
 
+  /** Names of the objects of a kind that pre-caching has on a spoke. */
+  objectsOn(cluster: string, kind: string): string[] {
+    const store = this.spokes.store(cluster);
+    const served = store.kinds.find((each) => each.kind === kind);
+    const names = [SpokeName.nodes, SpokeName.nodeAccount, SpokeName.serviceAccount];
+    return served ? names.filter((name) => store.read(served, SpokeName.namespace, name) !== undefined) : [];
+  }
+
   #record(): void {
     const cache = new WatchCache(this.client, ClusterGroupUpgrade, {});
     cache.subscribe(({ type, object }) => {

@@ -11,7 +11,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { CHARTS, NAMESPACE, SPOKE_IMAGES } from '../chart-hub.ts';
 import { AGENT, type ChartServer, sets, startChartServer } from '../chart-server.ts';
-import { readTable, refusals } from './confined-job/admitted-job.ts';
+import { readNodesTable, readTable, refusals } from './confined-job/admitted-job.ts';
 import { CHANGES, editable, type Job, JobFields } from './confined-job/job-changes.ts';
 
 const SEED = readEnvironment().confinementSeed;
@@ -41,13 +41,13 @@ beforeAll(async () => {
 afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** The Job as the hub makes it, which its own tests hold this file to. */
-async function hubJob(name: 'openshift' | 'plain-kubernetes'): Promise<Job> {
+async function hubJob(name: 'openshift' | 'plain-kubernetes' | 'several-nodes', kind: 'Job' | 'DaemonSet' = 'Job'): Promise<Job> {
   const file = join(ROOT, 'apps/hub/src/spoke-jobs/kinds/precache/recorded', `${name}.yaml`);
   const objects = parseAllDocuments(await readFile(file, 'utf8')).map((document): unknown => document.toJS());
   const found = z
     .array(z.looseObject({ kind: z.string() }))
     .parse(objects)
-    .find(({ kind }) => kind === 'Job');
+    .find((object) => object.kind === kind);
   const { job, container } = editable(found ?? expect.fail(`${file} has no Job`));
   container.image = `${REPOSITORY}:1`;
   return job;
@@ -64,11 +64,10 @@ async function verdict(job: Job): Promise<{ kind: 'admitted' | 'refused' | 'inva
   }
 }
 
-async function table() {
+async function installed() {
   const values: unknown = parse(await readFile(join(CHARTS, 'spoke/values.yaml'), 'utf8'));
   const { confinement } = z.object({ confinement: z.object({ hostPaths: z.array(z.string()) }) }).parse(values);
-  const installation = { repositories: [REPOSITORY], hostPaths: confinement.hostPaths };
-  return readTable(await readFile(join(ROOT, 'SECURITY.md'), 'utf8'), installation);
+  return { repositories: [REPOSITORY], hostPaths: confinement.hostPaths };
 }
 
 test('the Job of an inspection is admitted in its namespace, and no other Job there', async () => {
@@ -85,6 +84,48 @@ test('the Job of an inspection is admitted in its namespace, and no other Job th
     container.command = ['sh'];
     await expect(agent.request('POST', at, { body: job })).rejects.toThrow(/may not set containers\[0\]\.command/);
   }
+});
+
+const securityText = () => readFile(join(ROOT, 'SECURITY.md'), 'utf8');
+const table = async () => readTable(await securityText(), await installed());
+
+describe('the DaemonSet of several nodes', () => {
+  const path = `/apis/apps/v1/namespaces/${SpokeName.namespace}/daemonsets?dryRun=All&fieldValidation=Strict`;
+  const said = async (object: Job): Promise<string> =>
+    agent.request('POST', path, { body: object }).then(
+      () => '',
+      (error: unknown) => String(error),
+    );
+  const tableOfNodes = async () => readNodesTable(await securityText(), await installed());
+
+  test('is admitted as the hub makes it, by the table and by the API server, and the Job beside it', async () => {
+    const nodes = await hubJob('several-nodes', 'DaemonSet');
+    expect(refusals(await tableOfNodes(), nodes)).toEqual([]);
+    expect(await said(nodes)).toBe('');
+    const job = await hubJob('several-nodes');
+    expect(refusals(await table(), job)).toEqual([]);
+    expect(await verdict(job)).toEqual({ kind: 'admitted', message: '' });
+  });
+
+  const more: typeof CHANGES = {
+    'the account of the Job': ({ pod }) => void Object.assign(pod, { serviceAccountName: 'pre-cache-agent' }),
+    'the nodes of a lead': ({ variable }) => variable('NODES', '{}'),
+    'no following': ({ variable }) => variable('FOLLOW', 'off'),
+    'a token for the API server': ({ volume }) =>
+      volume('pod-token', {
+        projected: { defaultMode: 420, sources: [{ serviceAccountToken: { expirationSeconds: 3600, path: 'token' } }] },
+      }),
+    'a Secret beside the token': ({ volume }) =>
+      volume('pod-token', { projected: { defaultMode: 420, sources: [{ secret: { name: 'hub-kubeconfig' } }] } }),
+    'a token elsewhere': ({ mount }) => mount('pod-token', { mountPath: '/app' }),
+  };
+  test.each(Object.keys({ ...CHANGES, ...more }))('changed by %s is judged as the table says', async (change) => {
+    const parts = editable(await hubJob('several-nodes', 'DaemonSet'));
+    ({ ...CHANGES, ...more })[change]?.(parts, createRandom(SEED, change));
+    const reasons = refusals(await tableOfNodes(), parts.job);
+    const message = await said(parts.job);
+    expect({ isAdmitted: message === '', reasons, message }).toMatchObject({ isAdmitted: reasons.length === 0 });
+  });
 });
 
 describe.each(['plain-kubernetes', 'openshift'] as const)('the Job for %s', (name) => {

@@ -18,6 +18,8 @@ const ObservedPod = resource('v1', 'Pod', 'pods', true, PodSchema);
 interface StartOptions {
   readonly withinMs: number;
   readonly signal: AbortSignal;
+  /** Node to start them on; default: where the scheduler wants. */
+  readonly node?: string | undefined;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function startComponentPods(client: Client, images: readonly Compon
       if (ups() === images.length) allUp.resolve();
     });
     const timer = setTimeout(() => allUp.resolve(), options.withinMs);
-    for (const image of images) await client.create(Pod, podOf(image, namespace));
+    for (const image of images) await client.create(Pod, podOf(image, namespace, options.node));
     await allUp.promise;
     clearTimeout(timer);
     const seconds = (performance.now() - start) / 1000;
@@ -50,10 +52,11 @@ export async function startComponentPods(client: Client, images: readonly Compon
   }
 }
 
-const podOf = ({ name, pullSpec }: ComponentImage, namespace: string): KubeObject => ({
+const podOf = ({ name, pullSpec }: ComponentImage, namespace: string, node: string | undefined): KubeObject => ({
   metadata: { name, namespace },
   spec: {
     automountServiceAccountToken: false,
+    ...(node !== undefined && { nodeName: node }),
     terminationGracePeriodSeconds: 0,
     containers: [{ name: 'component', image: pullSpec, imagePullPolicy: 'IfNotPresent' }],
   },

@@ -41,8 +41,8 @@ export interface SpokeSite extends Site {
   setRate(rate: string | undefined): Promise<void>;
   cutLink(): Promise<void>;
   restoreLink(): Promise<void>;
-  /** Starts every image and waits until all are up, or `withinMs` are over; what was started is removed again. */
-  startImages(images: readonly ComponentImage[], withinMs: number): Promise<Started>;
+  /** Starts every image and waits until all are up, or `withinMs` are over; what was started is removed again. On that node, or where the scheduler wants. */
+  startImages(images: readonly ComponentImage[], withinMs: number, node?: string): Promise<Started>;
 }
 
 /** Everything the story happens on. Ended by `await using`, or by the clean-up of this program. */

@@ -17,7 +17,7 @@ export const isRealFleet = (fleet: Fleet): fleet is RealFleet => 'clusters' in f
 /** How whole clusters are started. */
 export interface RealFleetOptions extends FleetOptions {
   /** What the spokes' nodes are; default: what a cluster has by itself. */
-  readonly spokeNodes?: Pick<ClusterOptions, 'runtime' | 'proxy' | 'trustedAuthorities'>;
+  readonly spokeNodes?: Pick<ClusterOptions, 'runtime' | 'proxy' | 'trustedAuthorities' | 'nodes'>;
 }
 
 /**
@@ -88,6 +88,6 @@ function spokeSite(cluster: Cluster, signal: AbortSignal): SpokeSite {
     setRate: (rate) => cluster.setRate(rate),
     cutLink: () => cluster.cutLink(),
     restoreLink: () => cluster.restoreLink(),
-    startImages: (images, withinMs) => startComponentPods(base.client, images, { withinMs, signal }),
+    startImages: (images, withinMs, node) => startComponentPods(base.client, images, { withinMs, signal, node }),
   };
 }

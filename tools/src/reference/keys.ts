@@ -44,6 +44,19 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
     'A time from `5m` to `168h`: a cluster begins only with a proof, younger than that, that its nodes still have what was pulled.',
   ),
   'flotilla.io/bandwidth': annotation('PreCachingConfig', 'Most bytes a second that the puller of each cluster reads from registries.'),
+  'flotilla.io/node-selector': annotation(
+    'PreCachingConfig',
+    'Nodes that are filled: labels as `key=value`, with commas between them; default all.',
+  ),
+  'flotilla.io/node-tolerations': annotation(
+    'PreCachingConfig',
+    'Taints that these nodes may have: `key`, `key=value`, `key:Effect` or `key=value:Effect`, with commas between them; default those of the control plane.',
+  ),
+  'flotilla.io/node-patience': annotation(
+    'PreCachingConfig',
+    'Seconds, 10 to 86400, without word from a node before it counts as absent; default 600.',
+  ),
+  'flotilla.io/absent-nodes': annotation('PreCachingConfig', '`fail` (default) or `ignore`: whether an absent node fails its cluster.'),
   'flotilla.io/hold': annotation(CLUSTER, 'No upgrade begins on the cluster; the value says why.'),
   'flotilla.io/http-proxy': annotation(CLUSTER, '`HTTP_PROXY` of the puller on the cluster.'),
   'flotilla.io/https-proxy': annotation(CLUSTER, '`HTTPS_PROXY` of the puller on the cluster.'),
@@ -84,6 +97,10 @@ export const programKeys: Readonly<Record<string, KeyRow>> = {
     'What the node has of the layers that were asked about, as JSON.',
   ),
   'flotilla.io/progress': annotation('Job `pre-cache`', 'What the puller reported last, as JSON.'),
+  'flotilla.io/lead': annotation(
+    'Job `pre-cache`',
+    'Address, port and public key by which the pullers of other nodes find the one of the Job, as JSON.',
+  ),
   'flotilla.io/retries': annotation(ACTION, 'How often the action was made anew after a failure.'),
   'flotilla.io/refusals': annotation(ACTION, 'How many of these failures were verdicts of the cluster.'),
   'flotilla.io/template': annotation(ACTION, 'Digest of the template.'),

@@ -1,5 +1,5 @@
 import { errorMessage, isSameJson } from '@flotilla/api';
-import type { ClusterGroupUpgrade, PrecacheProgress } from '@flotilla/api/ran';
+import type { ClusterGroupUpgrade, PrecacheProgress, PullerReport } from '@flotilla/api/ran';
 import { isAvailable, type UpgradeIdentity } from '@flotilla/rollout';
 import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler, type Watch } from '@flotilla/runtime';
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
@@ -313,12 +313,13 @@ export class SpokeJobs<S extends JobState, I> {
     this.#deps.onChange(upgrade);
   }
 
-  #recordProgress(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, report: PrecacheProgress | undefined): void {
+  #recordProgress(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, report: PullerReport | undefined): void {
     if (!report) return;
     const { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } = report;
     const progress = { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } satisfies PrecacheProgress;
-    if (isSameJson(progress, record.progress)) return;
+    if (isSameJson(progress, record.progress) && isSameJson(report.nodes, record.nodes)) return;
     record.progress = progress;
+    record.nodes = report.nodes;
     record.seenAt = this.#deps.now();
     this.#deps.onChange(run.request.upgrade);
   }

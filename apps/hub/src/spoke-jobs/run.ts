@@ -1,5 +1,5 @@
 import { isSameJson } from '@flotilla/api';
-import type { PrecacheProgress } from '@flotilla/api/ran';
+import type { NodesProgress, PrecacheProgress } from '@flotilla/api/ran';
 import type { Pause, SpokeJobMachine, UpgradeIdentity } from '@flotilla/rollout';
 import type { JobState, SpokeJob } from './kind.ts';
 
@@ -21,6 +21,8 @@ export interface SpokeRecord<S extends string> {
   stored: S | undefined;
   message: string | undefined;
   progress: PrecacheProgress | undefined;
+  /** Nodes of a spoke with more than one; kept with the verdict. */
+  nodes?: NodesProgress | undefined;
 }
 
 /** A record with the engine's own fields. */

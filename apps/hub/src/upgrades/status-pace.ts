@@ -29,6 +29,6 @@ export const newsOf = (before: Status | undefined, after: Status): News =>
 export const sizeOf = (status: Status | undefined): number => Buffer.byteLength(JSON.stringify(status ?? {}));
 
 function withoutProgress(status: Status): Status {
-  const precaching = status.precaching && { ...status.precaching, progress: undefined, summary: undefined };
+  const precaching = status.precaching && { ...status.precaching, progress: undefined, summary: undefined, nodes: undefined };
   return JSON.parse(JSON.stringify({ ...status, precaching })) as Status;
 }

@@ -40,6 +40,7 @@ import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { SpokeRecord } from '../spoke-jobs/run.ts';
 import { withReading } from './ready.ts';
 import { orAbsent } from './status-budget.ts';
+import { sumNodes } from './status-nodes.ts';
 
 /** Most entries of `precaching.progress`. */
 const PROGRESS_LIMIT = 1000;
@@ -344,6 +345,7 @@ function describePrecaching(
     messages: undefined,
     progress: undefined,
     summary,
+    nodes: sumNodes(clusters, spokes) ?? status.precaching?.nodes,
     retries: orAbsent(retries),
     proofs: proofs && orAbsent([...proofs]),
   };

@@ -5,10 +5,12 @@ import { type BlobStore, type Descriptor, formatImageReference, type parseImageR
 import type { Logger } from '@flotilla/runtime';
 import { z } from 'zod';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
+import type { BlobSharing } from '../nodes/coordination.ts';
 import { type CallOptions, type CriConnection, isRefusal } from '../socket/connection.ts';
 import { COMMITTED, Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
-import { abortIngest, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
+import { abortIngest, type BlobSource, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
 import { ContentLease } from './lease.ts';
+import { copyFromPeers } from './peer-copy.ts';
 
 type ImageReference = ReturnType<typeof parseImageReference>;
 
@@ -30,6 +32,8 @@ const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
 export interface ContentOptions {
   readonly connection: CriConnection;
   readonly client: RegistryClient;
+  /** Other nodes of the spoke; undefined: this one fetches everything. */
+  readonly sharing?: BlobSharing | undefined;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -67,7 +71,7 @@ export class ContentStore {
 
   /** True when the store has the whole blob. */
   async has(digest: string): Promise<boolean> {
-    return (await this.#ask(() => this.#deps.connection.call(Containerd.contentInfo, { digest }, InfoAnswer, this.#call())))?.info != null;
+    return (await this.size(digest)) !== undefined;
   }
 
   /** True when the layers up to this chain id are unpacked. */
@@ -91,7 +95,7 @@ export class ContentStore {
       );
       return isThere ? undefined : await this.fetch(reference, blob, onBytes);
     }
-    const fetching = this.#slots.run(() => this.#fetch(reference, blob, onBytes));
+    const fetching = this.#obtain(reference, blob, onBytes);
     this.#fetching.set(blob.digest, fetching);
     try {
       await fetching;
@@ -100,25 +104,53 @@ export class ContentStore {
     }
   }
 
-  async #fetch(reference: ImageReference, blob: Descriptor, onBytes: OnBytes): Promise<void> {
-    const { client, signal, logger } = this.#deps;
+  async #obtain(reference: ImageReference, blob: Descriptor, onBytes: OnBytes): Promise<void> {
+    const { sharing } = this.#deps;
+    if (!sharing) return this.#ingest(blob, this.#fromRegistry(reference, blob, onBytes));
+    // A slot is for bytes under way: waiting for another node takes none.
+    const ingest = (source: BlobSource): Promise<void> => this.#ingest(blob, source);
+    const abort = (): Promise<void> => abortIngest(this.#deps, ingestRef('layer', blob.digest));
+    if (!(await this.has(blob.digest)) && (await copyFromPeers({ ...this.#deps, sharing, ingest, abort }, blob, onBytes))) return;
+    try {
+      await ingest(this.#fromRegistry(reference, blob, onBytes));
+    } catch (error) {
+      await sharing.failed(blob);
+      throw error;
+    }
+    await sharing.has(blob);
+  }
+
+  #ingest(blob: Descriptor, source: BlobSource): Promise<void> {
+    return this.#slots.run(async () => void (await ingestBlob(this.#deps, ingestRef('layer', blob.digest), blob, source)));
+  }
+
+  #fromRegistry(reference: ImageReference, blob: Descriptor, onBytes: OnBytes): BlobSource {
+    const { client, signal, logger, sharing } = this.#deps;
     const fields = { blob: blob.digest, image: formatImageReference(reference), bytes: blob.size };
-    await ingestBlob(this.#deps, ingestRef('layer', blob.digest), blob, async function* (offset, settle) {
+    return async function* (offset, settle) {
       if (offset > 0) logger.info({ ...fields, offset }, 'Resuming a blob');
       // A range is in the ingest before the next is asked for, so no kill costs a finished one.
       const ranges = { bytes: RANGE_BYTES, before: settle };
+      let at = offset;
       for await (const chunk of client.streamRanges(reference, blob, { offset, ranges, signal })) {
         onBytes(chunk.length);
+        at += chunk.length;
+        sharing?.grew(blob.digest, at);
         yield chunk;
       }
-    });
+    };
   }
 
-  /** Streams a stored blob. */
-  async *read(digest: string): AsyncGenerator<Buffer> {
+  /** Size of a stored blob; undefined when it is not there. */
+  async size(digest: string): Promise<number | undefined> {
+    return (await this.#ask(() => this.#deps.connection.call(Containerd.contentInfo, { digest }, InfoAnswer, this.#call())))?.info?.size;
+  }
+
+  /** Streams a stored blob, or a range of it. */
+  async *read(digest: string, range?: { readonly offset: number; readonly size: number }): AsyncGenerator<Buffer> {
     const { connection, signal } = this.#deps;
     const metadata = containerdMetadata();
-    const stream = connection.openAnswers(Containerd.contentRead, { digest }, { metadata, deadlineMs: READ_MS });
+    const stream = connection.openAnswers(Containerd.contentRead, { digest, ...range }, { metadata, deadlineMs: READ_MS });
     const cancel = (): void => stream.cancel();
     signal.addEventListener('abort', cancel, { once: true });
     try {

@@ -28,7 +28,7 @@ export interface IngestDeps {
 }
 
 /** Bytes of a blob from an offset on; `settle` stores all bytes that were given before. */
-type BlobSource = (offset: number, settle: () => Promise<void>) => AsyncIterable<Buffer>;
+export type BlobSource = (offset: number, settle: () => Promise<void>) => AsyncIterable<Buffer>;
 
 /** Decides how to go on with an ingest of this length: an ingest longer than its blob is of no use. */
 export const resumeAt = (length: number, size: number): number | 'abort' => (length >= 0 && length <= size ? length : 'abort');

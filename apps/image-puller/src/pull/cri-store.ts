@@ -10,6 +10,7 @@ import { snapshotterOf } from '../content/image-content.ts';
 import { Pins } from '../content/pins.ts';
 import { dropBlobs, findLoss, type NeededImage } from '../content/presence.ts';
 import { PullerErrorCode, StoreError } from '../errors.ts';
+import type { BlobSharing } from '../nodes/coordination.ts';
 import { CriConnection, isRefusal } from '../socket/connection.ts';
 import { Protocol } from '../socket/cri-protocol.ts';
 import type { StoreUsage } from '../space/space.ts';
@@ -47,6 +48,8 @@ interface CriStoreOptions {
   readonly logger: Logger;
   /** Fetches blobs into containerd's content store; absent: the runtime fetches them. */
   readonly fetching?: { readonly client: RegistryClient; readonly isCapped: boolean } | undefined;
+  /** Other nodes of the spoke. */
+  readonly sharing?: BlobSharing | undefined;
 }
 
 /**
@@ -69,6 +72,7 @@ async function openFirst(options: CriStoreOptions): Promise<ImageStore> {
       const isContainerd = version.runtimeName === CONTAINERD;
       const snapshotter = isContainerd ? await findSnapshotter(connection, options.signal) : undefined;
       const content = isContainerd ? await openContent(connection, options, snapshotter) : undefined;
+      await options.sharing?.open(content?.store);
       const runtime = `${version.runtimeName} ${version.runtimeVersion}`;
       const description = `${runtime} at ${socket}`;
       options.logger.info({ store: description, fetchedBy: content ? 'puller' : 'runtime' }, 'Opened the image store');
@@ -98,9 +102,9 @@ async function openContent(
   options: CriStoreOptions,
   snapshotter: string | undefined,
 ): Promise<OpenContent | undefined> {
-  const { fetching, signal, clock, logger } = options;
+  const { fetching, sharing, signal, clock, logger } = options;
   if (!fetching) return undefined;
-  const deps = { connection, signal, clock, logger, client: fetching.client };
+  const deps = { connection, signal, clock, logger, sharing, client: fetching.client };
   const content = new ContentStore(deps);
   try {
     await content.probe();

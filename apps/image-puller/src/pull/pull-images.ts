@@ -23,6 +23,8 @@ interface PullOptions extends StoreRetries {
   readonly store: ImageStore;
   readonly images: readonly WantedImage[];
   readonly parallel: number;
+  /** Orders images by a layer, so that the nodes of a spoke begin with others; default: the largest first. */
+  readonly orderOf?: ((digest: string) => string) | undefined;
 }
 
 /** Result of `pullImages`. */
@@ -75,7 +77,7 @@ export async function askStore<T>(ask: () => Promise<T>, retries: StoreRetries):
 }
 
 /**
- * Pulls images in a sliding window, the largest first so that none is left over at the end. A failed image does not stop the others; a full disk
+ * Pulls images in a sliding window, the largest first so that none is left over at the end, or as the other nodes of the spoke leave them. A failed image does not stop the others; a full disk
  * stops everything.
  * @throws NoSpaceError, or the signal's reason
  */
@@ -85,7 +87,7 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
   let pulled = 0;
   using _poll = pollLayers(options, active);
   await mapConcurrently(
-    options.images.toSorted((a, b) => size(b) - size(a)),
+    inOrder(options),
     options.parallel,
     async (image) => {
       active.add(image);
@@ -117,6 +119,14 @@ const withReason = (failure: unknown, { handedOver }: WantedImage): unknown =>
         transient: false,
         cause: failure,
       });
+
+/** Images whose largest layer this node is to fetch come first. */
+function inOrder({ images, orderOf }: PullOptions): WantedImage[] {
+  if (!orderOf) return images.toSorted((a, b) => size(b) - size(a));
+  const keyOf = ({ layers, digest }: WantedImage): string => orderOf(layers.toSorted((a, b) => b.size - a.size)[0]?.digest ?? digest);
+  const keys = new Map(images.map((image) => [image, keyOf(image)]));
+  return images.toSorted((a, b) => ((keys.get(a) ?? '') > (keys.get(b) ?? '') ? -1 : 1));
+}
 
 const size = ({ layers }: WantedImage): number => layers.reduce((sum, layer) => sum + layer.size, 0);
 

@@ -7,6 +7,7 @@ const facts = (parts: Partial<SpokeFacts>): SpokeFacts => ({
   nodes: [],
   worksMayPrecache: false,
   makesPullerAccount: false,
+  makesNodePullers: false,
   ...parts,
 });
 const claim = (parts: Partial<SpokeFacts>, name: string) => toClaims(facts(parts)).find((each) => each.name === name)?.value;
@@ -52,6 +53,7 @@ describe('product of a spoke', () => {
     { worksMayPrecache: false, want: 'actions' },
     { worksMayPrecache: true, makesPullerAccount: true, want: 'actions,works,puller-account' },
     { worksMayPrecache: false, makesPullerAccount: true, want: 'actions,puller-account' },
+    { worksMayPrecache: true, makesPullerAccount: true, makesNodePullers: true, want: 'actions,works,puller-account,node-pullers' },
   ])('how a job may come: $want', ({ want, ...given }) => {
     expect(claim(given, 'transports.flotilla.io')).toBe(want);
   });

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@flotilla/api';
-import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, PULLER_ACCOUNT } from '@flotilla/api/ocm';
+import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, NODE_PULLERS, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { SpokeName } from '@flotilla/api/ran';
 import { type Client, type Clock, isForbidden, type Logger, pause } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -24,6 +24,8 @@ export interface SpokeFacts {
   readonly worksMayPrecache: boolean;
   /** The agent creates the account of the puller. */
   readonly makesPullerAccount: boolean;
+  /** It creates the pullers of other nodes, and their account. */
+  readonly makesNodePullers: boolean;
 }
 
 interface Claim {
@@ -71,8 +73,13 @@ export function toClaims(facts: SpokeFacts): Claim[] {
   ];
 }
 
-const transportsText = ({ worksMayPrecache, makesPullerAccount }: SpokeFacts): string =>
-  ['actions', ...(worksMayPrecache ? ['works'] : []), ...(makesPullerAccount ? [PULLER_ACCOUNT] : [])].join(',');
+const transportsText = ({ worksMayPrecache, makesPullerAccount, makesNodePullers }: SpokeFacts): string =>
+  [
+    'actions',
+    ...(worksMayPrecache ? ['works'] : []),
+    ...(makesPullerAccount ? [PULLER_ACCOUNT] : []),
+    ...(makesNodePullers ? [NODE_PULLERS] : []),
+  ].join(',');
 
 /** Replaces our claims in the list; other claims keep their place. */
 export function withClaims(current: unknown, ours: readonly Claim[]): unknown[] {
@@ -85,7 +92,7 @@ const isOurs = (claim: unknown): boolean => isJsonObject(claim) && typeof claim.
 /** Dependencies of `reportClaims`. */
 interface ClaimsDeps {
   readonly hub: Pick<Client, 'get' | 'patch'>;
-  readonly spoke: Pick<Client, 'getText'>;
+  readonly spoke: Pick<Client, 'getText' | 'request'>;
   /** Client of the account that applies works; undefined: this agent applies none. */
   readonly workSpoke: Pick<Client, 'request'> | undefined;
   readonly makesPullerAccount: boolean;
@@ -133,8 +140,9 @@ async function observeSpoke(deps: ClaimsDeps, signal: AbortSignal): Promise<Spok
     kubeVersion: gitVersion,
     groups: groups.map(({ name }) => name),
     nodes: await readNodes(deps, read),
-    worksMayPrecache: await mayPrecache(deps.workSpoke, signal),
+    worksMayPrecache: deps.workSpoke !== undefined && (await mayCreate(deps.workSpoke, CREATED, signal)),
     makesPullerAccount: deps.makesPullerAccount,
+    makesNodePullers: deps.makesPullerAccount && (await mayCreate(deps.workSpoke ?? deps.spoke, NODES_CREATED, signal)),
   };
 }
 
@@ -166,11 +174,17 @@ const CREATED = [
   { group: 'batch', resource: 'jobs' },
 ] as const;
 
+/** And where there are more nodes than one. */
+const NODES_CREATED = [{ group: 'apps', resource: 'daemonsets' }] as const;
+
 const Review = z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) });
 
-async function mayPrecache(client: Pick<Client, 'request'> | undefined, signal: AbortSignal): Promise<boolean> {
-  if (!client) return false;
-  for (const { group, resource } of CREATED) {
+async function mayCreate(
+  client: Pick<Client, 'request'>,
+  kinds: readonly { readonly group: string; readonly resource: string }[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (const { group, resource } of kinds) {
     const namespace = resource === 'namespaces' ? {} : { namespace: SpokeName.namespace };
     const body = { spec: { resourceAttributes: { verb: 'create', group, resource, ...namespace } } };
     const answer = await client.request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { body, signal });

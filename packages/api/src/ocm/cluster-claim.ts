@@ -11,6 +11,8 @@ export const ClusterClaim = {
   microshiftVersion: 'version.microshift.io',
   /** Nodes by architecture and runtime: `2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0`. */
   nodes: 'nodes.flotilla.io',
+  /** `SingleReplica` for a control plane of one node, from OpenShift's stock agent. */
+  controlPlaneTopology: 'controlplanetopology.openshift.io',
   /** Supported transports of jobs, `actions` or `actions,works`; and `puller-account` where the agent creates that account. */
   transports: 'transports.flotilla.io',
 } as const;
@@ -23,6 +25,9 @@ type ClusterClaimName = (typeof ClusterClaim)[keyof typeof ClusterClaim];
  * older agent keeps claims it does not know, but replaces this one.
  */
 export const PULLER_ACCOUNT = 'puller-account';
+
+/** Part of the same claim: the agent creates DaemonSet `pre-cache-nodes`, and the account of its pods. */
+export const NODE_PULLERS = 'node-pullers';
 
 /** Claims that Flotilla's agent reports where no agent of the fleet framework does; other claims stay. */
 export const AGENT_CLAIMS: readonly string[] = [

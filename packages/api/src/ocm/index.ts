@@ -5,6 +5,7 @@ export {
   claimedNodes,
   claimedTransports,
   claimOf,
+  NODE_PULLERS,
   PULLER_ACCOUNT,
 } from './cluster-claim.ts';
 

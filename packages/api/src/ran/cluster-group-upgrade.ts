@@ -4,7 +4,7 @@ import { Condition } from '../conditions.ts';
 import { KubeObject, LabelSelector, ObjectMeta, resource } from '../kubernetes.ts';
 import { BackupState } from './backup.ts';
 import { PrecachingSpec } from './pre-caching-config.ts';
-import { PrecacheProgress, PrecacheState } from './precache.ts';
+import { PrecacheNodes, PrecacheProgress, PrecacheState } from './precache.ts';
 
 /** Bound of an upgrade's clusters; an object has no room for more names. */
 const CLUSTERS = 20_000;
@@ -266,6 +266,9 @@ export const ClusterGroupUpgradeStatus = z.object({
         })
         .optional()
         .describe('Flotilla: progress summed over all clusters that reported.'),
+      nodes: PrecacheNodes.optional().describe(
+        'Flotilla: nodes of all clusters with more than one, summed; absent before any has reported.',
+      ),
     })
     .optional()
     .describe('Pre-caching.'),

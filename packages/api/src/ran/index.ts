@@ -16,17 +16,22 @@ export {
   CLEANUP_FINALIZER,
   ClusterGroupUpgradeCondition,
   OVERRIDES_CONFIG_MAP,
+  POD_AUDIENCE,
   PRECACHE_WORK,
   PrecacheAction,
   PrecacheView,
   SpokeName,
 } from './names.ts';
+export { DEFAULT_NODE_RULES, NodeRules, readNodeRules } from './node-rules.ts';
 export { packStatus, unpackStatus } from './packed-status.ts';
 export { PreCachingConfig, PreCachingConfigSpec, PrecacheSpecKey, PrecachingSpec, precacheSpecData } from './pre-caching-config.ts';
 export {
   DEFAULT_SPACE_REQUIRED,
   hasFailedPrecache,
   isFinalPrecacheState,
+  MAX_FAILED_NODES,
+  NodesProgress,
+  PrecacheNodes,
   PrecacheProgress,
   PrecacheState,
   PullerExit,

@@ -13,7 +13,14 @@ export const SpokeName = {
   sccRoleBinding: 'pre-cache-scc',
   /** Created by our agent, where the hub does not send the account. */
   pullerBinding: 'pre-cache-puller',
+  /** DaemonSet with the pullers of the other nodes, and their account, role and binding. */
+  nodes: 'pre-cache-nodes',
+  nodeAccount: 'pre-cache-node',
+  nodeSccRoleBinding: 'pre-cache-node-scc',
 } as const;
+
+/** Audience of the tokens by which the pods of DaemonSet `pre-cache-nodes` show their lead who they are. The API server takes no such token. */
+export const POD_AUDIENCE = 'flotilla-pre-cache';
 
 /** ManagedClusterActions of a pre-cache, in the hub namespace of the spoke. */
 export const PrecacheAction = {
@@ -27,6 +34,11 @@ export const PrecacheAction = {
   createSccRoleBinding: 'precache-scc-create',
   createSpecConfigMap: 'precache-spec-cm-create',
   createJob: 'precache-job-create',
+  createNodeAccount: 'precache-node-sa-create',
+  createNodeRole: 'precache-node-role-create',
+  createNodeRoleBinding: 'precache-node-rb-create',
+  createNodeSccRoleBinding: 'precache-node-scc-create',
+  createNodes: 'precache-nodes-create',
 } as const;
 export type PrecacheAction = (typeof PrecacheAction)[keyof typeof PrecacheAction];
 

@@ -34,6 +34,48 @@ export type PrecacheProgress = z.output<typeof PrecacheProgress>;
 export const PullerPhase = z.enum(['listing', 'checking-space', 'pulling', 'proving', 'done', 'failed']);
 export type PullerPhase = z.output<typeof PullerPhase>;
 
+/** Most nodes that a report names with their failures. */
+export const MAX_FAILED_NODES = 5;
+
+/** Nodes of one spoke, summed. */
+export const NodesProgress = z.object({
+  total: z.int().min(0).describe('Nodes that are to be filled.'),
+  done: z.int().min(0).describe('Nodes that have every image.'),
+  failed: z.int().min(0).describe('Nodes whose pull ended without every image.'),
+  absent: z.int().min(0).describe('Nodes without word for longer than is waited for them.'),
+  slowest: z
+    .object({
+      node: z.string().max(253).describe('Name of the node.'),
+      bytesDone: z.int().min(0).describe('Compressed bytes present on it.'),
+      bytesTotal: z.int().min(0).describe('Compressed bytes needed on it.'),
+    })
+    .optional()
+    .describe('Node with the most bytes left, while nodes pull.'),
+  problems: z
+    .array(
+      z.object({
+        node: z.string().max(253).describe('Name of the node.'),
+        message: z.string().max(256).describe('Reason for which it failed or is absent.'),
+      }),
+    )
+    .max(MAX_FAILED_NODES)
+    .optional()
+    .describe('Failed and absent nodes, at most five.'),
+});
+export type NodesProgress = z.output<typeof NodesProgress>;
+
+const cluster = z.string().describe('Cluster of the node.');
+/** The same of all clusters of an upgrade. */
+export const PrecacheNodes = NodesProgress.extend({
+  slowest: NodesProgress.shape.slowest.unwrap().extend({ cluster }).optional().describe('Node with the most bytes left, while nodes pull.'),
+  problems: z
+    .array(NodesProgress.shape.problems.unwrap().element.extend({ cluster }))
+    .max(MAX_FAILED_NODES)
+    .optional()
+    .describe('Failed and absent nodes, at most five.'),
+});
+export type PrecacheNodes = z.output<typeof PrecacheNodes>;
+
 /**
  * Report of the puller: printed once a second, written as JSON into annotation `flotilla.io/progress` of its Job, and left as its termination
  * message.
@@ -62,6 +104,8 @@ export const PullerReport = z.object({
     .array(z.object({ name: z.string().max(64), value: z.string().max(128) }))
     .max(8)
     .optional(),
+  /** Nodes of the spoke, where there are more; images and bytes are then the sums of all of them. */
+  nodes: NodesProgress.optional(),
   /** Cause of the failure, at the end; else absent. */
   message: z.string().optional(),
   /** Time in RFC 3339. */

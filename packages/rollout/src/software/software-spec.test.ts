@@ -231,6 +231,14 @@ describe('a spec is refused', () => {
       message: `${prefix}PreCachingConfig cannot be used: annotation flotilla.io/bandwidth is "8 MB"; write bytes a second as a whole number from 16384 to 1000000000000`,
     },
     {
+      name: 'a rule for nodes that is none',
+      input: {
+        policies: [platform],
+        config: { ...config({}), metadata: { name: 'config', namespace: 'ns', annotations: { 'flotilla.io/absent-nodes': 'no' } } },
+      },
+      message: `${prefix}PreCachingConfig cannot be used: annotation flotilla.io/absent-nodes is "no"; write fail or ignore`,
+    },
+    {
       name: 'when the space of the ConfigMap is no size',
       input: { policies: [platform], overrides: overrides({ 'precache.spaceRequired': '-3' }) },
       message: `${prefix}precache.spaceRequired of ConfigMap ns/cluster-group-upgrade-overrides "-3" is not a size; write a number and a unit, for example 40 GiB`,

@@ -1,6 +1,13 @@
 import { limitsOf, refKey } from '@flotilla/api';
 import type { ConfigMap } from '@flotilla/api/core';
-import { DEFAULT_SPACE_REQUIRED, type PreCachingConfig, PreCachingConfigSpec, type PrecachingSpec, readBandwidth } from '@flotilla/api/ran';
+import {
+  DEFAULT_SPACE_REQUIRED,
+  type PreCachingConfig,
+  PreCachingConfigSpec,
+  type PrecachingSpec,
+  readBandwidth,
+  readNodeRules,
+} from '@flotilla/api/ran';
 import { compileExcludePatterns, isPullSpecShaped, parsePackageChannel, ReleaseError } from '@flotilla/release';
 import { quote } from '../values/go-format.ts';
 import { allowedImages, isImageAllowed } from './image-allow.ts';
@@ -88,7 +95,7 @@ export function derivePrecachingSpec(input: SoftwareInput): SoftwareResult {
     if (input.configRef?.name && !input.config)
       throw new Incomplete(`${CONFIG_FAILED} PreCachingConfig.ran.openshift.io ${JSON.stringify(input.configRef.name)} not found`);
     checkSize(input.config, input.talmStrict);
-    checkBandwidth(input);
+    checkAnnotations(input);
     const spec = withoutEmpty(derive(input));
     checkConsistency(spec, input.talmStrict);
     const workloadImage = input.talmStrict ? undefined : input.config?.spec?.overrides?.preCacheImage?.trim();
@@ -134,8 +141,10 @@ function checkSize(config: PreCachingConfig | undefined, talmStrict: boolean): v
 }
 
 /** The reference reads no annotation. */
-function checkBandwidth({ config, talmStrict }: SoftwareInput): void {
-  const { problem } = talmStrict ? {} : readBandwidth(config?.metadata.annotations);
+function checkAnnotations({ config, talmStrict }: SoftwareInput): void {
+  if (talmStrict) return;
+  const { annotations } = config?.metadata ?? {};
+  const problem = readBandwidth(annotations).problem ?? readNodeRules(annotations).problem;
   if (problem !== undefined) throw unusable(talmStrict, `annotation ${problem}`);
 }
 

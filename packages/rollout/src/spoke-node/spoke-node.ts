@@ -1,7 +1,15 @@
 /** Derives the facts about a spoke's nodes from its ManagedCluster alone. Pure. */
 import { posix } from 'node:path';
 import { Annotation } from '@flotilla/api';
-import { ClusterClaim, claimedTransports, claimOf, type ManagedCluster, PULLER_ACCOUNT } from '@flotilla/api/ocm';
+import {
+  ClusterClaim,
+  claimedNodes,
+  claimedTransports,
+  claimOf,
+  type ManagedCluster,
+  NODE_PULLERS,
+  PULLER_ACCOUNT,
+} from '@flotilla/api/ocm';
 import { describeUnknown } from '../upgrade/annotations.ts';
 import { CLUSTER_VALUES, clusterValues } from './cluster-values.ts';
 import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
@@ -21,6 +29,8 @@ export interface SpokeNode {
   readonly hasSccs: boolean;
   /** The spoke's agent makes the puller's account. */
   readonly hasAccount: boolean;
+  /** The spoke has more nodes than one, or may have: whoever knows no better must ask each. */
+  readonly mayHaveMore: boolean;
   readonly mounts: readonly NodeMount[];
   /** Variables of the puller, by name. */
   readonly variables: PullerVariables;
@@ -61,7 +71,26 @@ export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
   const unknown = cluster && describeUnknown(cluster.metadata, KNOWN, ' on the ManagedCluster');
   const hasSccs = OPENSHIFT.has(product) || MORE_WITH_SCCS.has(product);
   const hasAccount = claimedTransports(cluster).includes(PULLER_ACCOUNT);
-  return { hasSccs, hasAccount, mounts: [...found.mounts.values()], variables: found.variables, problems: found.problems, unknown };
+  const mayHaveMore = mayHaveMoreNodes(cluster);
+  return {
+    hasSccs,
+    hasAccount,
+    mayHaveMore,
+    mounts: [...found.mounts.values()],
+    variables: found.variables,
+    problems: found.problems,
+    unknown,
+  };
+}
+
+/** Our own agent counts its nodes. Of a stock one only the topology of an OpenShift control plane is known. */
+function mayHaveMoreNodes(cluster: ManagedCluster | undefined): boolean {
+  if (!cluster) return false;
+  const count = claimedNodes(cluster).reduce((sum, nodes) => sum + nodes.count, 0);
+  const transports = claimedTransports(cluster);
+  if (transports.length > 0 && !transports.includes(NODE_PULLERS)) return false;
+  if (count > 0) return count > 1;
+  return claimOf(cluster, ClusterClaim.controlPlaneTopology) !== 'SingleReplica';
 }
 
 /** All annotations that the hub reads from a ManagedCluster. */

@@ -33,10 +33,10 @@ test('the first in the order of the alphabet is told, beside good ones, and a lo
   expect(find(`flotilla.io/${'x'.repeat(300)}`)?.length).toBeLessThan(300);
 });
 
-test('a PreCachingConfig has fields and one annotation; it is named', () => {
+test('a PreCachingConfig has fields and few annotations; the nearest are named', () => {
   const metadata = { name: 'config', namespace: 'ns', annotations: { 'flotilla.io/space-required': '40 GiB' } };
   expect(findUnknownConfigAnnotation({ metadata })).toMatch(
-    /^flotilla\.io\/space-required on PreCachingConfig ns\/config is not known; did you mean a field of its spec or flotilla\.io\/bandwidth\?/,
+    /^flotilla\.io\/space-required on PreCachingConfig ns\/config is not known; did you mean a field of its spec or flotilla\.io\/node-selector or /,
   );
 });
 

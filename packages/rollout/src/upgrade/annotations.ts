@@ -29,7 +29,7 @@ export const findUnknownAnnotation = ({ metadata }: Pick<ClusterGroupUpgrade, 'm
 export const findUnknownConfigAnnotation = ({ metadata }: Pick<PreCachingConfig, 'metadata'>): string | undefined =>
   describeUnknown(
     metadata,
-    [Annotation.bandwidth],
+    [Annotation.bandwidth, Annotation.nodeSelector, Annotation.nodeTolerations, Annotation.nodePatience, Annotation.absentNodes],
     ` on PreCachingConfig ${metadata.namespace}/${metadata.name}`,
     'a field of its spec or ',
   );

@@ -18,9 +18,25 @@ interface Row {
 
 /** Reads the table below a heading. Throws when a row cannot be read: nothing of it may be overlooked. */
 export function readTable(document: string, installation: Installation): readonly Row[] {
-  const section = document.split('## The Job of pre-caching')[1]?.split('\n## ')[0] ?? '';
-  const lines = section.split('\n').filter((line) => line.startsWith('| `'));
+  const lines = linesBelow(document, '## The Job of pre-caching');
   if (lines.length < 40) throw new Error(`the table has ${lines.length} rows`);
+  return rowsOf(lines, installation);
+}
+
+/** Reads the table of the DaemonSet: rows of the Job's pod hold where it has none for their field. */
+export function readNodesTable(document: string, installation: Installation): readonly Row[] {
+  const own = linesBelow(document, '## The DaemonSet of pre-caching');
+  if (own.length < 12) throw new Error(`the table of the DaemonSet has ${own.length} rows`);
+  const rows = rowsOf(own, installation);
+  const isReplaced = ({ path }: Row): boolean => rows.some((row) => row.path.source === path.source);
+  const ofPod = /^\^spec\\\.template\\\.(spec|metadata\\\.annotations)/;
+  return [...rows, ...readTable(document, installation).filter((row) => ofPod.test(row.path.source) && !isReplaced(row))];
+}
+
+const linesBelow = (document: string, heading: string): string[] =>
+  (document.split(`${heading}\n`)[1]?.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
+
+function rowsOf(lines: readonly string[], installation: Installation): Row[] {
   return lines.flatMap((line) => {
     const [fields = '', value = '', optional = ''] = line
       .split(/(?<!\\)\|/)
@@ -59,6 +75,8 @@ function toCheck(value: string, { repositories, hostPaths }: Installation): Row[
   }
   if (code !== undefined) return (found) => JSON.stringify(found) === JSON.stringify(JSON.parse(code));
   switch (value) {
+    case 'not here':
+      return () => false;
     case 'any':
       return () => true;
     case 'any of `cpu` and `memory`':

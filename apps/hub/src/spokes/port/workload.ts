@@ -35,7 +35,7 @@ export interface SpokeJobNames {
 
 /** Workload of one spoke. */
 export interface Workload {
-  /** Objects to create, in order; the namespace is the first, the job the last. */
+  /** Objects to create, in order; the namespace is the first, the job the last of those that it needs. */
   readonly manifests: () => readonly SpokeManifest[];
   /** Actions whose execution leaves the spoke clean after the job. */
   readonly deletions: readonly string[];

@@ -1,5 +1,6 @@
 import { Annotation, Label } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
+import { DEFAULT_NODE_RULES, type NodeRules } from '@flotilla/api/ran';
 import { spokeNode } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { UPGRADE } from '../../../testing/observation-builders.ts';
@@ -8,8 +9,9 @@ import { precacheManifests } from '../../spoke-jobs/kinds/precache/manifests.ts'
 import type { JobProfile } from '../../spoke-jobs/kinds/precache/workload-inputs.ts';
 import { buildJobWork, frozenConfigs } from './manifest-work.ts';
 
-const manifestsOf = (profile: JobProfile) =>
+const manifestsOf = (profile: JobProfile, nodes?: NodeRules) =>
   precacheManifests({
+    nodes,
     upgradeUid: UPGRADE.uid,
     spec: { platformImage: 'registry.example/release@sha256:1', spaceRequired: '35' },
     image: 'registry.example/puller:1',
@@ -57,6 +59,16 @@ describe('the work of a pre-cache', () => {
       work.spec?.manifestConfigs?.map(({ resourceIdentifier, updateStrategy }) => [resourceIdentifier.name, updateStrategy?.type]) ?? [],
     );
     expect(strategies).toEqual({ 'openshift-talo-pre-cache': 'CreateOnly', 'pre-cache': 'CreateOnly' });
+  });
+
+  test('a DaemonSet is created and not applied, because agents of ours make its account where they create it', () => {
+    const manifests = manifestsOf('least-privilege', DEFAULT_NODE_RULES);
+    const work = ManifestWork.schema.parse(buildJobWork(place, { manifests, attempt: { id: 'a1', losses: 0 } }));
+    const config = work.spec?.manifestConfigs?.find(({ resourceIdentifier }) => resourceIdentifier.resource === 'daemonsets');
+    expect(config).toMatchObject({
+      resourceIdentifier: { group: 'apps', name: 'pre-cache-nodes', namespace: 'openshift-talo-pre-cache' },
+      updateStrategy: { type: 'CreateOnly' },
+    });
   });
 
   test('the verdict and whose it is are read back together', () => {

@@ -91,6 +91,8 @@ function configOf(template: Template): ManifestConfig[] {
   const resourceIdentifier = identify(template);
   const updateStrategy = { type: 'CreateOnly' };
   if (template.kind === 'Namespace') return [{ resourceIdentifier, updateStrategy, feedbackRules: FEEDBACK.namespace }];
+  // Our agent makes its account where it creates it.
+  if (template.kind === 'DaemonSet') return [{ resourceIdentifier, updateStrategy }];
   // Agents with a watch report at once; others poll every 10 to 19 s (spec/ocm 4.3).
   if (template.kind === 'Job') return [{ resourceIdentifier, updateStrategy, feedbackRules: FEEDBACK.job, feedbackScrapeType: 'Watch' }];
   return [];

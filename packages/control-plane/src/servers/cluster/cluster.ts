@@ -9,7 +9,7 @@ import type { NodeProxy, StoredImage } from './runtime.ts';
 
 /** How a cluster is started. */
 export interface ClusterOptions {
-  /** Name of the cluster and of its one node. */
+  /** Name of the cluster and of its first node. */
   readonly name: string;
   /** Container runtime of the node; default `containerd`. */
   readonly runtime?: RuntimeName;
@@ -25,6 +25,8 @@ export interface ClusterOptions {
   readonly users?: readonly ApiUser[];
   /** Lines for the node's `/etc/hosts`, seen by it and by pods on the host network: name → address. */
   readonly hosts?: Readonly<Record<string, string>>;
+  /** Further nodes, each in namespaces of its own behind the first one's link, on a fast network; at most seven. */
+  readonly nodes?: readonly { readonly name: string; readonly runtime?: RuntimeName }[];
   /** Network of the pods; default `10.88.INDEX.0/24`. */
   readonly podCidr?: string;
   /** Further kube-apiserver flags. */
@@ -33,7 +35,20 @@ export interface ClusterOptions {
   readonly log?: Log;
 }
 
-/** A whole Kubernetes cluster of one node in namespaces of its own. */
+/** A further node of a cluster. */
+export interface ClusterNode {
+  readonly name: string;
+  /** The runtime's socket from outside. */
+  readonly runtimeSocket: string;
+  /** What its runtime holds. */
+  images(): Promise<StoredImage[]>;
+  /** Runs a command on it, in its namespaces. */
+  run(program: string, args: readonly string[], options?: CommandOptions): Promise<string>;
+  /** Ends everything on it, as a power cut does. */
+  stop(): Promise<void>;
+}
+
+/** A whole Kubernetes cluster in namespaces of its own, of one node but for `options.nodes`. */
 export interface Cluster extends AsyncDisposable {
   readonly name: string;
   readonly dir: string;
@@ -74,5 +89,7 @@ export interface Cluster extends AsyncDisposable {
   startServer(name: string, program: string, args: readonly string[]): Promise<ServerProcess>;
   /** What the runtime holds. */
   images(): Promise<StoredImage[]>;
+  /** Further nodes. */
+  readonly nodes: readonly ClusterNode[];
   stop(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { NodeRuntime } from './runtime.ts';
 
-/** Pod network: a bridge whose traffic leaves with the node's address. */
-export const cniConfig = (podCidr: string) => ({
+/** Pod network: a bridge whose traffic leaves with the node's address, or where pods of other nodes are reached with the pod's own. */
+export const cniConfig = (podCidr: string, isRouted: boolean) => ({
   cniVersion: '0.4.0',
   name: 'pods',
   plugins: [
@@ -10,7 +10,7 @@ export const cniConfig = (podCidr: string) => ({
       type: 'bridge',
       bridge: 'cni0',
       isGateway: true,
-      ipMasq: true,
+      ipMasq: !isRouted,
       ipam: { type: 'host-local', ranges: [[{ subnet: podCidr }]], routes: [{ dst: '0.0.0.0/0' }] },
     },
   ],

@@ -11,17 +11,15 @@ import type { Tools } from '../../toolchain/tools.ts';
 import { ADMIN, createCredentials, renderKubeconfig } from '../api-server/credentials.ts';
 import { createServerCertificate } from './certificate.ts';
 import type { Cluster, ClusterOptions } from './cluster.ts';
-import { containerdRuntime } from './containerd.ts';
-import { crioRuntime } from './crio.ts';
+import { ExtraNode, RUNTIMES } from './extra-node.ts';
+import { lanGateway, openLan } from './lan.ts';
 import { type ClusterNetwork, connectNode } from './network.ts';
 import { createNodeSpace, type NodeSpace } from './node-space.ts';
 import { waitForNode } from './ready-node.ts';
 import { type PlacedMirror, placeMirror, type RegistryMirror } from './registries.ts';
-import { type NodeRuntime, outside, proxyEnvironment, type RuntimeNode, type StoredImage } from './runtime.ts';
+import { type NodeRuntime, outside, proxyEnvironment, type StoredImage } from './runtime.ts';
 import { RuntimeProcess } from './runtime-process.ts';
 import { API_SERVER_PORT, nodeUser, startParts, tokenOf } from './start-parts.ts';
-
-const RUNTIMES: Readonly<Record<RuntimeName, (node: RuntimeNode) => NodeRuntime>> = { containerd: containerdRuntime, crio: crioRuntime };
 
 /** A cluster and what it holds on this machine: `start` once, `stop` whatever became of that. */
 export class RunningCluster implements Cluster {
@@ -34,6 +32,7 @@ export class RunningCluster implements Cluster {
   readonly #tools: Tools;
   readonly #credentials;
   readonly #clients = new Set<Client>();
+  readonly nodes: ExtraNode[] = [];
   readonly #mirrors: PlacedMirror[] = [];
   readonly stop = registerStop(() => this.#end());
   #space: NodeSpace | undefined;
@@ -45,7 +44,11 @@ export class RunningCluster implements Cluster {
     this.#options = options;
     this.#tools = tools;
     this.dir = dir;
-    this.#credentials = createCredentials([nodeUser(options.name), ...(options.users ?? [])]);
+    this.#credentials = createCredentials([
+      nodeUser(options.name),
+      ...(options.nodes ?? []).map((node) => nodeUser(node.name)),
+      ...(options.users ?? []),
+    ]);
   }
 
   get address(): string {
@@ -87,9 +90,17 @@ export class RunningCluster implements Cluster {
     this.#mirrors.push(...(this.#options.registries ?? []).map((mirror) => placeMirror(mirror, network.gatewayAddress)));
     await runtime.setRegistries(this.#mirrors);
     this.#runtime = { node: runtime, process: new RuntimeProcess(runtime, dir) };
-    const certificate = await createServerCertificate(dir, [network.address, network.adminAddress, '127.0.0.1', '10.96.0.1']);
+    const certificate = await createServerCertificate(dir, [
+      network.address,
+      network.adminAddress,
+      lanGateway(network.index),
+      '127.0.0.1',
+      '10.96.0.1',
+    ]);
     this.certificateAuthority = certificate.pem;
     this.kubeconfig = await this.kubeconfigFor(ADMIN);
+    const further = this.#options.nodes ?? [];
+    const lan = further.length > 0 ? await openLan(space, network.index) : undefined;
     const processes = await startParts({
       name,
       dir,
@@ -101,11 +112,31 @@ export class RunningCluster implements Cluster {
       pauseProgram,
       tools: this.#tools,
       credentials: this.#credentials,
-      podCidr: this.#options.podCidr ?? `10.88.${network.index}.0/24`,
+      podCidr: lan?.podCidr ?? this.#options.podCidr ?? `10.88.${network.index}.0/24`,
+      isRouted: lan !== undefined,
       apiServerFlags: this.#options.apiServerFlags ?? [],
     });
+    if (lan) {
+      const { certificateAuthority } = this;
+      const { trustedAuthorities } = etc;
+      const common = {
+        hosts: this.#options.hosts ?? {},
+        trustedAuthorities,
+        lan,
+        env,
+        certificateAuthority,
+        pauseProgram,
+        tools: this.#tools,
+        mirrors: this.#mirrors,
+      };
+      const tokenFor = (user: string): string => tokenOf({ credentials: this.#credentials }, user);
+      for (const [index, node] of further.entries())
+        this.nodes.push(
+          await ExtraNode.start({ ...common, name: node.name, runtime: node.runtime ?? 'containerd', place: index + 1, tokenOf: tokenFor }),
+        );
+    }
     if (this.#options.rate) await this.setRate(this.#options.rate);
-    await waitForNode(this.client(), name, processes);
+    for (const each of [name, ...further.map((node) => node.name)]) await waitForNode(this.client(), each, processes);
     this.startedInMs = Math.round(performance.now() - start);
   }
 
@@ -129,6 +160,7 @@ export class RunningCluster implements Cluster {
     this.#mirrors.push(placeMirror(mirror, this.gatewayAddress));
     await this.#node.node.setRegistries(this.#mirrors);
     if (this.#node.node.readsRegistriesAtStart) await this.restartRuntime();
+    for (const node of this.nodes) await node.setRegistries(this.#mirrors);
   }
 
   async restartRuntime(meanwhile?: () => Promise<void>): Promise<void> {
@@ -170,6 +202,7 @@ export class RunningCluster implements Cluster {
   async #end(): Promise<void> {
     await Promise.all([...this.#clients].map((client) => client.close()));
     this.#clients.clear();
+    for (const node of this.nodes.splice(0)) await node.stop();
     await this.#space?.stop();
     await this.#network?.remove();
     await removeClusterCgroups(this.dir);

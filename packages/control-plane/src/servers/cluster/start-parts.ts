@@ -27,6 +27,8 @@ interface ClusterParts {
   readonly credentials: readonly Credential[];
   readonly pauseProgram: string;
   readonly podCidr: string;
+  /** Pods of other nodes are reached by their own addresses. */
+  readonly isRouted: boolean;
   readonly apiServerFlags: readonly string[];
 }
 
@@ -45,7 +47,9 @@ export async function startParts(parts: ClusterParts): Promise<ServerProcess[]> 
   await fillRuntime(parts);
   // Written once and before its readers start: a program that reads a file in the moment it is written finds it empty, and ends.
   const admin = await writeInternal(parts, ADMIN);
-  return [await startNodeParts(parts, admin), ...(await startControllers(parts, admin, keyFile))];
+  const kubeconfigs = { admin, kubelet: await writeInternal(parts, nodeUser(parts.name).name) };
+  const node = await startNodeParts({ ...parts, address: parts.network.address, kubeconfigs });
+  return [node, ...(await startControllers(parts, admin, keyFile))];
 }
 
 async function startApiServerParts(parts: ClusterParts): Promise<{ keyFile: string }> {
@@ -76,30 +80,49 @@ async function startApiServerParts(parts: ClusterParts): Promise<{ keyFile: stri
   return files;
 }
 
-async function configureNode({ dir, runtime, podCidr }: ClusterParts): Promise<void> {
+/** Writes the configuration of a node's runtime and its pod network. */
+export async function configureNode({
+  dir,
+  runtime,
+  podCidr,
+  isRouted,
+}: Pick<ClusterParts, 'dir' | 'runtime' | 'podCidr' | 'isRouted'>): Promise<void> {
   for (const folder of ['cni', 'volume-plugins']) await mkdir(join(dir, folder), { recursive: true });
-  await writeFile(join(dir, 'cni', '10-pods.conflist'), JSON.stringify(cniConfig(podCidr)));
+  await writeFile(join(dir, 'cni', '10-pods.conflist'), JSON.stringify(cniConfig(podCidr, isRouted)));
   await runtime.configure();
 }
 
-async function fillRuntime({ dir, pauseProgram, runtime, runtimeProcess }: ClusterParts): Promise<void> {
+/** Gives a runtime that has just been started the image of every sandbox. */
+export async function fillRuntime({
+  dir,
+  pauseProgram,
+  runtime,
+  runtimeProcess,
+}: Pick<ClusterParts, 'dir' | 'pauseProgram' | 'runtime' | 'runtimeProcess'>): Promise<void> {
   await runtimeProcess.untilReady();
   const archive = join(dir, 'pause.tar');
   await writeProgramImage(archive, pauseProgram, PAUSE_IMAGE);
   await runtime.importImage(archive, PAUSE_IMAGE);
 }
 
+/** What a node's kubelet and kube-proxy are started from. */
+interface NodeParts extends Pick<ClusterParts, 'name' | 'dir' | 'space' | 'tools' | 'runtime'> {
+  readonly address: string;
+  /** Paths of the kubeconfigs of kube-proxy and kubelet. */
+  readonly kubeconfigs: { readonly admin: string; readonly kubelet: string };
+}
+
 /** Returns the process of kube-proxy. */
-async function startNodeParts(parts: ClusterParts, admin: string): Promise<ServerProcess> {
-  const { name, dir, space, tools, network } = parts;
+export async function startNodeParts(parts: NodeParts): Promise<ServerProcess> {
+  const { name, dir, space, tools, address, kubeconfigs } = parts;
   await writeFile(join(dir, 'resolv.conf'), '');
   await writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubeletConfig(dir, parts.runtime)));
-  await writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxyConfig(admin)));
+  await writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxyConfig(kubeconfigs.admin)));
   await space.start('kubelet', tools.path('kubelet'), [
     `--config=${join(dir, 'kubelet.json')}`,
-    `--kubeconfig=${await writeInternal(parts, nodeUser(name).name)}`,
+    `--kubeconfig=${kubeconfigs.kubelet}`,
     `--hostname-override=${name}`,
-    `--node-ip=${network.address}`,
+    `--node-ip=${address}`,
   ]);
   return space.start('kube-proxy', tools.path('kube-proxy'), [`--config=${join(dir, 'kube-proxy.json')}`, `--hostname-override=${name}`]);
 }

@@ -66,4 +66,6 @@ export interface JobShape {
   readonly images?: number;
   /** Bytes of the release; default 200 MB. */
   readonly bytes?: number;
+  /** Nodes that a puller which leads others sums up; default one. */
+  readonly nodes?: number;
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { DEFAULT_WORK_CADENCE, FeedbackMode } from '@flotilla/agent';
-import { PULLER_ACCOUNT } from '@flotilla/api/ocm';
+import { NODE_PULLERS, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { amount, json, runSimulator, SimulatorArguments } from '../simulator-program.ts';
 import { registerSpokes } from './registration.ts';
@@ -8,7 +8,7 @@ import { startSimulatedSpokes } from './simulated-spokes.ts';
 
 const USAGE = `simulated spokes: --kubeconfig FILE --spokes N [--prefix spoke-] [--first 1] [--seed 1] [--job-seconds 20] [--job-jitter 0.2]
   [--job-startup-ms 1000] [--latency-ms 5] [--namespace-deletion-ms 2000] [--work-seconds 1]
-  [--puller-account: as our agents, which make it and say so] [--work-jitter 0] [--work-status JSON, by kind] [--work-feedback settled|immediate] [--work-scrape watch|poll]
+  [--puller-account: as our agents, which make it and say so] [--nodes 1: that each counts] [--work-jitter 0] [--work-status JSON, by kind] [--work-feedback settled|immediate] [--work-scrape watch|poll]
   [--faults JSON] [--register] [--report FILE] [--log-level warn]
 Prints {"ready":true,...} when watching; SIGUSR2 and the end write the counters to --report.`;
 
@@ -37,6 +37,7 @@ await runSimulator({
     report: text,
     register: { type: 'boolean' },
     'puller-account': { type: 'boolean' },
+    nodes: text,
   },
   arguments: SimulatorArguments.extend({
     spokes: z.coerce.number().int().positive(),
@@ -57,17 +58,18 @@ await runSimulator({
     report: z.string().optional(),
     register: z.boolean().default(false),
     'puller-account': z.boolean().default(false),
+    nodes: amount(1),
   }),
   async start(args, hub) {
     const names = Array.from({ length: args.spokes }, (_, index) => `${args.prefix}${args.first + index}`);
     const makesPullerAccount = args['puller-account'];
-    const transports = makesPullerAccount ? `actions,works,${PULLER_ACCOUNT}` : undefined;
-    if (args.register) await registerSpokes(hub.client, names, { transports });
+    const transports = makesPullerAccount ? `actions,works,${PULLER_ACCOUNT},${NODE_PULLERS}` : undefined;
+    if (args.register) await registerSpokes(hub.client, names, { transports, nodes: args.nodes });
     const spokes = await startSimulatedSpokes({
       ...hub,
       names,
       seed: args.seed,
-      job: { seconds: args['job-seconds'], jitter: args['job-jitter'], startupMs: args['job-startup-ms'] },
+      job: { seconds: args['job-seconds'], jitter: args['job-jitter'], startupMs: args['job-startup-ms'], nodes: args.nodes },
       work: { seconds: args['work-seconds'], jitter: args['work-jitter'], status: args['work-status'] },
       workCadence: { ...DEFAULT_WORK_CADENCE, feedback: args['work-feedback'] },
       workWatches: args['work-scrape'] === 'watch',

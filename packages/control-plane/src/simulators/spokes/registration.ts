@@ -13,6 +13,8 @@ export interface RegistrationOptions {
   readonly available?: boolean;
   /** What the agent says in claim `transports.flotilla.io`; default: nothing, as stock ones. */
   readonly transports?: string;
+  /** Nodes that its agent counts; default one. */
+  readonly nodes?: number;
 }
 
 /** Creates hub namespaces and ManagedClusters for spokes, as a registration would; what exists stays. */
@@ -24,7 +26,11 @@ export async function registerSpokes(client: Client, names: readonly string[], o
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function registerSpoke(client: Client, name: string, { labels, available = true, transports }: RegistrationOptions): Promise<void> {
+async function registerSpoke(
+  client: Client,
+  name: string,
+  { labels, available = true, transports, nodes = 1 }: RegistrationOptions,
+): Promise<void> {
   const meta = { name, labels: { 'open-cluster-management.io/cluster-name': name } };
   await ensure(client, Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: meta });
   await ensure(client, ManagedCluster, {
@@ -42,7 +48,10 @@ async function registerSpoke(client: Client, name: string, { labels, available =
     message: 'Managed cluster is available',
     lastTransitionTime: conditionTime(Date.now()),
   };
-  const clusterClaims = transports === undefined ? undefined : [{ name: ClusterClaim.transports, value: transports }];
+  const clusterClaims = [
+    { name: ClusterClaim.nodes, value: `${nodes} amd64 containerd://2.1.4` },
+    ...(transports === undefined ? [] : [{ name: ClusterClaim.transports, value: transports }]),
+  ];
   await client.patch(
     ManagedCluster,
     { name },

@@ -1,5 +1,5 @@
 import { Annotation, conditionTime, isJsonObject } from '@flotilla/api';
-import { type PullerReport, SpokeName } from '@flotilla/api/ran';
+import { type NodesProgress, type PullerReport, SpokeName } from '@flotilla/api/ran';
 import type { ServedResource } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { TimerHeap } from '../timer-heap.ts';
@@ -184,7 +184,7 @@ function writeReport({ metadata }: StoredObject, { store, served }: JobSurroundi
 }
 
 function reportAt(around: JobSurroundings, elapsed: number, runMs: number, outcome: JobOutcome, startedAt: number): PullerReport {
-  const { images = 12, bytes = 200_000_000, seconds } = around.shape;
+  const { images = 12, bytes = 200_000_000, seconds, nodes = 1 } = around.shape;
   const ended = elapsed >= runMs;
   const whole = ended && outcome === 'succeeded';
   const part = whole ? 1 : Math.min(ALMOST, elapsed / (Number.isFinite(runMs) && outcome === 'succeeded' ? runMs : seconds * 1000));
@@ -195,8 +195,21 @@ function reportAt(around: JobSurroundings, elapsed: number, runMs: number, outco
     bytesDone: Math.floor(bytes * part),
     bytesTotal: bytes,
     bytesPerSecond: ended || elapsed === 0 ? 0 : Math.floor((bytes * part * 1000) / elapsed),
+    ...(nodes > 1 && { nodes: nodesAt(nodes, { ended, whole, part, bytes }) }),
     failures: ended && !whole ? [{ image: 'registry.example/component@sha256:0', error: 'simulated failure' }] : [],
     ...(ended && !whole ? { message: 'images are missing' } : {}),
     at: conditionTime(startedAt + elapsed),
   };
+}
+
+/** Sums the nodes of a spoke, all of which are as far. */
+function nodesAt(
+  total: number,
+  at: { readonly ended: boolean; readonly whole: boolean; readonly part: number; readonly bytes: number },
+): NodesProgress {
+  const { ended, whole, part, bytes } = at;
+  const counts = { total, done: whole ? total : 0, failed: ended && !whole ? total : 0, absent: 0 };
+  return ended
+    ? counts
+    : { ...counts, slowest: { node: 'node-1', bytesDone: Math.floor((bytes * part) / total), bytesTotal: Math.floor(bytes / total) } };
 }

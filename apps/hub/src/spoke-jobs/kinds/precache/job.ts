@@ -12,6 +12,7 @@ import {
   PrecacheView,
   type PrecachingSpec,
   readBandwidth,
+  readNodeRules,
   SpokeName,
 } from '@flotilla/api/ran';
 import {
@@ -42,6 +43,8 @@ export interface PrecacheInputs {
   readonly profile: JobProfile;
   /** Cap of each puller, from the PreCachingConfig; default none. */
   readonly bandwidth?: ReturnType<typeof readBandwidth>;
+  /** Nodes to fill, from the PreCachingConfig; default the one on which the Job runs. */
+  readonly nodes?: ReturnType<typeof readNodeRules> | undefined;
   /** Deadline of the Job, in seconds. */
   readonly jobSeconds: number;
   /** Number of tries on demand beyond the first, by cluster. */
@@ -113,7 +116,9 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const { spec, retries, proofs } = upgrade.status?.precaching ?? {};
       const config = configOf(upgrade, settings, configs);
       const { profile } = settings;
-      const own = { image: imageOf(config, settings), bandwidth: readBandwidth(config?.metadata.annotations) };
+      const annotations = config?.metadata.annotations;
+      const nodes = settings.talmStrict ? undefined : readNodeRules(annotations);
+      const own = { image: imageOf(config, settings), bandwidth: readBandwidth(annotations), nodes };
       if (!spec || !upgrade.spec) return undefined;
       const jobSeconds = upgrade.spec.remediationStrategy.timeout * 60;
       return {
@@ -127,7 +132,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       };
     },
     workload: (own, { upgradeUid, managed, cluster = '', clusters }) => {
-      const { spec, image, bandwidth = {}, profile } = own;
+      const { spec, image, bandwidth = {}, nodes, profile } = own;
       const isProof = own.proofs?.get(cluster)?.kind === 'prove';
       const jobSeconds = isProof ? Math.min(own.jobSeconds, PROOF_SECONDS) : own.jobSeconds;
       const node = spokeNode(managed);
@@ -135,11 +140,12 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const pace = String(progressPace(settings.progressViewSeconds, clusters));
       const mode = isProof ? 'prove' : '';
       const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: String(bandwidth.bytesPerSecond ?? ''), MODE: mode };
-      const common = { upgradeUid, spec, image, profile, node, variables, caBundle };
+      const rules = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
+      const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
       const inputs = { ...common, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), digestOf(own, cluster)),
-        problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? problemOf(managed, node, settings)),
+        problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? nodes?.problem ?? problemOf(managed, node, settings)),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         patienceMs: jobSeconds * 1000 + settings.graceMs,

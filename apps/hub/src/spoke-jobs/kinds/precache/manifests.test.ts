@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ManagedCluster } from '@flotilla/api/ocm';
+import { DEFAULT_NODE_RULES } from '@flotilla/api/ran';
 import { spokeNode } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -24,6 +25,8 @@ const management = { 'target.workload.openshift.io/management': '{"effect":"Pref
 const manifests = (change: Partial<WorkloadInputs> = {}) => precacheManifests({ ...inputs, ...change });
 const template = (action: string, change: Partial<WorkloadInputs> = {}) =>
   manifests(change).find((each) => each.action === action)?.template;
+
+const NODES = { ...DEFAULT_NODE_RULES, selector: { zone: 'a' } };
 
 const readOnly = [
   ['host-etc-containers', '/etc/containers'],
@@ -151,6 +154,24 @@ describe('profile least-privilege', () => {
 
   test('on a cluster without SecurityContextConstraints, object by object', async () =>
     expect(objects(clusterObject(true))).toEqual(await recorded('plain-kubernetes')));
+
+  test('on a cluster with several nodes, object by object: the Job leads, a DaemonSet follows under an account that only finds it', async () => {
+    const all = manifests({
+      profile: 'least-privilege',
+      node: spokeNode(clusterObject(true)),
+      nodes: NODES,
+      variables: { REGISTRY_CONFIG: '[]' },
+    });
+    expect(all.map((manifest) => manifest.template)).toEqual(await recorded('several-nodes'));
+    expect(all.filter(({ afterJob }) => afterJob).map(({ action }) => action)).toEqual([
+      'precache-role-create',
+      'precache-rb-create',
+      'precache-node-sa-create',
+      'precache-node-role-create',
+      'precache-node-rb-create',
+      'precache-nodes-create',
+    ]);
+  });
 
   test('on a cluster with SecurityContextConstraints, object by object', async () => {
     const openshift = { ...clusterObject(true), metadata: { name: 'spoke', labels: { vendor: 'OpenShift' } } };

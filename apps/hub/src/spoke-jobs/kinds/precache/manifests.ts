@@ -4,13 +4,14 @@ import { SccRole } from '@flotilla/api';
 import { PrecacheAction, precacheSpecData, SpokeName } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../../../spokes/port/workload.ts';
 import { clusterAdminTemplate, namespaceTemplate } from '../../templates.ts';
-import { CA_FILE, leastPrivilegeJobTemplate } from './least-privilege-job.ts';
+import { CA_FILE, leastPrivilegeJobTemplate, nodesTemplate } from './least-privilege-job.ts';
 import { talmJobTemplate } from './talm-job.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
 const namespace = SpokeName.namespace;
+const RBAC = 'rbac.authorization.k8s.io';
 
-/** Builds all objects of a pre-cache. The namespace is first, the job last. */
+/** Builds all objects of a pre-cache. The namespace is first; the job is the last that it needs itself. */
 export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
   return [
     { action: PrecacheAction.createNamespace, template: namespaceTemplate(namespace, inputs.upgradeUid) },
@@ -23,13 +24,40 @@ export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
       },
     },
     { action: PrecacheAction.createJob, template: (inputs.profile === 'talm' ? talmJobTemplate : leastPrivilegeJobTemplate)(inputs) },
+    ...nodes(inputs),
   ];
 }
+
+/** Builds the pullers of the other nodes and their account. The Job needs none of them. */
+function nodes(inputs: WorkloadInputs): SpokeManifest[] {
+  if (!inputs.nodes) return [];
+  const { nodeAccount, job } = SpokeName;
+  const rules = [{ apiGroups: ['batch'], resources: ['jobs'], verbs: ['get'], resourceNames: [job] }];
+  const account = [
+    { action: PrecacheAction.createNodeAccount, template: object('v1', 'ServiceAccount', nodeAccount) },
+    { action: PrecacheAction.createNodeRole, template: { ...object(`${RBAC}/v1`, 'Role', nodeAccount), rules } },
+    {
+      action: PrecacheAction.createNodeRoleBinding,
+      template: binding(nodeAccount, { kind: 'Role', name: nodeAccount, account: nodeAccount }),
+    },
+    ...sccBinding(inputs, { name: SpokeName.nodeSccRoleBinding, action: PrecacheAction.createNodeSccRoleBinding, account: nodeAccount }),
+  ];
+  const pods = { action: PrecacheAction.createNodes, template: nodesTemplate(inputs) };
+  return [...(inputs.node.hasAccount ? [] : account), pods].map((manifest) => ({ ...manifest, afterJob: true }));
+}
+
+/** The binding precedes the pods, because none is admitted without it. It lies in this namespace, so it ends with it. */
+const sccBinding = (
+  { node }: WorkloadInputs,
+  { name, action, account }: { readonly name: string; readonly action: string; readonly account: string },
+): SpokeManifest[] =>
+  node.hasSccs ? [{ action, template: binding(name, { kind: 'ClusterRole', name: SccRole.privileged, account }) }] : [];
 
 const object = (apiVersion: string, kind: string, name: string) => ({ apiVersion, kind, metadata: { name, namespace } });
 
 /** Builds the puller's account and its rights. Every object costs the hub writes, so objects that the spoke's agent makes itself are left out. */
-function account({ profile, node }: WorkloadInputs): SpokeManifest[] {
+function account(inputs: WorkloadInputs): SpokeManifest[] {
+  const { profile, node } = inputs;
   const serviceAccount = {
     action: PrecacheAction.createServiceAccount,
     template: object('v1', 'ServiceAccount', SpokeName.serviceAccount),
@@ -41,26 +69,38 @@ function account({ profile, node }: WorkloadInputs): SpokeManifest[] {
     ];
   if (node.hasAccount) return [];
   // A patch of the status may change metadata but never the spec: the puller can report, but not move its Job.
-  const rules = [{ apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: [SpokeName.job] }];
+  const rules = [
+    { apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: [SpokeName.job] },
+    // Gives the number of nodes where the account may not list them.
+    ...(inputs.nodes ? [{ apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['get'], resourceNames: [SpokeName.nodes] }] : []),
+  ];
   return [
     serviceAccount,
     {
       action: PrecacheAction.createRole,
       afterJob: true,
-      template: { ...object('rbac.authorization.k8s.io/v1', 'Role', SpokeName.role), rules },
+      template: { ...object(`${RBAC}/v1`, 'Role', SpokeName.role), rules },
     },
-    { action: PrecacheAction.createRoleBinding, afterJob: true, template: binding(SpokeName.roleBinding, 'Role', SpokeName.role) },
-    // The binding precedes the job, because no pod is admitted without it. It lies in this namespace, so it ends with it.
-    ...(node.hasSccs
-      ? [{ action: PrecacheAction.createSccRoleBinding, template: binding(SpokeName.sccRoleBinding, 'ClusterRole', SccRole.privileged) }]
-      : []),
+    {
+      action: PrecacheAction.createRoleBinding,
+      afterJob: true,
+      template: binding(SpokeName.roleBinding, { kind: 'Role', name: SpokeName.role, account: SpokeName.serviceAccount }),
+    },
+    ...sccBinding(inputs, {
+      name: SpokeName.sccRoleBinding,
+      action: PrecacheAction.createSccRoleBinding,
+      account: SpokeName.serviceAccount,
+    }),
   ];
 }
 
-const binding = (name: string, kind: 'Role' | 'ClusterRole', role: string): SpokeManifest['template'] => ({
-  ...object('rbac.authorization.k8s.io/v1', 'RoleBinding', name),
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
-  subjects: [{ kind: 'ServiceAccount', name: SpokeName.serviceAccount, namespace }],
+const binding = (
+  name: string,
+  role: { readonly kind: 'Role' | 'ClusterRole'; readonly name: string; readonly account: string },
+): SpokeManifest['template'] => ({
+  ...object(`${RBAC}/v1`, 'RoleBinding', name),
+  roleRef: { apiGroup: RBAC, kind: role.kind, name: role.name },
+  subjects: [{ kind: 'ServiceAccount', name: role.account, namespace }],
 });
 
 /** The reference's workload knows no such key. */

@@ -1,0 +1,147 @@
+/** Decides which node fetches a blob over the spoke's link, and from whom the others take it. Pure but for its memory. */
+import { createHash } from 'node:crypto';
+
+/** Order about a blob: fetch it from the registry, take it from one of these nodes, or ask again. */
+type BlobOrder = { readonly do: 'fetch' } | { readonly do: 'copy'; readonly from: readonly string[] } | { readonly do: 'wait' };
+
+/** Milliseconds for which the node that the hash picks may come first. */
+const HEAD_START_MS = 1_500;
+/** Milliseconds for which a fetch may stand still before another node takes it over. */
+const STILL_MS = 45_000;
+/** Times longer than blobs have taken so far that a fetch may take, whatever its node says of it. */
+const SLOW = 8;
+/** Least time for a fetch, and its rate before any blob is finished. */
+const LEAST_FETCH_MS = 180_000;
+const SLOWEST_BYTES_PER_MS = 32;
+/** Milliseconds for which a vanished node with the only copy is waited for: a restart of its puller takes less than a fetch. */
+const AWAITED_MS = 45_000;
+/** Nodes that are named to one that asks. */
+const MOST_SOURCES = 3;
+
+interface Blob {
+  readonly size: number;
+  readonly askedAt: number;
+  readonly holders: Set<string>;
+  /** Nodes whose copy was of no use, by the node that says so: it counts for that one alone. */
+  readonly refused: Map<string, Set<string>>;
+  /** Nodes that could not fetch it. */
+  readonly failed: Set<string>;
+  fetcher: { readonly node: string; readonly since: number; offset: number; grewAt: number } | undefined;
+  /** Until then a node with the only copy may come back. */
+  awaitedUntil: number;
+}
+
+/** Score of a node for a blob: the highest fetches it. */
+export const scoreOf = (node: string, digest: string): string => createHash('sha256').update(`${node}/${digest}`).digest('hex');
+
+/** Blobs of one run: each is fetched by one node, and taken over when that node vanishes or stands still. */
+export class BlobExchange {
+  readonly #blobs = new Map<string, Blob>();
+  /** Nodes that fetch and serve. */
+  readonly #nodes = new Set<string>();
+  readonly #since: number;
+  #bytesFetched = 0;
+
+  /** @param now milliseconds since the epoch */
+  constructor(now: number) {
+    this.#since = now;
+  }
+
+  /** True for a blob that some node has, or fetches. */
+  isFound(digest: string): boolean {
+    const blob = this.#blobs.get(digest);
+    return blob !== undefined && (blob.holders.size > 0 || blob.fetcher !== undefined);
+  }
+
+  join(node: string): void {
+    this.#nodes.add(node);
+  }
+
+  /** Takes a vanished node out: its fetches go to others, and nobody is sent to it. */
+  leave(node: string, now: number): void {
+    this.#nodes.delete(node);
+    for (const blob of this.#blobs.values()) {
+      if (blob.holders.delete(node) && blob.holders.size === 0) blob.awaitedUntil = now + AWAITED_MS;
+      if (blob.fetcher?.node === node) blob.fetcher = undefined;
+    }
+  }
+
+  /** Decides for a node that needs a blob. */
+  ask(node: string, { digest, size }: { readonly digest: string; readonly size: number }, now: number): BlobOrder {
+    const blob = this.#blobs.get(digest) ?? this.#open(digest, size, now);
+    const refused = blob.refused.get(node);
+    const sources = [...blob.holders].filter((holder) => holder !== node && !refused?.has(holder));
+    if (sources.length > 0) return { do: 'copy', from: this.#best(blob, sources, `${node}/${digest}`) };
+    if (blob.fetcher?.node === node) return { do: 'fetch' };
+    if ((blob.fetcher && !this.#isStill(blob, now)) || now < blob.awaitedUntil) return { do: 'wait' };
+    const isFirst = this.#first(digest, blob) === node;
+    // Without the failed ones nobody is left: whoever asks tries by itself.
+    if (!blob.fetcher && !isFirst && now - blob.askedAt < HEAD_START_MS) return { do: 'wait' };
+    blob.fetcher = { node, since: now, offset: 0, grewAt: now };
+    return { do: 'fetch' };
+  }
+
+  /** A node has the whole blob. */
+  has(node: string, digest: string, size: number, now: number): void {
+    const blob = this.#blobs.get(digest) ?? this.#open(digest, size, now);
+    if (this.#nodes.has(node)) blob.holders.add(node);
+    if (blob.fetcher?.node !== node) return;
+    blob.fetcher = undefined;
+    this.#bytesFetched += blob.size;
+  }
+
+  /** A node could not fetch a blob, or not take it from the other. */
+  failed(node: string, digest: string, from?: string): void {
+    const blob = this.#blobs.get(digest);
+    if (!blob) return;
+    if (from === undefined) {
+      if (blob.fetcher?.node === node) blob.fetcher = undefined;
+      blob.failed.add(node);
+      return;
+    }
+    const refused = blob.refused.get(node) ?? new Set();
+    blob.refused.set(node, refused.add(from));
+  }
+
+  /** Bytes of a node's fetches so far. */
+  grows(node: string, digest: string, offset: number, now: number): void {
+    const fetcher = this.#blobs.get(digest)?.fetcher;
+    if (fetcher?.node === node && offset > fetcher.offset) Object.assign(fetcher, { offset, grewAt: now });
+  }
+
+  #open(digest: string, size: number, now: number): Blob {
+    const blob: Blob = {
+      size,
+      askedAt: now,
+      holders: new Set(),
+      refused: new Map(),
+      failed: new Set(),
+      fetcher: undefined,
+      awaitedUntil: 0,
+    };
+    this.#blobs.set(digest, blob);
+    return blob;
+  }
+
+  #first(digest: string, { failed }: Blob): string | undefined {
+    const [first] = [...this.#nodes]
+      .filter((node) => !failed.has(node))
+      .toSorted((a, b) => (scoreOf(a, digest) > scoreOf(b, digest) ? -1 : 1));
+    return first;
+  }
+
+  /** Names holders that nobody complains of first, and spreads the askers over them. */
+  #best({ refused }: Blob, sources: readonly string[], asker: string): string[] {
+    const complaints = (node: string): number => [...refused.values()].filter((of) => of.has(node)).length;
+    return sources
+      .toSorted((a, b) => complaints(a) - complaints(b) || (scoreOf(a, asker) > scoreOf(b, asker) ? -1 : 1))
+      .slice(0, MOST_SOURCES);
+  }
+
+  /** A fetch without growth, or one that takes far longer than others did, whatever growth is claimed. */
+  #isStill({ fetcher, size }: Blob, now: number): boolean {
+    if (!fetcher) return true;
+    const rate = Math.max(SLOWEST_BYTES_PER_MS, this.#bytesFetched / Math.max(1, now - this.#since));
+    return now - fetcher.grewAt > STILL_MS || now - fetcher.since > LEAST_FETCH_MS + (SLOW * size) / rate;
+  }
+}

@@ -1,0 +1,30 @@
+/** Sharing of blobs between a puller's content store and the other nodes. Types alone. */
+import type { Peer, SharedBlobs } from './peer-blobs.ts';
+
+/** A blob's identity. */
+interface Blob {
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** Sharing of blobs, as one node's store uses it. */
+export interface BlobSharing {
+  /** Offers this node's blobs; undefined where its runtime shares none. */
+  open(blobs: SharedBlobs | undefined): Promise<void>;
+  /** Waits until this node is to fetch the blob itself, or returns nodes that have it. */
+  source(blob: Blob, signal: AbortSignal): Promise<'registry' | readonly Peer[]>;
+  /** Reads a blob of another node. */
+  stream(
+    peer: Peer,
+    blob: Blob,
+    options: { readonly offset: number; readonly settle: () => Promise<void>; readonly signal: AbortSignal },
+  ): AsyncIterable<Buffer>;
+  /** Bytes of a fetch from the registry so far. */
+  grew(digest: string, offset: number): void;
+  /** The blob is in this node's store. */
+  has(blob: Blob): Promise<void>;
+  /** The blob could not be had from the registry, or from that node. */
+  failed(blob: Blob, from?: string): Promise<void>;
+  /** Orders images so that each node begins with others. */
+  readonly orderOf: (digest: string) => string;
+}

@@ -1,0 +1,188 @@
+import { errorMessage } from '@flotilla/api';
+import type { PullerReport } from '@flotilla/api/ran';
+import { type Clock, pause } from '@flotilla/pace';
+import type { Logger } from '@flotilla/runtime';
+import type { z } from 'zod';
+import { scoreOf } from './blob-exchange.ts';
+import { ChannelClient, ChannelError, serveChannel } from './channel.ts';
+import { createChannelKey } from './channel-key.ts';
+import type { BlobSharing } from './coordination.ts';
+import { Beaten, Joined, type LeadPlace, Nothing, Order } from './messages.ts';
+import { createBlobServer, Peers } from './peer-blobs.ts';
+
+/** Name of this side of the blobs' channel. */
+const NODE = 'node';
+const BEAT_MS = 1_000;
+const CALL_MS = 15_000;
+/** Milliseconds without an answer after which the lead is lost. */
+const LOST_MS = 60_000;
+const RETRY_MS = 1_000;
+/** A turn of the cap may be long in coming. */
+const BYTES_MS = 300_000;
+const UNKNOWN = 401;
+
+/** Dependencies of a run that follows a lead. */
+interface FollowerOptions {
+  readonly nodeName: string;
+  readonly lead: LeadPlace;
+  readonly address: string;
+  readonly blobPort: number;
+  /** Reads the token that shows who this pod is. */
+  readonly readToken: () => Promise<string>;
+  readonly report: () => PullerReport;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Follows the lead of the spoke for one run: asks it for every blob and every byte of the link, and reports to it. */
+export class Follower implements AsyncDisposable {
+  readonly #options: FollowerOptions;
+  readonly #stack = new AsyncDisposableStack();
+  readonly #client: ChannelClient;
+  readonly #lost = new AbortController();
+  readonly #fetching = new Map<string, number>();
+  #peers: Peers | undefined;
+  #runKey = Buffer.alloc(0);
+  #blobPort: number | undefined;
+  #isOpen = false;
+  #answeredAt: number;
+  #exitCode: number | undefined;
+  #isOver = false;
+
+  /** @throws ChannelError for a lead whose key is no key */
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#answeredAt = options.clock.now();
+    const key = createChannelKey();
+    const psk = key.secretWith(options.lead.key);
+    if (!psk) throw new ChannelError('the key of the lead cannot be used');
+    this.#client = this.#stack.use(new ChannelClient(options.lead, { identity: key.publicKey, psk, from: options.address }));
+  }
+
+  /** Aborts when the lead is lost; what is pulled stays. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** Joins the run; true when the lead fills this node itself. */
+  async join(): Promise<boolean> {
+    const { nodeName, readToken } = this.#options;
+    const place = this.#blobPort === undefined ? {} : { port: this.#blobPort };
+    const join = { token: (await readToken()).trim(), node: nodeName, isOpen: this.#isOpen, ...place };
+    const { key, isBeside } = await this.#client.post('/join', join, Joined, { timeoutMs: CALL_MS, signal: this.#options.signal });
+    const runKey = Buffer.from(key, 'base64url');
+    if (!runKey.equals(this.#runKey)) {
+      this.#peers?.[Symbol.dispose]();
+      this.#runKey = runKey;
+      this.#peers = new Peers({ identity: NODE, psk: runKey });
+    }
+    this.#answeredAt = this.#options.clock.now();
+    return isBeside;
+  }
+
+  /** Begins to report; resolves never, ends with the follower. */
+  start(): void {
+    const { clock } = this.#options;
+    let timer: Disposable | undefined;
+    const beat = async (): Promise<void> => {
+      await this.#beat();
+      timer = clock.setTimer(BEAT_MS, () => void beat());
+    };
+    void beat();
+    this.#stack.defer(() => timer?.[Symbol.dispose]());
+  }
+
+  async #beat(): Promise<void> {
+    const { report, signal, clock, logger } = this.#options;
+    const exitCode = this.#exitCode;
+    const beat = { report: report(), fetching: Object.fromEntries(this.#fetching), ...(exitCode !== undefined && { exitCode }) };
+    try {
+      const { isOver } = await this.#client.post('/beat', beat, Beaten, { timeoutMs: CALL_MS, signal });
+      this.#answeredAt = clock.now();
+      this.#isOver ||= isOver;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ChannelError && error.status === UNKNOWN) await this.join().catch(() => undefined);
+      if (clock.now() - this.#answeredAt <= LOST_MS || this.#lost.signal.aborted) return;
+      logger.warn({ err: errorMessage(error) }, 'The lead is lost');
+      this.#lost.abort(new ChannelError('the puller that leads this spoke does not answer any more'));
+    }
+  }
+
+  /** Reports the verdict, and serves blobs until nobody takes any or the lead is lost. */
+  async serveUntilOver(exitCode: number): Promise<void> {
+    const { clock, signal } = this.#options;
+    this.#exitCode = exitCode;
+    while (!this.#isOver && !this.#lost.signal.aborted && !signal.aborted) await pause(clock, BEAT_MS / 2, signal);
+  }
+
+  /** Waits until so many bytes may cross the link; without the lead none may. */
+  async takeBytes(bytes: number, signal?: AbortSignal): Promise<void> {
+    await this.#call('/bytes', { bytes }, Nothing, { timeoutMs: BYTES_MS, signal });
+  }
+
+  sharing(): BlobSharing {
+    const { nodeName } = this.#options;
+    return {
+      open: (blobs) => this.#open(blobs && createBlobServer(blobs)),
+      orderOf: (digest) => scoreOf(nodeName, digest),
+      source: async (blob, signal) => {
+        for (;;) {
+          const order = await this.#call('/ask', { digest: blob.digest, size: blob.size }, Order, { timeoutMs: CALL_MS, signal });
+          if (order.do === 'fetch') this.#fetching.set(blob.digest, 0);
+          if (order.do !== 'wait') return order.do === 'fetch' ? 'registry' : order.from;
+        }
+      },
+      stream: (peer, blob, options) => {
+        if (!this.#peers) throw new ChannelError('no lead has named other nodes');
+        return this.#peers.stream(peer, blob, options);
+      },
+      grew: (digest, offset) => void this.#fetching.set(digest, offset),
+      has: ({ digest, size }) => this.#tell({ digest, size, outcome: 'has' }),
+      failed: ({ digest, size }, from) => this.#tell({ digest, size, outcome: 'failed', ...(from !== undefined && { from }) }),
+    };
+  }
+
+  async #open(handle: ReturnType<typeof createBlobServer> | undefined): Promise<void> {
+    const { address, blobPort } = this.#options;
+    if (handle && this.#blobPort === undefined) {
+      const server = this.#stack.use(await serveChannel({ address, port: blobPort, keyOf: () => this.#runKey, handle }));
+      this.#blobPort = server.port;
+    }
+    this.#isOpen = true;
+    await this.join().catch(() => undefined);
+  }
+
+  async #tell(told: { digest: string; size: number; outcome: 'has' | 'failed'; from?: string }): Promise<void> {
+    this.#fetching.delete(told.digest);
+    await this.#call('/tell', told, Nothing, { timeoutMs: CALL_MS });
+  }
+
+  /** Calls the lead, and again while it does not answer: without it nothing crosses the link. */
+  async #call<T>(
+    path: string,
+    body: unknown,
+    schema: z.ZodType<T>,
+    { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
+  ): Promise<T> {
+    const { clock } = this.#options;
+    const signals = [this.#options.signal, this.#lost.signal, ...(signal ? [signal] : [])];
+    const stop = AbortSignal.any(signals);
+    for (;;) {
+      try {
+        return await this.#client.post(path, body, schema, { timeoutMs, signal: stop });
+      } catch (error) {
+        stop.throwIfAborted();
+        if (error instanceof ChannelError && error.status === UNKNOWN) await this.join().catch(() => undefined);
+        await pause(clock, RETRY_MS, stop);
+        stop.throwIfAborted();
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+    this.#peers?.[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,370 @@
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { errorMessage } from '@flotilla/api';
+import { type NodeRules, PullerExit, type PullerReport } from '@flotilla/api/ran';
+import { type Clock, pause } from '@flotilla/pace';
+import type { Logger } from '@flotilla/runtime';
+import { BlobExchange, scoreOf } from './blob-exchange.ts';
+import { type ChannelRequest, serveChannel } from './channel.ts';
+import { createChannelKey } from './channel-key.ts';
+import type { BlobSharing } from './coordination.ts';
+import { type Expected, type Member, Members, sumReports } from './members.ts';
+import { Ask, Beat, Bytes, Join, type LeadPlace, type Order, Tell } from './messages.ts';
+import { createBlobServer, type Peer, Peers, type SharedBlobs } from './peer-blobs.ts';
+import type { PodIdentity } from './pod-token.ts';
+
+/** Milliseconds without a beat before a node's fetches go to others. */
+const SILENT_MS = 12_000;
+/** Milliseconds for which the first fetch waits for the other nodes: one of them may have the blob. */
+const GATHER_MS = 10_000;
+/** Milliseconds for which an answer waits for a blob. */
+const HOLD_MS = 5_000;
+const TICK_MS = 500;
+const EXPECT_EVERY_MS = 15_000;
+/** The same until the nodes are known: the account's rights may come after the pod. */
+const EXPECT_FIRST_MS = 2_000;
+const PUBLISH_AGAIN_MS = 1_000;
+/** Milliseconds in which the other nodes hear of the end. */
+const FAREWELL_MS = 4_000;
+/** Most nodes of a spoke. */
+const MAX_MEMBERS = 5_000;
+/** Identity of the lead's own store among the others. */
+const OWN = 'lead';
+
+/** Dependencies of the lead. */
+interface LeadOptions {
+  readonly nodeName: string;
+  readonly rules: NodeRules;
+  /** Address of the pod, and ports of the lead and of its blobs; 0 takes a free one. */
+  readonly address: string;
+  readonly port: number;
+  readonly blobPort: number;
+  /** The cap of the spoke's link. */
+  readonly takeBytes: ((bytes: number, signal?: AbortSignal) => Promise<void>) | undefined;
+  /** Undefined as long as it is not known. */
+  readonly readExpected: (signal: AbortSignal) => Promise<Expected | undefined>;
+  readonly verify: (token: string, signal: AbortSignal) => Promise<PodIdentity | undefined>;
+  /** Makes the lead known to the other nodes. */
+  readonly publish: (place: LeadPlace, signal: AbortSignal) => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Leads the pullers of one spoke: says who fetches what, spends the cap, and sums up the nodes. */
+export class Lead implements AsyncDisposable {
+  readonly #options: LeadOptions;
+  readonly #stack = new AsyncDisposableStack();
+  readonly #key = createChannelKey();
+  /** Secret among the nodes of this run, for their blobs. */
+  readonly #runKey = randomBytes(32);
+  readonly #peers = new Peers({ identity: OWN, psk: this.#runKey });
+  readonly #members: Members;
+  readonly #exchange: BlobExchange;
+  readonly #byIdentity = new Map<string, Member>();
+  /** Nodes that were asked for a blob, by digest. */
+  readonly #probed = new Map<string, Set<string>>();
+  readonly #wakers = new Set<() => void>();
+  readonly #startedAt: number;
+  #ownPeer: Peer | undefined;
+  #isOver = false;
+  /** Sentence about the nodes that are not filled, at the end. */
+  #problem: string | undefined;
+
+  constructor(options: LeadOptions) {
+    const now = options.clock.now();
+    this.#options = options;
+    this.#startedAt = now;
+    this.#exchange = new BlobExchange(now);
+    this.#members = new Members({ ownName: options.nodeName, patienceMs: options.rules.patienceSeconds * 1_000, now });
+  }
+
+  /** Listens, reads the expected nodes, and makes itself known. */
+  async start(): Promise<void> {
+    const { address, port } = this.#options;
+    this.#stack.use(this.#peers);
+    const keyOf = (identity: string): Buffer | undefined => this.#key.secretWith(identity);
+    const server = this.#stack.use(
+      await serveChannel({ address, port, keyOf, handle: (request, answer) => this.#handle(request, answer) }),
+    );
+    await this.#expect();
+    void this.#publish({ address, port: server.port, key: this.#key.publicKey });
+    this.#keep();
+  }
+
+  /** Makes the lead known, and tries again for as long as it takes: this node is filled meanwhile. */
+  async #publish(place: LeadPlace): Promise<void> {
+    const { publish, signal, clock, logger } = this.#options;
+    while (!signal.aborted && !this.#isOver) {
+      try {
+        return await publish(place, signal);
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ err: errorMessage(error) }, 'Making the lead known failed');
+      }
+      await pause(clock, PUBLISH_AGAIN_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** The sum of all nodes. */
+  sum(own: PullerReport): PullerReport {
+    const sum = sumReports(own, this.#options.nodeName, this.#members.judge(this.#options.clock.now()));
+    if (this.#problem === undefined) return sum;
+    const message = [own.message, this.#problem].filter((text) => text !== undefined).join('; ');
+    return { ...sum, phase: 'failed', message };
+  }
+
+  /**
+   * Waits until every expected node has ended or is absent for too long.
+   * @returns true when the others are filled, or their absence is no failure
+   */
+  async awaitNodes(): Promise<boolean> {
+    const { clock, signal, logger, rules } = this.#options;
+    const judge = () => this.#members.judge(clock.now());
+    while (judge().some(({ verdict }) => verdict === 'pulling')) {
+      await pause(clock, TICK_MS, signal);
+      signal.throwIfAborted();
+    }
+    const nodes = judge();
+    for (const { name, verdict, message } of nodes) logger.info({ peer: name, verdict, message }, 'Node ended');
+    const failed = nodes.filter(({ verdict }) => verdict === 'failed' || (verdict === 'absent' && rules.absent === 'fail'));
+    if (failed.length === 0) return true;
+    const shown = failed.slice(0, 3).map(({ name, message }) => `${name}: ${message}`);
+    const more = failed.length > shown.length ? `; and ${failed.length - shown.length} more` : '';
+    this.#problem = `${failed.length} of ${nodes.length + 1} nodes are not filled: ${shown.join('; ')}${more}`;
+    return false;
+  }
+
+  /** Tells the other nodes that nobody takes blobs any more, for as long as they may need to hear it. */
+  async end(): Promise<void> {
+    const { clock } = this.#options;
+    this.#isOver = true;
+    const until = clock.now() + FAREWELL_MS;
+    const isWaiting = (): boolean => [...this.#members.all].some(({ hasHeardEnd, isSilent }) => !hasHeardEnd && !isSilent);
+    while (isWaiting() && clock.now() < until) await pause(clock, TICK_MS);
+  }
+
+  /** Sharing for the lead's own store. */
+  sharing(): BlobSharing {
+    const { clock, nodeName } = this.#options;
+    return {
+      open: (blobs) => this.#openOwn(blobs),
+      orderOf: (digest) => scoreOf(nodeName, digest),
+      source: async (blob, signal) => {
+        for (;;) {
+          const order = await this.#order(OWN, blob, signal);
+          if (order.do !== 'wait') return order.do === 'fetch' ? 'registry' : order.from;
+        }
+      },
+      stream: (peer, blob, options) => this.#peers.stream(peer, blob, options),
+      grew: (digest, offset) => this.#exchange.grows(OWN, digest, offset, clock.now()),
+      has: async (blob) => this.#tell(OWN, { ...blob, outcome: 'has' }),
+      failed: async (blob, from) => this.#tell(OWN, { ...blob, outcome: 'failed', from }),
+    };
+  }
+
+  async #openOwn(blobs: SharedBlobs | undefined): Promise<void> {
+    if (!blobs || this.#ownPeer) return;
+    const { address, blobPort } = this.#options;
+    const handle = createBlobServer(blobs);
+    const server = this.#stack.use(await serveChannel({ address, port: blobPort, keyOf: () => this.#runKey, handle }));
+    this.#ownPeer = { id: OWN, address, port: server.port };
+    this.#exchange.join(OWN);
+  }
+
+  async #handle(request: ChannelRequest, response: ServerResponse): Promise<void> {
+    const closed = new AbortController();
+    response.once('close', () => closed.abort());
+    const signal = AbortSignal.any([closed.signal, this.#options.signal]);
+    const answer = await this.#answer(request, signal);
+    if (response.destroyed) return;
+    if (typeof answer === 'number') return void response.writeHead(answer).end();
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  }
+
+  /** Returns an answer, or the status of a refusal. */
+  async #answer(request: ChannelRequest, signal: AbortSignal): Promise<object | number> {
+    if (request.method !== 'POST') return 405;
+    const body = await request.json();
+    if (request.path === '/join') return this.#join(request, Join.safeParse(body).data, signal);
+    const member = this.#byIdentity.get(request.identity);
+    if (!member) return 401;
+    this.#see(member);
+    switch (request.path) {
+      case '/beat':
+        return this.#beat(member, Beat.safeParse(body).data);
+      case '/ask': {
+        const blob = Ask.safeParse(body).data;
+        return blob && member.peer ? this.#order(member.id, blob, signal) : 400;
+      }
+      case '/tell': {
+        const told = Tell.safeParse(body).data;
+        if (!told) return 400;
+        this.#tell(member.id, told);
+        return {};
+      }
+      case '/bytes': {
+        const wanted = Bytes.safeParse(body).data;
+        if (!wanted) return 400;
+        await this.#options.takeBytes?.(wanted.bytes, signal);
+        return {};
+      }
+      default:
+        return 404;
+    }
+  }
+
+  async #join({ identity, address }: ChannelRequest, join: Join | undefined, signal: AbortSignal): Promise<object | number> {
+    const { verify, clock, logger, nodeName } = this.#options;
+    const pod = join && (await verify(join.token, signal));
+    if (!join || !pod) return 403;
+    const name = pod.node?.name ?? join.node;
+    const id = pod.node?.uid ?? name;
+    const before = this.#members.find(id);
+    if (!before && [...this.#members.all].length >= MAX_MEMBERS) return 503;
+    const isBeside = name === nodeName;
+    const joined = { id, key: this.#runKey.toString('base64url'), isBeside };
+    if (isBeside) return joined;
+    const peer = join.port === undefined ? undefined : { id, address, port: join.port };
+    if (before) this.#byIdentity.delete(before.identity);
+    const fresh = { report: undefined, exitCode: undefined };
+    const { report, exitCode } = before?.identity === identity ? before : fresh;
+    const member = {
+      id,
+      name,
+      identity,
+      peer,
+      isOpen: join.isOpen,
+      seenAt: clock.now(),
+      isSilent: false,
+      hasHeardEnd: false,
+      report,
+      exitCode,
+    };
+    this.#members.add(member);
+    this.#byIdentity.set(identity, member);
+    if (peer) this.#enter(id);
+    if (before?.identity !== identity) logger.info({ peer: name }, 'A node has joined');
+    return joined;
+  }
+
+  #see(member: Member): void {
+    member.seenAt = this.#options.clock.now();
+    if (!member.isSilent) return;
+    member.isSilent = false;
+    if (member.peer) this.#enter(member.id);
+  }
+
+  /** Lets a node take part; it may have blobs from before. */
+  #enter(id: string): void {
+    this.#exchange.join(id);
+    for (const probed of this.#probed.values()) probed.delete(id);
+  }
+
+  #beat(member: Member, beat: Beat | undefined): object | number {
+    if (!beat) return 400;
+    const now = this.#options.clock.now();
+    Object.assign(member, { report: beat.report, exitCode: beat.exitCode });
+    for (const [digest, offset] of Object.entries(beat.fetching)) this.#exchange.grows(member.id, digest, offset, now);
+    member.hasHeardEnd = this.#isOver;
+    return { isOver: this.#isOver };
+  }
+
+  #tell(node: string, { digest, size, outcome, from }: Tell): void {
+    if (outcome === 'has') this.#exchange.has(node, digest, size, this.#options.clock.now());
+    else this.#exchange.failed(node, digest, from);
+    this.#wake();
+  }
+
+  async #order(node: string, blob: { digest: string; size: number }, signal: AbortSignal): Promise<Order> {
+    const { clock } = this.#options;
+    const until = clock.now() + HOLD_MS;
+    for (;;) {
+      const order = await this.#orderNow(node, blob);
+      if (order.do !== 'wait' || clock.now() >= until) return order;
+      await this.#change(signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  async #orderNow(node: string, blob: { digest: string; size: number }): Promise<Order> {
+    const now = this.#options.clock.now();
+    if (!this.#members.areGathered(now) && now - this.#startedAt < GATHER_MS) return { do: 'wait' };
+    if (!this.#exchange.isFound(blob.digest)) await this.#probe(node, blob);
+    const order = this.#exchange.ask(node, blob, this.#options.clock.now());
+    if (order.do !== 'copy') return order;
+    return { do: 'copy', from: order.from.flatMap((id) => this.#peerOf(id) ?? []) };
+  }
+
+  /** Asks the nodes that were not asked yet: an earlier run may have left the blob there. */
+  async #probe(asker: string, { digest, size }: { digest: string; size: number }): Promise<void> {
+    const probed = this.#probed.get(digest) ?? new Set<string>();
+    this.#probed.set(digest, probed);
+    const peers = [this.#ownPeer, ...[...this.#members.all].map(({ peer, isSilent }) => (isSilent ? undefined : peer))];
+    const unasked = peers.filter((peer) => peer !== undefined).filter(({ id }) => id !== asker && !probed.has(id));
+    const ask = async (peer: Peer): Promise<void> => {
+      if (await this.#peers.hasBlob(peer, digest)) this.#exchange.has(peer.id, digest, size, this.#options.clock.now());
+      probed.add(peer.id);
+    };
+    await Promise.all(unasked.map(ask));
+  }
+
+  #peerOf(id: string): Peer | undefined {
+    return id === OWN ? this.#ownPeer : this.#members.find(id)?.peer;
+  }
+
+  /** Waits for any news, or a moment: some orders change by time alone. */
+  async #change(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wakers.add(resolve);
+    try {
+      await Promise.race([promise, pause(this.#options.clock, TICK_MS, signal)]);
+    } finally {
+      this.#wakers.delete(resolve);
+    }
+  }
+
+  #wake(): void {
+    for (const wake of this.#wakers) wake();
+    this.#wakers.clear();
+  }
+
+  /** Notices silent nodes, and reads anew which nodes are expected. */
+  #keep(): void {
+    const { clock, signal } = this.#options;
+    let expectedAt = clock.now();
+    const tick = async (): Promise<void> => {
+      const now = clock.now();
+      for (const member of this.#members.all) {
+        const hasFailed = member.exitCode !== undefined && member.exitCode !== PullerExit.done && member.exitCode !== PullerExit.partlyDone;
+        if (member.isSilent || (now - member.seenAt <= SILENT_MS && !hasFailed)) continue;
+        if (member.peer) this.#exchange.leave(member.id, now);
+        if (hasFailed) member.peer = undefined;
+        else member.isSilent = true;
+        this.#wake();
+      }
+      if (now - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) return;
+      expectedAt = now;
+      await this.#expect();
+    };
+    let timer: Disposable | undefined;
+    const arm = (): void => {
+      timer = clock.setTimer(TICK_MS, () => void tick().then(() => !signal.aborted && arm()));
+    };
+    arm();
+    this.#stack.defer(() => timer?.[Symbol.dispose]());
+  }
+
+  async #expect(): Promise<void> {
+    const { readExpected, signal, clock, logger } = this.#options;
+    try {
+      const expected = await readExpected(signal);
+      if (expected) this.#members.expect(expected, clock.now());
+    } catch (error) {
+      logger.warn({ err: errorMessage(error) }, 'Reading the expected nodes failed');
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}

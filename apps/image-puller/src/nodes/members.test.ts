@@ -1,0 +1,82 @@
+import { PullerExit, type PullerReport } from '@flotilla/api/ran';
+import { describe, expect, test } from 'vitest';
+import { REPORT } from '../../testing/memory-spoke.ts';
+import { type Member, Members, sumReports } from './members.ts';
+
+const member = (name: string, change: Partial<Member> = {}): Member => ({
+  id: `uid-${name}`,
+  name,
+  identity: name,
+  peer: undefined,
+  isOpen: true,
+  seenAt: 0,
+  isSilent: false,
+  hasHeardEnd: false,
+  report: undefined,
+  exitCode: undefined,
+  ...change,
+});
+const listed = (...names: string[]) => ({ nodes: names.map((name) => ({ name, uid: `uid-${name}` })) });
+const members = () => new Members({ ownName: 'own', patienceMs: 60_000, now: 0 });
+const verdicts = (of: Members, now: number) => of.judge(now).map(({ name, verdict }) => `${name} ${verdict}`);
+
+describe('the nodes of a run', () => {
+  test('are judged one by one, the own one left out', () => {
+    const all = members();
+    all.expect(listed('own', 'a', 'b', 'c', 'd'), 0);
+    all.add(member('a', { exitCode: PullerExit.done }));
+    all.add(member('b', { exitCode: PullerExit.noSpace, report: { ...REPORT, message: 'not enough space' } }));
+    all.add(member('c'));
+    expect(verdicts(all, 1_000)).toEqual(['a done', 'b failed', 'c pulling', 'd pulling']);
+    expect(verdicts(all, 61_000)).toEqual(['a done', 'b failed', 'c absent', 'd absent']);
+  });
+
+  test('are forgotten when they leave the cluster, and another node of the name is another node', () => {
+    const all = members();
+    all.expect(listed('own', 'a', 'b'), 0);
+    all.add(member('a', { exitCode: PullerExit.noSpace }));
+    all.expect({ nodes: [{ name: 'b', uid: 'uid-other' }] }, 50_000);
+    expect(verdicts(all, 61_000)).toEqual(['b pulling']);
+  });
+
+  test('are counted where they cannot be listed', () => {
+    const all = members();
+    all.expect({ count: 3 }, 0);
+    all.add(member('a', { exitCode: PullerExit.done }));
+    expect(verdicts(all, 1_000)).toEqual(['a done', 'a node whose name is not known here pulling']);
+  });
+
+  test('are waited for, and then missed, as long as nobody knows them: none is no verdict', () => {
+    const all = members();
+    expect(all.judge(1_000).map(({ verdict }) => verdict)).toEqual(['pulling']);
+    expect(all.areGathered(1_000)).toBe(false);
+    expect(all.judge(61_000).map(({ verdict }) => verdict)).toEqual(['absent']);
+  });
+
+  test('are gathered once each that is expected has come with its store open', () => {
+    const all = members();
+    all.expect(listed('own', 'a', 'b'), 0);
+    all.add(member('a'));
+    expect(all.areGathered(0)).toBe(false);
+    all.add(member('b', { isOpen: false }));
+    expect(all.areGathered(0)).toBe(false);
+    all.add(member('b'));
+    expect(all.areGathered(0)).toBe(true);
+  });
+});
+
+test('the sum has all bytes and images, the slowest node and at most five that failed', () => {
+  const report = (bytesDone: number): PullerReport => ({ ...REPORT, imagesDone: 2, imagesTotal: 4, bytesDone, bytesTotal: 100 });
+  const failed = Array.from({ length: 7 }, (_, index) => ({
+    name: `f${index}`,
+    verdict: 'failed' as const,
+    message: 'x'.repeat(999),
+    report: undefined,
+  }));
+  const pulling = [20, 10].map((bytes) => ({ name: `p${bytes}`, verdict: 'pulling' as const, message: undefined, report: report(bytes) }));
+  const sum = sumReports({ ...report(100), phase: 'done' }, 'own', [...pulling, ...failed]);
+  expect(sum).toMatchObject({ phase: 'pulling', imagesDone: 6, imagesTotal: 12, bytesDone: 130, bytesTotal: 300 });
+  expect(sum.nodes).toMatchObject({ total: 10, done: 1, failed: 7, absent: 0, slowest: { node: 'p10', bytesDone: 10, bytesTotal: 100 } });
+  expect(sum.nodes?.problems).toHaveLength(5);
+  expect(sum.nodes?.problems?.every(({ message }) => message.length === 256)).toBe(true);
+});

@@ -1,0 +1,159 @@
+/** Nodes of one run as the lead knows them: what is expected, who has come, and the sums. Pure but for its memory. */
+import { MAX_FAILED_NODES, type NodesProgress, PullerExit, type PullerReport } from '@flotilla/api/ran';
+import type { ListedNode } from './expected-nodes.ts';
+import type { Peer } from './peer-blobs.ts';
+
+/** Expected nodes by name, or where they cannot be listed their number. */
+export type Expected = { readonly nodes: readonly Pick<ListedNode, 'name' | 'uid'>[] } | { readonly count: number };
+
+/** A node whose puller has come. */
+export interface Member {
+  /** Uid of the node; its name where its token tells no uid. */
+  readonly id: string;
+  readonly name: string;
+  /** Public key of its process. */
+  readonly identity: string;
+  /** Where its blobs are. */
+  peer: Peer | undefined;
+  /** Its store is open. */
+  isOpen: boolean;
+  seenAt: number;
+  isSilent: boolean;
+  hasHeardEnd: boolean;
+  report: PullerReport | undefined;
+  exitCode: number | undefined;
+}
+
+type Verdict = 'pulling' | 'done' | 'failed' | 'absent';
+interface JudgedNode {
+  readonly name: string;
+  readonly verdict: Verdict;
+  readonly message: string | undefined;
+  readonly report: PullerReport | undefined;
+}
+
+const MAX_TEXT = 256;
+const NO_NODES: Expected = { nodes: [] };
+
+/** Members of a run besides the lead's own node. */
+export class Members {
+  readonly #own: string;
+  readonly #patienceMs: number;
+  readonly #since: number;
+  readonly #byId = new Map<string, Member>();
+  /** First time that an expected node was listed. */
+  readonly #listedAt = new Map<string, number>();
+  #expected = NO_NODES;
+  #isKnown = false;
+
+  constructor(options: { readonly ownName: string; readonly patienceMs: number; readonly now: number }) {
+    this.#own = options.ownName;
+    this.#patienceMs = options.patienceMs;
+    this.#since = options.now;
+  }
+
+  get all(): Iterable<Member> {
+    return this.#byId.values();
+  }
+
+  add(member: Member): void {
+    this.#byId.set(member.id, member);
+  }
+
+  find(id: string): Member | undefined {
+    return this.#byId.get(id);
+  }
+
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  expect(expected: Expected, now: number): void {
+    this.#expected = expected;
+    this.#isKnown = true;
+    if ('nodes' in expected) for (const { uid } of expected.nodes) if (!this.#listedAt.has(uid)) this.#listedAt.set(uid, now);
+  }
+
+  /** True once every expected node has come with its store open. */
+  areGathered(now: number): boolean {
+    return this.#isKnown && this.judge(now).every(({ verdict, isOpen }) => verdict !== 'pulling' || isOpen);
+  }
+
+  /** Judges every node besides the lead's own, by identity: a node that is not expected any more counts for nothing. */
+  judge(now: number): (JudgedNode & { readonly isOpen: boolean })[] {
+    const expected = this.#expected;
+    if (!this.#isKnown) {
+      const unknown = this.#judgeMissing('whichever nodes there are besides', this.#since, now);
+      return [...[...this.#byId.values()].map((member) => this.#judgeMember(member, now)), unknown];
+    }
+    if ('count' in expected) {
+      const come = [...this.#byId.values()].map((member) => this.#judgeMember(member, now));
+      const missing = Math.max(0, expected.count - 1 - come.length);
+      const unnamed = this.#judgeMissing('a node whose name is not known here', this.#since, now);
+      return [...come, ...Array.from({ length: missing }, () => unnamed)];
+    }
+    return expected.nodes
+      .filter(({ name }) => name !== this.#own)
+      .map(({ name, uid }) => {
+        const member = this.#byId.get(uid) ?? this.#byId.get(name);
+        return member ? this.#judgeMember(member, now) : this.#judgeMissing(name, this.#listedAt.get(uid) ?? this.#since, now);
+      });
+  }
+
+  #judgeMember({ name, report, exitCode, seenAt, isOpen }: Member, now: number) {
+    const node = { name, report, isOpen };
+    if (exitCode === PullerExit.done) return { ...node, verdict: 'done' as const, message: undefined };
+    if (exitCode !== undefined)
+      return { ...node, verdict: 'failed' as const, message: report?.message ?? `its pull ended with ${exitCode}` };
+    if (now - seenAt > this.#patienceMs) return { ...node, verdict: 'absent' as const, message: silence(now - seenAt) };
+    return { ...node, verdict: 'pulling' as const, message: undefined };
+  }
+
+  #judgeMissing(name: string, since: number, now: number) {
+    const isAbsent = now - since > this.#patienceMs;
+    const node = { name, report: undefined, isOpen: false };
+    return isAbsent
+      ? { ...node, verdict: 'absent' as const, message: `no puller has come from it for ${Math.round((now - since) / 1_000)} s` }
+      : { ...node, verdict: 'pulling' as const, message: undefined };
+  }
+}
+
+const silence = (ms: number): string => `no word from its puller for ${Math.round(ms / 1_000)} s`;
+
+/** Sums the lead's own report and those of the other nodes. */
+export function sumReports(own: PullerReport, ownName: string, others: readonly JudgedNode[]): PullerReport {
+  const ownVerdict: Verdict = own.phase === 'done' ? 'done' : own.phase === 'failed' ? 'failed' : 'pulling';
+  const nodes: readonly JudgedNode[] = [{ name: ownName, verdict: ownVerdict, message: own.message, report: own }, ...others];
+  const sum = (field: 'imagesDone' | 'imagesTotal' | 'bytesDone' | 'bytesTotal' | 'bytesPerSecond'): number =>
+    nodes.reduce((total, { report }) => total + (report?.[field] ?? 0), 0);
+  const isUnderWay = ownVerdict === 'done' && others.some(({ verdict }) => verdict === 'pulling');
+  return {
+    ...own,
+    ...(isUnderWay && { phase: 'pulling' }),
+    imagesDone: sum('imagesDone'),
+    imagesTotal: sum('imagesTotal'),
+    bytesDone: sum('bytesDone'),
+    bytesTotal: sum('bytesTotal'),
+    bytesPerSecond: sum('bytesPerSecond'),
+    nodes: sumNodes(nodes),
+  };
+}
+
+function sumNodes(nodes: readonly JudgedNode[]): NodesProgress {
+  const count = (wanted: Verdict): number => nodes.filter(({ verdict }) => verdict === wanted).length;
+  const left = ({ report }: JudgedNode): number => (report ? report.bytesTotal - report.bytesDone : 0);
+  const [slowest] = nodes.filter(({ verdict, report }) => verdict === 'pulling' && report).toSorted((a, b) => left(b) - left(a));
+  const problems = nodes.flatMap(({ name, verdict, message }) =>
+    verdict === 'failed' || verdict === 'absent' ? [{ node: name, message: (message ?? 'no reason given').slice(0, MAX_TEXT) }] : [],
+  );
+  return {
+    total: nodes.length,
+    done: count('done'),
+    failed: count('failed'),
+    absent: count('absent'),
+    ...(slowest?.report && {
+      slowest: { node: slowest.name, bytesDone: slowest.report.bytesDone, bytesTotal: slowest.report.bytesTotal },
+    }),
+    ...(problems.length > 0 && { problems: problems.slice(0, MAX_FAILED_NODES) }),
+  };
+}

@@ -1,0 +1,49 @@
+/** Messages of the channel between the pullers of one spoke. */
+import { PullerReport } from '@flotilla/api/ran';
+import { z } from 'zod';
+
+const Digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+const size = z
+  .int()
+  .min(0)
+  .max(2 ** 50);
+const port = z.int().min(1).max(65_535);
+const Place = z.object({ address: z.string().max(64), port });
+const text = z.string().max(253);
+
+/** Annotation `flotilla.io/lead` of the Job. */
+export const LeadPlace = Place.extend({ key: z.string().max(64) });
+export type LeadPlace = z.output<typeof LeadPlace>;
+
+/** `/join`: a node's puller shows who it is; the port is that of its blobs, absent where its runtime shares none, or is not open yet. */
+export const Join = z.object({ token: z.string().max(16 * 1024), node: text, isOpen: z.boolean(), port: port.optional() });
+export type Join = z.output<typeof Join>;
+/** `key` is the secret among those that have joined; `isBeside`: the lead fills this node itself. */
+export const Joined = z.object({ id: text, key: z.string().max(64), isBeside: z.boolean() });
+
+/** `/beat`: a node's report, its fetches under way, and its verdict once it has one. */
+export const Beat = z.object({
+  report: PullerReport,
+  fetching: z.record(Digest, size),
+  exitCode: z.int().optional(),
+});
+export type Beat = z.output<typeof Beat>;
+/** `isOver`: nobody takes blobs any more. */
+export const Beaten = z.object({ isOver: z.boolean() });
+
+/** `/ask`: a node needs a blob. */
+export const Ask = z.object({ digest: Digest, size });
+export const Order = z.discriminatedUnion('do', [
+  z.object({ do: z.literal('fetch') }),
+  z.object({ do: z.literal('copy'), from: z.array(Place.extend({ id: text })).max(8) }),
+  z.object({ do: z.literal('wait') }),
+]);
+export type Order = z.output<typeof Order>;
+
+/** `/tell`: a node has a blob, or could not get it: from the registry, or from the node that it names. */
+export const Tell = z.object({ digest: Digest, size, outcome: z.enum(['has', 'failed']), from: text.optional() });
+export type Tell = z.output<typeof Tell>;
+
+/** `/bytes`: a node waits until so many bytes may cross the link. */
+export const Bytes = z.object({ bytes: size });
+export const Nothing = z.object({});

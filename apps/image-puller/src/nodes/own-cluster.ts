@@ -1,0 +1,110 @@
+/** Reads and writes of pullers in their own cluster, by which they find each other. */
+import { Annotation, KubeObject, resource } from '@flotilla/api';
+import { Job } from '@flotilla/api/core';
+import { type NodeRules, SpokeName } from '@flotilla/api/ran';
+import { type Client, type Clock, isForbidden } from '@flotilla/runtime';
+import { z } from 'zod';
+import { expectedNodes, type ListedNode } from './expected-nodes.ts';
+import type { Expected } from './members.ts';
+import { LeadPlace } from './messages.ts';
+import { type PodIdentity, parseKeys, verifyPodToken } from './pod-token.ts';
+
+const PAGE = 200;
+const MOST_NODES = 5_000;
+const PAGE_BYTES = 8 * 1024 * 1024;
+const KEYS_BYTES = 256 * 1024;
+/** Keys of a cluster change seldom; an unknown one is looked for no more often than this. */
+const KEYS_EVERY_MS = 10_000;
+const CALL_MS = 10_000;
+
+const Nodes = z.looseObject({
+  metadata: z.looseObject({ continue: z.string().optional() }),
+  items: z.array(
+    z.looseObject({
+      metadata: z.looseObject({
+        name: z.string(),
+        uid: z.string(),
+        labels: z.record(z.string(), z.string()).default({}),
+        deletionTimestamp: z.string().optional(),
+      }),
+      spec: z
+        .looseObject({ taints: z.array(z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() })).default([]) })
+        .default({ taints: [] }),
+    }),
+  ),
+});
+const DaemonSet = resource(
+  'apps/v1',
+  'DaemonSet',
+  'daemonsets',
+  true,
+  KubeObject.extend({
+    status: z.looseObject({ desiredNumberScheduled: z.int().default(0), observedGeneration: z.int().optional() }).optional(),
+  }),
+);
+
+/**
+ * Reads the nodes that are to be filled; their number alone where this account may not list nodes. Undefined before the cluster has counted them.
+ */
+export async function readExpected(
+  client: Client,
+  { rules, namespace, signal }: { readonly rules: NodeRules; readonly namespace: string; readonly signal: AbortSignal },
+): Promise<Expected | undefined> {
+  try {
+    return { nodes: expectedNodes(await listNodes(client, signal), rules) };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    const found = await client.get(DaemonSet, { namespace, name: SpokeName.nodes }, { signal, timeoutMs: CALL_MS });
+    const { desiredNumberScheduled: count, observedGeneration } = found?.status ?? {};
+    return observedGeneration === undefined || count === undefined ? undefined : { count };
+  }
+}
+
+async function listNodes(client: Client, signal: AbortSignal): Promise<ListedNode[]> {
+  const nodes: ListedNode[] = [];
+  let next = '';
+  do {
+    const path = `/api/v1/nodes?limit=${PAGE}${next && `&continue=${encodeURIComponent(next)}`}`;
+    const page = Nodes.parse(JSON.parse(await client.getText(path, { maxBytes: PAGE_BYTES, signal, timeoutMs: CALL_MS })));
+    for (const { metadata, spec } of page.items)
+      if (metadata.deletionTimestamp === undefined)
+        nodes.push({ name: metadata.name, uid: metadata.uid, labels: metadata.labels, taints: spec.taints });
+    next = page.metadata.continue ?? '';
+  } while (next !== '' && nodes.length < MOST_NODES);
+  return nodes;
+}
+
+/** Makes the lead known, in an annotation of its Job. By the status: the lead must not touch the spec. */
+export async function publishLead(
+  client: Client,
+  { namespace, place, signal }: { readonly namespace: string; readonly place: LeadPlace; readonly signal: AbortSignal },
+): Promise<void> {
+  const change = { metadata: { annotations: { [Annotation.lead]: JSON.stringify(place) } } };
+  const options = { type: 'merge', subresource: 'status', signal, timeoutMs: CALL_MS } as const;
+  await client.patch(Job, { namespace, name: SpokeName.job }, change, options);
+}
+
+/** Reads where the lead of a running Job is; undefined while there is none. */
+export async function findLead(client: Client, namespace: string, signal: AbortSignal): Promise<LeadPlace | undefined> {
+  const job = await client.get(Job, { namespace, name: SpokeName.job }, { signal, timeoutMs: CALL_MS });
+  const text = job?.metadata.annotations?.[Annotation.lead];
+  if (text === undefined || text.length > 1_024 || job?.metadata.deletionTimestamp !== undefined) return undefined;
+  try {
+    return LeadPlace.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Verifies the tokens of other pods by the keys that the cluster publishes to every account. */
+export function createVerifier(client: Client, clock: Clock): (token: string, signal: AbortSignal) => Promise<PodIdentity | undefined> {
+  let keys: ReturnType<typeof parseKeys> = [];
+  let readAt = Number.NEGATIVE_INFINITY;
+  return async (token, signal) => {
+    const known = verifyPodToken(token, keys, clock.now());
+    if (known || clock.now() - readAt < KEYS_EVERY_MS) return known;
+    readAt = clock.now();
+    keys = parseKeys(await client.getText('/openid/v1/jwks', { maxBytes: KEYS_BYTES, signal, timeoutMs: CALL_MS }));
+    return verifyPodToken(token, keys, clock.now());
+  };
+}

@@ -1,0 +1,121 @@
+/** Blobs of one node's store for the others: ranges over the channel. */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { Semaphore } from '@flotilla/pace';
+import { ChannelClient, type ChannelCredential, ChannelError, type ChannelPlace, type ChannelRequest } from './channel.ts';
+
+/** Bytes of one range: what a cut costs at most. */
+const RANGE_BYTES = 8 * 1024 * 1024;
+/** Blobs that are read for others at once; more would slow the node's own pull. */
+const PARALLEL_READS = 6;
+/** Time for one range: 64 KiB a second at least. */
+const RANGE_MS = 120_000;
+const PROBE_MS = 3_000;
+const PATH = /^\/blobs\/(sha256:[0-9a-f]{64})$/;
+const RANGE = /^bytes=(\d{1,15})-(\d{1,15})$/;
+
+/** Read access to a store of blobs. */
+export interface SharedBlobs {
+  /** Size of a whole blob; undefined when it is not there. */
+  size(digest: string): Promise<number | undefined>;
+  read(digest: string, range: { readonly offset: number; readonly size: number }): AsyncIterable<Buffer>;
+}
+
+/** Answers other nodes' requests for blobs. */
+export function createBlobServer(blobs: SharedBlobs): (request: ChannelRequest, response: ServerResponse) => Promise<void> {
+  const slots = new Semaphore(PARALLEL_READS);
+  return async ({ method, path, range }, response) => {
+    const digest = PATH.exec(path)?.[1];
+    const size = digest === undefined ? undefined : await blobs.size(digest);
+    if (digest === undefined || size === undefined) return void response.writeHead(404).end();
+    if (method === 'HEAD') return void response.writeHead(200, { 'content-length': size }).end();
+    const [, from, to] = RANGE.exec(range ?? '') ?? [];
+    const [first, last] = [Number(from), Number(to)];
+    if (method !== 'GET' || !(first <= last && last < size)) return void response.writeHead(416).end();
+    await slots.run(() => send(response, blobs.read(digest, { offset: first, size: last - first + 1 }), last - first + 1));
+  };
+}
+
+async function send(response: ServerResponse, bytes: AsyncIterable<Buffer>, length: number): Promise<void> {
+  if (response.destroyed) return;
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
+  response.writeHead(206, { 'content-length': length });
+  for await (const chunk of bytes) {
+    if (response.destroyed) return;
+    if (!response.write(chunk)) await once(response, 'drain', { signal: closed.signal });
+  }
+  response.end();
+}
+
+/** Another node of this run. */
+export interface Peer extends ChannelPlace {
+  readonly id: string;
+}
+
+/** Connections to other nodes, by their places. */
+export class Peers implements Disposable {
+  readonly #key: ChannelCredential;
+  readonly #clients = new Map<string, ChannelClient>();
+
+  constructor(key: ChannelCredential) {
+    this.#key = key;
+  }
+
+  /** True when a node has a blob; a node that does not answer has none. */
+  async hasBlob(peer: Peer, digest: string): Promise<boolean> {
+    try {
+      const answer = await this.#client(peer).open({ method: 'HEAD', path: `/blobs/${digest}`, timeoutMs: PROBE_MS });
+      answer.resume();
+      return answer.statusCode === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * Streams a blob of another node from an offset on. `settle` runs before each range.
+   * @throws ChannelError; the reader judges the bytes
+   */
+  async *stream(
+    peer: Peer,
+    blob: { readonly digest: string; readonly size: number },
+    { offset, settle, signal }: { readonly offset: number; readonly settle: () => Promise<void>; readonly signal: AbortSignal },
+  ): AsyncGenerator<Buffer> {
+    for (let at = offset; at < blob.size; ) {
+      await settle();
+      const end = Math.min(blob.size, at + RANGE_BYTES);
+      const range = `bytes=${at}-${end - 1}`;
+      const answer = await this.#client(peer).open({ method: 'GET', path: `/blobs/${blob.digest}`, range, timeoutMs: RANGE_MS, signal });
+      if (answer.statusCode !== 206) {
+        answer.resume();
+        throw new ChannelError(`node ${peer.id} gives no ${blob.digest}`, { status: answer.statusCode ?? 0 });
+      }
+      try {
+        for await (const chunk of answer as AsyncIterable<Buffer>) {
+          at += chunk.length;
+          if (at > end) throw new ChannelError(`node ${peer.id} gives more than was asked for`);
+          yield chunk;
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error instanceof ChannelError ? error : new ChannelError(`node ${peer.id} broke off`, { cause: error });
+      }
+      if (at < end) throw new ChannelError(`node ${peer.id} broke off at byte ${at}`);
+    }
+  }
+
+  #client(peer: Peer): ChannelClient {
+    const name = `${peer.address} ${peer.port}`;
+    const known = this.#clients.get(name);
+    if (known) return known;
+    const client = new ChannelClient(peer, this.#key);
+    this.#clients.set(name, client);
+    return client;
+  }
+
+  [Symbol.dispose](): void {
+    for (const client of this.#clients.values()) client[Symbol.dispose]();
+    this.#clients.clear();
+  }
+}

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { PullerExit } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
+import { expect, test } from 'vitest';
+import { fillStore, followLead, MemoryRegistry, MemoryStore, REPORT, startLead } from '../../testing/memory-spoke.ts';
+import { ChannelClient, ChannelError } from './channel.ts';
+import { createChannelKey } from './channel-key.ts';
+import { Peers } from './peer-blobs.ts';
+
+/** Lead and followers over their real channel, with stores in memory. */
+
+const SIZES = Array.from({ length: 40 }, (_, index) => 20_000 + ((index * 7_919) % 150_000));
+const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`);
+const isWhole = (store: MemoryStore, registry: MemoryRegistry): boolean => registry.blobs.every(({ digest }) => store.blobs.has(digest));
+
+test('ten nodes pay the link once', async () => {
+  const registry = new MemoryRegistry(SIZES);
+  await using led = await startLead({ nodes: names(10) });
+  const sharing = led.lead.sharing();
+  const nodes = await Promise.all(
+    names(10)
+      .slice(1)
+      .map((name) => followLead(led.place, name)),
+  );
+  await sharing.open(led.store);
+  await Promise.all([fillStore(led.store, registry, sharing, led.signal), ...nodes.map((node) => node.fill(registry))]);
+  expect([led.store, ...nodes.map(({ store }) => store)].every((store) => isWhole(store, registry))).toBe(true);
+  console.log(`ten nodes: served ${registry.servedBytes} for ${registry.neededBytes}`);
+  expect(registry.servedBytes).toBe(registry.neededBytes);
+  const ends = nodes.map(({ follower }) => follower.serveUntilOver(PullerExit.done));
+  expect(await led.lead.awaitNodes()).toBe(true);
+  expect(led.lead.sum({ ...REPORT, phase: 'done' }).nodes).toEqual({ total: 10, done: 10, failed: 0, absent: 0 });
+  await led.lead.end();
+  await Promise.all(ends);
+  for (const node of nodes) await node.kill();
+});
+
+test('a node that has blobs from before gives them to the others, and nothing is fetched', async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 5));
+  const full = new MemoryStore();
+  await using led = await startLead({ nodes: ['n0', 'n1', 'n2'] });
+  const sharing = led.lead.sharing();
+  await sharing.open(led.store);
+  for (const { digest } of registry.blobs) full.blobs.set(digest, Buffer.concat(await Array.fromAsync(registry.read(digest, 0))));
+  registry.served.clear();
+  await using one = await followLead(led.place, 'n1', full);
+  await using other = await followLead(led.place, 'n2');
+  await Promise.all([fillStore(led.store, registry, sharing, led.signal), one.fill(registry), other.fill(registry)]);
+  expect([registry.servedBytes, isWhole(other.store, registry), isWhole(led.store, registry)]).toEqual([0, true, true]);
+});
+
+test('a killed puller that comes back goes on where it was, and no finished blob is fetched again', { timeout: 60_000 }, async () => {
+  const registry = new MemoryRegistry([3_000_000, 2_000_000, 1_500_000], 4);
+  await using led = await startLead({ nodes: ['n0', 'n1'] });
+  const sharing = led.lead.sharing();
+  await sharing.open(led.store);
+  const first = await followLead(led.place, 'n1');
+  const leading = fillStore(led.store, registry, sharing, led.signal);
+  const filling = first.fill(registry).catch(() => undefined);
+  await eventually(() => registry.servedBytes > registry.neededBytes / 2, 'half of the bytes');
+  await first.kill();
+  await filling;
+  await using again = await followLead(led.place, 'n1', first.store);
+  await Promise.all([again.fill(registry), leading]);
+  expect(isWhole(again.store, registry) && isWhole(led.store, registry)).toBe(true);
+  // A kill costs what was on its way of each blob.
+  expect(registry.servedBytes).toBeLessThanOrEqual(registry.neededBytes + registry.blobs.length * 64 * 1024);
+});
+
+test('a node that serves wrong bytes spoils nothing: they are not stored, and the blob comes from elsewhere', {
+  timeout: 60_000,
+}, async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 6));
+  await using led = await startLead({ nodes: ['n0', 'n1', 'n2'] });
+  const sharing = led.lead.sharing();
+  await sharing.open(led.store);
+  const wrong = new MemoryStore();
+  for (const { digest, size } of registry.blobs) wrong.blobs.set(digest, randomBytes(size));
+  await using hostile = await followLead(led.place, 'n2', wrong);
+  for (const blob of registry.blobs) await hostile.follower.sharing().has(blob);
+  await using one = await followLead(led.place, 'n1');
+  await Promise.all([fillStore(led.store, registry, sharing, led.signal), one.fill(registry)]);
+  for (const store of [led.store, one.store])
+    for (const { digest, size } of registry.blobs) expect(store.blobs.get(digest)?.length).toBe(size);
+  // Each blob once, whatever the hostile node claims: whoever notices first fetches it for the others.
+  expect(registry.servedBytes).toBe(registry.neededBytes);
+});
+
+test('a stranger gets nothing: neither with another key, nor without any, nor with a token of its own', async () => {
+  const registry = new MemoryRegistry([10_000]);
+  await using led = await startLead({ nodes: ['n0'] });
+  const sharing = led.lead.sharing();
+  await sharing.open(led.store);
+  await fillStore(led.store, registry, sharing, led.signal);
+  const [blob] = registry.blobs;
+  const { address, port, key } = led.place;
+
+  // The lead's public key lets a stranger speak to it, but not join without a token.
+  const own = createChannelKey();
+  using client = new ChannelClient({ address, port }, { identity: own.publicKey, psk: own.secretWith(key) ?? Buffer.alloc(0) });
+  const ask = { method: 'POST', timeoutMs: 5_000 } as const;
+  const join = await client.open({ ...ask, path: '/join', body: { token: 'stranger', node: 'n9', isOpen: true } });
+  const order = await client.open({ ...ask, path: '/ask', body: blob });
+  expect([join.statusCode, order.statusCode]).toEqual([403, 401]);
+  for (const answer of [join, order]) expect(await Array.fromAsync(answer)).toEqual([]);
+
+  await using friend = await followLead(led.place, 'n1');
+  const from = await friend.follower.sharing().source(blob ?? expect.fail(), led.signal);
+  const [peer] = from === 'registry' ? [] : from;
+  using strangers = new Peers({ identity: 'node', psk: randomBytes(32) });
+  expect(await strangers.hasBlob(peer ?? expect.fail(), blob?.digest ?? '')).toBe(false);
+  for (const each of [port, peer?.port ?? 0]) {
+    const socket = connectTls({ host: address, port: each, rejectUnauthorized: false });
+    await expect(new Promise((resolve, reject) => socket.on('secureConnect', resolve).on('error', reject))).rejects.toThrow();
+  }
+});
+
+test('a lead without its key is refused by the nodes', async () => {
+  const imposter = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n{}'));
+  await new Promise<void>((resolve) => imposter.listen(0, '127.0.0.1', resolve));
+  const address = imposter.address();
+  const port = address !== null && typeof address !== 'string' ? address.port : 0;
+  await expect(followLead({ address: '127.0.0.1', port, key: createChannelKey().publicKey }, 'n1')).rejects.toThrow(ChannelError);
+  imposter.close();
+});
+
+test.each([
+  { absent: 'fail', want: false },
+  { absent: 'ignore', want: true },
+] as const)('a node that stays away past its patience is named, and by choice ($absent) fails the spoke', async ({ absent, want }) => {
+  await using led = await startLead({ nodes: ['n0', 'n1', 'n2'], rules: { patienceSeconds: 3, absent } });
+  await using one = await followLead(led.place, 'n1');
+  void one.follower.serveUntilOver(PullerExit.done);
+  expect(await led.lead.awaitNodes()).toBe(want);
+  const { nodes, message } = led.lead.sum({ ...REPORT, phase: 'done' });
+  expect(nodes).toMatchObject({ total: 3, done: 2, absent: 1, problems: [{ node: 'n2' }] });
+  if (!want) expect(message).toMatch(/^1 of 3 nodes are not filled: n2: no puller has come from it for \d+ s$/);
+});

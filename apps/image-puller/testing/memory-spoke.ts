@@ -1,0 +1,205 @@
+/** Nodes of a spoke in one process: the real lead, followers and channel over loopback, stores in memory, and a registry that counts. */
+import { createHash, randomBytes } from 'node:crypto';
+import { DEFAULT_NODE_RULES, type NodeRules, type PullerReport } from '@flotilla/api/ran';
+import { systemClock } from '@flotilla/pace';
+import { createLogger } from '@flotilla/runtime';
+import type { BlobSource } from '../src/content/ingest.ts';
+import { copyFromPeers } from '../src/content/peer-copy.ts';
+import { CorruptBlobError } from '../src/errors.ts';
+import type { BlobSharing } from '../src/nodes/coordination.ts';
+import { Follower } from '../src/nodes/follower.ts';
+import { Lead } from '../src/nodes/lead.ts';
+import type { LeadPlace } from '../src/nodes/messages.ts';
+import type { SharedBlobs } from '../src/nodes/peer-blobs.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+/** A blob by its digest. */
+interface Blob {
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** A registry that counts the bytes it serves, by blob. */
+export class MemoryRegistry {
+  readonly blobs: readonly Blob[];
+  readonly served = new Map<string, number>();
+  readonly #bytes = new Map<string, Buffer>();
+  readonly #pauseMs: number;
+
+  constructor(sizes: readonly number[], pauseMs = 0) {
+    const all = sizes.map((size) => randomBytes(size));
+    this.blobs = all.map((bytes) => ({ digest: digestOf(bytes), size: bytes.length }));
+    for (const bytes of all) this.#bytes.set(digestOf(bytes), bytes);
+    this.#pauseMs = pauseMs;
+  }
+
+  get neededBytes(): number {
+    return this.blobs.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  get servedBytes(): number {
+    return [...this.served.values()].reduce((sum, size) => sum + size, 0);
+  }
+
+  async *read(digest: string, offset: number): AsyncGenerator<Buffer> {
+    const bytes = this.#bytes.get(digest) ?? Buffer.alloc(0);
+    for (let at = offset; at < bytes.length; at += PIECE) {
+      if (this.#pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#pauseMs));
+      const piece = bytes.subarray(at, at + PIECE);
+      this.served.set(digest, (this.served.get(digest) ?? 0) + piece.length);
+      yield piece;
+    }
+  }
+}
+
+const PIECE = 64 * 1024;
+const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/** Report of a puller that pulls. */
+export const REPORT: PullerReport = {
+  phase: 'pulling',
+  imagesDone: 0,
+  imagesTotal: 1,
+  bytesDone: 0,
+  bytesTotal: 1,
+  bytesPerSecond: 0,
+  failures: [],
+  at: new Date(0).toISOString(),
+};
+
+/** A store in memory. What arrived of a blob stays, as in containerd. */
+export class MemoryStore implements SharedBlobs {
+  readonly blobs = new Map<string, Buffer>();
+  readonly #partly = new Map<string, Buffer[]>();
+
+  async size(digest: string): Promise<number | undefined> {
+    return this.blobs.get(digest)?.length;
+  }
+
+  async *read(digest: string, { offset, size }: { offset: number; size: number }): AsyncGenerator<Buffer> {
+    yield this.blobs.get(digest)?.subarray(offset, offset + size) ?? Buffer.alloc(0);
+  }
+
+  async ingest({ digest, size }: Blob, source: BlobSource): Promise<void> {
+    if (this.blobs.has(digest)) return;
+    const chunks = this.#partly.get(digest) ?? [];
+    this.#partly.set(digest, chunks);
+    const offset = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    for await (const chunk of source(offset, async () => undefined)) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
+    if (bytes.length < size) throw new Error(`only ${bytes.length} of ${size} bytes`);
+    this.#partly.delete(digest);
+    if (digestOf(bytes) !== digest) throw new CorruptBlobError(`blob ${digest} is not what its digest says`, { cause: undefined });
+    this.blobs.set(digest, bytes);
+  }
+
+  async abort(digest: string): Promise<void> {
+    this.#partly.delete(digest);
+  }
+}
+
+/** Fills a store with every blob, as a node's content store does. */
+export async function fillStore(store: MemoryStore, registry: MemoryRegistry, sharing: BlobSharing, signal: AbortSignal): Promise<void> {
+  const fetchOne = async (blob: Blob): Promise<void> => {
+    const ingest = (source: BlobSource): Promise<void> => store.ingest(blob, source);
+    const deps = { sharing, ingest, abort: () => store.abort(blob.digest), signal, clock: systemClock, logger };
+    if (!store.blobs.has(blob.digest) && (await copyFromPeers(deps, blob, () => undefined))) return;
+    await ingest(async function* (offset) {
+      let at = offset;
+      for await (const chunk of registry.read(blob.digest, offset)) {
+        signal.throwIfAborted();
+        at += chunk.length;
+        sharing.grew(blob.digest, at);
+        yield chunk;
+      }
+    });
+    await sharing.has(blob);
+  };
+  const order = registry.blobs.toSorted((a, b) => (sharing.orderOf(a.digest) > sharing.orderOf(b.digest) ? -1 : 1));
+  await Promise.all(order.map(fetchOne));
+}
+
+/** A lead with a store, whose place the followers know. */
+interface MemoryLead extends AsyncDisposable {
+  readonly lead: Lead;
+  readonly store: MemoryStore;
+  readonly place: LeadPlace;
+  readonly signal: AbortSignal;
+}
+
+/** Options of a lead. */
+interface LeadParts {
+  readonly nodes: readonly string[];
+  readonly rules?: Partial<NodeRules>;
+  readonly takeBytes?: (bytes: number) => Promise<void>;
+}
+
+/** Starts a lead on node `n0` for these nodes. A token is a node's name; `stranger` is none. */
+export async function startLead({ nodes, rules, takeBytes }: LeadParts): Promise<MemoryLead> {
+  const stop = new AbortController();
+  const place = Promise.withResolvers<LeadPlace>();
+  const lead = new Lead({
+    nodeName: 'n0',
+    rules: { ...DEFAULT_NODE_RULES, ...rules },
+    address: '127.0.0.1',
+    port: 0,
+    blobPort: 0,
+    takeBytes,
+    readExpected: async () => ({ nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) }),
+    verify: async (token) => (token === 'stranger' ? undefined : { pod: token, node: { name: token, uid: `uid-${token}` } }),
+    publish: async (found) => place.resolve(found),
+    signal: stop.signal,
+    clock: systemClock,
+    logger,
+  });
+  const store = new MemoryStore();
+  await lead.start();
+  return {
+    lead,
+    store,
+    place: await place.promise,
+    signal: stop.signal,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await lead[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A node that follows. */
+interface MemoryNode extends AsyncDisposable {
+  readonly name: string;
+  readonly follower: Follower;
+  readonly store: MemoryStore;
+  /** Fills the store and says so to the lead. */
+  readonly fill: (registry: MemoryRegistry) => Promise<void>;
+  /** Ends it as a kill does: nothing is said to anybody. */
+  readonly kill: () => Promise<void>;
+}
+
+/** Lets a node follow; a store from before is what it has. */
+export async function followLead(place: LeadPlace, name: string, store = new MemoryStore()): Promise<MemoryNode> {
+  const stop = new AbortController();
+  const follower = new Follower({
+    nodeName: name,
+    lead: place,
+    address: '127.0.0.1',
+    blobPort: 0,
+    readToken: async () => name,
+    report: () => REPORT,
+    signal: stop.signal,
+    clock: systemClock,
+    logger,
+  });
+  const kill = async (): Promise<void> => {
+    stop.abort();
+    await follower[Symbol.asyncDispose]();
+  };
+  await follower.join();
+  follower.start();
+  const sharing = follower.sharing();
+  await sharing.open(store);
+  const fill = (registry: MemoryRegistry): Promise<void> => fillStore(store, registry, sharing, stop.signal);
+  return { name, follower, store, fill, kill, [Symbol.asyncDispose]: kill };
+}

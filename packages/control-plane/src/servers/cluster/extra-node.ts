@@ -1,0 +1,117 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeClusterCgroups } from '../../processes/cgroups.ts';
+import { createRunFolder, removeRunFolder } from '../../processes/run.ts';
+import type { RuntimeName } from '../../toolchain/debian-packages.ts';
+import type { Tools } from '../../toolchain/tools.ts';
+import { ADMIN, renderKubeconfig } from '../api-server/credentials.ts';
+import type { ClusterNode } from './cluster.ts';
+import { containerdRuntime } from './containerd.ts';
+import { crioRuntime } from './crio.ts';
+import { joinLan, type Lan } from './lan.ts';
+import { createNodeSpace, type NodeSpace } from './node-space.ts';
+import type { PlacedMirror } from './registries.ts';
+import { type NodeRuntime, outside, type RuntimeNode } from './runtime.ts';
+import { RuntimeProcess } from './runtime-process.ts';
+import { API_SERVER_PORT, configureNode, fillRuntime, nodeUser, startNodeParts } from './start-parts.ts';
+
+/** Runtimes of nodes, by name. */
+export const RUNTIMES: Readonly<Record<RuntimeName, (node: RuntimeNode) => NodeRuntime>> = {
+  containerd: containerdRuntime,
+  crio: crioRuntime,
+};
+
+/** What a further node is started from. */
+interface ExtraNodeParts {
+  readonly name: string;
+  /** Place among the nodes of its cluster, 1 for the first further one. */
+  readonly place: number;
+  readonly runtime: RuntimeName;
+  readonly lan: Lan;
+  readonly tools: Tools;
+  readonly pauseProgram: string;
+  readonly mirrors: readonly PlacedMirror[];
+  readonly hosts: Readonly<Record<string, string>>;
+  readonly trustedAuthorities: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly certificateAuthority: string;
+  readonly tokenOf: (user: string) => string;
+}
+
+/** A further node of a cluster, in namespaces of its own: it reaches the world through the first one, whose link is the cluster's. */
+export class ExtraNode implements ClusterNode {
+  readonly name: string;
+  readonly #dir: string;
+  readonly #space: NodeSpace;
+  readonly #runtime: NodeRuntime;
+  readonly #process: RuntimeProcess;
+
+  private constructor(name: string, dir: string, space: NodeSpace, runtime: NodeRuntime) {
+    this.name = name;
+    this.#dir = dir;
+    this.#space = space;
+    this.#runtime = runtime;
+    this.#process = new RuntimeProcess(runtime, dir);
+  }
+
+  static async start(parts: ExtraNodeParts): Promise<ExtraNode> {
+    const { name, runtime: kind, tools, pauseProgram, hosts, trustedAuthorities, env } = parts;
+    const dir = await createRunFolder(name);
+    const etc = { runtime: kind, hosts: { localhost: '127.0.0.1', [name]: '127.0.1.1', ...hosts }, trustedAuthorities };
+    const space = await createNodeSpace(dir, pauseProgram, etc);
+    const runtime = RUNTIMES[kind]({ dir, space, tools, env });
+    const node = new ExtraNode(name, dir, space, runtime);
+    try {
+      await node.#start(parts);
+      return node;
+    } catch (error) {
+      await node.stop();
+      throw error;
+    }
+  }
+
+  async #start({ name, place, lan, tools, pauseProgram, mirrors, certificateAuthority, tokenOf }: ExtraNodeParts): Promise<void> {
+    const [dir, space, runtime] = [this.#dir, this.#space, this.#runtime];
+    const { address, podCidr } = await joinLan(lan, space, place);
+    await configureNode({ dir, runtime, podCidr, isRouted: true });
+    await runtime.setRegistries(mirrors);
+    const runtimeProcess = this.#process;
+    await runtimeProcess.start();
+    await fillRuntime({ dir, pauseProgram, runtime, runtimeProcess });
+    const kubeconfigOf = async (user: string): Promise<string> => {
+      const path = join(dir, `${user.replaceAll(':', '-')}.kubeconfig`);
+      const server = `https://${lan.gateway}:${API_SERVER_PORT}`;
+      await writeFile(path, renderKubeconfig({ server, certificateAuthority, user, token: tokenOf(user) }), { mode: 0o600 });
+      return path;
+    };
+    const kubeconfigs = { admin: await kubeconfigOf(ADMIN), kubelet: await kubeconfigOf(nodeUser(name).name) };
+    await startNodeParts({ name, dir, space, tools, runtime, address, kubeconfigs });
+  }
+
+  /** Tells the runtime of registries, by a restart where it needs one. */
+  async setRegistries(mirrors: readonly PlacedMirror[]): Promise<void> {
+    await this.#runtime.setRegistries(mirrors);
+    if (!this.#runtime.readsRegistriesAtStart) return;
+    await this.#process.stop();
+    await this.#process.start();
+    await this.#process.untilReady();
+  }
+
+  get runtimeSocket(): string {
+    return outside(this.#dir, this.#runtime.socket);
+  }
+
+  images(): ReturnType<NodeRuntime['images']> {
+    return this.#runtime.images();
+  }
+
+  run(...args: Parameters<NodeSpace['run']>): ReturnType<NodeSpace['run']> {
+    return this.#space.run(...args);
+  }
+
+  async stop(): Promise<void> {
+    await this.#space.stop();
+    await removeClusterCgroups(this.#dir);
+    await removeRunFolder(this.#dir);
+  }
+}
