@@ -191,7 +191,7 @@ export const CHANGES: Readonly<Record<string, (parts: Edited, random: Random) =>
   },
   'the folder of records at another place of the pod': ({ volume, mount }) => {
     volume('record', { hostPath: { path: '/var/lib/flotilla', type: 'DirectoryOrCreate' } });
-    mount('record', { mountPath: '/host/run' });
+    mount('record', { mountPath: '/host/var/elsewhere' });
   },
   'a deadline': ({ spec }, random) => void Object.assign(spec, { activeDeadlineSeconds: 1 + Math.floor(random() * 9999) }),
   'a grace period': ({ pod }, random) => void Object.assign(pod, { terminationGracePeriodSeconds: Math.floor(random() * 99) }),
