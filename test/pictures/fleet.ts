@@ -1,6 +1,6 @@
 /** A fleet in the middle of its night, the same in every picture. */
 import { CLUSTER_AVAILABLE, ManagedCluster, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, PreCachingConfig, type PrecacheState } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import type { Client } from '@flotilla/runtime';
 
@@ -78,7 +78,13 @@ function westUpgrade(): Upgrade {
     name: 'west-4.18.9',
     window: { start: ago(-1_460), end: ago(-1_700) },
     members: west,
-    spec: { enable: true, preCaching: true, manifestWorkTemplates: [TEMPLATE], remediationStrategy: { maxConcurrency: 15, timeout: 240 } },
+    spec: {
+      enable: true,
+      preCaching: true,
+      preCachingConfigRef: { namespace: 'ran', name: TEMPLATE },
+      manifestWorkTemplates: [TEMPLATE],
+      remediationStrategy: { maxConcurrency: 15, timeout: 240 },
+    },
     status: {
       conditions: [
         selected,
@@ -153,12 +159,16 @@ export async function furnish(client: Client): Promise<void> {
   for (const upgrade of [northUpgrade(), westUpgrade(), labUpgrade()]) await createUpgrade(client, upgrade);
 }
 
-/** The template of the work that the west is given. */
+/** The template of the work that the west is given, and the images that it needs. */
 async function createTemplate(client: Client): Promise<void> {
   const manifests = [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'version', namespace: 'default' } }];
   await client.create(ManifestWorkReplicaSet, {
     metadata: { name: TEMPLATE, namespace: 'ran' },
     spec: { manifestWorkTemplate: { workload: { manifests } }, placementRefs: [{ name: 'west' }] },
+  });
+  await client.create(PreCachingConfig, {
+    metadata: { name: TEMPLATE, namespace: 'ran' },
+    spec: { overrides: { platformImage: `registry.example.com/release@sha256:${'5f1c'.repeat(16)}` }, spaceRequired: '34 GiB' },
   });
 }
 
