@@ -33,7 +33,7 @@ export function describeRegistration(setup: () => Promise<AgentSubject>): void {
         );
       };
       // The spoke has no node, and this agent may create anything there.
-      const said = [expect.stringMatching(/^v1\.\d+\.\d+/), 'Other', '', 'actions,works,puller-account'];
+      const said = [expect.stringMatching(/^v1\.\d+\.\d+/), 'Other', '', 'actions,works,puller-account,node-pullers'];
       await vi.waitFor(async () => expect(await claims()).toEqual(said), within);
       const other = { name: 'site.example.com', value: 'north' };
       await subject.hub.patch(
