@@ -177,10 +177,10 @@ test('a thousand spokes are a few rows in the page; arrows move the focus, and f
   await page.getByRole('searchbox').fill('zz-012');
   await page.getByRole('button', { name: 'Spoke', exact: true }).click();
   await page.getByRole('button', { name: 'Spoke', exact: true }).click();
-  await page.getByText(`10 of ${total}`).waitFor();
+  await page.getByText(`10 of ${total.toLocaleString('en-US')}`).waitFor();
   expect(new URL(page.url()).search).toBe('?q=zz-012&sort=-name');
   await using again = await look(browser, `${page.url()}#token=${running.token}`);
-  await again.page.getByText(`10 of ${total}`).waitFor();
+  await again.page.getByText(`10 of ${total.toLocaleString('en-US')}`).waitFor();
   expect(await again.page.getByRole('grid').getByRole('row').nth(1).textContent()).toContain('zz-0129');
   expect(seen.complaints).toEqual([]);
 });
