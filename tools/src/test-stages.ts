@@ -87,7 +87,7 @@ export async function runTests(
     const files = [...without.map((folder) => `--exclude=${folder}/**`), ...only.map((folder) => join(ROOT, folder, '/'))];
     const code = await runProgram('node_modules/.bin/vitest', ['run', '--passWithNoTests', ...selected, ...reporters, ...files], {
       env: { ...TEST_ENVIRONMENT, [REPORT_VARIABLE]: file },
-      timeoutMs: 45 * 60_000,
+      timeoutMs: 80 * 60_000,
       niceness,
     });
     return checkReport(await readFile(file, 'utf8').catch(() => undefined), code, projects);

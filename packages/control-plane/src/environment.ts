@@ -21,6 +21,7 @@ const Environment = z.object({
   HOSTILE_SEED: z.coerce.number().int().optional(),
   HOSTILE_WRITES: z.coerce.number().int().min(1).default(60),
   FLOTILLA_PAYLOADS: z.string().min(1).optional(),
+  FLOTILLA_WITHDRAWN_EVERY: z.coerce.number().int().min(1).default(3),
   INIT_CWD: z.string().default('.'),
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
 });
@@ -49,6 +50,8 @@ interface ControlPlaneEnvironment {
   readonly nodeFaults: { readonly moments: number; readonly seed: number };
   /** Bytes of a release for a cluster of several nodes (`FLOTILLA_NODES_BYTES`). */
   readonly nodesBytes: number;
+  /** One of so many stories of withdrawn upgrades is played: `FLOTILLA_WITHDRAWN_EVERY`. */
+  readonly withdrawnEvery: number;
   /** Docker's config.json as text (`DOCKER_AUTH_CONFIG`), where no file has it. */
   readonly registryAuth?: string | undefined;
   /** Paths that a command was given are resolved against it: npm says where the command was typed (`INIT_CWD`). */
@@ -71,6 +74,7 @@ export function readEnvironment(): ControlPlaneEnvironment {
     hostile: { writes: env.HOSTILE_WRITES, seed: env.HOSTILE_SEED },
     nodeFaults: { moments: env.FLOTILLA_NODE_FAULTS, seed: env.FLOTILLA_NODE_FAULTS_SEED },
     nodesBytes: env.FLOTILLA_NODES_BYTES,
+    withdrawnEvery: env.FLOTILLA_WITHDRAWN_EVERY,
     registryAuth: env.DOCKER_AUTH_CONFIG,
     callersDir: env.INIT_CWD,
     testReport: env.FLOTILLA_TEST_REPORT,
