@@ -48,7 +48,7 @@ const tests: Readonly<Record<Tier, Stage>> = {
 /** Kubelets and probes of whole clusters have deadlines of their own: on a busy machine they come first. */
 const niceness = 5;
 /** Folders of integration that take as long, when whole clusters are done, as the others have left by then. */
-const LATER = ['apps', ...['security', 'upgrade-operator', 'version-operator'].map((room) => `test/integration/${room}`)];
+const LATER = ['apps', ...['cli', 'console', 'security', 'upgrade-operator', 'version-operator'].map((room) => `test/integration/${room}`)];
 
 /** Both at once: whole clusters leave half of the machine idle, since most of them wait for slow links. */
 const clusterTests: Stage = {
