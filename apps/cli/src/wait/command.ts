@@ -64,16 +64,21 @@ async function untilJudged(client: Client, ref: UpgradeRef, options: Options): P
   const screen = standardScreen();
   const store = new FactStore({ client, ...options });
   let upgrade = await readUpgrade(client, ref);
-  let verdict = judge(options.for, await judgeStatus(store, upgrade));
-  if (verdict !== 'not yet' || options.timeout === 0) return { verdict, upgrade };
   let last = '';
+  const say = (answer: StatusAnswer): void => {
+    const line = statusLine(answer);
+    if (options.output !== 'json' && line !== last) screen.write(`${line}\n`);
+    last = line;
+  };
+  const first = await judgeStatus(store, upgrade);
+  let verdict = judge(options.for, first);
+  if (verdict === 'yes') say(first);
+  if (verdict !== 'not yet' || options.timeout === 0) return { verdict, upgrade };
   for await (const next of followUpgrade(client, ref, AbortSignal.timeout(options.timeout))) {
     upgrade = next;
     const answer = await judgeStatus(store, upgrade);
     verdict = judge(options.for, answer);
-    const line = statusLine(answer);
-    if (options.output !== 'json' && line !== last) screen.write(`${line}\n`);
-    last = line;
+    say(answer);
     if (verdict !== 'not yet') break;
   }
   return { verdict, upgrade };
