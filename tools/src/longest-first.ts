@@ -29,7 +29,7 @@ export const LONGEST = [
   'console/story',
   'cli/outputs',
   'cli/inspect',
-  'rollout/steering',
+  'rollout/steering.test',
   'cli/rights',
   'precache/impeded',
   'integration/work-conformance',
