@@ -24,7 +24,7 @@ export interface Viewer {
   readonly greeting: StreamMessage;
   /** Aborts when the look ends. */
   readonly ended: AbortSignal;
-  /** Whether the API server still knows the credential, and allows what it allowed. Throws when it does not say. */
+  /** Tells whether the API server still knows the credential, and allows what it allowed. Throws when it does not say. */
   isStillSo(): Promise<boolean>;
 }
 

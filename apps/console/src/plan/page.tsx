@@ -153,7 +153,7 @@ function Answer(answer: PlanAnswer): JSX.Element {
   );
 }
 
-/** Whether it fits, in a sentence. */
+/** Says in a sentence whether it fits. */
 function Verdict({ rollout: { fits, seconds, windowSeconds }, window, batches }: PlanAnswer): JSX.Element {
   if (batches.length === 0) return <p class="verdict">Nothing is to be done.</p>;
   if (fits === true)

@@ -16,7 +16,7 @@ export const NodeRules = z.strictObject({
   tolerations: z.array(Toleration).max(20),
   /** Seconds without word from a node before it counts as absent. */
   patienceSeconds: z.int(),
-  /** Whether an absent node fails its spoke. */
+  /** Decides whether an absent node fails its spoke. */
   absent: z.enum(['fail', 'ignore']),
 });
 export type NodeRules = z.output<typeof NodeRules>;

@@ -62,7 +62,7 @@ function placementWait({ facts }: Pick<Question, 'facts'>): Finding | undefined 
   );
 }
 
-/** Of a cluster whose jobs are done: what the rollout waits for, and its own place in it. */
+/** Judges a cluster whose jobs are done: what the rollout waits for, and its own place in it. */
 export function rolloutWait(question: ClusterQuestion, next: () => Finding): Finding {
   const { facts, members, cluster } = question;
   const { status } = facts.upgrade;

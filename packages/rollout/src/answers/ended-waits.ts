@@ -1,4 +1,4 @@
-/** What is over: the record of a cluster, the verdict of an upgrade; and who is no part of it. Pure. */
+/** Judges what is over: the record of a cluster, the verdict of an upgrade; and who is no part of it. Pure. */
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { type ClusterRecord, RecordState } from '../upgrade/model.ts';

@@ -40,7 +40,7 @@ export interface ClusterNode {
   readonly name: string;
   /** The runtime's socket from outside. */
   readonly runtimeSocket: string;
-  /** What its runtime holds. */
+  /** Content of its runtime. */
   images(): Promise<StoredImage[]>;
   /** Runs a command on it, in its namespaces. */
   run(program: string, args: readonly string[], options?: CommandOptions): Promise<string>;

@@ -21,7 +21,7 @@ export const RUNTIMES: Readonly<Record<RuntimeName, (node: RuntimeNode) => NodeR
   crio: crioRuntime,
 };
 
-/** What a further node is started from. */
+/** Parts from which a further node is started. */
 interface ExtraNodeParts {
   readonly name: string;
   /** Place among the nodes of its cluster, 1 for the first further one. */

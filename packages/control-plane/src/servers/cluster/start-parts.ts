@@ -105,7 +105,7 @@ export async function fillRuntime({
   await runtime.importImage(archive, PAUSE_IMAGE);
 }
 
-/** What a node's kubelet and kube-proxy are started from. */
+/** Parts from which a node's kubelet and kube-proxy are started. */
 interface NodeParts extends Pick<ClusterParts, 'name' | 'dir' | 'space' | 'tools' | 'runtime'> {
   readonly address: string;
   /** Paths of the kubeconfigs of kube-proxy and kubelet. */
