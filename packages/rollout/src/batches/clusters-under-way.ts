@@ -170,11 +170,11 @@ export class ClustersUnderWay {
   /** It has left the fleet, or the API server refuses its edits: the end of the part of that cluster alone; of a canary, of the upgrade. */
   #recordFailed(name: string): void {
     const { exists, problem } = this.#input.observation;
-    const message = exists(name) ? problem(name)?.message : undefined;
+    const message = exists(name) ? problem(name)?.message : 'it is no longer a ManagedCluster';
     this.#record({ name, state: RecordState.failed, ...(message !== undefined && { message }) });
     if (this.#canaries.has(name))
       this.canaryFailure ??= failed(
-        message === undefined ? `Canary cluster ${name} is no longer a ManagedCluster` : `Canary cluster ${name} failed: ${message}`,
+        exists(name) ? `Canary cluster ${name} failed: ${message}` : `Canary cluster ${name} is no longer a ManagedCluster`,
       );
   }
 

@@ -179,8 +179,8 @@ export const ofBatches: readonly Cause[] = [
       await inBatch(scene);
       await scene.world.client.delete(ManagedCluster, { name: scene.spokes[0] });
     },
-    want: { cause: 'failed', says: /failed/ },
-    release: { says: /another ClusterGroupUpgrade/ },
+    want: { cause: 'failed', says: /failed: it is no longer a ManagedCluster/ },
+    release: { says: /flotilla retry/ },
   },
   {
     name: 'a policy that is not compliant, and a hold of the next cluster',
