@@ -1,9 +1,7 @@
 import { errorMessage, isSameJson } from '@flotilla/api';
-import type { ClusterGroupUpgrade, PrecacheProgress, PullerReport } from '@flotilla/api/ran';
+import type { PrecacheProgress, PullerReport } from '@flotilla/api/ran';
 import { isAvailable, type UpgradeIdentity } from '@flotilla/rollout';
-import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler, type Watch } from '@flotilla/runtime';
-import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
-import { findDenial } from '../spokes/denied-cluster.ts';
+import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler } from '@flotilla/runtime';
 import { BY_UID } from '../spokes/port/caches.ts';
 import { holdsSpoke, logTransports } from '../spokes/reach.ts';
 import { keyId, parseStepKey, type StepKey } from '../steps/step-key.ts';
@@ -16,9 +14,10 @@ import { Claims, type Holder } from './claims.ts';
 import { isHeldUp } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';
-import { differs, observeSpoke, observeStep, storedSpoke } from './observe.ts';
+import { observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
+import { watchSpokes } from './watches.ts';
 
 /** Dependencies of `SpokeJobs`. */
 interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
@@ -29,10 +28,6 @@ interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
   /** Clock of the timers. */
   readonly clock: Clock;
 }
-
-/** Number of spokes without a job above which new jobs are watched late: the delay saves work, and a job takes minutes. */
-const MANY_BEGINNING = 50;
-const WATCH_DELAY_MS = 10_000;
 
 /**
  * Runs one kind of job for every upgrade: derives each spoke's state from its observation, and requests a step when the stored status leaves writes.
@@ -76,7 +71,7 @@ export class SpokeJobs<S extends JobState, I> {
     const reconciler = startReconciler({
       ...shared,
       name: `${this.job.work}-spokes`,
-      watches: [this.#changes()],
+      watches: [watchSpokes(this.job, { caches: this.#deps.caches, runs: this.#runs, onBegun: (key) => this.#admission.leave(key) })],
       reconcile: async (text) => {
         const requeueAfterMs = this.#reconcile(text);
         return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
@@ -346,56 +341,7 @@ export class SpokeJobs<S extends JobState, I> {
     return !record || this.job.machine.isFinal(record.state);
   }
 
-  /** Maps changes of watches to keys. */
-  #changes(): Watch {
-    const { caches } = this.#deps;
-    return {
-      attach: (enqueue) => {
-        const add = (uid: string, cluster: string, afterMs = 0) => enqueue(keyId(this.#keyOf(uid, cluster)), afterMs);
-        const detach = [
-          onSpokeChanges(caches, this.job, (change) => this.#onSpoke(change, add)),
-          caches.upgrades.subscribe(({ object, previous }) => this.#onUpgrade(object, previous, add)),
-          caches.clusters.subscribe(({ object, previous }) => {
-            const matters =
-              !previous ||
-              isAvailable(object) !== isAvailable(previous) ||
-              findDenial(object) !== findDenial(previous) ||
-              !isSameJson(object.metadata.annotations, previous.metadata.annotations);
-            if (matters) for (const [uid, run] of this.#runs) if (run.spokes.has(object.metadata.name)) add(uid, object.metadata.name);
-          }),
-        ];
-        return () => {
-          for (const each of detach) each();
-        };
-      },
-      start: async () => {},
-      stopped: async () => {},
-    };
-  }
-
-  #onUpgrade(object: ClusterGroupUpgrade, previous: ClusterGroupUpgrade | undefined, add: Add): void {
-    const uid = object.metadata.uid ?? '';
-    const run = this.#runs.get(uid);
-    if (!run) return;
-    const isOther = differs(this.job, object, previous);
-    for (const cluster of run.spokes.keys()) if (isOther(cluster)) add(uid, cluster);
-  }
-
-  #onSpoke({ kind, upgradeUid: uid, cluster }: SpokeChange, add: Add): void {
-    const run = this.#runs.get(uid);
-    if (kind === 'begun' && run) {
-      this.#admission.leave(keyId(this.#keyOf(uid, cluster)));
-      // A new job has nothing to report yet: while many spokes wait for theirs, its watch can wait.
-      return add(uid, cluster, run.countBeginning() > MANY_BEGINNING ? WATCH_DELAY_MS : 0);
-    }
-    if (run?.spokes.has(cluster) || kind === 'gone') add(uid, cluster);
-    // Runs of other upgrades may wait for the name of the deleted object.
-    if (kind === 'gone') for (const [other, { spokes }] of this.#runs) if (other !== uid && spokes.has(cluster)) add(other, cluster);
-  }
-
   #keyOf(upgrade: string, cluster: string): StepKey {
     return { kind: this.job.work, upgrade, cluster };
   }
 }
-
-type Add = (uid: string, cluster: string, afterMs?: number) => void;

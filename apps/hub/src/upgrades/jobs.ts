@@ -32,7 +32,7 @@ import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
-import type { LatePulls, PrecachingReport, ProofReport } from './status.ts';
+import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
 
 /** Dependencies of `UpgradeJobs`. */
 interface UpgradeJobsDeps {

@@ -1,57 +1,17 @@
-import { limitsOf, refKey, refOfKey } from '@flotilla/api';
+import { limitsOf, refOfKey } from '@flotilla/api';
 import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { ValidationFacts } from '@flotilla/rollout';
-import {
-  advanceRollout,
-  batchGatesOf,
-  deferRestored,
-  eventsBetween,
-  FirstSeen,
-  findRetry,
-  type GateInput,
-  isOpenToMembers,
-  isRunning,
-  isTurningPoint,
-  joinRollout,
-  judgeBatchGates,
-  judgeBlocking,
-  judgeGates,
-  keepsObjects,
-  type ObservedUpgrade,
-  PlacementPatience,
-  type PlanDeps,
-  planUpgrade,
-  type RolloutObservation,
-  readSoak,
-  remainingClusters,
-  retryInRollout,
-  selectPresent,
-  startRollout,
-  stateBeforeStart,
-  stateOf,
-  type UpgradePlan,
-} from '@flotilla/rollout';
+import { eventsBetween, isRunning, isTurningPoint, keepsObjects, type PlanDeps, stateOf } from '@flotilla/rollout';
 import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
-import { tenancyOf } from '../tenancy-caches.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
-import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
-import { observeUpgrade, type UpgradeCaches } from './observe.ts';
-import { observeRollout } from './observe-rollout.ts';
-import {
-  describeCleaning,
-  describeEnd,
-  describeLatePulls,
-  describePreparation,
-  describeProofs,
-  describeRollout,
-  describeUnreadable,
-  type PrecachingReport,
-} from './status.ts';
+import type { UpgradeCaches } from './observe.ts';
+import { earliest, UpgradePasses } from './passes.ts';
+import { describeCleaning, describeEnd, describeUnreadable } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 import { withSummary } from './status-summary.ts';
 import { withWaits } from './status-waits.ts';
@@ -79,17 +39,6 @@ const CLEAN_RECHECK_MS = 5000;
 /** Finds values beyond the CRD's limits: older CRDs and other vendors' have none. */
 const findExcess = limitsOf(ClusterGroupUpgradeSpec);
 
-/** Result of a pass. */
-interface PassResult {
-  readonly status: ClusterGroupUpgradeStatus;
-  /** Milliseconds since the epoch. */
-  readonly wakeAt: number | undefined;
-  /** Facts for events. */
-  readonly facts?: ValidationFacts;
-  /** Since when clusters that were complete do not comply. */
-  readonly fallenSince?: ReadonlyMap<string, number>;
-}
-
 /** Memory of one upgrade in this process; all of it can be rebuilt. */
 interface Memory {
   uid: string;
@@ -112,13 +61,13 @@ interface Memory {
 export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
-  readonly #patience = new PlacementPatience();
-  readonly #firstSeen = new FirstSeen();
+  readonly #passes: UpgradePasses;
   /** Fields that the server drops, of any upgrade: upgrades share a CRD. */
   readonly #kept: { dropped: DroppedFields } = { dropped: {} };
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
+    this.#passes = new UpgradePasses(deps);
   }
 
   /** @param key `namespace/name` */
@@ -174,7 +123,7 @@ export class UpgradeReconciler {
     if (running) {
       memory.advancedAt = this.#deps.now();
     } else memory.preparedAt = this.#deps.now();
-    const result = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
+    const result = running ? this.#passes.rollOut(upgrade, spec.data) : this.#passes.prepare(upgrade, spec.data);
     if (!result) {
       // The pass after the policies are read replaces this one.
       memory.preparedAt = undefined;
@@ -189,122 +138,6 @@ export class UpgradeReconciler {
     const { caches, now } = this.#deps;
     await this.#write(upgrade, withWaits(upgrade, status, { caches, fallenSince, now: now() }), memory, facts);
     return again(wakeAt);
-  }
-
-  /** Prepares an upgrade, and starts its rollout once no gate refuses. Undefined while its policies are read. */
-  #prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
-    const { caches, jobs, now, talmStrict } = this.#deps;
-    const observed = observeUpgrade(upgrade, caches);
-    const plan = planUpgrade(observed, spec, this.#deps);
-    if (plan.stopped === 'policyReading') return undefined;
-    // Pre-caching has its say in the states of the clusters.
-    const asked = askBefore(upgrade, plan, {
-      now: now(),
-      talmStrict,
-      refusal: judgeGates(this.#gateInput(upgrade, spec, plan, undefined, observed)),
-    });
-    const precaching = jobs.precache(upgrade, spec, plan, asked?.ask);
-    const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
-    const backup = jobs.backUp(upgrade, gates);
-    const final = { ...gates, backup: backup?.rollUp };
-    const refusal = plan.stopped === undefined ? judgeGates(final) : undefined;
-    const status = describePreparation({ upgrade, plan, precaching, backup, refusal, talmStrict, now: new Date(now()) });
-    const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
-    if (stateBeforeStart({ isPlanned: plan.stopped === undefined, refusal }) !== 'preparing') {
-      const facts = { missingClusters: plan.selection.failure?.missing };
-      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt), facts };
-    }
-    this.#warnOfSoaks(upgrade, plan);
-    const { canaries, maxConcurrency } = spec.remediationStrategy;
-    const { isCompliant, compliant } = plan;
-    const started = startRollout(status, {
-      clusters: remainingClusters(final),
-      compliant,
-      isCompliant,
-      canaries,
-      maxConcurrency,
-      now: now(),
-      talmStrict,
-    });
-    return this.#rollOut({ ...upgrade, status: started }, spec);
-  }
-
-  #warnOfSoaks(upgrade: ClusterGroupUpgrade, plan: UpgradePlan): void {
-    for (const { policy } of plan.policies.forUpgrade) {
-      const { problem } = readSoak(policy);
-      if (problem !== undefined) this.#deps.logger.warn({ upgrade: refKey(upgrade.metadata), reason: problem }, 'Soak is left out');
-    }
-  }
-
-  /** Advances a started rollout by its status and observation alone. */
-  #rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
-    const { caches, jobs, now, rollout, talmStrict } = this.#deps;
-    const at = now();
-    const retry = talmStrict ? undefined : findRetry(upgrade);
-    const stored = upgrade.status ?? { status: {} };
-    const gates = batchGatesOf(upgrade, { now: at, talmStrict });
-    const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
-    const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
-    const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
-    const observation = observeRollout(upgrade, caches, {
-      problem,
-      unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states: stored.precaching?.status ?? {} }, asked.ask)),
-      patience: this.#patience,
-      sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
-      talmStrict,
-      tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
-      now: at,
-    });
-    const joined = talmStrict || !isOpenToMembers(upgrade) ? stored : this.#join(upgrade, spec, stored, observation);
-    const retried = retry ? retryInRollout(joined, retry) : joined;
-    const isRestored = (cluster: string): boolean => proofs?.byCluster.get(cluster)?.kind === 'pull';
-    const next = deferRestored(retried, isRestored, spec.remediationStrategy.canaries);
-    const late = jobs.precacheLate(upgrade, next, proofs);
-    const status = describeLatePulls(next, late.pulls);
-    const advance = advanceRollout({ spec, status, observation, gates, now: at });
-    const described = describeRollout(status, advance, {
-      now: new Date(at),
-      talmStrict,
-      pause: gates.pause,
-      precaching: late.pulls?.rollUp,
-      generation: talmStrict ? undefined : upgrade.metadata.generation,
-    });
-    return {
-      status: describeProofs(described, late.proofs),
-      wakeAt: earliest(advance.wakeAt, observation.lookAt, asked?.wakeAt, late.proofs?.isNews ? at + PASS_INTERVAL_MS : undefined),
-      fallenSince: advance.fallenSince,
-    };
-  }
-
-  /** The status with the clusters that are selected since the start. */
-  #join(
-    upgrade: ClusterGroupUpgrade,
-    spec: ClusterGroupUpgradeSpec,
-    status: ClusterGroupUpgradeStatus,
-    { mode, exists }: RolloutObservation,
-  ): ClusterGroupUpgradeStatus {
-    const { upgradeAt, managed, tenancy } = observeUpgrade(upgrade, this.#deps.caches);
-    const { eligible } = judgeBlocking(upgrade, upgradeAt);
-    return joinRollout(status, { selected: selectPresent(spec, managed, tenancy), eligible, mode, exists, preCaching: spec.preCaching });
-  }
-
-  #gateInput(
-    upgrade: ClusterGroupUpgrade,
-    spec: ClusterGroupUpgradeSpec,
-    plan: UpgradePlan,
-    precaching: PrecachingReport | undefined,
-    observed: ObservedUpgrade,
-  ): GateInput {
-    return {
-      ...batchGatesOf(upgrade, { now: this.#deps.now(), talmStrict: this.#deps.talmStrict }),
-      enabled: spec.enable,
-      canaries: spec.remediationStrategy.canaries ?? [],
-      planned: plan.batches.flat(),
-      precaching: precaching?.rollUp,
-      blocking: judgeBlocking(upgrade, observed.upgradeAt),
-      wantsBackup: spec.backup && plan.batches.length > 0,
-      backup: undefined,
-    };
   }
 
   async #finalize(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
@@ -389,14 +222,8 @@ export class UpgradeReconciler {
     const memory = this.#memory.get(key);
     if (memory) {
       this.#deps.jobs.end(memory.uid);
-      this.#patience.forget(memory.uid);
-      this.#firstSeen.forget(memory.uid);
+      this.#passes.forget(memory.uid);
     }
     this.#memory.delete(key);
   }
 }
-
-const earliest = (...times: readonly (number | undefined)[]): number | undefined => {
-  const known = times.filter((time) => time !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
-};

@@ -5,8 +5,9 @@ import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { SpokeRecord } from '../spoke-jobs/run.ts';
-import { describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
+import { describeEnd, describePreparation, describeRollout } from './status.ts';
 import { fitStatus } from './status-budget.ts';
+import type { PrecachingReport } from './status-jobs.ts';
 
 const at = new Date('2026-01-01T00:00:00.123Z');
 const later = new Date('2026-01-01T00:05:00.456Z');

@@ -1,0 +1,201 @@
+import { refKey } from '@flotilla/api';
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import type { ValidationFacts } from '@flotilla/rollout';
+import {
+  advanceRollout,
+  batchGatesOf,
+  deferRestored,
+  FirstSeen,
+  findRetry,
+  type GateInput,
+  isOpenToMembers,
+  joinRollout,
+  judgeBatchGates,
+  judgeBlocking,
+  judgeGates,
+  type ObservedUpgrade,
+  PlacementPatience,
+  type PlanDeps,
+  planUpgrade,
+  type RolloutObservation,
+  readSoak,
+  remainingClusters,
+  retryInRollout,
+  selectPresent,
+  startRollout,
+  stateBeforeStart,
+  type UpgradePlan,
+} from '@flotilla/rollout';
+import type { Logger } from '@flotilla/runtime';
+import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
+import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
+import type { SpokeJobCaches } from '../spokes/port/caches.ts';
+import { tenancyOf } from '../tenancy-caches.ts';
+import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
+import type { UpgradeJobs } from './jobs.ts';
+import { observeUpgrade, type UpgradeCaches } from './observe.ts';
+import { observeRollout } from './observe-rollout.ts';
+import { describePreparation, describeRollout } from './status.ts';
+import { describeLatePulls, describeProofs, type PrecachingReport } from './status-jobs.ts';
+
+/** Dependencies of `UpgradePasses`. */
+interface PassDeps extends PlanDeps {
+  readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
+  readonly rollout: Pick<SpokeRollouts, 'problem'>;
+  readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate'>;
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+/** Milliseconds until the next pass when a proof has news that the status shows from then on. */
+const PROOF_NEWS_MS = 1000;
+
+/** Result of a pass. */
+interface PassResult {
+  readonly status: ClusterGroupUpgradeStatus;
+  /** Milliseconds since the epoch. */
+  readonly wakeAt: number | undefined;
+  /** Facts for events. */
+  readonly facts?: ValidationFacts;
+  /** Since when clusters that were complete do not comply. */
+  readonly fallenSince?: ReadonlyMap<string, number>;
+}
+
+/** Makes the passes of an upgrade: each says what its status is to be by what is seen, and when to look again. They request jobs, and write nothing. */
+export class UpgradePasses {
+  readonly #deps: PassDeps;
+  readonly #patience = new PlacementPatience();
+  readonly #firstSeen = new FirstSeen();
+
+  constructor(deps: PassDeps) {
+    this.#deps = deps;
+  }
+
+  /** Forgets what it remembers of an upgrade. */
+  forget(uid: string): void {
+    this.#patience.forget(uid);
+    this.#firstSeen.forget(uid);
+  }
+
+  /** Prepares an upgrade, and starts its rollout once no gate refuses. Undefined while its policies are read. */
+  prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
+    const { caches, jobs, now, talmStrict } = this.#deps;
+    const observed = observeUpgrade(upgrade, caches);
+    const plan = planUpgrade(observed, spec, this.#deps);
+    if (plan.stopped === 'policyReading') return undefined;
+    // Pre-caching has its say in the states of the clusters.
+    const asked = askBefore(upgrade, plan, {
+      now: now(),
+      talmStrict,
+      refusal: judgeGates(this.#gateInput(upgrade, spec, plan, undefined, observed)),
+    });
+    const precaching = jobs.precache(upgrade, spec, plan, asked?.ask);
+    const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
+    const backup = jobs.backUp(upgrade, gates);
+    const final = { ...gates, backup: backup?.rollUp };
+    const refusal = plan.stopped === undefined ? judgeGates(final) : undefined;
+    const status = describePreparation({ upgrade, plan, precaching, backup, refusal, talmStrict, now: new Date(now()) });
+    const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
+    if (stateBeforeStart({ isPlanned: plan.stopped === undefined, refusal }) !== 'preparing') {
+      const facts = { missingClusters: plan.selection.failure?.missing };
+      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt), facts };
+    }
+    this.#warnOfSoaks(upgrade, plan);
+    const { canaries, maxConcurrency } = spec.remediationStrategy;
+    const { isCompliant, compliant } = plan;
+    const started = startRollout(status, {
+      clusters: remainingClusters(final),
+      compliant,
+      isCompliant,
+      canaries,
+      maxConcurrency,
+      now: now(),
+      talmStrict,
+    });
+    return this.rollOut({ ...upgrade, status: started }, spec);
+  }
+
+  #warnOfSoaks(upgrade: ClusterGroupUpgrade, plan: UpgradePlan): void {
+    for (const { policy } of plan.policies.forUpgrade) {
+      const { problem } = readSoak(policy);
+      if (problem !== undefined) this.#deps.logger.warn({ upgrade: refKey(upgrade.metadata), reason: problem }, 'Soak is left out');
+    }
+  }
+
+  /** Advances a started rollout by its status and observation alone. */
+  rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
+    const { caches, jobs, now, rollout, talmStrict } = this.#deps;
+    const at = now();
+    const retry = talmStrict ? undefined : findRetry(upgrade);
+    const stored = upgrade.status ?? { status: {} };
+    const gates = batchGatesOf(upgrade, { now: at, talmStrict });
+    const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
+    const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
+    const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
+    const observation = observeRollout(upgrade, caches, {
+      problem,
+      unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states: stored.precaching?.status ?? {} }, asked.ask)),
+      patience: this.#patience,
+      sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
+      talmStrict,
+      tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
+      now: at,
+    });
+    const joined = talmStrict || !isOpenToMembers(upgrade) ? stored : this.#join(upgrade, spec, stored, observation);
+    const retried = retry ? retryInRollout(joined, retry) : joined;
+    const isRestored = (cluster: string): boolean => proofs?.byCluster.get(cluster)?.kind === 'pull';
+    const next = deferRestored(retried, isRestored, spec.remediationStrategy.canaries);
+    const late = jobs.precacheLate(upgrade, next, proofs);
+    const status = describeLatePulls(next, late.pulls);
+    const advance = advanceRollout({ spec, status, observation, gates, now: at });
+    const described = describeRollout(status, advance, {
+      now: new Date(at),
+      talmStrict,
+      pause: gates.pause,
+      precaching: late.pulls?.rollUp,
+      generation: talmStrict ? undefined : upgrade.metadata.generation,
+    });
+    return {
+      status: describeProofs(described, late.proofs),
+      wakeAt: earliest(advance.wakeAt, observation.lookAt, asked?.wakeAt, late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined),
+      fallenSince: advance.fallenSince,
+    };
+  }
+
+  /** The status with the clusters that are selected since the start. */
+  #join(
+    upgrade: ClusterGroupUpgrade,
+    spec: ClusterGroupUpgradeSpec,
+    status: ClusterGroupUpgradeStatus,
+    { mode, exists }: RolloutObservation,
+  ): ClusterGroupUpgradeStatus {
+    const { upgradeAt, managed, tenancy } = observeUpgrade(upgrade, this.#deps.caches);
+    const { eligible } = judgeBlocking(upgrade, upgradeAt);
+    return joinRollout(status, { selected: selectPresent(spec, managed, tenancy), eligible, mode, exists, preCaching: spec.preCaching });
+  }
+
+  #gateInput(
+    upgrade: ClusterGroupUpgrade,
+    spec: ClusterGroupUpgradeSpec,
+    plan: UpgradePlan,
+    precaching: PrecachingReport | undefined,
+    observed: ObservedUpgrade,
+  ): GateInput {
+    return {
+      ...batchGatesOf(upgrade, { now: this.#deps.now(), talmStrict: this.#deps.talmStrict }),
+      enabled: spec.enable,
+      canaries: spec.remediationStrategy.canaries ?? [],
+      planned: plan.batches.flat(),
+      precaching: precaching?.rollUp,
+      blocking: judgeBlocking(upgrade, observed.upgradeAt),
+      wantsBackup: spec.backup && plan.batches.length > 0,
+      backup: undefined,
+    };
+  }
+}
+
+/** The earliest of times, milliseconds since the epoch; undefined when none is known. */
+export const earliest = (...times: readonly (number | undefined)[]): number | undefined => {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+};

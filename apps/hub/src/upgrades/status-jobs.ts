@@ -1,0 +1,167 @@
+/** Writes what pre-caching, proofs and backups came to into the status of a ClusterGroupUpgrade. Pure. */
+import {
+  type CacheProof,
+  ClusterGroupUpgradeCondition,
+  type ClusterGroupUpgradeStatus,
+  cutAtWord,
+  hasFailedPrecache,
+  isFinalPrecacheState,
+  type PrecacheProgress,
+  type PrecacheState,
+  summarizeTrouble,
+} from '@flotilla/api/ran';
+import { RecordState, type UpgradePlan } from '@flotilla/rollout';
+import { type BackupReport, describeBackup } from '../spoke-jobs/kinds/backup/report.ts';
+import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
+import type { SpokeRecord } from '../spoke-jobs/run.ts';
+import { orAbsent } from './status-budget.ts';
+import type { Conditions, ConditionText, Wording } from './status-conditions.ts';
+import { sumNodes } from './status-nodes.ts';
+
+/** Most entries of `precaching.progress`. */
+const PROGRESS_LIMIT = 1000;
+
+/** Pre-caching of an upgrade, as far as it is known. */
+export interface PrecachingReport {
+  readonly rollUp: RollUp;
+  /** Clusters of the plan, and those that left it while under way. */
+  readonly clusters: readonly string[];
+  readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
+  /** Number of tries on demand beyond the first, by cluster. */
+  readonly retries: Readonly<Record<string, number>>;
+  /** Jobs that prove or restore what was pulled. */
+  readonly proofs?: readonly CacheProof[] | undefined;
+}
+
+/** Proofs of a running rollout. */
+export interface ProofReport {
+  readonly entries: readonly CacheProof[];
+  /** Clusters with a job, or with objects of one. */
+  readonly clusters: readonly string[];
+  readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
+  /** States have changed that are not stored yet. */
+  readonly isNews: boolean;
+}
+
+/** Pulls of clusters that came to a rollout that runs. */
+export type LatePulls = Omit<PrecachingReport, 'retries'>;
+
+/** Adds the pulls of late clusters to the status that a pass of the rollout goes by: one that failed leaves its cluster out. */
+export function describeLatePulls(before: ClusterGroupUpgradeStatus, pulls: LatePulls | undefined): ClusterGroupUpgradeStatus {
+  if (!pulls) return before;
+  const { clusters, spokes } = pulls;
+  const states = { ...before.precaching?.status };
+  for (const cluster of clusters) states[cluster] = spokes.get(cluster)?.state ?? 'NotStarted';
+  const status = { ...before, precaching: { ...before.precaching, status: states } };
+  describeSpokes(status, pulls);
+  status.precaching.messages = orAbsent({ ...omit(before.precaching?.messages, clusters), ...status.precaching.messages });
+  const failed = clusters.filter((cluster) => states[cluster] !== undefined && hasFailedPrecache(states[cluster]));
+  if (failed.length > 0) recordFailed(status, failed);
+  return status;
+}
+
+const omit = (messages: Readonly<Record<string, string>> = {}, clusters: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(messages).filter(([cluster]) => !clusters.includes(cluster)));
+
+/** Adds the proofs of a rollout to its status: the states of their jobs replace those of the pull. */
+export function describeProofs(status: ClusterGroupUpgradeStatus, report: ProofReport | undefined): ClusterGroupUpgradeStatus {
+  if (!report) return status;
+  const { entries, clusters, spokes } = report;
+  const known = clusters.flatMap((cluster) => {
+    const spoke = spokes.get(cluster);
+    return spoke ? [[cluster, spoke] as const] : [];
+  });
+  const states = Object.fromEntries(known.map(([cluster, { state }]) => [cluster, state]));
+  const precaching = { ...status.precaching, status: { ...status.precaching?.status, ...states }, proofs: orAbsent([...entries]) };
+  const next = { ...status, precaching };
+  describeSpokes(next, { clusters, spokes });
+  next.precaching.messages = orAbsent({ ...omit(status.precaching?.messages, clusters), ...next.precaching.messages });
+  return next;
+}
+
+/** Adds pre-caching to a status: its condition, states and bytes; once it is over, the record of clusters that failed. */
+export function describePrecaching(
+  status: ClusterGroupUpgradeStatus,
+  conditions: Conditions,
+  { rollUp, clusters, spokes, retries, proofs }: PrecachingReport,
+  { plan, talmStrict }: { readonly plan: UpgradePlan; readonly talmStrict: boolean },
+): void {
+  // Pre-caching that is not wanted any more keeps its last condition: only its spokes remain to be cleaned.
+  if (plan.precaching !== undefined || plan.stopped !== undefined)
+    conditions.set(
+      ClusterGroupUpgradeCondition.precachingSucceeded,
+      rollUp.status === 'True',
+      talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.precaching.messages'),
+    );
+  const states: Record<string, PrecacheState> = {};
+  const sum = { imagesDone: 0, imagesTotal: 0, bytesDone: 0, bytesTotal: 0 };
+  let reported = 0;
+  for (const cluster of clusters) {
+    const spoke = spokes.get(cluster);
+    if (!spoke) continue;
+    states[cluster] = spoke.state;
+    if (!spoke.progress) continue;
+    for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += spoke.progress[key];
+    reported += 1;
+  }
+  const summary = reported > 0 ? sum : undefined;
+  status.precaching = {
+    ...status.precaching,
+    status: states,
+    messages: undefined,
+    progress: undefined,
+    summary,
+    nodes: sumNodes(clusters, spokes) ?? status.precaching?.nodes,
+    retries: orAbsent(retries),
+    proofs: proofs && orAbsent([...proofs]),
+  };
+  if (rollUp.finished) recordFailed(status, rollUp.failed);
+}
+
+/** Adds the backup to a status: its condition and states; once it is over, the record of clusters that failed. */
+export function describeBackUp(
+  status: ClusterGroupUpgradeStatus,
+  conditions: Conditions,
+  report: BackupReport,
+  { now, talmStrict }: Pick<Wording, 'now' | 'talmStrict'>,
+): void {
+  const { rollUp, spokes } = report;
+  const content = talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.backup.messages');
+  conditions.set(ClusterGroupUpgradeCondition.backupSucceeded, rollUp.status === 'True', content);
+  status.backup = describeBackup(status.backup, report, { now });
+  if (rollUp.finished) recordFailed(status, rollUp.failed);
+}
+
+/** Adds trouble to the condition of a running job, because `kubectl get` shows nothing else. */
+function withTrouble<R extends ConditionText & { readonly finished: boolean }>(
+  rollUp: R,
+  spokes: ReadonlyMap<string, { readonly message: string | undefined }>,
+  where: string,
+): R {
+  if (rollUp.finished) return rollUp;
+  const messages = Object.fromEntries([...spokes].flatMap(([cluster, { message }]) => (message ? [[cluster, cutAtWord(message)]] : [])));
+  const trouble = summarizeTrouble(messages, where);
+  return trouble === undefined ? rollUp : { ...rollUp, message: `${rollUp.message} (${trouble})` };
+}
+
+function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string[]): void {
+  const ended = new Map((status.clusters ?? []).map((cluster) => [cluster.name, cluster]));
+  for (const name of failed) if (!ended.has(name)) ended.set(name, { name, state: RecordState.failed });
+  status.clusters = orAbsent([...ended.values()]);
+}
+
+/** Adds messages of clusters that ended or wait, and progress of those that pull. */
+export function describeSpokes(
+  status: ClusterGroupUpgradeStatus,
+  { clusters, spokes }: Pick<PrecachingReport, 'clusters' | 'spokes'>,
+): void {
+  const messages: Record<string, string> = {};
+  const progress: [string, PrecacheProgress][] = [];
+  for (const cluster of clusters) {
+    const spoke = spokes.get(cluster);
+    if (spoke?.message) messages[cluster] = cutAtWord(spoke.message);
+    if (spoke?.progress && !isFinalPrecacheState(spoke.state)) progress.push([cluster, spoke.progress]);
+  }
+  const pulling = Object.fromEntries(progress.slice(0, PROGRESS_LIMIT));
+  status.precaching = { ...status.precaching, messages: orAbsent(messages), progress: orAbsent(pulling) };
+}
