@@ -152,6 +152,13 @@ export const running: Row[] = [
   },
   { name: 'job active', from: 'Starting', spoke: { jobView: buildView(foundJob({ active: 1 })) }, to: 'Active' },
   {
+    name: 'job active, whose puller tries again what failed',
+    from: 'Active',
+    spoke: { jobView: buildView(foundJob({ active: 1 }, progress('tries again: no address of host', { phase: 'listing' }))) },
+    to: 'Active',
+    message: 'tries again: no address of host',
+  },
+  {
     name: 'job active on a spoke that went away',
     from: 'Starting',
     spoke: { available: false, jobView: buildView(foundJob({ active: 1 })) },

@@ -1,3 +1,4 @@
+import { errorMessage } from '@flotilla/api';
 import { type Clock, systemClock } from '@flotilla/pace';
 import type { RegistryClient } from '@flotilla/registry';
 import type { Logger } from '@flotilla/runtime';
@@ -33,7 +34,12 @@ export interface PullRun {
 /** Runs the puller on this node by its configuration. */
 export async function pullOnce(config: Config, { take, sharing, serve, ...deps }: PullRun): Promise<ExitCode> {
   const clock: Clock = systemClock;
-  const retry = { refusedTries: 1, retryForMs: Math.min(config.retryForMs, LIST_RETRY_MS), clock, random: Math.random };
+  const { progress, logger } = deps;
+  const onRetry = (error: unknown, waitMs: number): void => {
+    progress.triesAgain(error);
+    logger.warn({ waitMs, err: errorMessage(error) }, 'Asking the registry again');
+  };
+  const retry = { refusedTries: 1, retryForMs: Math.min(config.retryForMs, LIST_RETRY_MS), clock, random: Math.random, onRetry };
   // opened on first use, so that a bad secret or CA has its exit code and report
   const registry = lazy(async () => {
     const credentials = await readPullSecret(config.pullSecretPath);

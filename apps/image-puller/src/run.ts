@@ -152,9 +152,11 @@ function recordList({ images, unresolved }: ImageList, { progress, logger }: Run
 }
 
 function conclude({ progress, logger }: RunDeps, failed: number): ExitCode {
-  const { imagesDone, imagesTotal } = progress.report();
+  const { imagesDone, imagesTotal, failures } = progress.report();
   const code = exitCodeOfPull({ done: imagesDone, failed });
-  const message = failed === 0 ? undefined : `${failed} of ${imagesTotal} images could not be pulled`;
+  const [first] = failures;
+  const which = first ? `; the first, ${first.image}: ${first.error}` : '';
+  const message = failed === 0 ? undefined : `${failed} of ${imagesTotal} images could not be pulled${which}`;
   progress.enter(code === PullerExit.done ? 'done' : 'failed', message);
   logger.info({ imagesDone, imagesTotal, failed, exitCode: code }, 'Finished');
   return code;

@@ -9,6 +9,7 @@ export { type Advance, advanceRollout } from './batches/advance.ts';
 export { rolloutClusterMachine } from './batches/cluster-machine.ts';
 export { estimateEnd, leastLeftMs } from './batches/estimate.ts';
 export { joinRollout } from './batches/join.ts';
+export { lastBatch } from './batches/last-batch.ts';
 export { latePulls } from './batches/late-clusters.ts';
 export { countRetries, findRetry, retriedPrecaches, retryInRollout } from './batches/retry.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';

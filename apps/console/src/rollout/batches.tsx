@@ -13,7 +13,7 @@ interface Tally {
 }
 
 /** The batches of the plan as a picture; each leads to its spokes. */
-export function Batches({ row: { batches, batch }, members }: BatchesProps): JSX.Element {
+export function Batches({ row: { batches, batch, stage }, members }: BatchesProps): JSX.Element {
   const { query, href } = useFilters();
   const tallies = tally(members);
   if (batches.length === 0) return <p class="empty">No batches are planned.</p>;
@@ -22,7 +22,7 @@ export function Batches({ row: { batches, batch }, members }: BatchesProps): JSX
       {batches.map((size, index) => {
         const number = index + 1;
         const { done, failed } = tallies.get(number) ?? { done: 0, failed: 0 };
-        const word = stateOf({ number, current: batch.current, size, ended: done + failed });
+        const word = stateOf({ number, current: batch.current, isOver: OVER.has(stage), size, ended: done + failed });
         const isChosen = query.batch === String(number);
         const says = `Batch ${number}: ${word}, ${done} of ${size} done${failed > 0 ? `, ${failed} failed` : ''}`;
         return (
@@ -52,12 +52,18 @@ export function Batches({ row: { batches, batch }, members }: BatchesProps): JSX
 interface Place {
   readonly number: number;
   readonly current: number;
+  readonly isOver: boolean;
   readonly size: number;
   readonly ended: number;
 }
 
-const stateOf = ({ number, current, size, ended }: Place): string =>
-  ended >= size ? 'ended' : number === current ? 'under way' : number < current ? 'ended' : 'to come';
+const OVER: ReadonlySet<string> = new Set(['done', 'failed', 'timed-out', 'cleaning-up', 'deleting']);
+
+function stateOf({ number, current, isOver, size, ended }: Place): string {
+  if (ended >= size || number < current) return 'ended';
+  if (isOver) return number === current ? 'ended' : 'not begun';
+  return number === current ? 'under way' : 'to come';
+}
 
 function tally(members: readonly MemberRow[]): ReadonlyMap<number, Tally> {
   const tallies = new Map<number, Tally>();

@@ -217,6 +217,7 @@ function interpretJob({ answer, since }: WatchedObject, { available, report }: S
   }
   // A reporting pod runs already, and a job that had a pod is about to end.
   const isAwaited = available && !report && (active > 0 || basis.state === 'Starting');
-  const delay = isAwaited ? describeDelay(since, status.data, basis) : {};
+  const said = report?.message === undefined ? {} : { message: report.message.slice(0, MAX_WHY) };
+  const delay = isAwaited ? describeDelay(since, status.data, basis) : said;
   return active > 0 ? { event: { type: 'JOB_ACTIVE' }, ...delay } : { message: `job ${name} has no running pod yet`, ...delay };
 }

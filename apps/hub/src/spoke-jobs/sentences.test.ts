@@ -46,6 +46,7 @@ test('each of them', () => {
       "the pod of job pre-cache has not been running for 2 min; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster: no room on the node (Pending), an image that cannot be pulled (ImagePullBackOff), or a host path that the node does not have (ContainerCreating)": "precache-problem, by somebody: See kubectl -n openshift-talo-pre-cache get pods,events on the cluster.",
       "the spec has changed: starting over": "precache-prepare, by itself: It goes on when what the former spec left there is removed.",
       "the status of job pre-cache is malformed": "precache-problem, by somebody: Mend what the message names; it is tried again by itself.",
+      "tries again: no address of host": "precache-problem, by somebody: Mend what the message names; it is tried again by itself.",
       "waits for ClusterGroupUpgrade ns/other, which has ended and could not yet remove from this cluster what it left there": "precache-claim, by somebody: It goes on when the agent of spoke-1 has removed it: see kubectl describe managedcluster spoke-1, and whether the cluster and its agent run.",
       "waits for ClusterGroupUpgrade ns/other, which is pre-caching this cluster": "precache-claim (gate-blocking), unknown, by somebody: flotilla why other -n ns, by somebody who may read it.",
     }

@@ -1,7 +1,7 @@
 /** The upgrade in four values, for the columns of `kubectl get -o wide`: a column can only show a field. Pure. */
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { estimateEnd, isEnding, RecordState } from '@flotilla/rollout';
+import { estimateEnd, isEnding, lastBatch, RecordState } from '@flotilla/rollout';
 
 /** The status with its summary; without one before there is a plan. None of its values changes more often than the states it is made of. */
 export function withSummary(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus): ClusterGroupUpgradeStatus {
@@ -13,13 +13,9 @@ export function withSummary(upgrade: ClusterGroupUpgrade, status: ClusterGroupUp
     ...status,
     summary: {
       cached: states.length > 0 ? `${states.filter((state) => state === 'Succeeded').length}/${states.length}` : undefined,
-      batch: batches.length > 0 ? `${batchOf(status)}/${batches.length}` : undefined,
+      batch: batches.length > 0 ? `${lastBatch(status)}/${batches.length}` : undefined,
       failed: clusters.filter(({ state }) => state !== RecordState.complete).length,
       eta: end === undefined ? undefined : conditionTime(end),
     },
   };
 }
-
-/** The end takes the number of the current batch from the status, so the last one stays in the summary. */
-const batchOf = ({ status, summary }: ClusterGroupUpgradeStatus): number =>
-  status.currentBatch ?? (status.completedAt === undefined ? 0 : Number.parseInt(summary?.batch ?? '0', 10));

@@ -37,6 +37,23 @@ test('bytes on their way in count, never fall, never exceed the layer, and stran
   expect(progress.report().bytesDone).toBe(100);
 });
 
+test('what failed and is tried again is told until something gets on, and never instead of the end', () => {
+  const progress = new Progress(() => 0);
+  progress.triesAgain(new Error('no address of host'));
+  expect(progress.report()).toMatchObject({ phase: 'listing', message: 'tries again: no address of host' });
+  progress.enter('pulling');
+  expect(progress.report().message).toBeUndefined();
+  progress.expect([a], 0);
+  progress.triesAgain(new Error('refused'), 'host/a');
+  progress.sawLayers(new Map([['stranger', 5]]));
+  expect(progress.report().message).toBe('tries again: refused');
+  progress.sawLayers(new Map([['base', 5]]));
+  expect(progress.report().message).toBeUndefined();
+  progress.triesAgain(new Error('refused'), 'host/a');
+  progress.enter('failed', 'no space');
+  expect(progress.report().message).toBe('no space');
+});
+
 test('the rate is that of the last ten seconds, without what was there before', () => {
   let now = 0;
   const progress = new Progress(() => now);

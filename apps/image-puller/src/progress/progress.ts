@@ -17,6 +17,7 @@ export class Progress {
   readonly #node: string | undefined;
   #phase: PullerPhase = 'listing';
   #message: string | undefined;
+  #trouble: string | undefined;
   readonly #sizes = new Map<string, number>();
   readonly #have = new Map<string, number>();
   /** Time of a layer's last growth. */
@@ -45,8 +46,14 @@ export class Progress {
   enter(phase: PullerPhase, message?: string): void {
     this.#phase = phase;
     this.#message = message;
+    this.#trouble = undefined;
     // bytes from before the pull are no rate
     if (phase === 'pulling') this.#samples.splice(0, this.#samples.length, { at: this.#now(), bytes: this.#bytesDone });
+  }
+
+  /** Notes a failure after which the same is tried again: until something gets on, the reports name it. */
+  triesAgain(error: unknown, pullSpec = ''): void {
+    this.#trouble = `tries again: ${shorten(errorMessage(error), pullSpec)}`;
   }
 
   /** Sets the expected images; unresolved ones count as images too. */
@@ -110,6 +117,7 @@ export class Progress {
       const next = Math.min(have, size);
       this.#have.set(digest, next);
       this.#grewAt.set(digest, this.#now());
+      this.#trouble = undefined;
       this.#bytesDone += next - known;
     }
   }
@@ -123,6 +131,7 @@ export class Progress {
   /** Counts an image that the store has under all its names. */
   imageDone({ layers }: WantedImage): void {
     this.#imagesDone++;
+    this.#trouble = undefined;
     this.sawLayers(new Map(layers.map(({ digest, size }) => [digest, size])));
   }
 
@@ -137,6 +146,7 @@ export class Progress {
 
   report(): PullerReport {
     const now = this.#now();
+    const message = this.#message ?? this.#trouble;
     return {
       phase: this.#phase,
       imagesDone: this.#imagesDone,
@@ -152,7 +162,7 @@ export class Progress {
       ...(this.#node !== undefined && { node: this.#node }),
       ...(this.#risks !== undefined && { risks: this.#risks }),
       ...(this.#namesPinned !== undefined && { namesPinned: this.#namesPinned }),
-      ...(this.#message === undefined ? {} : { message: this.#message }),
+      ...(message === undefined ? {} : { message }),
       at: new Date(now).toISOString(),
     };
   }

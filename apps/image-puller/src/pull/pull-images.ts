@@ -71,8 +71,10 @@ const needed = ({ digest, layers }: WantedImage, name: PullName): NeededImage =>
 
 /** Asks the store, and again while its runtime does not answer. */
 export async function askStore<T>(ask: () => Promise<T>, retries: StoreRetries): Promise<T> {
-  const onRetry = (error: unknown, waitMs: number): void =>
+  const onRetry = (error: unknown, waitMs: number): void => {
+    retries.progress.triesAgain(error);
     retries.logger.warn({ waitMs, err: errorMessage(error) }, 'Asking the store again');
+  };
   return withRetries(ask, { ...retries, isTransient, refusedTries: 1, onRetry });
 }
 
@@ -138,7 +140,10 @@ async function pullImage(image: WantedImage, { store, logger, progress, ...optio
       isTransient,
       refusedTries: REFUSED_TRIES,
       progressedAt: () => progress.lastGrowth(image.layers),
-      onRetry: (error, waitMs) => logger.warn({ image: name.pullSpec, waitMs, err: errorMessage(error) }, 'Retrying a pull'),
+      onRetry: (error, waitMs) => {
+        progress.triesAgain(error, name.pullSpec);
+        logger.warn({ image: name.pullSpec, waitMs, err: errorMessage(error) }, 'Retrying a pull');
+      },
     };
     // checked before each try: a runtime may have finished a pull after the connection broke
     const isPulled = await withRetries(async () => {

@@ -106,7 +106,7 @@ export const PullerReport = z.object({
     .optional(),
   /** Nodes of the spoke, where there are more; images and bytes are then the sums of all of them. */
   nodes: NodesProgress.optional(),
-  /** Cause of the failure, at the end; else absent. */
+  /** Cause of the failure, at the end; before it, what failed and is tried again; else absent. */
   message: z.string().optional(),
   /** Time in RFC 3339. */
   at: z.string(),

@@ -115,7 +115,7 @@ const conditionReasons = {
   PartiallyDone: {
     isReferences: true,
     meaning: 'Some clusters failed; they leave the plan.',
-    fix: 'see status.precaching.messages or status.backup.messages, and upgrade those clusters by another ClusterGroupUpgrade',
+    fix: 'see status.precaching.messages or status.backup.messages, mend what they name, and try those clusters again with flotilla retry',
   },
   InProgress: { isReferences: true, meaning: 'The clusters are being worked on.' },
   NotStarted: { isReferences: true, meaning: 'The upgrade waits for its backups.' },
@@ -160,12 +160,12 @@ const conditionReasons = {
   TimedOut: {
     isReferences: true,
     meaning: 'The upgrade ended before all clusters had got there.',
-    fix: 'see status.clusters for what kept them, then create the upgrade anew or with a longer spec.remediationStrategy.timeout',
+    fix: 'see status.clusters for what kept them, mend it, and try again with flotilla retry, or create the upgrade anew with a longer spec.remediationStrategy.timeout',
   },
   Failed: {
     isReferences: true,
     meaning: 'No cluster got there, or a canary did not.',
-    fix: 'see status.clusters, status.precaching.messages and status.backup.messages, mend what they name, and create the upgrade anew',
+    fix: 'see status.clusters, status.precaching.messages and status.backup.messages, mend what they name, and try again with flotilla retry',
   },
 } as const satisfies Readonly<Record<string, ReasonRow>>;
 

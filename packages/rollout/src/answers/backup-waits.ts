@@ -54,7 +54,7 @@ function fail({ facts, cluster }: ClusterQuestion): Finding {
       `the backup of ${cluster} failed (${status[cluster]}): ${message}`,
       upgradeEvidence(facts, `status.backup.messages[${cluster}]`, message),
     ),
-    bySomebody('Mend what the message names, then upgrade the cluster by another ClusterGroupUpgrade.'),
+    bySomebody('Mend what the message names, then try the cluster again (flotilla retry).'),
     { says: `the backup failed: ${message.replaceAll(cluster, '(cluster)')}` },
   );
 }

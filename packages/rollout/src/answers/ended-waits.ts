@@ -64,7 +64,7 @@ export function cleanedWait({ facts }: Question): Finding {
   return finding(
     'failed',
     link(`the upgrade has ended: ${succeeded?.message ?? ''}`, evidence),
-    bySomebody('Mend what its clusters say (flotilla status), then create the upgrade anew for those that failed.'),
+    bySomebody('Mend what its clusters say (flotilla status), then try those that failed again: flotilla retry, or Retry in the console.'),
   );
 }
 

@@ -151,7 +151,7 @@ function jobWait(job: 'precaching' | 'backup', asked: Question): Finding {
     return finding(
       'failed',
       link(`${job} has failed on clusters that the rollout needs`, upgradeEvidence(facts, `status.${job}.status`, states)),
-      bySomebody('Mend what status.clusters names, then create the upgrade anew.'),
+      bySomebody('Mend what its clusters say (flotilla status), then try them again: flotilla retry, or Retry in the console.'),
     );
   const rest = job === 'backup' ? backupWait({ ...asked, cluster: slowest }) : askCluster(slowest);
   const says = `${job === 'backup' ? 'the backup' : 'pre-caching'} of ${open.length} clusters is not over; the least far is ${slowest}`;

@@ -82,6 +82,13 @@ function pull(question: ClusterQuestion): Finding {
       { says: 'their pull' },
     );
   const { imagesDone, imagesTotal, bytesDone, bytesTotal } = progress;
+  if (imagesTotal === 0)
+    return finding(
+      'precache-pull',
+      link(`${cluster} asks its registries which images there are`, evidence(question, 'progress', progress)),
+      byItself('It pulls when they have answered.'),
+      { says: 'their registries to say which images there are' },
+    );
   const says = `pulls: ${imagesDone} of ${imagesTotal} images, ${bytesDone} of ${bytesTotal} bytes`;
   const at = pullEndsAt(progress, facts.now);
   const release = byItself(

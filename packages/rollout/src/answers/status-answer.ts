@@ -13,6 +13,7 @@ import { indexOf } from '../batches/cluster-progress.ts';
 import { stateByProgress } from '../batches/clusters-under-way.ts';
 import { upgradeDeadline } from '../batches/deadlines.ts';
 import { leastLeftMs } from '../batches/estimate.ts';
+import { lastBatch } from '../batches/last-batch.ts';
 import { closedMs, judgeWindow } from '../gates/window.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { RolloutState } from '../upgrade/rollout-machine.ts';
@@ -45,7 +46,7 @@ export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = [])
     stage: stageOf(upgrade),
     says: status?.conditions?.at(-1)?.message.trim() ?? 'no hub has looked at it yet',
     hub: judgeHub(facts.hub, now),
-    batch: { current: status?.status.currentBatch ?? 0, of: status?.remediationPlan?.length ?? 0 },
+    batch: { current: status ? lastBatch(status) : 0, of: status?.remediationPlan?.length ?? 0 },
     window: describeWindow(upgrade, now),
     clusters,
     ...(cached && { cached }),

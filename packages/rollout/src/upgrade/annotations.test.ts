@@ -46,6 +46,13 @@ test('the cap of a PreCachingConfig is known, and a typo of it is near', () => {
   expect(findUnknownConfigAnnotation(metadata('flotilla.io/bandwith'))).toContain('did you mean flotilla.io/bandwidth?');
 });
 
+test('one that belongs on another kind is told with that kind', () => {
+  expect(find('flotilla.io/bandwidth')).toContain('did you mean flotilla.io/bandwidth on the PreCachingConfig?');
+  expect(find('flotilla.io/hold')).toContain('did you mean flotilla.io/hold on the ManagedCluster?');
+  const metadata = { name: 'config', namespace: 'ns', annotations: { 'flotilla.io/paused': 'x' } };
+  expect(findUnknownConfigAnnotation({ metadata })).toContain('did you mean flotilla.io/paused on the ClusterGroupUpgrade?');
+});
+
 test('one of a ManagedCluster is told by those of a ManagedCluster', () => {
   const annotations = { 'flotilla.io/http_proxy': 'http://a' };
   expect(describeUnknown({ annotations }, ['flotilla.io/http-proxy', 'flotilla.io/no-proxy'], ' on the ManagedCluster')).toMatch(

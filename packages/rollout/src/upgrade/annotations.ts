@@ -21,18 +21,29 @@ const OF_UPGRADES = [
   Annotation.proofWithin,
 ];
 
+/** Those of a PreCachingConfig. */
+const OF_CONFIGS = [
+  Annotation.bandwidth,
+  Annotation.nodeSelector,
+  Annotation.nodeTolerations,
+  Annotation.nodePatience,
+  Annotation.absentNodes,
+];
+
+/** Kinds whose annotations are mistaken for those of another; those of other kinds are spelt unlike them. */
+const OWNERS = [
+  { keys: OF_UPGRADES, kind: 'the ClusterGroupUpgrade' },
+  { keys: OF_CONFIGS, kind: 'the PreCachingConfig' },
+  { keys: [Annotation.hold], kind: 'the ManagedCluster' },
+];
+
 /** The first annotation of an upgrade that is not known, with the fix. */
 export const findUnknownAnnotation = ({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>): string | undefined =>
   describeUnknown(metadata, OF_UPGRADES, '');
 
 /** The same of a PreCachingConfig, which has one. */
 export const findUnknownConfigAnnotation = ({ metadata }: Pick<PreCachingConfig, 'metadata'>): string | undefined =>
-  describeUnknown(
-    metadata,
-    [Annotation.bandwidth, Annotation.nodeSelector, Annotation.nodeTolerations, Annotation.nodePatience, Annotation.absentNodes],
-    ` on PreCachingConfig ${metadata.namespace}/${metadata.name}`,
-    'a field of its spec or ',
-  );
+  describeUnknown(metadata, OF_CONFIGS, ` on PreCachingConfig ${metadata.namespace}/${metadata.name}`, 'a field of its spec or ');
 
 /**
  * The first annotation under our prefix that is not known, with the fix.
@@ -55,8 +66,10 @@ export function describeUnknown(
 /** A key has at most 317 characters, of which a typo needs fewer. */
 const MOST_SHOWN = 100;
 
-/** The nearest key when it is near; else the nearest three, after what else may be meant. */
+/** The same key where another kind has it; the nearest key when it is near; else the nearest three, after what else may be meant. */
 function suggest(stray: string, known: readonly string[], besides: string): string {
+  const owner = OWNERS.find(({ keys }) => keys.some((key) => key === stray));
+  if (owner) return `${stray} on ${owner.kind}`;
   const ranked = known
     .map((key) => ({ key, distance: distance(stray.slice(0, MOST_SHOWN), key) }))
     .toSorted((a, b) => a.distance - b.distance);
