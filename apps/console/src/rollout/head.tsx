@@ -1,6 +1,6 @@
 import type { Rights, UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { planPath } from '../address.ts';
+import { planPath, whyPath } from '../address.ts';
 import { hasEnded, WindowText } from '../fleet/upgrades.tsx';
 import type { Offer } from '../steer/offer.ts';
 import { Steer } from '../steer/steer.tsx';
@@ -45,7 +45,12 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
         </div>
       </header>
       <Track row={row} />
-      <p class="says">{safeText(says)}</p>
+      <p class="says">
+        {safeText(says)}{' '}
+        <a href={whyPath(key)} aria-label={`Why ${key}`}>
+          Why?
+        </a>
+      </p>
       <dl class="facts">
         <div>
           <dt>Done</dt>

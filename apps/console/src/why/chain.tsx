@@ -24,7 +24,7 @@ export function Why({ upgrade, cluster, changes = '' }: WhyProps): JSX.Element {
   return (
     <div class="why">
       {problem !== undefined && <p class="problem">{safeText(problem)}</p>}
-      {answer && <Chain {...('waits' in answer ? answer.first : answer)} />}
+      {answer && <Chain {...answer} />}
       <p class="asked">
         <button type="button" class="quiet" disabled={isBusy} onClick={() => setAsked(asked + 1)}>
           Ask again
