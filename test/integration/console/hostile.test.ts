@@ -18,6 +18,8 @@ import { startConsole } from './console.ts';
 /** Markup, a scheme, a template, a formula; escapes that colour, name the window and clear the screen; marks that are not seen. */
 const HOSTILE =
   '=cmd()<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script><a href="javascript:document.title=1">x</a>{{x}}\u202eexe.\u001b[31m\u001b]0;taken\u0007\u001b[2J\u009b5A\u2028\u{e0041}';
+/** As much of it as a field of 128 bytes takes. */
+const SHORT = '=cmd()<img src=x onerror="document.title=1">taken{{x}}\u202e\u001b[31m\u001b]0;x\u0007\u009b5A\u2028';
 const ESCAPED = String.raw`{{x}}\u202eexe.\u001b[31m\u001b]0;taken\u0007\u001b[2J\u009b5A\u2028`;
 
 class HostileHub implements AsyncDisposable {
@@ -51,9 +53,9 @@ async function furnish(client: Client): Promise<void> {
     ManagedCluster,
     { name: 'site-1' },
     {
-      version: { kubernetes: HOSTILE },
+      version: { kubernetes: SHORT },
       conditions: [condition(CLUSTER_AVAILABLE, 'True')],
-      clusterClaims: [{ name: 'a', value: HOSTILE }],
+      clusterClaims: [{ name: 'a', value: SHORT }],
     },
   );
   await client.patch(ManagedCluster, { name: 'site-2' }, { metadata: { annotations: { 'flotilla.io/hold': HOSTILE } } }, { type: 'merge' });
