@@ -77,7 +77,7 @@ function HubMark(): JSX.Element | null {
   if (hub.state === 'silent')
     return (
       <span>
-        <Mark shape="cross" tone="bad" word="no hub leads" /> <Age at={hub.renewedAt} form="for" />
+        <Mark shape="cross" tone="bad" word="no hub leads" /> <Age at={hub.renewedAt} form="for" />: nothing goes on, see its pods
       </span>
     );
   return (

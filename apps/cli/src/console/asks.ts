@@ -76,7 +76,10 @@ async function lastSaid(client: Client, namespace: string): Promise<Pick<SpokeAn
   try {
     const lease = await client.get(Lease, { namespace, name: AGENT_LEASE });
     const saidAt = lease?.spec?.renewTime ?? null;
-    return { saidAt, saidWhy: saidAt === null ? 'its agent has renewed no Lease yet' : null };
+    return {
+      saidAt,
+      saidWhy: saidAt === null ? 'its agent has renewed no Lease yet: see its pods on the cluster, and what flotilla join said' : null,
+    };
   } catch (error) {
     return { saidAt: null, saidWhy: nextStep(error) };
   }

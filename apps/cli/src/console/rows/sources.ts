@@ -62,9 +62,12 @@ export class Sources {
   /** Sentences on kinds that are not heard of now. */
   unseen(now: number): string[] {
     const { silentSince } = this.#pulse;
-    if (silentSince !== undefined) return [`the API server ${this.#server} does not answer: everything is as it was at ${silentSince}`];
+    if (silentSince !== undefined)
+      return [
+        `the API server ${this.#server} does not answer: everything is as it was at ${silentSince}. See that it runs and can be reached from here; it is asked again all the time`,
+      ];
     return this.#watched.flatMap(({ cache: { kind, lastFailure } }) =>
-      lastFailure && now - lastFailure.at < RECENT_MS ? [`${kind.kind} is not seen: ${lastFailure.reason}`] : [],
+      lastFailure && now - lastFailure.at < RECENT_MS ? [`${kind.kind} is not seen, and asked for again: ${lastFailure.reason}`] : [],
     );
   }
 
