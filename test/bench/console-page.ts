@@ -95,7 +95,8 @@ export class MeasuredPage {
       await this.page.evaluate(`(() => {
         const grid = document.querySelector('[role=grid][aria-label=Spokes]');
         const heads = [...grid.querySelectorAll('[role=columnheader]')].map(({ textContent }) => textContent.replace(/ [▲▼]$/, ''));
-        const at = (row, title) => row.querySelectorAll('[role=gridcell]')[heads.indexOf(title)]?.textContent ?? '';
+        // The hub's own word for a state is a title.
+        const at = (row, title) => { const cell = row.querySelectorAll('[role=gridcell]')[heads.indexOf(title)]; return cell?.querySelector('[title]')?.title || cell?.textContent || ''; };
         return [...grid.querySelectorAll('.rows [role=row]')].map((row) => ({ name: at(row, 'Spoke'), version: at(row, 'Version'), cached: at(row, 'Pre-cache') }));
       })()`),
     );

@@ -5,6 +5,10 @@ import { useLocation } from 'preact-iso';
 export const upgradePath = (key: string): string => `/upgrades/${key.split('/').map(encodeURIComponent).join('/')}`;
 /** The page of the plan of an upgrade. @param key namespace/name */
 export const planPath = (key: string): string => `${upgradePath(key)}/plan`;
+/** Stands in an address for all of an upgrade, where the name of a spoke may stand. */
+export const WHOLE = '*';
+/** The page of an upgrade with the reason why it is where it is. @param key namespace/name */
+export const whyPath = (key: string): string => `${upgradePath(key)}?why=${WHOLE}`;
 /** The page of a spoke. */
 export const spokePath = (name: string): string => `/spokes/${encodeURIComponent(name)}`;
 

@@ -1,3 +1,4 @@
+import type { UpgradeStage } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { LocationProvider, Route, Router } from 'preact-iso';
@@ -7,7 +8,7 @@ import { PlanPage } from './plan/page.tsx';
 import { RolloutPage } from './rollout/page.tsx';
 import { SpokePage } from './spoke/page.tsx';
 import { Age, isByClock, turnTimes, useNow } from './words/age.tsx';
-import { Mark } from './words/marks.tsx';
+import { Mark, stageWord } from './words/marks.tsx';
 import { safeText } from './words/safe-text.ts';
 import { duration } from './words/units.ts';
 import { useWorld, WorldContext } from './world-context.ts';
@@ -76,7 +77,7 @@ function HubMark(): JSX.Element | null {
   if (hub.state === 'silent')
     return (
       <span>
-        <Mark shape="cross" tone="bad" word="no hub leads" /> <Age at={hub.renewedAt} form="for" />
+        <Mark shape="cross" tone="bad" word="no hub leads" /> <Age at={hub.renewedAt} form="for" />: nothing goes on, see its pods
       </span>
     );
   return (
@@ -134,14 +135,16 @@ function Changes(): JSX.Element {
   const { upgrades } = useWorld();
   const [said, setSaid] = useState('');
   useEffect(() => {
+    const before = new Map<string, UpgradeStage>();
     const saying = setInterval(() => {
-      const parts = upgrades
-        .values()
-        .flatMap(({ key, stage, clusters }) =>
-          stage === 'rolling-out' || stage === 'pre-caching'
-            ? [`${key}: ${clusters.done} of ${clusters.total} done, ${clusters.failed} failed`]
-            : [],
-        );
+      const parts = upgrades.values().flatMap(({ key, stage, clusters }) => {
+        const known = before.get(key);
+        before.set(key, stage);
+        const hasTurned = known !== undefined && known !== stage;
+        if (!hasTurned && stage !== 'rolling-out' && stage !== 'pre-caching') return [];
+        const counts = `${clusters.done} of ${clusters.total} done, ${clusters.failed} failed`;
+        return [hasTurned ? `${key} is ${stageWord(stage)}: ${counts}` : `${key}: ${counts}`];
+      });
       setSaid(parts.slice(0, 3).join('. '));
     }, ANNOUNCE_MS);
     return () => clearInterval(saying);

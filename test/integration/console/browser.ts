@@ -17,11 +17,43 @@ interface Looked extends AsyncDisposable {
   readonly complaints: string[];
 }
 
-/** Starts Debian's browser; undefined where there is none. @param args more of its own flags */
-export async function startBrowser(...args: readonly string[]): Promise<Browser | undefined> {
+async function launchOptions(args: readonly string[]) {
   const [executablePath] = (await Promise.all(PROGRAMS.map((name) => findProgram(name)))).filter((path) => path !== undefined);
   // A browser's sandbox does not start as root; it opens pages of our own alone.
-  return executablePath === undefined ? undefined : chromium.launch({ executablePath, args: ['--no-sandbox', ...args] });
+  return executablePath === undefined ? undefined : { executablePath, args: ['--no-sandbox', ...args] };
+}
+
+/** Starts Debian's browser; undefined where there is none. @param args more of its own flags */
+export async function startBrowser(...args: readonly string[]): Promise<Browser | undefined> {
+  const options = await launchOptions(args);
+  return options && chromium.launch(options);
+}
+
+/** A browser whose processes can be stopped. */
+interface BrowserProcess extends AsyncDisposable {
+  readonly browser: Browser;
+  /** Stops all of them as a sleeping machine would, or lets them go on. */
+  readonly signal: (name: 'SIGSTOP' | 'SIGCONT') => void;
+}
+
+/** The same, with its processes at hand. */
+export async function startBrowserProcess(...args: readonly string[]): Promise<BrowserProcess | undefined> {
+  const options = await launchOptions(args);
+  if (!options) return undefined;
+  const server = await chromium.launchServer(options);
+  const { pid = 0 } = server.process();
+  // It leads a group of its own.
+  const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => void process.kill(-pid, name);
+  const browser = await chromium.connect(server.wsEndpoint());
+  return {
+    browser,
+    signal,
+    async [Symbol.asyncDispose]() {
+      signal('SIGCONT');
+      await browser.close();
+      await server.close();
+    },
+  };
 }
 
 /** Opens an address. */

@@ -60,6 +60,10 @@ test('each person reads and changes what the API server lets them, which knows t
     }
     const why = await shared.ask('/api/why?upgrade=default/large', { headers: bearer(token) });
     expect({ person, status: why.status }).toEqual({ person, status: person === 'nobody' ? 403 : 200 });
+    for (const question of ['why?upgrade=default/large&cluster=site-1', 'events?upgrade=default/large', 'plan?upgrade=default/large']) {
+      const answered = await shared.ask(`/api/${question}`, { headers: bearer(token) });
+      if (person === 'nobody') expect({ question, status: answered.status }).toEqual({ question, status: 403 });
+    }
     const spoke = await shared.ask('/api/spoke?name=site-1', { headers: bearer(token) });
     if (person === 'nobody') expect(spoke.body).not.toContain('large');
   }
@@ -227,6 +231,35 @@ test('in a browser a token is pasted and kept in memory alone, and no other page
   expect((await world.client.get(ManagedCluster, { name: 'site-2' }))?.metadata.annotations?.[Annotation.hold]).toBeUndefined();
   await page.reload();
   await page.getByRole('button', { name: 'Log in' }).waitFor();
+});
+
+test('in a browser, who may read half of it is told which right is missing, and is offered no change', async ({ world, skip }) => {
+  const browser = await startBrowser('--host-resolver-rules=MAP console.test 127.0.0.1', '--ignore-certificate-errors');
+  if (!browser) return skip(NO_BROWSER);
+  await using _ended = { [Symbol.asyncDispose]: () => browser.close() };
+  const [port = 0] = await freePorts(1);
+  const address = `https://console.test:${port}`;
+  const { cert, key } = world.certificate;
+  await using _shared = await startShared(address, forWorld(world, '--listen', `127.0.0.1:${port}`, '--tls-cert', cert, '--tls-key', key));
+  for (const [person, path, lack, button] of [
+    ['half', '/upgrades/default/large', /you may not patch clustergroupupgrades/, /^Retry failed…|^Pause…/],
+    ['half', '/spokes/site-1', /you may not list managedclusters/, /^Hold…|^Unhold…/],
+    ['reader', '/spokes/site-1', /you may not patch managedclusters/, /^Unhold…/],
+    ['nobody', '/', /you may not list clustergroupupgrades/, undefined],
+  ] as const) {
+    await using seen = await look(browser, `${address}${path}`, { ignoreHTTPSErrors: true });
+    await seen.page.getByLabel("Your token of the hub's API server").fill(await world.tokenOf(person));
+    await seen.page.getByRole('button', { name: 'Log in' }).click();
+    await seen.page.getByText(lack).first().waitFor();
+    for (const each of button ? await seen.page.getByRole('button', { name: button }).all() : [])
+      expect({ person, path, isDisabled: await each.isDisabled() }).toEqual({ person, path, isDisabled: true });
+    if (button) expect(await seen.page.getByRole('button', { name: button }).count()).toBeGreaterThan(0);
+    const text = await seen.page.locator('body').textContent();
+    // What stands in the ManagedCluster alone is for those who may read it.
+    if (person !== 'reader') expect(text).not.toContain('held: <img');
+    if (person === 'nobody') expect(text).not.toMatch(/site-1|default\/large/);
+  }
+  expect((await world.client.get(ManagedCluster, { name: 'site-2' }))?.metadata.annotations?.[Annotation.hold]).toBeUndefined();
 });
 
 test('a real proxy in front logs people in, and their token is that of every call', async ({ world, skip }) => {

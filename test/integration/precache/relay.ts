@@ -7,6 +7,8 @@ interface Relay extends AsyncDisposable {
   cut(): number;
   /** From now on the connections there are carry nothing, and nobody is told; new ones do. Returns how many fell silent. */
   silence(): number;
+  /** Breaks every connection and each new one, until it is told otherwise. */
+  refuse(isRefusing: boolean): void;
 }
 
 /** Relays a free port of this machine to another. */
@@ -21,7 +23,9 @@ export async function startRelay(targetPort: number): Promise<Relay> {
     });
     socket.pipe(other);
   };
+  let refuses = false;
   const server = createServer((near) => {
+    if (refuses) return void near.resetAndDestroy();
     const far = connect(targetPort, '127.0.0.1');
     keep(near, far);
     keep(far, near);
@@ -38,6 +42,10 @@ export async function startRelay(targetPort: number): Promise<Relay> {
     silence() {
       for (const socket of sockets) socket.unpipe().pause();
       return sockets.size / 2;
+    },
+    refuse(isRefusing) {
+      refuses = isRefusing;
+      if (isRefusing) cut();
     },
     async [Symbol.asyncDispose]() {
       cut();

@@ -65,7 +65,7 @@ export async function bundleApp(root: string, app: Bundled, from: Build = readBu
   if (result.outputFiles.length === 0) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `bundling ${app.entry} gave no output`);
   const modules = result.outputFiles.map(({ path, contents }) => ({
     path: relative(root, path).replaceAll('\\', '/'),
-    content: { bytes: Buffer.from(contents) },
+    content: { bytes: asciiOf(contents) },
   }));
   const inputs = Object.keys(result.metafile.inputs);
   return {
@@ -73,6 +73,14 @@ export async function bundleApp(root: string, app: Bundled, from: Build = readBu
     packageFolders: packageFolders(Object.values(result.metafile.outputs).flatMap((output) => Object.entries(output.inputs))),
   };
 }
+
+/** One letter beyond ASCII doubles the memory that a program's text takes as long as it runs; esbuild leaves some in comments alone. */
+const asciiOf = (contents: Uint8Array): Buffer =>
+  Buffer.from(
+    Buffer.from(contents)
+      .toString('utf8')
+      .replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
 
 /** Packages of which something is left in the output; what was read and shaken off is not in the image. */
 function packageFolders(inputs: readonly [string, { readonly bytesInOutput: number }][]): string[] {

@@ -5,7 +5,8 @@ import { connect } from '../hub/connect.ts';
 import { AccessOptions } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { safeJson } from '../terminal/safe-text.ts';
-import { table } from '../terminal/table.ts';
+import { standardScreen } from '../terminal/screen.ts';
+import { fits, table, wrap } from '../terminal/table.ts';
 import { judgeTalmHub, type TalmCheck, type Verdict } from './judge.ts';
 import { readTalmHub } from './read.ts';
 
@@ -19,7 +20,7 @@ export const checkTalm: Run = async (_, given) => {
   const options = checkOptions(Options, given);
   await using connected = connect(options);
   const check = judgeTalmHub(await readTalmHub(connected.client));
-  process.stdout.write(`${options.json || options.output === 'json' ? safeJson(check) : render(check)}\n`);
+  process.stdout.write(`${options.json || options.output === 'json' ? safeJson(check) : render(check, standardScreen().width)}\n`);
   if (check.objects.some(({ verdict }) => STOPS.has(verdict))) endWith(Exit.no);
 };
 
@@ -35,13 +36,18 @@ const WORDS: Readonly<Record<Verdict, string>> = {
 };
 
 /** Renders one row an object, and the next step of each below. */
-export function render({ objects }: TalmCheck): string {
+export function render({ objects }: TalmCheck, width?: number): string {
   if (objects.length === 0)
     return 'This hub has no ClusterGroupUpgrade, PreCachingConfig or ImageBasedGroupUpgrade: there is nothing to carry over.';
-  const rows = table(
+  const wide = table(
     ['OBJECT', 'VERDICT', 'WHY'],
     objects.map(({ object, verdict, why }) => [object, WORDS[verdict], why]),
   );
+  const rows = fits(wide, width) ? wide : narrowly(objects, width);
   const fixes = objects.flatMap(({ object, fix }) => (fix === undefined ? [] : [`${object}: ${fix}`]));
-  return fixes.length === 0 ? rows : `${rows}\n\nNext steps:\n${fixes.map((fix) => `- ${fix}`).join('\n')}`;
+  return fixes.length === 0 ? rows : `${rows}\n\nNext steps:\n${fixes.map((fix) => wrap(`- ${fix}`, width, '  ')).join('\n')}`;
 }
+
+/** The reason, which is a sentence, below each object. */
+const narrowly = (objects: TalmCheck['objects'], width: number | undefined): string =>
+  objects.map(({ object, verdict, why }) => `${object}: ${WORDS[verdict]}\n${wrap(`  ${why}`, width, '  ')}`).join('\n');

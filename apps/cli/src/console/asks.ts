@@ -1,13 +1,13 @@
 /** Questions of the page: each is asked as the command of the same name asks it. */
 import { FlotillaError, refOfKey } from '@flotilla/api';
-import type { EventsAnswer, SpokeAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import type { EventsAnswer, SpokeAnswer, WhyAnswer } from '@flotilla/api/answers';
 import { Event, Lease } from '@flotilla/api/core';
 import { AGENT_LEASE } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { FactStore } from '../hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
-import { askAll, askOne } from '../why/ask.ts';
+import { askOne } from '../why/ask.ts';
 import type { Fleet } from './rows/fleet.ts';
 import type { Sources } from './rows/sources.ts';
 import type { Part } from './rows/spoke-row.ts';
@@ -32,15 +32,10 @@ export function upgradeRefOf(key: string): UpgradeRef {
   return { namespace, name };
 }
 
-/** Why a cluster of an upgrade waits, or all of them. */
-export async function askWhy(
-  { client, hubNamespace }: AskDeps,
-  key: string,
-  cluster: string | undefined,
-): Promise<WhyAnswer | WhyAllAnswer> {
+/** Why a cluster of an upgrade waits, or the upgrade as a whole. */
+export async function askWhy({ client, hubNamespace }: AskDeps, key: string, cluster: string | undefined): Promise<WhyAnswer> {
   const upgrade = await readUpgrade(client, upgradeRefOf(key));
-  const store = new FactStore({ client, hubNamespace });
-  return cluster === undefined ? askAll(store, upgrade) : askOne(store, upgrade, cluster);
+  return askOne(new FactStore({ client, hubNamespace }), upgrade, cluster);
 }
 
 /** Events of an upgrade. */
@@ -81,7 +76,10 @@ async function lastSaid(client: Client, namespace: string): Promise<Pick<SpokeAn
   try {
     const lease = await client.get(Lease, { namespace, name: AGENT_LEASE });
     const saidAt = lease?.spec?.renewTime ?? null;
-    return { saidAt, saidWhy: saidAt === null ? 'its agent has renewed no Lease yet' : null };
+    return {
+      saidAt,
+      saidWhy: saidAt === null ? 'its agent has renewed no Lease yet: see its pods on the cluster, and what flotilla join said' : null,
+    };
   } catch (error) {
     return { saidAt: null, saidWhy: nextStep(error) };
   }

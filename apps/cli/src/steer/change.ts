@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { AccessOptions, HubOptions } from '../hub/options.ts';
 import { safeJson } from '../terminal/safe-text.ts';
+import { standardScreen } from '../terminal/screen.ts';
 import { consent } from './consent.ts';
 import { changeText } from './print.ts';
 
@@ -53,7 +54,8 @@ interface CarryOutOptions {
 /** Says what a change touches, asks, writes it, and says how it ended, also by the exit code. */
 export async function carryOut<T extends KubeObject>(client: Client, change: Change<T>, options: CarryOutOptions): Promise<void> {
   const answer = describe(change);
-  const say = (ended: ChangeAnswer) => process.stdout.write(options.output === 'json' ? `${safeJson(ended)}\n` : `${changeText(ended)}\n`);
+  const say = (ended: ChangeAnswer) =>
+    process.stdout.write(options.output === 'json' ? `${safeJson(ended)}\n` : `${changeText(ended, standardScreen().width)}\n`);
   if (answer.outcome !== 'unchanged' && !options.dryRun && !options.yes && !(await consent(answer))) {
     say({ ...answer, outcome: 'declined' });
     return endWith(Exit.no);

@@ -11,7 +11,7 @@ export async function consent(answer: ChangeAnswer): Promise<boolean> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY)
     throw new FlotillaError('FLOTILLA_CONFIG', '--yes is missing: nobody can be asked here; give it, or look first with --dry-run');
-  output.write(`${changeText({ ...answer, outcome: 'dry-run' })}\n`);
+  output.write(`${changeText({ ...answer, outcome: 'dry-run' }, output.columns)}\n`);
   const terminal = createInterface({ input, output });
   const gone = new AbortController();
   terminal.once('close', () => gone.abort());

@@ -1,6 +1,6 @@
 import type { ChangeAnswer, WindowAnswer } from '@flotilla/api/answers';
 import { safeText } from '../terminal/safe-text.ts';
-import { cut } from '../terminal/table.ts';
+import { cut, wrap } from '../terminal/table.ts';
 
 const heads = {
   changed: 'is changed',
@@ -11,8 +11,8 @@ const heads = {
   unanswered: 'is changed, but no hub has taken it up yet',
 } as const satisfies Record<ChangeAnswer['outcome'], string>;
 
-/** A change, for a person. */
-export function changeText({ object, outcome, isNew, annotations, clusters, says, undo }: ChangeAnswer): string {
+/** A change, for a person. @param width columns to fit into */
+export function changeText({ object, outcome, isNew, annotations, clusters, says, undo }: ChangeAnswer, width?: number): string {
   const touched =
     outcome === 'unchanged' || outcome === 'declined' ? '' : `, touching ${clusters} ${clusters === 1 ? 'cluster' : 'clusters'}`;
   const lines = [
@@ -22,7 +22,7 @@ export function changeText({ object, outcome, isNew, annotations, clusters, says
     ...(outcome === 'unanswered' ? ['  see what it says with flotilla status; a hub with --talm-strict takes none of it up'] : []),
     ...((outcome === 'changed' || outcome === 'created') && undo !== undefined ? [`  undo: ${undo}`] : []),
   ];
-  return lines.map(safeText).join('\n');
+  return lines.map((line) => wrap(safeText(line), width, '    ')).join('\n');
 }
 
 /** Cells of a value that a person is shown; JSON has all of it. */
@@ -31,7 +31,7 @@ const MOST_SHOWN = 200;
 const shown = (value: string | undefined): string => (value === undefined ? '(none)' : cut(JSON.stringify(value), MOST_SHOWN));
 
 /** A window, for a person: times in the zone of whoever looks, and in UTC beside it. */
-export function windowText({ upgrade, window: { state, opensAt, closesAt, says }, annotations }: WindowAnswer): string {
+export function windowText({ upgrade, window: { state, opensAt, closesAt, says }, annotations }: WindowAnswer, width?: number): string {
   const head = {
     none: 'needs no window: batches start at any time',
     open: closesAt === undefined ? 'window is open' : `window is open until ${bothZones(closesAt)}`,
@@ -43,7 +43,7 @@ export function windowText({ upgrade, window: { state, opensAt, closesAt, says }
     ...(says === undefined ? [] : [`  ${says}`]),
     ...Object.entries(annotations).map(([key, value]) => `  ${key}: ${value}`),
   ];
-  return lines.map(safeText).join('\n');
+  return lines.map((line) => wrap(safeText(line), width, '    ')).join('\n');
 }
 
 function bothZones(time: string): string {

@@ -10,6 +10,7 @@ import { HubOptions } from '../hub/options.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { safeJson } from '../terminal/safe-text.ts';
+import { standardScreen } from '../terminal/screen.ts';
 import { carryOut, type PlannedChange, SteerOptions } from './change.ts';
 import { openClusters } from './effects.ts';
 import { hasEnded, look, refuse } from './pause.ts';
@@ -39,7 +40,7 @@ export const showWindow: Run = async ([name = ''], given) => {
     window: describeWindow(upgrade, Date.now()),
     annotations: Object.fromEntries(all.filter(([key]) => parts.some((of) => KEYS[of] === key))),
   };
-  process.stdout.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${windowText(answer)}\n`);
+  process.stdout.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${windowText(answer, standardScreen().width)}\n`);
   if (answer.window.state === 'invalid') endWith(Exit.no);
 };
 

@@ -30,6 +30,28 @@ export function cut(text: string, width: number | undefined): string {
   return `${kept}…`;
 }
 
+/** True where no line has more cells. */
+export const fits = (text: string, width: number | undefined): boolean =>
+  width === undefined || text.split('\n').every((line) => cells(line) <= width);
+
+/** A sentence on as many lines as it needs, parted between words. @param hang what further lines begin with */
+export function wrap(text: string, width: number | undefined, hang = ''): string {
+  if (width === undefined || cells(text) <= width) return text;
+  const [indent = ''] = /^ */.exec(text) ?? [];
+  const [first = '', ...words] = text.slice(indent.length).split(' ');
+  const lines: string[] = [];
+  let line = `${indent}${first}`;
+  for (const word of words) {
+    if (cells(line) + 1 + cells(word) <= width) {
+      line += ` ${word}`;
+      continue;
+    }
+    lines.push(line);
+    line = `${hang}${word}`;
+  }
+  return [...lines, line].join('\n');
+}
+
 const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(width - cells(text), 0));
 
 /** Signs of East Asian scripts and most pictures take two cells. */

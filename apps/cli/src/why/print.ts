@@ -1,7 +1,7 @@
 import type { WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
 import { safeText } from '../terminal/safe-text.ts';
 import type { Screen } from '../terminal/screen.ts';
-import { cut, table } from '../terminal/table.ts';
+import { cut, table, wrap } from '../terminal/table.ts';
 import { age } from '../terminal/units.ts';
 
 type Look = Pick<Screen, 'width'>;
@@ -28,8 +28,8 @@ export function whyText({ chain, release, notes, isCertain }: WhyAnswer, { width
   return [
     ...lines,
     ...(isCertain ? [] : ['what is marked ? is not known to be so now']),
-    safeText(`${release.byItself ? 'releases by itself: ' : 'to release it: '}${release.says}${at}`),
-    ...notes.map((note) => `? ${safeText(note)}`),
+    wrap(safeText(`${release.byItself ? 'releases by itself: ' : 'to release it: '}${release.says}${at}`), width, '  '),
+    ...notes.map((note) => wrap(`? ${safeText(note)}`, width, '  ')),
   ].join('\n');
 }
 

@@ -1,21 +1,11 @@
-import {
-  ActionRequest,
-  ChangeAnswer,
-  EventsAnswer,
-  PlanAnswer,
-  Refusal,
-  SpokeAnswer,
-  WhyAllAnswer,
-  WhyAnswer,
-} from '@flotilla/api/answers';
-import { z } from 'zod';
+import { ActionRequest, ChangeAnswer, EventsAnswer, PlanAnswer, Refusal, SpokeAnswer, WhyAnswer } from '@flotilla/api/answers';
+import type { z } from 'zod';
 import { credentialOf } from './token.ts';
-
-const Why = z.union([WhyAllAnswer, WhyAnswer]);
 
 /** Questions that the server answers. Each throws an Error whose message says the next step. */
 export interface Asking {
-  readonly why: (upgrade: string, cluster?: string) => Promise<z.output<typeof Why>>;
+  /** @param cluster the upgrade as a whole when absent */
+  readonly why: (upgrade: string, cluster?: string) => Promise<WhyAnswer>;
   readonly events: (upgrade: string) => Promise<EventsAnswer>;
   /** @param wish what the view varies: rate, batchMinutes, images */
   readonly plan: (upgrade: string, wish: Readonly<Record<string, string>>) => Promise<PlanAnswer>;
@@ -29,7 +19,7 @@ export function createAsking(token: string): Asking {
   const get = async <T>(path: string, query: Record<string, string>, schema: z.ZodType<T>): Promise<T> =>
     read(await fetch(`${path}?${new URLSearchParams(query)}`, { headers }), schema);
   return {
-    why: (upgrade, cluster) => get('/api/why', { upgrade, ...(cluster !== undefined && { cluster }) }, Why),
+    why: (upgrade, cluster) => get('/api/why', { upgrade, ...(cluster !== undefined && { cluster }) }, WhyAnswer),
     events: (upgrade) => get('/api/events', { upgrade }, EventsAnswer),
     plan: (upgrade, wish) => get('/api/plan', { ...wish, upgrade }, PlanAnswer),
     spoke: (name) => get('/api/spoke', { name }, SpokeAnswer),

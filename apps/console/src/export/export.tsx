@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { escapeUnseen } from '../words/safe-text.ts';
 import { type Cell, toCsv } from './csv.ts';
 
 /** Something that can be taken along as it is shown. */
@@ -27,7 +28,7 @@ export const Export = ({ name, titles, rows, objects }: ExportProps): JSX.Elemen
       type="button"
       class="quiet"
       aria-label={`Save ${name} as JSON`}
-      onClick={() => save(`${name}.json`, 'application/json', `${JSON.stringify(objects(), null, 2)}\n`)}
+      onClick={() => save(`${name}.json`, 'application/json', `${escapeUnseen(JSON.stringify(objects(), null, 2))}\n`)}
     >
       JSON
     </button>

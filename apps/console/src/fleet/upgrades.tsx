@@ -1,6 +1,6 @@
 import type { UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { upgradePath } from '../address.ts';
+import { upgradePath, whyPath } from '../address.ts';
 import type { Cell } from '../export/csv.ts';
 import { Export } from '../export/export.tsx';
 import { Scroll } from '../table/scroll.tsx';
@@ -106,9 +106,9 @@ function Row({ row }: { readonly row: UpgradeRow }): JSX.Element {
       <td class="number">{clusters.failed > 0 ? <a href={`${upgradePath(key)}?state=failed`}>{clusters.failed}</a> : 0}</td>
       <td class="text">
         {first ? (
-          <span class="clamp">
+          <a class="clamp" href={whyPath(key)} aria-label={`Why ${key}: ${safeText(first.says)} (${first.clusters})`}>
             {safeText(first.says)} ({first.clusters})
-          </span>
+          </a>
         ) : (
           '–'
         )}

@@ -1,6 +1,6 @@
 import type { Rights, UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { planPath } from '../address.ts';
+import { planPath, whyPath } from '../address.ts';
 import { hasEnded, WindowText } from '../fleet/upgrades.tsx';
 import type { Offer } from '../steer/offer.ts';
 import { Steer } from '../steer/steer.tsx';
@@ -28,6 +28,10 @@ function offersOf({ key: of, stage, paused, clusters, cached }: UpgradeRow, righ
   ];
 }
 
+/** The hub's sentence without what stands before and behind it: a button ends the pause. */
+const reasonOf = (paused: string): string =>
+  paused.replace(/^Paused(?:, and|:)? ?/, '').replace(/; remove the annotation .*$/, '') || 'somebody asked for it';
+
 /** An upgrade: how far it is, and changes that somebody may make. */
 export function Head({ row, rights }: HeadProps): JSX.Element {
   const { key, stage, says, paused, window, clusters, cached, ends, writtenAt } = row;
@@ -36,7 +40,7 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
       <header class="title">
         <h1>{key}</h1>
         <StageMark stage={stage} />
-        {paused !== null && <HeldMark word={`paused: ${safeText(paused)}`} />}
+        {paused !== null && <HeldMark word={`paused: ${safeText(reasonOf(paused))}`} />}
         <div class="does">
           <a class="button" href={planPath(key)}>
             Plan
@@ -45,7 +49,12 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
         </div>
       </header>
       <Track row={row} />
-      <p class="says">{safeText(says)}</p>
+      <p class="says">
+        {safeText(says)}{' '}
+        <a href={whyPath(key)} aria-label={`Why ${key}`}>
+          Why?
+        </a>
+      </p>
       <dl class="facts">
         <div>
           <dt>Done</dt>

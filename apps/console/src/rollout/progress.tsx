@@ -40,7 +40,13 @@ export function Progress({ row }: { readonly row: UpgradeRow }): JSX.Element | n
               line={({ bytesDone }) => bytesDone ?? 0}
               limit={pulls.at(-1)?.bytesTotal}
             />
-            <Plot title="Bytes a second" unit="bytes" samples={pulls} line={({ bytesPerSecond }) => bytesPerSecond ?? 0} />
+            <Plot
+              title="Bytes a second"
+              unit="bytes"
+              samples={pulls}
+              line={({ bytesPerSecond }) => bytesPerSecond ?? 0}
+              present={row.cached?.pulling === 0 ? 0 : undefined}
+            />
           </>
         )}
         <Plot title="Spokes done" unit="count" samples={samples} line={({ done }) => done} limit={row.clusters.total} />
@@ -101,10 +107,12 @@ interface PlotProps {
   readonly line: (sample: Sample) => number;
   /** Where the line ends. */
   readonly limit?: number | undefined;
+  /** What is now, where the last sample is not. */
+  readonly present?: number | undefined;
 }
 
 /** A small plot, whose code comes when the first one is shown. */
-function Plot({ title, unit, samples, line, limit }: PlotProps): JSX.Element {
+function Plot({ title, unit, samples, line, limit, present }: PlotProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const [drawing, setDrawing] = useState<Drawing>();
   useEffect(() => {
@@ -130,7 +138,7 @@ function Plot({ title, unit, samples, line, limit }: PlotProps): JSX.Element {
     [drawing, samples, limit],
   );
   const last = samples.at(-1);
-  const now = last === undefined ? 0 : line(last);
+  const now = present ?? (last === undefined ? 0 : line(last));
   const says = unit === 'bytes' ? bytes(now) : String(now);
   const of = limit === undefined ? '' : ` of ${unit === 'bytes' ? bytes(limit) : limit}`;
   return (

@@ -15,18 +15,26 @@ interface WhyProps {
   readonly changes?: string;
 }
 
+/** Between two questions about somebody who waits: objects that the chain names change without a word. */
+const AGAIN_MS = 15_000;
+
 /** The chain from who waits to what all wait for, asked anew when its subject changes or somebody wants it. */
 export function Why({ upgrade, cluster, changes = '' }: WhyProps): JSX.Element {
-  const { ask } = useWorld();
+  const { ask, heardAt } = useWorld();
+  const turn = Math.floor((heardAt.value ?? 0) / AGAIN_MS);
   const [asked, setAsked] = useState(0);
-  const { answer, problem, at, isBusy } = useAnswer(() => ask.why(upgrade, cluster), `${upgrade} ${cluster}`, `${asked} ${changes}`);
+  const { answer, problem, at, isBusy } = useAnswer(
+    () => ask.why(upgrade, cluster),
+    `${upgrade} ${cluster}`,
+    `${asked} ${changes} ${turn}`,
+  );
   if (!answer && problem === undefined) return <p class="empty">Asking…</p>;
   return (
     <div class="why">
       {problem !== undefined && <p class="problem">{safeText(problem)}</p>}
-      {answer && <Chain {...('waits' in answer ? answer.first : answer)} />}
+      {answer && <Chain {...answer} />}
       <p class="asked">
-        <button type="button" class="quiet" disabled={isBusy} onClick={() => setAsked(asked + 1)}>
+        <button type="button" class="quiet" aria-busy={isBusy} onClick={() => setAsked(asked + 1)}>
           Ask again
         </button>
         {at !== undefined && (
@@ -57,7 +65,9 @@ function Chain({ cause, chain, release, notes, isCertain }: WhyAnswer): JSX.Elem
       </ol>
       {!isCertain && <p>What is marked “not known now” may have changed since.</p>}
       <p class="release">
-        {cause !== 'done' && <strong>{release.byItself ? 'Releases by itself: ' : 'To release it: '}</strong>}
+        {cause !== 'done' && (
+          <strong>{release.byItself ? 'Releases by itself: ' : cause === 'failed' ? 'What to do: ' : 'To release it: '}</strong>
+        )}
         {safeText(release.says)}
         {release.at !== undefined && (
           <>

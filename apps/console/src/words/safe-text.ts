@@ -3,10 +3,22 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Longest text that a line shows; the whole is in the object. */
 const MOST = 600;
 
+/** Signs that divide lines and fields of a file. */
+const DIVIDES = /[\n\t]/;
+
+/** The text with those signs as JSON writes them. Line ends and tabs stay. */
+export const escapeUnseen = (text: string): string =>
+  text.replaceAll(UNSEEN, (sign) =>
+    DIVIDES.test(sign)
+      ? sign
+      : sign
+          .split('')
+          .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+          .join(''),
+  );
+
 /** A text that a cluster may have written, with everything escaped that is more than a letter, as the command line shows it. */
 export function safeText(text: string): string {
-  const shown = text.replaceAll(UNSEEN, (sign) =>
-    sign === '\n' || sign === '\t' ? ' ' : `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
-  );
+  const shown = escapeUnseen(text.replaceAll(/[\n\t]/g, ' '));
   return shown.length > MOST ? `${shown.slice(0, MOST - 1)}…` : shown;
 }

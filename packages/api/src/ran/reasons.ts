@@ -160,12 +160,12 @@ const conditionReasons = {
   TimedOut: {
     isReferences: true,
     meaning: 'The upgrade ended before all clusters had got there.',
-    fix: 'see status.clusters for what kept them, mend it, and try again with flotilla retry, or create the upgrade anew with a longer spec.remediationStrategy.timeout',
+    fix: 'see what kept each of them (flotilla why, or status.clusters), mend it and try them again (flotilla retry), or create the upgrade anew with a longer spec.remediationStrategy.timeout',
   },
   Failed: {
     isReferences: true,
     meaning: 'No cluster got there, or a canary did not.',
-    fix: 'see status.clusters, status.precaching.messages and status.backup.messages, mend what they name, and try again with flotilla retry',
+    fix: 'see what kept each of them (flotilla why, or status.clusters, status.precaching.messages and status.backup.messages), mend it, and try them again (flotilla retry) or create the upgrade anew',
   },
 } as const satisfies Readonly<Record<string, ReasonRow>>;
 

@@ -1,12 +1,13 @@
 /** Judges what is over: the record of a cluster, the verdict of an upgrade; and who is no part of it. Pure. */
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
-import { type ClusterRecord, RecordState } from '../upgrade/model.ts';
+import { RecordState } from '../upgrade/model.ts';
 import { RolloutState } from '../upgrade/rollout-machine.ts';
 import { stateOf } from '../upgrade/stage.ts';
 import { policyFellBackFrom } from '../upgrade/texts.ts';
 import { conditionEvidence } from './conditions.ts';
 import { byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
+import { leftAt, standsNow } from './left-at.ts';
 import type { ClusterQuestion, Question } from './question.ts';
 
 /** Of a cluster that has its record. */
@@ -20,15 +21,19 @@ export function recordedWait(question: ClusterQuestion): Finding | undefined {
   const evidence = upgradeEvidence(facts, `status.clusters[${cluster}].state`, record.state);
   if (record.state === RecordState.complete)
     return finding('done', link(`${cluster} is done`, evidence), byItself('Nothing is waited for.'), { says: 'nothing' });
-  const why = record.message ?? status?.precaching?.messages?.[cluster] ?? status?.backup?.messages?.[cluster] ?? whereItStood(record);
+  const said = record.message ?? status?.precaching?.messages?.[cluster] ?? status?.backup?.messages?.[cluster];
+  const why = said ?? leftAt(record) ?? 'without a sentence';
   const word = record.state === RecordState.timedOut ? 'timed out' : 'failed';
-  return finding(
+  const found = finding(
     'failed',
     link(`${cluster} ${word}: ${why}`, evidence),
-    bySomebody('Mend what it says, then try this cluster again: flotilla retry, or Retry in the console.'),
+    bySomebody(`Mend what it says, then try this cluster again: ${retryOf(facts)} ${cluster}, or Retry in the console.`),
     { says: `${word}: ${why.replaceAll(cluster, '(cluster)')}` },
   );
+  return { ...found, links: [...found.links, ...standsNow(question, record)] };
 }
+
+const retryOf = ({ upgrade: { metadata } }: Question['facts']): string => `flotilla retry -n ${metadata.namespace} ${metadata.name}`;
 
 function saidAgain({ facts, cluster }: ClusterQuestion, again: string): Finding {
   const policy = policyFellBackFrom(again);
@@ -64,7 +69,9 @@ export function cleanedWait({ facts }: Question): Finding {
   return finding(
     'failed',
     link(`the upgrade has ended: ${succeeded?.message ?? ''}`, evidence),
-    bySomebody('Mend what its clusters say (flotilla status), then try those that failed again: flotilla retry, or Retry in the console.'),
+    bySomebody(
+      `Mend what its clusters say (flotilla status), then try those that failed again: ${retryOf(facts)} --failed, or Retry in the console.`,
+    ),
   );
 }
 
@@ -86,10 +93,3 @@ export function strangerWait({ facts, members, cluster }: ClusterQuestion): Find
     bySomebody('It complies already, or is not selected: see spec.clusters and spec.clusterLabelSelectors.'),
   );
 }
-
-const whereItStood = ({ currentPolicy, currentManifestWork }: ClusterRecord): string =>
-  currentPolicy
-    ? `at policy ${currentPolicy.name}`
-    : currentManifestWork
-      ? `at ManifestWork ${currentManifestWork.name}`
-      : 'without a sentence';

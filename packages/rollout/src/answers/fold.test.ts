@@ -87,8 +87,8 @@ describe('a status says what clusters wait for', () => {
       want: {
         a: 'precache-pull: their pull',
         b: 'gate-precaching: the pre-caching of other clusters to end',
-        c: 'precache-line: waits in line for pre-caching to begin',
-        d: 'precache-start: has been given the job, whose pod does not run yet',
+        c: 'precache-line: their turn to pre-cache',
+        d: 'precache-start: the pod of their job to run',
       },
     },
     {

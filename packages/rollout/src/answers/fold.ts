@@ -1,6 +1,8 @@
 /** What thousands of clusters wait for, by cause. Pure. */
 import type { FoldedFailure, FoldedWait, WaitCause } from '@flotilla/api/answers';
 import { type ClusterGroupUpgradeStatus, cutAtWord } from '@flotilla/api/ran';
+import { RecordState } from '../upgrade/model.ts';
+import { leftAt } from './left-at.ts';
 import type { Inquiry } from './why.ts';
 
 /** One thing that clusters wait for, as the status says it. */
@@ -75,10 +77,12 @@ function failuresOf(status: ClusterGroupUpgradeStatus | undefined): ReadonlyMap<
   const failures = new Map<string, string>();
   for (const [name, state] of Object.entries(precaching?.status ?? {}))
     if (state === 'PrecacheTimeout' || state === 'UnrecoverableError') failures.set(name, precaching?.messages?.[name] ?? state);
-  for (const { name, state, message, currentPolicy, currentManifestWork } of clusters) {
-    if (state === 'complete') continue;
-    const at = currentPolicy?.name ?? currentManifestWork?.name;
-    failures.set(name, message ?? failures.get(name) ?? backup?.messages?.[name] ?? (at === undefined ? state : `${state} at ${at}`));
+  for (const record of clusters) {
+    const { name, state, message } = record;
+    if (state === RecordState.complete) continue;
+    const word = state === RecordState.timedOut ? 'timed out' : state;
+    const at = leftAt(record);
+    failures.set(name, message ?? failures.get(name) ?? backup?.messages?.[name] ?? (at === undefined ? word : `${word}: ${at}`));
   }
   return failures;
 }

@@ -17,7 +17,8 @@ export function isStale({ spec }: Lease, now: number): boolean {
 /** What the Lease of the hub says. */
 export function judgeHub(hub: Seen<Lease>, now: number): HubSign {
   if (hub.kind !== 'read') return { state: 'unseen', why: hub.kind === 'unread' ? hub.why : 'it was not looked at' };
-  if (!hub.object) return { state: 'unseen', why: 'no Lease of a hub was found' };
+  if (!hub.object)
+    return { state: 'unseen', why: 'no Lease of a hub was found: see that its pods run, or name their namespace with --hub-namespace' };
   const { holderIdentity, renewTime } = hub.object.spec ?? {};
   const sign = { ...(holderIdentity && { holder: holderIdentity }), ...(renewTime && { renewedAt: renewTime }) };
   return { state: holderIdentity && !isStale(hub.object, now) ? 'leads' : 'silent', ...sign };

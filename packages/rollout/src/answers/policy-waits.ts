@@ -4,6 +4,7 @@ import type { Policy } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { isEnforced } from '../policies/policies.ts';
+import type { PolicyRef } from '../upgrade/model.ts';
 import { objectOf } from './facts.ts';
 import { byItself, bySomebody, type Finding, finding, link } from './finding.ts';
 import { operatorsNamed } from './managed-upgrade.ts';
@@ -42,8 +43,8 @@ export function policyWait(question: ClusterQuestion): Finding {
   const head = link(`${cluster} is at policy ${name}`, progressEvidence(question));
   const release = byItself('It goes on when the policy is compliant, or when the batch times out.');
   const seen = ref ? facts.policyCopy(ref, cluster) : ({ kind: 'skipped' } as const);
-  if (seen.kind !== 'read') return finding('policy', { ...head, isUnknown: seen.kind === 'unread' }, release, { says });
-  const object = `Policy ${cluster}/${ref?.namespace}.${ref?.name}`;
+  if (!ref || seen.kind !== 'read') return finding('policy', { ...head, isUnknown: seen.kind === 'unread' }, release, { says });
+  const object = `Policy ${cluster}/${ref.namespace}.${ref.name}`;
   const found = (links: readonly WhyLink[], released = release): Finding => ({
     cause: 'policy',
     own: { cause: 'policy', says },
@@ -55,18 +56,12 @@ export function policyWait(question: ClusterQuestion): Finding {
     const gone = link('the policy is not placed on the cluster', { object, field: 'metadata.name', value: '(not found)' });
     return found([gone], bySomebody('Place the policy on the cluster (PlacementBinding).'));
   }
-  const worstOf = worst(copy);
-  const observedAt = objectOf(facts.agentLease(cluster))?.spec?.renewTime ?? worstOf?.time;
-  const compliance = link(`policy ${name} is ${copy.status?.compliant ?? 'not reported yet'}`, {
-    object,
-    field: 'status.compliant',
-    value: copy.status?.compliant ?? '(none)',
-    observedAt,
-  });
+  const links = complianceLinks(question, ref, copy);
+  const observedAt = links[0]?.observedAt;
   if (!isEnforced(copy))
     return found(
       [
-        compliance,
+        ...links.slice(0, 1),
         link('the policy is not enforced on the cluster yet', {
           object,
           field: 'spec.remediationAction',
@@ -78,13 +73,32 @@ export function policyWait(question: ClusterQuestion): Finding {
     );
   if (!copy.status?.compliant)
     return found(
-      [compliance],
+      links,
       bySomebody(
         `It goes on when the policy framework on ${cluster} reports: see its pods there (namespace open-cluster-management-agent-addon).`,
       ),
     );
-  if (!worstOf?.message) return found([compliance]);
+  return found(links);
+}
+
+/** What a replicated policy says of the cluster. */
+export function complianceLinks(
+  { facts, cluster }: Pick<ClusterQuestion, 'facts' | 'cluster'>,
+  { namespace, name }: PolicyRef,
+  copy: Policy,
+): WhyLink[] {
+  const object = `Policy ${cluster}/${namespace}.${name}`;
+  const worstOf = worst(copy);
+  const observedAt = objectOf(facts.agentLease(cluster))?.spec?.renewTime ?? worstOf?.time;
+  const { compliant } = copy.status ?? {};
+  const compliance = link(`policy ${name} is ${compliant ?? 'not reported yet'}`, {
+    object,
+    field: 'status.compliant',
+    value: compliant ?? '(none)',
+    observedAt,
+  });
+  if (!worstOf?.message) return [compliance];
   const evidence = { object, field: worstOf.at, value: worstOf.message, observedAt: worstOf.time ?? observedAt };
   const operators = operatorsNamed(worstOf.message).map((operator) => link(`ClusterOperator ${operator} is waited for`, evidence));
-  return found([compliance, link(worstOf.message, evidence), ...operators]);
+  return [compliance, link(worstOf.message, evidence), ...operators];
 }

@@ -15,7 +15,7 @@ const judges: Readonly<Record<PrecacheState, (question: ClusterQuestion) => Find
     say(
       question,
       'precache-line',
-      'waits in line for pre-caching to begin',
+      { says: 'waits in line for pre-caching to begin', awaits: 'their turn to pre-cache' },
       byItself('It begins when the hub has room for another cluster.'),
     ),
   PreparingToStart: (question) =>
@@ -23,7 +23,7 @@ const judges: Readonly<Record<PrecacheState, (question: ClusterQuestion) => Find
     say(
       question,
       'precache-prepare',
-      'is looked at for what an earlier attempt left there',
+      { says: 'is looked at for what an earlier attempt left there', awaits: 'a look for what an earlier attempt left there' },
       byItself('It goes on when the agent has answered, or removed what was left.'),
     ),
   Starting: (question) =>
@@ -31,7 +31,7 @@ const judges: Readonly<Record<PrecacheState, (question: ClusterQuestion) => Find
     say(
       question,
       'precache-start',
-      'has been given the job, whose pod does not run yet',
+      { says: 'has been given the job, whose pod does not run yet', awaits: 'the pod of their job to run' },
       byItself('It goes on when the pod of Job pre-cache runs.'),
     ),
   Active: (question) => presence(question) ?? pull(question),
@@ -55,13 +55,21 @@ const messageOf = (question: ClusterQuestion): string | undefined => precachingO
 const evidence = ({ facts, cluster }: ClusterQuestion, field: string, value: unknown) =>
   upgradeEvidence(facts, `status.precaching.${field}[${cluster}]`, value);
 
+/** What a state means. */
+interface Sentence {
+  /** Of the cluster. */
+  readonly says: string;
+  /** What it and others wait for. */
+  readonly awaits: string;
+}
+
 /** The hub's own sentence wins over the state's. */
-function say(question: ClusterQuestion, cause: WaitCause, says: string, release: Release): Finding {
+function say(question: ClusterQuestion, cause: WaitCause, { says, awaits }: Sentence, release: Release): Finding {
   const { cluster } = question;
   const message = messageOf(question);
   if (message !== undefined) return told(question, message);
   const state = precachingOf(question).status?.[cluster] ?? 'NotStarted';
-  return finding(cause, link(`${cluster} ${says}`, evidence(question, 'status', state)), release, { says });
+  return finding(cause, link(`${cluster} ${says}`, evidence(question, 'status', state)), release, { says: awaits });
 }
 
 function told(question: ClusterQuestion, message: string): Finding {

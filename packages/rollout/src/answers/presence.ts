@@ -96,6 +96,10 @@ export function pausedWait({ facts }: Pick<Question, 'facts'>): Finding | undefi
   );
 }
 
+/** The same where it also stops what has begun: policies are enforced no more. */
+export const stoppedWait = (question: Pick<Question, 'facts'>): Finding | undefined =>
+  findPause(question.facts.upgrade)?.stops ? pausedWait(question) : undefined;
+
 /** The hold of a cluster: nothing is begun on it. */
 export function heldWait({ facts, cluster }: Asked): Finding | undefined {
   const says = decidesAsReference(facts.upgrade) ? undefined : findHold(objectOf(facts.cluster(cluster)));

@@ -7,7 +7,7 @@ import { templatesOf } from '../upgrade/stage.ts';
 import { objectOf, type UpgradeFacts } from './facts.ts';
 import { behind, byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
 import { policyWait } from './policy-waits.ts';
-import { absence, heldWait, pausedWait, presence } from './presence.ts';
+import { absence, heldWait, pausedWait, presence, stoppedWait } from './presence.ts';
 import { progressEvidence, progressField, progressOf } from './progress.ts';
 import type { ClusterQuestion } from './question.ts';
 import { workWait } from './work-waits.ts';
@@ -43,6 +43,8 @@ export const targetWait = (state: RolloutClusterState, question: ClusterQuestion
 function remediating(question: ClusterQuestion, placement: Finding | undefined): Finding {
   const problem = told(question);
   const isByWork = templatesOf(question.facts.upgrade).length > 0;
+  const stop = isByWork ? undefined : stoppedWait(question);
+  if (stop) return { ...stop, links: [atLink(question, isByWork), ...stop.links] };
   if (problem) return { ...problem, links: [atLink(question, isByWork), ...problem.links] };
   if (isByWork) return workWait(question);
   if (placement && concerns(placement, question.cluster)) return { ...placement, links: [atLink(question, isByWork), ...placement.links] };

@@ -4,7 +4,7 @@ import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import type { Seen, UpgradeFacts } from './facts.ts';
-import { foldWaits } from './fold.ts';
+import { foldFailures, foldWaits } from './fold.ts';
 import { answerWhy, Inquiry } from './why.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
@@ -200,6 +200,38 @@ describe('the cause of a cluster that waits', () => {
   test('is told although nobody may see whether a hub leads', () => {
     expect(why({ ...waiting({}, { enable: false }), hub: 'unread' }, 'a')).toMatchObject({ cause: 'gate-enable' });
   });
+});
+
+describe('a cluster that has timed out', () => {
+  const timedOut = (at: object) => ({ status: inBatch(2, {}, { clusters: [{ name: 'a', state: 'timedout', ...at }] }) });
+
+  test('is followed to what its policy says now', () => {
+    const at = { currentPolicy: { name: 'p', status: 'NonCompliant' } };
+    const { chain, release } = why({ ...timedOut(at), policy: 'NonCompliant' }, 'a');
+    expect(chain.map(({ says }) => says)).toEqual(['a timed out: policy p was NonCompliant', 'policy p is NonCompliant']);
+    expect(release.says).toContain('flotilla retry -n default u a');
+  });
+
+  test('says what the agent said of the manifest that it refused', () => {
+    const refused = (name: string, status: Condition['status'], message: string) => ({
+      resourceMeta: { ordinal: 0, kind: 'Deployment', name },
+      conditions: [condition('Applied', status, 'x', message)],
+    });
+    const manifests = [refused('fine', 'True', 'Apply manifest complete'), refused('web', 'False', 'the site is frozen')];
+    const world = timedOut({ currentManifestWork: { name: 't', status: { manifests } } });
+    expect(why(world, 'a').chain.map(({ says }) => says)).toEqual(['a timed out: at ManifestWork t: Deployment web: the site is frozen']);
+    expect(foldFailures(world.status as never)).toEqual([
+      { says: 'timed out: at ManifestWork t: Deployment web: the site is frozen', clusters: 1, example: 'a' },
+    ]);
+  });
+});
+
+test('a cluster at its policy in a rollout that is stopped waits for the pause, and in one that drains for the policy', () => {
+  const world = { status: inBatch(1, AT_POLICY), policy: 'NonCompliant' };
+  const stopped = why({ ...world, annotations: { 'flotilla.io/paused': 'stop' } }, 'a');
+  expect([stopped.cause, stopped.chain[0]?.says]).toEqual(['paused', 'a is at policy p']);
+  expect(stopped.release.says).toContain('flotilla resume u -n default');
+  expect(why({ ...world, annotations: { 'flotilla.io/paused': 'drain' } }, 'a').cause).toBe('policy');
 });
 
 test('a window says when it opens by itself, and a pause who ends it', () => {

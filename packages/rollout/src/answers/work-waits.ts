@@ -1,7 +1,7 @@
 /** Why the ManifestWork that a cluster is at is not done. Pure. */
 import { findCondition } from '@flotilla/api';
 import type { Release, WhyLink } from '@flotilla/api/answers';
-import { type ManifestWork, WORK_APPLIED } from '@flotilla/api/ocm';
+import { type ManifestStatus, type ManifestWork, WORK_APPLIED } from '@flotilla/api/ocm';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { templatesOf } from '../upgrade/stage.ts';
 import { judgeWork, type WorkVerdict } from '../works/manifest-works.ts';
@@ -31,6 +31,15 @@ export function workWait(question: ClusterQuestion): Finding {
     return found([link('the work is not there yet', gone)], byItself('The hub creates it with its next step.'));
   }
   const verdict = judgeWork(work, { now: facts.now, appliedSince: () => facts.now });
+  return found(workLinks(question, work, verdict), releaseOf(work, verdict));
+}
+
+/** What a work waits for, in the words of the agent and of the managed upgrade below it. */
+export function workLinks(
+  { facts, cluster }: Pick<ClusterQuestion, 'facts' | 'cluster'>,
+  work: ManifestWork,
+  verdict: WorkVerdict,
+): WhyLink[] {
   const object = `ManifestWork ${cluster}/${work.metadata.name}`;
   const observedAt = objectOf(facts.agentLease(cluster))?.spec?.renewTime ?? undefined;
   const waits = verdict.complete ? 'it is done; the hub goes on with its next pass' : verdict.waitsFor;
@@ -42,13 +51,16 @@ export function workWait(question: ClusterQuestion): Finding {
     ),
   );
   const state = link(`the work waits: ${waits}`, { object, field: 'status', value: waits, observedAt });
-  const refused = refusedManifest(work).map(({ says: line, field, value }) => link(line, { object, field, value, observedAt }));
-  return found([state, ...refused, ...lines, ...operators], releaseOf(work, verdict));
+  const refused = refusedManifest(work.status?.resourceStatus?.manifests).map(({ says: line, field, value }) =>
+    link(line, { object, field, value, observedAt }),
+  );
+  return [state, ...refused, ...lines, ...operators];
 }
 
 /** The first manifest that the agent could not apply, in its words; the condition of the work names none. */
-function refusedManifest({ status }: ManifestWork): { readonly says: string; readonly field: string; readonly value: string }[] {
-  const manifests = status?.resourceStatus?.manifests ?? [];
+export function refusedManifest(
+  manifests: readonly ManifestStatus[] = [],
+): { readonly says: string; readonly field: string; readonly value: string }[] {
   const refused = manifests.find(({ conditions }) => findCondition(conditions, WORK_APPLIED)?.status === 'False');
   if (!refused) return [];
   const { kind, name, ordinal } = refused.resourceMeta;

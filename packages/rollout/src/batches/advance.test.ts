@@ -369,9 +369,7 @@ describe('errors that last', () => {
   test('the upgrade is no success then', () => {
     const clusters = [{ name: 'a', state: 'failed', message: REFUSED.message }];
     const given: Given = { plan: [['a'], ['b']], clusters, status: running(2, { b: at(0) }), standings: { a: 'done', b: 'done' } };
-    expect(verdict(advance(given))).toBe(
-      `False Failed: 1 of 2 clusters failed; status.clusters names them, the first is a: ${REFUSED.message}`,
-    );
+    expect(verdict(advance(given))).toBe(`False Failed: 1 of 2 clusters failed (status.clusters), the first is a: ${REFUSED.message}`);
   });
 
   test('a canary that cannot be edited ends it', () => {

@@ -219,7 +219,7 @@ class Pass {
     const [first] = untouched;
     if (first)
       return failed(
-        `${untouched.length} of ${planned.size} clusters failed; status.clusters names them, the first is ${first.name}${first.message === undefined ? '' : `: ${first.message}`}`,
+        `${untouched.length} of ${planned.size} clusters failed (status.clusters), the first is ${first.name}${first.message === undefined ? '' : `: ${first.message}`}`,
       );
     if (lost.length === planned.size) return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
     return allCompleted(mode.kind);

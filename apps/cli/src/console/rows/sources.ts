@@ -7,6 +7,7 @@ import { type Seen, statusWrittenAt, type UpgradeFacts } from '@flotilla/rollout
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { HUB_LEASE } from '../../hub/fact-store.ts';
 import { whole } from '../../hub/upgrades.ts';
+import { Pulse } from './pulse.ts';
 import { trimCluster } from './spoke-row.ts';
 
 /** Where objects are watched. */
@@ -29,9 +30,13 @@ export class Sources {
   readonly rights: Rights;
   /** Key of an upgrade to when a hub wrote its status: the cache does not keep the field that says so. */
   readonly writtenAt = new Map<string, string | undefined>();
+  readonly #pulse: Pulse;
+  readonly #server: string;
 
   constructor({ client, rights, hubNamespace, namespace }: SourceOptions) {
     this.rights = rights;
+    this.#server = client.server;
+    this.#pulse = new Pulse(client);
     const transform = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade => {
       this.writtenAt.set(keyOf(upgrade), statusWrittenAt(upgrade));
       return whole(upgrade);
@@ -45,6 +50,8 @@ export class Sources {
   /** Begins to watch. */
   start(signal: AbortSignal): void {
     for (const { cache } of this.#watched) cache.start(signal);
+    for (const cache of [this.upgrades, this.clusters, this.leases]) cache.subscribe(this.#pulse.hear);
+    this.#pulse.start(signal);
   }
 
   /** Resolves when everything was listed once. */
@@ -54,8 +61,13 @@ export class Sources {
 
   /** Sentences on kinds that are not heard of now. */
   unseen(now: number): string[] {
+    const { silentSince } = this.#pulse;
+    if (silentSince !== undefined)
+      return [
+        `the API server ${this.#server} does not answer: everything is as it was at ${silentSince}. See that it runs and can be reached from here; it is asked again all the time`,
+      ];
     return this.#watched.flatMap(({ cache: { kind, lastFailure } }) =>
-      lastFailure && now - lastFailure.at < RECENT_MS ? [`${kind.kind} is not seen: ${lastFailure.reason}`] : [],
+      lastFailure && now - lastFailure.at < RECENT_MS ? [`${kind.kind} is not seen, and asked for again: ${lastFailure.reason}`] : [],
     );
   }
 
@@ -63,6 +75,7 @@ export class Sources {
   hub(): Seen<Lease> {
     const { lease } = this.rights;
     if (lease !== null) return { kind: 'unread', why: lease };
+    if (this.#pulse.silentSince !== undefined) return { kind: 'unread', why: 'the API server does not answer' };
     return { kind: 'read', object: this.leases.list()[0] };
   }
 

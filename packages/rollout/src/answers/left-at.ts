@@ -1,0 +1,36 @@
+/** What a cluster was at whose part has ended without success, and how that stands now. Pure. */
+import type { WhyLink } from '@flotilla/api/answers';
+import { ManifestStatus } from '@flotilla/api/ocm';
+import { z } from 'zod';
+import type { ClusterRecord } from '../upgrade/model.ts';
+import { judgeWork } from '../works/manifest-works.ts';
+import { objectOf } from './facts.ts';
+import { complianceLinks } from './policy-waits.ts';
+import type { ClusterQuestion } from './question.ts';
+import { refusedManifest, workLinks } from './work-waits.ts';
+
+const WorkStatus = z.looseObject({ manifests: z.array(ManifestStatus) });
+
+/** What it was at, and why that was not done as far as the record says; undefined for a record that says nothing of it. */
+export function leftAt({ currentPolicy, currentManifestWork }: ClusterRecord): string | undefined {
+  if (currentPolicy) {
+    const { name, status } = currentPolicy;
+    return typeof status === 'string' && status !== '' ? `policy ${name} was ${status}` : `at policy ${name}`;
+  }
+  if (!currentManifestWork) return undefined;
+  const { name, status } = currentManifestWork;
+  const [refused] = refusedManifest(WorkStatus.safeParse(status).data?.manifests);
+  return `at ManifestWork ${name}${refused ? `: ${refused.says}` : ''}`;
+}
+
+/** How that stands now, in the words of the cluster; empty where it is not there any more or nobody may read it. */
+export function standsNow(question: ClusterQuestion, { currentPolicy, currentManifestWork }: ClusterRecord): WhyLink[] {
+  const { facts, cluster } = question;
+  if (currentPolicy) {
+    const ref = facts.upgrade.status?.managedPoliciesForUpgrade?.find(({ name }) => name === currentPolicy.name);
+    const copy = ref && objectOf(facts.policyCopy(ref, cluster));
+    return copy ? complianceLinks(question, ref, copy) : [];
+  }
+  const work = currentManifestWork && objectOf(facts.work(cluster, currentManifestWork.name));
+  return work ? workLinks(question, work, judgeWork(work, { now: facts.now, appliedSince: () => facts.now })) : [];
+}
