@@ -20,7 +20,7 @@ const { FLOTILLA_PROOF_SPOKES: SPOKES, FLOTILLA_PROOF_SEED: SEED } = z
   .parse(process.env);
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
-  const fleets = { many: SPOKES, early: 2, plain: 1, odd: 1 };
+  const fleets = { many: SPOKES, early: 2, away: 3, plain: 1, odd: 1 };
   const test = testIn(() =>
     RolloutWorld.start({
       spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
@@ -86,6 +86,22 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     world.clock.skip(Date.parse(opens) - world.clock.now());
     await world.untilCompleted('early');
     expect(clusters.map((cluster) => jobs(world, cluster))).toEqual([2, 4]);
+  });
+
+  test('a node that is away makes nobody pull again: its cluster is asked anew, and the others do not wait', async ({ world }) => {
+    const [first = '', ...others] = await precached(world, 'away', { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
+    world.spokes.setFaults(first, { nodeAway: true });
+    await world.edit('away', { enable: true });
+    await eventually(() => jobs(world, first) >= 3, 'another proof', 60_000);
+    await eventually(() => others.every((cluster) => world.happened('away-p', cluster).includes('Compliant')), 'the others', 60_000);
+    expect(world.happened('away-p', first)).toEqual(['NonCompliant']);
+    const told = world.history('away').sights.map(({ status }) => status.precaching?.messages?.[first]);
+    expect(told).toContainEqual(expect.stringContaining('timed out: 1 of 3 nodes are not proven: node-3: no puller has come from it'));
+    const kinds = (await world.get('away'))?.status?.precaching?.proofs?.map(({ kind }) => kind);
+    expect(new Set(kinds)).toEqual(new Set(['prove']));
+    world.spokes.setFaults(first, {});
+    await world.untilCompleted('away');
+    expect(enforcedAt(world, 'away', first)).toBeGreaterThan(Math.max(...others.map((cluster) => enforcedAt(world, 'away', cluster))));
   });
 
   test('without the annotation nothing is proven', async ({ world }) => {

@@ -190,14 +190,22 @@ const MAX_WHY = 1_024;
 /** Name that a puller gives for a kubelet's configuration that it could not read: no setting of the cluster. */
 const UNREAD = 'kubelet configuration';
 
-/** Says what would take the images away again, or keep the kubelet from using them. */
+/** Says what would take the images away again, or keep the kubelet from using them, and which nodes nobody could ask. */
 function describeRisks(report: SpokeObservation['report'], { cluster }: Basis): { message?: string } {
   const risks = report?.risks?.filter(({ name }) => name !== UNREAD) ?? [];
-  if (!report || risks.length === 0) return {};
-  const node = report.node === undefined ? 'its node' : `node ${report.node}`;
-  const said = risks.map(({ name, value }) => `${name} ${value}`).join(', ');
-  return { message: explain('CacheAtRisk', `the images are there, but ${node} has ${said}`, { cluster }) };
+  if (!report) return {};
+  const byNode = Map.groupBy(risks, ({ node = report.node }) => (node === undefined ? 'its node' : `node ${node}`));
+  const has = [...byNode].map(([node, own]) => `${node} has ${own.map(({ name, value }) => `${name} ${value}`).join(', ')}`);
+  const { absent = 0, total = 0, problems = [] } = report.nodes ?? {};
+  const names = problems.map(({ node }) => node).join(', ');
+  const away = absent > 0 ? [`${absent} of ${total} nodes stayed away${names === '' ? '' : `: ${names}`}`] : [];
+  const said = [...has, ...away].join('; ');
+  return said === '' ? {} : { message: explain('CacheAtRisk', `the images are there, but ${said}`, { cluster }) };
 }
+
+/** True where nothing is known to be missing: every node that came is whole. */
+const isAbsenceAlone = (report: SpokeObservation['report']): boolean =>
+  report?.phase === 'failed' && report.nodes !== undefined && report.nodes.failed === 0 && report.nodes.absent > 0;
 
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
 function interpretJob({ answer, since }: WatchedObject, { available, report }: SpokeObservation, basis: Basis): Meaning {
@@ -211,7 +219,7 @@ function interpretJob({ answer, since }: WatchedObject, { available, report }: S
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
   if (failed) {
     const why = (report?.message ?? failed.message ?? failed.reason ?? 'no reason given').slice(0, MAX_WHY);
-    return failed.reason === 'DeadlineExceeded'
+    return failed.reason === 'DeadlineExceeded' || isAbsenceAlone(report)
       ? { event: { type: 'DEADLINE' }, message: `timed out: ${why}` }
       : { event: { type: 'FAILED' }, message: why };
   }

@@ -4,11 +4,12 @@ import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
   batchGatesOf,
-  deferRestored,
+  deferUnproven,
   FirstSeen,
   findRetry,
   type GateInput,
   isOpenToMembers,
+  isPutOff,
   joinRollout,
   judgeBatchGates,
   judgeBlocking,
@@ -128,13 +129,14 @@ export class UpgradePasses {
     const at = now();
     const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
+    const states = stored.precaching?.status ?? {};
     const gates = batchGatesOf(upgrade, { now: at, talmStrict });
     const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
     const observation = observeRollout(upgrade, caches, {
       problem,
-      unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states: stored.precaching?.status ?? {} }, asked.ask)),
+      unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states }, asked.ask)),
       patience: this.#patience,
       sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
       talmStrict,
@@ -143,8 +145,8 @@ export class UpgradePasses {
     });
     const joined = talmStrict || !isOpenToMembers(upgrade) ? stored : this.#join(upgrade, spec, stored, observation);
     const retried = retry ? retryInRollout(joined, retry) : joined;
-    const isRestored = (cluster: string): boolean => proofs?.byCluster.get(cluster)?.kind === 'pull';
-    const next = deferRestored(retried, isRestored, spec.remediationStrategy.canaries);
+    const isLater = (cluster: string): boolean => isPutOff(proofs?.byCluster.get(cluster), states[cluster]);
+    const next = deferUnproven(retried, isLater, spec.remediationStrategy.canaries);
     const late = jobs.precacheLate(upgrade, next, proofs);
     const status = describeLatePulls(next, late.pulls);
     const advance = advanceRollout({ spec, status, observation, gates, now: at });

@@ -189,8 +189,9 @@ const clusterReasons = {
     fix: 'it begins by itself once a job on {cluster} has proven it',
   },
   CacheAtRisk: {
-    meaning: 'The cluster has its images, but something on a node would take them away again or keep the kubelet from using them.',
-    fix: 'free space or correct the setting on {cluster} before its window',
+    meaning:
+      'The cluster has its images, but a node stayed away, or something on a node would take them away again or keep the kubelet from using them.',
+    fix: 'free space, correct the setting or bring the node back on {cluster} before its window',
   },
   CacheLost: {
     meaning: 'The cluster has lost images since they were pulled, and pulling them again failed.',

@@ -5,6 +5,7 @@ import type { ManagedCluster } from '@flotilla/api/ocm';
 import {
   type CacheProof,
   type ClusterGroupUpgrade,
+  type NodeRules,
   PRECACHE_WORK,
   type PreCachingConfig,
   PrecacheAction,
@@ -140,7 +141,8 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const pace = String(progressPace(settings.progressViewSeconds, clusters));
       const mode = isProof ? 'prove' : '';
       const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: String(bandwidth.bytesPerSecond ?? ''), MODE: mode };
-      const rules = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
+      const wanted = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
+      const rules = wanted && isProof ? rulesOfProof(wanted, jobSeconds) : wanted;
       const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
       const inputs = { ...common, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
       return {
@@ -164,6 +166,15 @@ function digestOf({ spec, retries = {}, proofs }: Pick<PrecacheInputs, 'spec' | 
 
 /** Deadline of a proof: it asks the runtime alone, some thousand times. */
 const PROOF_SECONDS = 15 * 60;
+
+/**
+ * Adapts the patience with nodes to a proof, which has its verdict before its deadline. Where absence fails it, the next one follows at once, so a
+ * shorter patience would only make more of them.
+ */
+function rulesOfProof(rules: NodeRules, jobSeconds: number): NodeRules {
+  const most = Math.floor((jobSeconds * 2) / 3);
+  return { ...rules, patienceSeconds: rules.absent === 'fail' ? most : Math.min(rules.patienceSeconds, most) };
+}
 
 /** True where pulls leave a record for proofs. The reference's job knows none. */
 export const keepsRecord = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): boolean =>
