@@ -1,8 +1,12 @@
 import { Annotation, conditionTime } from '@flotilla/api';
+import { policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { ranCrds } from '@flotilla/api/ran';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
-import { describe, expect } from 'vitest';
+import { describe, expect, test as testAlone } from 'vitest';
 import { z } from 'zod';
+import { applyCrds } from '../../fixtures/crds.ts';
+import { REFERENCE_CRDS, readReferenceCrd } from '../../fixtures/reference-resources.ts';
 import { TRANSPORTS, testIn } from '../world.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
@@ -120,3 +124,25 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     expect(jobs(world, 'odd-1')).toBe(0);
   });
 });
+
+testAlone(
+  'a hub whose CRD drops proofs refuses to ask for them, names the CRD, and goes on once it is replaced',
+  { timeout: 120_000 },
+  async () => {
+    const crds = [...(await Promise.all(REFERENCE_CRDS.map(readReferenceCrd))), ...transportCrds(), ...policyCrds()];
+    await using world = await RolloutWorld.start({ spokes: ['old-1'], crds, transport: 'work', job: { seconds: 1, startupMs: 200 } });
+    await world.policies(['old-1'], { 'old-p': {} });
+    await world.upgrade('old', ['old-1'], ['old-p'], CACHING, PROOF);
+    const refused =
+      /^False ProofsDropped: Annotation flotilla\.io\/proof-within needs .* clustergroupupgrades\.ran\.openshift\.io of this hub drops/;
+    await world.untilCondition('old', 'Validated', refused);
+    expect(world.spokes.jobsCreated('old-1')).toEqual([]);
+    await applyCrds(world.client, ranCrds());
+    await eventually(() => {
+      world.clock.skip(31_000);
+      return world.spokes.jobsCreated('old-1').length > 0;
+    }, 'the hub to ask the server again');
+    await world.untilCompleted('old');
+    expect(world.spokes.jobsCreated('old-1').length).toBe(2);
+  },
+);

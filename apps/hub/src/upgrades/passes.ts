@@ -34,6 +34,7 @@ import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { tenancyOf } from '../tenancy-caches.ts';
 import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
 import type { UpgradeJobs } from './jobs.ts';
+import type { KeptProofs } from './kept-proofs.ts';
 import { observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { observeRollout } from './observe-rollout.ts';
 import { describePreparation, describeRollout } from './status.ts';
@@ -46,6 +47,7 @@ interface PassDeps extends PlanDeps {
   readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate'>;
   readonly now: () => number;
   readonly logger: Logger;
+  readonly keptProofs: Pick<KeptProofs, 'areKept' | 'askAgainAt'>;
 }
 
 /** Milliseconds until the next pass when a proof has news that the status shows from then on. */
@@ -82,7 +84,7 @@ export class UpgradePasses {
   prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
     const { caches, jobs, now, talmStrict } = this.#deps;
     const observed = observeUpgrade(upgrade, caches);
-    const plan = planUpgrade(observed, spec, this.#deps);
+    const plan = planUpgrade(observed, spec, { ...this.#deps, areProofsKept: this.#deps.keptProofs.areKept });
     if (plan.stopped === 'policyReading') return undefined;
     // Pre-caching has its say in the states of the clusters.
     const asked = askBefore(upgrade, plan, {
@@ -125,12 +127,12 @@ export class UpgradePasses {
 
   /** Advances a started rollout by its status and observation alone. */
   rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
-    const { caches, jobs, now, rollout, talmStrict } = this.#deps;
+    const { caches, jobs, now, rollout, talmStrict, keptProofs } = this.#deps;
     const at = now();
     const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
     const states = stored.precaching?.status ?? {};
-    const gates = batchGatesOf(upgrade, { now: at, talmStrict });
+    const gates = batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: keptProofs.areKept });
     const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
@@ -159,7 +161,13 @@ export class UpgradePasses {
     });
     return {
       status: describeProofs(described, late.proofs),
-      wakeAt: earliest(advance.wakeAt, observation.lookAt, asked?.wakeAt, late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined),
+      wakeAt: earliest(
+        advance.wakeAt,
+        observation.lookAt,
+        asked?.wakeAt,
+        asked && keptProofs.askAgainAt,
+        late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined,
+      ),
       fallenSince: advance.fallenSince,
     };
   }
@@ -183,8 +191,9 @@ export class UpgradePasses {
     precaching: PrecachingReport | undefined,
     observed: ObservedUpgrade,
   ): GateInput {
+    const { now, talmStrict, keptProofs } = this.#deps;
     return {
-      ...batchGatesOf(upgrade, { now: this.#deps.now(), talmStrict: this.#deps.talmStrict }),
+      ...batchGatesOf(upgrade, { now: now(), talmStrict, areProofsKept: keptProofs.areKept }),
       enabled: spec.enable,
       canaries: spec.remediationStrategy.canaries ?? [],
       planned: plan.batches.flat(),

@@ -137,6 +137,10 @@ const conditionReasons = {
     meaning: 'The annotation flotilla.io/proof-within cannot be used; nothing new begins.',
     fix: 'write a time from 5m to 168h, such as 90m or 2h, on an upgrade with spec.preCaching and a hub whose precacheJobProfile is least-privilege; or remove the annotation',
   },
+  ProofsDropped: {
+    meaning: 'The annotation flotilla.io/proof-within cannot be used: the CRD of this hub has no field for proofs; nothing new begins.',
+    fix: 'install the CRDs of this version (value crds.enabled of the chart hub, or option --install-crds), or remove the annotation',
+  },
   WaitingForWindow: {
     meaning: 'The window is closed. One with a schedule opens again by itself.',
     fix: 'move or remove the annotations to go on',
