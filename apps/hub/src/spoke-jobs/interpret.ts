@@ -30,6 +30,8 @@ export interface StepContext<S extends JobState = JobState> {
   readonly isStopping?: boolean;
   /** Reason that forbids new objects on this spoke. */
   readonly problem?: string | undefined;
+  /** See `Workload`. */
+  readonly failsWithoutNodes?: boolean | undefined;
 }
 
 /** Event, and a sentence for the status while the spoke waits or after it failed. */
@@ -63,6 +65,7 @@ interface Basis {
   readonly state: JobState;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  readonly failsWithoutNodes?: boolean | undefined;
 }
 
 type Interpreter = (spoke: SpokeObservation, basis: Basis) => Meaning;
@@ -157,7 +160,7 @@ function interpretPreparing(spoke: SpokeObservation, basis: Basis): Meaning {
 function interpretStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   const { available, losses } = spoke;
   const { job, now } = basis;
-  const meaning = spoke.job ? interpretJob(spoke.job, spoke, basis) : {};
+  const meaning = spoke.job ? orRefusedNodes(interpretJob(spoke.job, spoke, basis), spoke, basis) : {};
   if (meaning.event) return meaning;
   const failure = spoke.job ? undefined : spoke.failure;
   if (failure?.finalAt !== undefined && now >= failure.finalAt) return { event: { type: 'FAILED' }, message: failure.message };
@@ -175,13 +178,26 @@ function interpretActive(spoke: SpokeObservation, basis: Basis): Meaning {
   const { names, words } = basis.job;
   if (!job) return {};
   if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
-  const meaning = interpretJob(job, spoke, basis);
+  const meaning = orRefusedNodes(interpretJob(job, spoke, basis), spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
     ? {
         event: UNAVAILABLE,
         message: explain('ClusterUnavailable', `the cluster is not available; last seen ${words.active}`, { cluster: basis.cluster }),
       }
     : meaning;
+}
+
+/** Ends a job that would wait in vain for its other nodes: the spoke does not let their pullers be created. */
+function orRefusedNodes(meaning: Meaning, { nodesFailure }: SpokeObservation, basis: Basis): Meaning {
+  const isVerdict = meaning.event && !PROVISIONAL.has(meaning.event.type);
+  if (isVerdict || !basis.failsWithoutNodes || nodesFailure?.finalAt === undefined) return meaning;
+  const { finalAt, message } = nodesFailure;
+  if (basis.now < finalAt) return { ...meaning, requeueAt: Math.min(meaning.requeueAt ?? finalAt, finalAt) };
+  const said = explain('NodesRefused', `the agent cannot create the pullers of the other nodes: ${message}`, {
+    cluster: basis.cluster,
+    namespace: basis.job.names.namespace,
+  });
+  return { event: { type: 'FAILED' }, message: said };
 }
 
 /** Longest reason that a verdict quotes from a spoke, in characters: a status shows 256. */

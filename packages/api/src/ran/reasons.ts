@@ -192,6 +192,10 @@ const clusterReasons = {
     meaning: 'It is not proven yet that the cluster still has its images; others go on.',
     fix: 'it begins by itself once a job on {cluster} has proven it',
   },
+  NodesRefused: {
+    meaning: 'The agent of the cluster may not create what fills its other nodes.',
+    fix: 'let the agent on {cluster} create DaemonSets, ServiceAccounts, Roles and RoleBindings in namespace {namespace}, or fill one node alone by annotation flotilla.io/absent-nodes: ignore on the PreCachingConfig',
+  },
   CacheAtRisk: {
     meaning:
       'The cluster has its images, but a node stayed away, or something on a node would take them away again or keep the kubelet from using them.',

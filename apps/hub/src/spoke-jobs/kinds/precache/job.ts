@@ -90,6 +90,20 @@ export const precacheNames: SpokeJobNames = {
     namespace: { name: PrecacheView.namespace, resource: 'namespaces', target: { kind: 'Namespace', name: namespace } },
     job: { name: PrecacheView.job, resource: 'jobs', target: { kind: 'Job', name: job, namespace } },
   },
+  nodes: {
+    objects: [
+      `DaemonSet ${SpokeName.nodes}`,
+      ...['ServiceAccount', 'Role', 'RoleBinding'].map((kind) => `${kind} ${SpokeName.nodeAccount}`),
+      `RoleBinding ${SpokeName.nodeSccRoleBinding}`,
+    ],
+    actions: [
+      PrecacheAction.createNodes,
+      PrecacheAction.createNodeAccount,
+      PrecacheAction.createNodeRole,
+      PrecacheAction.createNodeRoleBinding,
+      PrecacheAction.createNodeSccRoleBinding,
+    ],
+  },
 };
 
 /** Source of PreCachingConfigs. */
@@ -150,6 +164,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
         problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? nodes?.problem ?? problemOf(managed, node, settings)),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
+        failsWithoutNodes: rules?.absent === 'fail',
         patienceMs: jobSeconds * 1000 + settings.graceMs,
       };
     },
