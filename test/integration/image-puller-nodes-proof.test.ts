@@ -54,15 +54,13 @@ async function runOn(
   const followers = await Promise.all(others.map(async (node) => ({ node, puller: await node.follow(env) })));
   const ended = await (await first.lead(env, rules)).finished;
   for (const { puller } of followers) puller.child.kill('SIGTERM');
-  for (const { puller } of followers) await puller.finished.catch(() => undefined);
-  const lackingIn = (reports: Ended['reports']) => {
-    const began = reports.find(({ phase }) => phase === 'pulling' || phase === 'done');
-    return began ? began.imagesTotal - began.imagesDone : Number.NaN;
-  };
-  return {
-    ended,
-    lacking: new Map(followers.map(({ node, puller }) => [node.name, lackingIn(puller.reports)])),
-  };
+  const lacking = new Map<string, number>();
+  for (const { node, puller } of followers) {
+    const { log } = await puller.finished;
+    // Reports come once a second, which may be after all is there.
+    lacking.set(node.name, Number(/"missingImages":(\d+)/.exec(log)?.[1]));
+  }
+  return { ended, lacking };
 }
 
 /** A proof; it asks no registry. */
