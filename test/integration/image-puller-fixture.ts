@@ -228,7 +228,7 @@ export async function startContainerd(
   dir: string,
   mirror: string,
   { program = 'containerd', discard = false }: { readonly program?: string; readonly discard?: boolean } = {},
-): Promise<AsyncDisposable & { readonly socket: string; readonly state: string }> {
+): Promise<AsyncDisposable & { readonly socket: string; readonly state: string; readonly restart: () => Promise<void> }> {
   const socket = join(dir, 'containerd.sock');
   const certs = join(dir, 'certs.d', REGISTRY_NAME);
   await mkdir(certs, { recursive: true });
@@ -264,11 +264,12 @@ state = "${dir}/state"
     config_path = "${dir}/certs.d"
 `,
   );
-  const server = await startServerProcess({
-    name: 'containerd',
-    program,
-    args: ['-c', join(dir, 'config.toml')],
-    logFile: join(dir, 'containerd.log'),
-  });
-  return { socket, state: dir, [Symbol.asyncDispose]: () => server.stop() };
+  const start = () =>
+    startServerProcess({ name: 'containerd', program, args: ['-c', join(dir, 'config.toml')], logFile: join(dir, 'containerd.log') });
+  let server = await start();
+  const restart = async (): Promise<void> => {
+    await server.stop({ signal: 'SIGKILL' });
+    server = await start();
+  };
+  return { socket, state: dir, restart, [Symbol.asyncDispose]: () => server.stop() };
 }

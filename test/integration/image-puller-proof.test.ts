@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
-import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PullerExit } from '@flotilla/api/ran';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { canRunContainerd, type PullerNode, startNode, VERSIONS } from './containerd-node.ts';
+import { canRunContainerd, startNode, VERSIONS } from './containerd-node.ts';
+import { losses } from './image-losses.ts';
 import { type PullerWorld, startPullerWorld, temporaryFolder } from './image-puller-fixture.ts';
 
 /** A proof asks no registry, finds what the runtime has lost, and the next pull brings it back. */
@@ -23,37 +22,6 @@ const { FLOTILLA_PROOF_LOSSES: LOSSES, FLOTILLA_PROOF_SEED: SEED } = z
     FLOTILLA_PROOF_SEED: z.coerce.number().int().default(20_261_125),
   })
   .parse(process.env);
-
-const Manifest = z.object({ config: z.object({ digest: z.string() }), layers: z.array(z.object({ digest: z.string() })) });
-const ImageConfig = z.object({ rootfs: z.object({ diff_ids: z.array(z.string()) }) });
-
-/** Documents, own layer and snapshot of an image. */
-async function partsOf(node: PullerNode, pullSpec: string) {
-  const manifest = pullSpec.slice(pullSpec.indexOf('@') + 1);
-  const { config, layers } = Manifest.parse(JSON.parse(await node.ctr('content', 'get', manifest)));
-  const { rootfs } = ImageConfig.parse(JSON.parse(await node.ctr('content', 'get', config.digest)));
-  const snapshot = rootfs.diff_ids.reduce((below, diffId) =>
-    below === '' ? diffId : `sha256:${createHash('sha256').update(`${below} ${diffId}`).digest('hex')}`,
-  );
-  return { manifest, config: config.digest, layer: layers.at(-1)?.digest ?? '', snapshot };
-}
-
-/** Ways of losing an image. Each leaves something that a look at the names alone takes for the whole. */
-const losses: Readonly<Record<string, (node: PullerNode, pullSpec: string) => Promise<unknown>>> = {
-  'its name': (node, pullSpec) => node.ctr('images', 'rm', '--sync', pullSpec),
-  'its manifest, cut to half': async (node, pullSpec) => truncate(node.blobPath((await partsOf(node, pullSpec)).manifest), 100),
-  'its configuration': async (node, pullSpec) => node.ctr('content', 'rm', (await partsOf(node, pullSpec)).config),
-  'its snapshot and its layer': async (node, pullSpec) => {
-    const { snapshot, layer } = await partsOf(node, pullSpec);
-    await node.ctr('snapshots', '--snapshotter', node.snapshotter, 'rm', snapshot);
-    await node.ctr('content', 'rm', layer);
-  },
-  'its snapshot, and half of its layer': async (node, pullSpec) => {
-    const { snapshot, layer } = await partsOf(node, pullSpec);
-    await node.ctr('snapshots', '--snapshotter', node.snapshotter, 'rm', snapshot);
-    await truncate(node.blobPath(layer), 1_000);
-  },
-};
 
 describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({ program, snapshotter, knowsPins }) => {
   const options = { program: '', snapshotter };

@@ -31,12 +31,19 @@ export interface PullerNode {
   readonly address: string;
   readonly socket: string;
   readonly ctr: (...args: string[]) => Promise<string>;
+  /** Folder with its store. */
+  readonly dir: string;
+  readonly snapshotter: string;
+  /** Path of a blob in its content store. */
+  readonly blobPath: (digest: string) => string;
   /** Names of the images that are there and unpacked. */
   readonly ready: () => Promise<string[]>;
   /** Starts the puller of Job `pre-cache` here. */
   readonly lead: (env?: Readonly<Record<string, string>>, rules?: Partial<NodeRules>) => ReturnType<typeof startPuller>;
   /** Starts the puller of the DaemonSet here. */
   readonly follow: (env?: Readonly<Record<string, string>>) => ReturnType<typeof startPuller>;
+  /** Kills its runtime and starts it again; its puller is the caller's. */
+  readonly reboot: () => Promise<void>;
   /** A token of this node's pod. */
   readonly token: () => Promise<string>;
 }
@@ -51,6 +58,8 @@ export interface PullerSpoke extends AsyncDisposable {
   readonly addNode: () => Promise<PullerNode>;
   /** Takes a node out of the cluster's list. */
   readonly removeNode: (name: string) => Promise<void>;
+  /** Keeps new pods off a node, but for those of DaemonSets. */
+  readonly cordonNode: (name: string) => Promise<void>;
   /** Makes Job `pre-cache` anew, as another attempt does. */
   readonly renewJob: () => Promise<void>;
 }
@@ -61,11 +70,13 @@ interface SpokeOptions {
   readonly nodes: number;
   /** Program of containerd. */
   readonly program: string;
+  /** Nodes with a disk of their own: name to MiB. */
+  readonly disks?: Readonly<Record<string, number>>;
   readonly spec: Readonly<Record<string, string>>;
 }
 
 /** Starts a spoke; every account has the rights that the charts give it. */
-export async function startSpoke({ world, nodes: count, program, spec }: SpokeOptions): Promise<PullerSpoke> {
+export async function startSpoke({ world, nodes: count, program, spec, disks = {} }: SpokeOptions): Promise<PullerSpoke> {
   const stack = new AsyncDisposableStack();
   const groups = ['system:serviceaccounts'];
   const server = stack.use(await startApiServer({ users: ['lead', 'node'].map((name) => ({ name, groups })) }));
@@ -79,13 +90,17 @@ export async function startSpoke({ world, nodes: count, program, spec }: SpokeOp
   };
   await renewJob();
   const addNode = async (): Promise<PullerNode> => {
-    const node = await startNode({ world, server, admin, registry, program, spec, index: nodes.length + 1, stack });
+    const node = await startNode({ world, server, admin, registry, program, spec, disks, index: nodes.length + 1, stack });
     nodes.push(node);
     return node;
   };
   for (let index = 0; index < count; index += 1) await addNode();
   const removeNode = async (name: string): Promise<void> => void (await admin.request('DELETE', `/api/v1/nodes/${name}`));
-  return { server, admin, registry, nodes, addNode, removeNode, renewJob, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const cordonNode = async (name: string): Promise<void> => {
+    const body = { spec: { unschedulable: true, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } };
+    await admin.request('PATCH', `/api/v1/nodes/${name}`, { body, contentType: 'application/merge-patch+json' });
+  };
+  return { server, admin, registry, nodes, addNode, removeNode, cordonNode, renewJob, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 async function prepare(admin: Client): Promise<void> {
@@ -117,10 +132,11 @@ interface NodeParts extends Omit<SpokeOptions, 'nodes'> {
   readonly stack: AsyncDisposableStack;
 }
 
-async function startNode({ world, server, admin, registry, program, spec, index, stack }: NodeParts): Promise<PullerNode> {
+async function startNode({ world, server, admin, registry, program, spec, disks = {}, index, stack }: NodeParts): Promise<PullerNode> {
   const name = `node-${index}`;
   const address = `127.44.0.${index}`;
   const dir = stack.use(await temporaryFolder(name));
+  if (disks[name] !== undefined) stack.use(await mountDisk(dir.path, disks[name]));
   const containerd = stack.use(await startContainerd(dir.path, registry.host, { program }));
   await eventually(() => existsSync(containerd.socket), 'the socket');
   await admin.request('POST', '/api/v1/nodes', { body: { metadata: { name } } });
@@ -147,12 +163,16 @@ async function startNode({ world, server, admin, registry, program, spec, index,
     NODE_NAME: name,
     POD_IP: address,
     PEER_PORT: '0',
+    RECORD_DIR: join(dir.path, 'records'),
   };
   return {
     name,
     address,
     socket: containerd.socket,
     ctr,
+    dir: dir.path,
+    snapshotter: 'overlayfs',
+    blobPath: (digest) => join(dir.path, 'root/io.containerd.content.v1.content/blobs', digest.replace(':', '/')),
     ready: async () => (await ctr('images', 'check', '--quiet', '--snapshotter', 'overlayfs')).split('\n').filter((line) => line !== ''),
     lead: async (more = {}, rules = {}) => {
       const own = { KUBECONFIG: await server.kubeconfigFor('lead'), NODES: JSON.stringify({ ...DEFAULT_NODE_RULES, ...rules }) };
@@ -165,6 +185,16 @@ async function startNode({ world, server, admin, registry, program, spec, index,
       stack.defer(() => void running.child.kill('SIGKILL'));
       return running;
     },
+    reboot: async () => {
+      await containerd.restart();
+      await eventually(() => ctr('version'), 'the runtime to answer');
+    },
     token,
   };
+}
+
+/** A file system of its own, of so many MiB. */
+async function mountDisk(path: string, mebibytes: number): Promise<AsyncDisposable> {
+  await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]);
+  return { [Symbol.asyncDispose]: async () => void (await promisify(execFile)('umount', ['--lazy', path])) };
 }

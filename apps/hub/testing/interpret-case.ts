@@ -69,6 +69,14 @@ export const UNREACHABLE =
 /** Observes a namespace whose creation failed so many times. */
 export const creationFailed = (message: string, times: number) =>
   new Map([['precache-ns-create', buildAction({ outcome: 'failed', retries: times, refusals: times, message })]]);
+/** Message of an agent that may not create DaemonSets. */
+const FORBIDDEN =
+  'daemonsets.apps is forbidden: User "system:serviceaccount:agent:work" cannot create resource "daemonsets" in API group "apps" in the namespace "openshift-talo-pre-cache"';
+/** Observes the pullers of other nodes, refused so many times. */
+export const nodesRefused = (times: number) =>
+  new Map([['precache-nodes-create', buildAction({ outcome: 'failed', retries: times, refusals: times, message: FORBIDDEN })]]);
+/** Message about them. */
+export const NODES_REFUSED = `the agent cannot create the pullers of the other nodes: precache-nodes-create: ${FORBIDDEN}; let the agent on spoke-1 create DaemonSets, ServiceAccounts, Roles and RoleBindings in namespace openshift-talo-pre-cache, or fill one node alone by annotation flotilla.io/absent-nodes: ignore on the PreCachingConfig`;
 /** Message about an upgrade with leftovers. */
 export const LEFTOVERS =
   'waits for ClusterGroupUpgrade ns/other, which has ended and could not yet remove from this cluster what it left there';

@@ -61,6 +61,7 @@ export interface WorkCase {
   readonly namespace?: ManifestCase;
   readonly job?: ManifestCase;
   readonly binding?: ManifestCase;
+  readonly nodes?: ManifestCase;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly deleting?: true;
   readonly uid?: string;
@@ -76,6 +77,7 @@ export function workOf(given: WorkCase = {}): ManifestWork {
     ['Namespace', SpokeName.namespace, given.namespace],
     ['Job', SpokeName.job, given.job],
     ['RoleBinding', SpokeName.roleBinding, given.binding],
+    ['DaemonSet', SpokeName.nodes, given.nodes],
   ] as const;
   const manifests = parts.flatMap(([kind, name, each], ordinal) => (each ? [manifest(ordinal, kind, name, each)] : []));
   const observedGeneration = given.observed ?? 1;

@@ -28,6 +28,7 @@ export function leadNodes(config: Config, { rules, cluster, pull, ...run }: Lead
   const lead = new Lead({
     ...run,
     rules,
+    goal: config.mode === 'prove' ? 'proven' : 'filled',
     nodeName: config.nodeName,
     address: config.podAddress,
     port: config.ports.lead,
@@ -39,10 +40,11 @@ export function leadNodes(config: Config, { rules, cluster, pull, ...run }: Lead
     clock: systemClock,
   });
   const conclude = async (own: ExitCode): Promise<ExitCode> => {
-    const isWhole = await lead.awaitNodes();
+    const others = await lead.awaitNodes();
     await lead.end();
-    const notWhole = config.mode === 'prove' ? PullerExit.missing : PullerExit.partlyDone;
-    return own === PullerExit.done && !isWhole ? notWhole : own;
+    const failed = config.mode === 'prove' ? PullerExit.missing : PullerExit.partlyDone;
+    const codes = { whole: own, absent: PullerExit.absent, failed } as const;
+    return own === PullerExit.done ? codes[others] : own;
   };
   return {
     sum: (own) => lead.sum(own),

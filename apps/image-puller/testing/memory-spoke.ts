@@ -1,11 +1,11 @@
 /** Nodes of a spoke in one process: the real lead, followers and channel over loopback, stores in memory, and a registry that counts. */
 import { createHash, randomBytes } from 'node:crypto';
 import { DEFAULT_NODE_RULES, type NodeRules, type PullerReport } from '@flotilla/api/ran';
-import { systemClock } from '@flotilla/pace';
+import { type Clock, pause, systemClock } from '@flotilla/pace';
 import { createLogger } from '@flotilla/runtime';
 import type { BlobSource } from '../src/content/ingest.ts';
 import { copyFromPeers } from '../src/content/peer-copy.ts';
-import { CorruptBlobError } from '../src/errors.ts';
+import { CorruptBlobError, NoSpaceError } from '../src/errors.ts';
 import type { BlobSharing } from '../src/nodes/coordination.ts';
 import { Follower } from '../src/nodes/follower.ts';
 import { Lead } from '../src/nodes/lead.ts';
@@ -26,6 +26,9 @@ export class MemoryRegistry {
   readonly served = new Map<string, number>();
   readonly #bytes = new Map<string, Buffer>();
   readonly #pauseMs: number;
+  /** Called when a blob is asked for. */
+  onRead: (digest: string) => void = () => undefined;
+  #cuts = 0;
 
   constructor(sizes: readonly number[], pauseMs = 0) {
     const all = sizes.map((size) => randomBytes(size));
@@ -42,10 +45,18 @@ export class MemoryRegistry {
     return [...this.served.values()].reduce((sum, size) => sum + size, 0);
   }
 
+  /** Breaks off everything that is being read. */
+  cut(): void {
+    this.#cuts += 1;
+  }
+
   async *read(digest: string, offset: number): AsyncGenerator<Buffer> {
+    this.onRead(digest);
+    const cuts = this.#cuts;
     const bytes = this.#bytes.get(digest) ?? Buffer.alloc(0);
     for (let at = offset; at < bytes.length; at += PIECE) {
       if (this.#pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#pauseMs));
+      if (cuts !== this.#cuts) throw new Error('the link is cut');
       const piece = bytes.subarray(at, at + PIECE);
       this.served.set(digest, (this.served.get(digest) ?? 0) + piece.length);
       yield piece;
@@ -72,13 +83,23 @@ export const REPORT: PullerReport = {
 export class MemoryStore implements SharedBlobs {
   readonly blobs = new Map<string, Buffer>();
   readonly #partly = new Map<string, Buffer[]>();
+  /** Nothing more can be written. */
+  isFull = false;
+  /** Reads by others break off in the middle. */
+  isCut = false;
+  /** Reads by others give other bytes. */
+  isWrong = false;
 
   async size(digest: string): Promise<number | undefined> {
     return this.blobs.get(digest)?.length;
   }
 
   async *read(digest: string, { offset, size }: { offset: number; size: number }): AsyncGenerator<Buffer> {
-    yield this.blobs.get(digest)?.subarray(offset, offset + size) ?? Buffer.alloc(0);
+    const bytes = this.blobs.get(digest)?.subarray(offset, offset + size) ?? Buffer.alloc(0);
+    if (this.isWrong) return void (yield randomBytes(bytes.length));
+    if (!this.isCut) return void (yield bytes);
+    yield bytes.subarray(0, Math.floor(bytes.length / 2));
+    throw new Error('the nodes are cut off from each other');
   }
 
   async ingest({ digest, size }: Blob, source: BlobSource): Promise<void> {
@@ -86,7 +107,10 @@ export class MemoryStore implements SharedBlobs {
     const chunks = this.#partly.get(digest) ?? [];
     this.#partly.set(digest, chunks);
     const offset = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    for await (const chunk of source(offset, async () => undefined)) chunks.push(chunk);
+    for await (const chunk of source(offset, async () => undefined)) {
+      if (this.isFull) throw new NoSpaceError('the disk is full');
+      chunks.push(chunk);
+    }
     const bytes = Buffer.concat(chunks);
     if (bytes.length < size) throw new Error(`only ${bytes.length} of ${size} bytes`);
     this.#partly.delete(digest);
@@ -99,11 +123,19 @@ export class MemoryStore implements SharedBlobs {
   }
 }
 
-/** Fills a store with every blob, as a node's content store does. */
-export async function fillStore(store: MemoryStore, registry: MemoryRegistry, sharing: BlobSharing, signal: AbortSignal): Promise<void> {
+/** Milliseconds until a broken fetch is tried again. */
+const AGAIN_MS = 200;
+
+/** Fills a store with every blob, as a node's content store does; a cut link is waited for. */
+export async function fillStore(
+  store: MemoryStore,
+  registry: MemoryRegistry,
+  sharing: BlobSharing,
+  { signal, clock = systemClock }: { readonly signal: AbortSignal; readonly clock?: Clock },
+): Promise<void> {
   const fetchOne = async (blob: Blob): Promise<void> => {
     const ingest = (source: BlobSource): Promise<void> => store.ingest(blob, source);
-    const deps = { sharing, ingest, abort: () => store.abort(blob.digest), signal, clock: systemClock, logger };
+    const deps = { sharing, ingest, abort: () => store.abort(blob.digest), signal, clock, logger };
     if (!store.blobs.has(blob.digest) && (await copyFromPeers(deps, blob, () => undefined))) return;
     await ingest(async function* (offset) {
       let at = offset;
@@ -116,8 +148,21 @@ export async function fillStore(store: MemoryStore, registry: MemoryRegistry, sh
     });
     await sharing.has(blob);
   };
+  const persist = async (blob: Blob): Promise<void> => {
+    for (;;) {
+      try {
+        return await fetchOne(blob);
+      } catch (error) {
+        signal.throwIfAborted();
+        await sharing.failed(blob);
+        if (error instanceof NoSpaceError) throw error;
+        await pause(clock, AGAIN_MS, signal);
+        signal.throwIfAborted();
+      }
+    }
+  };
   const order = registry.blobs.toSorted((a, b) => (sharing.orderOf(a.digest) > sharing.orderOf(b.digest) ? -1 : 1));
-  await Promise.all(order.map(fetchOne));
+  await Promise.all(order.map(persist));
 }
 
 /** A lead with a store, whose place the followers know. */
@@ -132,15 +177,17 @@ interface MemoryLead extends AsyncDisposable {
 interface LeadParts {
   readonly nodes: readonly string[];
   readonly rules?: Partial<NodeRules>;
+  readonly clock?: Clock;
   readonly takeBytes?: (bytes: number) => Promise<void>;
 }
 
 /** Starts a lead on node `n0` for these nodes. A token is a node's name; `stranger` is none. */
-export async function startLead({ nodes, rules, takeBytes }: LeadParts): Promise<MemoryLead> {
+export async function startLead({ nodes, rules, takeBytes, clock = systemClock }: LeadParts): Promise<MemoryLead> {
   const stop = new AbortController();
   const place = Promise.withResolvers<LeadPlace>();
   const lead = new Lead({
     nodeName: 'n0',
+    goal: 'filled',
     rules: { ...DEFAULT_NODE_RULES, ...rules },
     address: '127.0.0.1',
     port: 0,
@@ -150,7 +197,7 @@ export async function startLead({ nodes, rules, takeBytes }: LeadParts): Promise
     verify: async (token) => (token === 'stranger' ? undefined : { pod: token, node: { name: token, uid: `uid-${token}` } }),
     publish: async (found) => place.resolve(found),
     signal: stop.signal,
-    clock: systemClock,
+    clock,
     logger,
   });
   const store = new MemoryStore();
@@ -179,7 +226,7 @@ interface MemoryNode extends AsyncDisposable {
 }
 
 /** Lets a node follow; a store from before is what it has. */
-export async function followLead(place: LeadPlace, name: string, store = new MemoryStore()): Promise<MemoryNode> {
+export async function followLead(place: LeadPlace, name: string, store = new MemoryStore(), clock = systemClock): Promise<MemoryNode> {
   const stop = new AbortController();
   const follower = new Follower({
     nodeName: name,
@@ -189,7 +236,7 @@ export async function followLead(place: LeadPlace, name: string, store = new Mem
     readToken: async () => name,
     report: () => REPORT,
     signal: stop.signal,
-    clock: systemClock,
+    clock,
     logger,
   });
   const kill = async (): Promise<void> => {
@@ -200,6 +247,6 @@ export async function followLead(place: LeadPlace, name: string, store = new Mem
   follower.start();
   const sharing = follower.sharing();
   await sharing.open(store);
-  const fill = (registry: MemoryRegistry): Promise<void> => fillStore(store, registry, sharing, stop.signal);
+  const fill = (registry: MemoryRegistry): Promise<void> => fillStore(store, registry, sharing, { signal: stop.signal, clock });
   return { name, follower, store, fill, kill, [Symbol.asyncDispose]: kill };
 }

@@ -33,7 +33,7 @@ export { CHILD_POLICIES, trimChild } from './policies/child-policy.ts';
 export { isEnforced } from './policies/policies.ts';
 export { policyMode, readSoak } from './policies/policy-mode.ts';
 export { objectDefinitions, type PolicyStructure, readInPieces } from './policies/policy-structure.ts';
-export { advanceProofs, type ClusterProof, deferRestored, isProven, type Proofs, proofsOf } from './proofs/proofs.ts';
+export { advanceProofs, type ClusterProof, deferUnproven, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
 export type { ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 export { PRECACHE_SPEC_VALID } from './software/software-spec.ts';

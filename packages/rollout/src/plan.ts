@@ -68,6 +68,8 @@ export interface PlanDeps {
   readonly now: () => number;
   /** Image of the puller from the configuration; empty when there is none. */
   readonly precacheImage: string;
+  /** False where the API server drops what proofs need. */
+  readonly areProofsKept?: boolean;
   /** Images that a PreCachingConfig may name instead. */
   readonly precacheImageAllow: readonly string[];
 }
@@ -205,7 +207,9 @@ function validate(
   deps: PlanDeps,
 ): Validation | 'pending' {
   const { upgrade, template, servesPolicies, tenancy } = observed;
-  const ours = deps.talmStrict ? undefined : (validateAnnotations(upgrade, spec, observed.config) ?? validateWork(spec));
+  const ours = deps.talmStrict
+    ? undefined
+    : (validateAnnotations(upgrade, spec, observed.config, deps.areProofsKept) ?? validateWork(spec));
   const refused = ours ?? (tenancy && validateConfigRef(spec, tenancy.namespace));
   if (refused) return refused;
   const isPolicyMode = !isManifestWorkMode(spec);

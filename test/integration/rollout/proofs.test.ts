@@ -1,8 +1,12 @@
 import { Annotation, conditionTime } from '@flotilla/api';
+import { policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { ranCrds } from '@flotilla/api/ran';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
-import { describe, expect } from 'vitest';
+import { describe, expect, test as testAlone } from 'vitest';
 import { z } from 'zod';
+import { applyCrds } from '../../fixtures/crds.ts';
+import { REFERENCE_CRDS, readReferenceCrd } from '../../fixtures/reference-resources.ts';
 import { TRANSPORTS, testIn } from '../world.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
@@ -20,7 +24,7 @@ const { FLOTILLA_PROOF_SPOKES: SPOKES, FLOTILLA_PROOF_SEED: SEED } = z
   .parse(process.env);
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
-  const fleets = { many: SPOKES, early: 2, plain: 1, odd: 1 };
+  const fleets = { many: SPOKES, early: 2, away: 3, plain: 1, odd: 1 };
   const test = testIn(() =>
     RolloutWorld.start({
       spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
@@ -88,6 +92,22 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     expect(clusters.map((cluster) => jobs(world, cluster))).toEqual([2, 4]);
   });
 
+  test('a node that is away makes nobody pull again: its cluster is asked anew, and the others do not wait', async ({ world }) => {
+    const [first = '', ...others] = await precached(world, 'away', { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
+    world.spokes.setFaults(first, { nodeAway: true });
+    await world.edit('away', { enable: true });
+    await eventually(() => jobs(world, first) >= 3, 'another proof', 60_000);
+    await eventually(() => others.every((cluster) => world.happened('away-p', cluster).includes('Compliant')), 'the others', 60_000);
+    expect(world.happened('away-p', first)).toEqual(['NonCompliant']);
+    const told = world.history('away').sights.map(({ status }) => status.precaching?.messages?.[first]);
+    expect(told).toContainEqual(expect.stringContaining('timed out: 1 of 3 nodes are not proven: node-3: no puller has come from it'));
+    const kinds = (await world.get('away'))?.status?.precaching?.proofs?.map(({ kind }) => kind);
+    expect(new Set(kinds)).toEqual(new Set(['prove']));
+    world.spokes.setFaults(first, {});
+    await world.untilCompleted('away');
+    expect(enforcedAt(world, 'away', first)).toBeGreaterThan(Math.max(...others.map((cluster) => enforcedAt(world, 'away', cluster))));
+  });
+
   test('without the annotation nothing is proven', async ({ world }) => {
     await precached(world, 'plain', {}, {});
     world.spokes.setFaults('plain-1', { lost: true });
@@ -104,3 +124,25 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     expect(jobs(world, 'odd-1')).toBe(0);
   });
 });
+
+testAlone(
+  'a hub whose CRD drops proofs refuses to ask for them, names the CRD, and goes on once it is replaced',
+  { timeout: 120_000 },
+  async () => {
+    const crds = [...(await Promise.all(REFERENCE_CRDS.map(readReferenceCrd))), ...transportCrds(), ...policyCrds()];
+    await using world = await RolloutWorld.start({ spokes: ['old-1'], crds, transport: 'work', job: { seconds: 1, startupMs: 200 } });
+    await world.policies(['old-1'], { 'old-p': {} });
+    await world.upgrade('old', ['old-1'], ['old-p'], CACHING, PROOF);
+    const refused =
+      /^False ProofsDropped: Annotation flotilla\.io\/proof-within needs .* clustergroupupgrades\.ran\.openshift\.io of this hub drops/;
+    await world.untilCondition('old', 'Validated', refused);
+    expect(world.spokes.jobsCreated('old-1')).toEqual([]);
+    await applyCrds(world.client, ranCrds());
+    await eventually(() => {
+      world.clock.skip(31_000);
+      return world.spokes.jobsCreated('old-1').length > 0;
+    }, 'the hub to ask the server again');
+    await world.untilCompleted('old');
+    expect(world.spokes.jobsCreated('old-1').length).toBe(2);
+  },
+);

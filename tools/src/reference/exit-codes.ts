@@ -8,8 +8,9 @@ const PULLER: Readonly<Record<keyof typeof PullerExit, string>> = {
   badSpec: 'bad spec: a key, a pattern, a catalogue, a release image or a variable that cannot be used',
   registryRefused: 'the registry refused or does not answer: the list cannot be built, or no image could be pulled',
   noSpace: 'not enough space, before, in the middle of, or after the pull',
-  partlyDone: 'some images are there, others could not be pulled',
-  missing: 'a proof found less on the node than was cached, or no record of it',
+  partlyDone: 'some images are there, others could not be pulled; or another node is not filled',
+  missing: 'a proof found less on a node than was cached, or no record of it',
+  absent: 'each node that came has every image, but others stayed away past their patience',
   interrupted: 'stopped by SIGTERM or SIGINT (within 5 s); what is pulled stays',
 };
 

@@ -30,6 +30,8 @@ export interface StepContext<S extends JobState = JobState> {
   readonly isStopping?: boolean;
   /** Reason that forbids new objects on this spoke. */
   readonly problem?: string | undefined;
+  /** See `Workload`. */
+  readonly failsWithoutNodes?: boolean | undefined;
 }
 
 /** Event, and a sentence for the status while the spoke waits or after it failed. */
@@ -63,6 +65,7 @@ interface Basis {
   readonly state: JobState;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  readonly failsWithoutNodes?: boolean | undefined;
 }
 
 type Interpreter = (spoke: SpokeObservation, basis: Basis) => Meaning;
@@ -157,7 +160,7 @@ function interpretPreparing(spoke: SpokeObservation, basis: Basis): Meaning {
 function interpretStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   const { available, losses } = spoke;
   const { job, now } = basis;
-  const meaning = spoke.job ? interpretJob(spoke.job, spoke, basis) : {};
+  const meaning = spoke.job ? orRefusedNodes(interpretJob(spoke.job, spoke, basis), spoke, basis) : {};
   if (meaning.event) return meaning;
   const failure = spoke.job ? undefined : spoke.failure;
   if (failure?.finalAt !== undefined && now >= failure.finalAt) return { event: { type: 'FAILED' }, message: failure.message };
@@ -175,7 +178,7 @@ function interpretActive(spoke: SpokeObservation, basis: Basis): Meaning {
   const { names, words } = basis.job;
   if (!job) return {};
   if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
-  const meaning = interpretJob(job, spoke, basis);
+  const meaning = orRefusedNodes(interpretJob(job, spoke, basis), spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
     ? {
         event: UNAVAILABLE,
@@ -184,20 +187,41 @@ function interpretActive(spoke: SpokeObservation, basis: Basis): Meaning {
     : meaning;
 }
 
+/** Ends a job that would wait in vain for its other nodes: the spoke does not let their pullers be created. */
+function orRefusedNodes(meaning: Meaning, { nodesFailure }: SpokeObservation, basis: Basis): Meaning {
+  const isVerdict = meaning.event && !PROVISIONAL.has(meaning.event.type);
+  if (isVerdict || !basis.failsWithoutNodes || nodesFailure?.finalAt === undefined) return meaning;
+  const { finalAt, message } = nodesFailure;
+  if (basis.now < finalAt) return { ...meaning, requeueAt: Math.min(meaning.requeueAt ?? finalAt, finalAt) };
+  const said = explain('NodesRefused', `the agent cannot create the pullers of the other nodes: ${message}`, {
+    cluster: basis.cluster,
+    namespace: basis.job.names.namespace,
+  });
+  return { event: { type: 'FAILED' }, message: said };
+}
+
 /** Longest reason that a verdict quotes from a spoke, in characters: a status shows 256. */
 const MAX_WHY = 1_024;
 
 /** Name that a puller gives for a kubelet's configuration that it could not read: no setting of the cluster. */
 const UNREAD = 'kubelet configuration';
 
-/** Says what would take the images away again, or keep the kubelet from using them. */
+/** Says what would take the images away again, or keep the kubelet from using them, and which nodes nobody could ask. */
 function describeRisks(report: SpokeObservation['report'], { cluster }: Basis): { message?: string } {
   const risks = report?.risks?.filter(({ name }) => name !== UNREAD) ?? [];
-  if (!report || risks.length === 0) return {};
-  const node = report.node === undefined ? 'its node' : `node ${report.node}`;
-  const said = risks.map(({ name, value }) => `${name} ${value}`).join(', ');
-  return { message: explain('CacheAtRisk', `the images are there, but ${node} has ${said}`, { cluster }) };
+  if (!report) return {};
+  const byNode = Map.groupBy(risks, ({ node = report.node }) => (node === undefined ? 'its node' : `node ${node}`));
+  const has = [...byNode].map(([node, own]) => `${node} has ${own.map(({ name, value }) => `${name} ${value}`).join(', ')}`);
+  const { absent = 0, total = 0, problems = [] } = report.nodes ?? {};
+  const names = problems.map(({ node }) => node).join(', ');
+  const away = absent > 0 ? [`${absent} of ${total} nodes stayed away${names === '' ? '' : `: ${names}`}`] : [];
+  const said = [...has, ...away].join('; ');
+  return said === '' ? {} : { message: explain('CacheAtRisk', `the images are there, but ${said}`, { cluster }) };
 }
+
+/** True where nothing is known to be missing: every node that came is whole. */
+const isAbsenceAlone = (report: SpokeObservation['report']): boolean =>
+  report?.phase === 'failed' && report.nodes !== undefined && report.nodes.failed === 0 && report.nodes.absent > 0;
 
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
 function interpretJob({ answer, since }: WatchedObject, { available, report }: SpokeObservation, basis: Basis): Meaning {
@@ -211,7 +235,7 @@ function interpretJob({ answer, since }: WatchedObject, { available, report }: S
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
   if (failed) {
     const why = (report?.message ?? failed.message ?? failed.reason ?? 'no reason given').slice(0, MAX_WHY);
-    return failed.reason === 'DeadlineExceeded'
+    return failed.reason === 'DeadlineExceeded' || isAbsenceAlone(report)
       ? { event: { type: 'DEADLINE' }, message: `timed out: ${why}` }
       : { event: { type: 'FAILED' }, message: why };
   }

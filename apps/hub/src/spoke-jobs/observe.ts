@@ -103,6 +103,7 @@ function observe<S extends JobState, I>(
     trouble: undefined,
     digest: job.digest?.(inputs, cluster),
     problem: findDenial(managed) ?? workload.problem,
+    failsWithoutNodes: workload.failsWithoutNodes,
   };
   return { reach, workload, context };
 }

@@ -4,11 +4,12 @@ import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
   batchGatesOf,
-  deferRestored,
+  deferUnproven,
   FirstSeen,
   findRetry,
   type GateInput,
   isOpenToMembers,
+  isPutOff,
   joinRollout,
   judgeBatchGates,
   judgeBlocking,
@@ -33,6 +34,7 @@ import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { tenancyOf } from '../tenancy-caches.ts';
 import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
 import type { UpgradeJobs } from './jobs.ts';
+import type { KeptProofs } from './kept-proofs.ts';
 import { observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { observeRollout } from './observe-rollout.ts';
 import { describePreparation, describeRollout } from './status.ts';
@@ -45,6 +47,7 @@ interface PassDeps extends PlanDeps {
   readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate'>;
   readonly now: () => number;
   readonly logger: Logger;
+  readonly keptProofs: Pick<KeptProofs, 'areKept' | 'askAgainAt'>;
 }
 
 /** Milliseconds until the next pass when a proof has news that the status shows from then on. */
@@ -81,7 +84,7 @@ export class UpgradePasses {
   prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
     const { caches, jobs, now, talmStrict } = this.#deps;
     const observed = observeUpgrade(upgrade, caches);
-    const plan = planUpgrade(observed, spec, this.#deps);
+    const plan = planUpgrade(observed, spec, { ...this.#deps, areProofsKept: this.#deps.keptProofs.areKept });
     if (plan.stopped === 'policyReading') return undefined;
     // Pre-caching has its say in the states of the clusters.
     const asked = askBefore(upgrade, plan, {
@@ -124,17 +127,18 @@ export class UpgradePasses {
 
   /** Advances a started rollout by its status and observation alone. */
   rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
-    const { caches, jobs, now, rollout, talmStrict } = this.#deps;
+    const { caches, jobs, now, rollout, talmStrict, keptProofs } = this.#deps;
     const at = now();
     const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
-    const gates = batchGatesOf(upgrade, { now: at, talmStrict });
+    const states = stored.precaching?.status ?? {};
+    const gates = batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: keptProofs.areKept });
     const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
     const observation = observeRollout(upgrade, caches, {
       problem,
-      unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states: stored.precaching?.status ?? {} }, asked.ask)),
+      unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states }, asked.ask)),
       patience: this.#patience,
       sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
       talmStrict,
@@ -143,8 +147,8 @@ export class UpgradePasses {
     });
     const joined = talmStrict || !isOpenToMembers(upgrade) ? stored : this.#join(upgrade, spec, stored, observation);
     const retried = retry ? retryInRollout(joined, retry) : joined;
-    const isRestored = (cluster: string): boolean => proofs?.byCluster.get(cluster)?.kind === 'pull';
-    const next = deferRestored(retried, isRestored, spec.remediationStrategy.canaries);
+    const isLater = (cluster: string): boolean => isPutOff(proofs?.byCluster.get(cluster), states[cluster]);
+    const next = deferUnproven(retried, isLater, spec.remediationStrategy.canaries);
     const late = jobs.precacheLate(upgrade, next, proofs);
     const status = describeLatePulls(next, late.pulls);
     const advance = advanceRollout({ spec, status, observation, gates, now: at });
@@ -157,7 +161,13 @@ export class UpgradePasses {
     });
     return {
       status: describeProofs(described, late.proofs),
-      wakeAt: earliest(advance.wakeAt, observation.lookAt, asked?.wakeAt, late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined),
+      wakeAt: earliest(
+        advance.wakeAt,
+        observation.lookAt,
+        asked?.wakeAt,
+        asked && keptProofs.askAgainAt,
+        late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined,
+      ),
       fallenSince: advance.fallenSince,
     };
   }
@@ -181,8 +191,9 @@ export class UpgradePasses {
     precaching: PrecachingReport | undefined,
     observed: ObservedUpgrade,
   ): GateInput {
+    const { now, talmStrict, keptProofs } = this.#deps;
     return {
-      ...batchGatesOf(upgrade, { now: this.#deps.now(), talmStrict: this.#deps.talmStrict }),
+      ...batchGatesOf(upgrade, { now: now(), talmStrict, areProofsKept: keptProofs.areKept }),
       enabled: spec.enable,
       canaries: spec.remediationStrategy.canaries ?? [],
       planned: plan.batches.flat(),

@@ -10,6 +10,7 @@ import { writeFinalizer, writeStatus } from './apply.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import type { UpgradeCaches } from './observe.ts';
+import { KeptProofs } from './kept-proofs.ts';
 import { earliest, UpgradePasses } from './passes.ts';
 import { describeCleaning, describeEnd, describeUnreadable } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
@@ -62,12 +63,13 @@ export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
   readonly #passes: UpgradePasses;
+  readonly #keptProofs = new KeptProofs();
   /** Fields that the server drops, of any upgrade: upgrades share a CRD. */
   readonly #kept: { dropped: DroppedFields } = { dropped: {} };
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
-    this.#passes = new UpgradePasses(deps);
+    this.#passes = new UpgradePasses({ ...deps, keptProofs: this.#keptProofs });
   }
 
   /** @param key `namespace/name` */
@@ -119,6 +121,7 @@ export class UpgradeReconciler {
       );
       return {};
     }
+    if (!this.#deps.talmStrict) await this.#keptProofs.learn(upgrade, { client: this.#deps.client, now: this.#deps.now() });
     const running = isRunning(upgrade);
     if (running) {
       memory.advancedAt = this.#deps.now();

@@ -35,6 +35,8 @@ const OWN = 'lead';
 interface LeadOptions {
   readonly nodeName: string;
   readonly rules: NodeRules;
+  /** Word for a node that is as it should be. */
+  readonly goal: 'filled' | 'proven';
   /** Address of the pod, and ports of the lead and of its blobs; 0 takes a free one. */
   readonly address: string;
   readonly port: number;
@@ -107,18 +109,21 @@ export class Lead implements AsyncDisposable {
 
   /** The sum of all nodes. */
   sum(own: PullerReport): PullerReport {
-    const sum = sumReports(own, this.#options.nodeName, this.#members.judge(this.#options.clock.now()));
-    if (this.#problem === undefined) return sum;
-    const message = [own.message, this.#problem].filter((text) => text !== undefined).join('; ');
+    const { nodeName, clock } = this.#options;
+    const others = this.#members.judge(clock.now());
+    const sum = sumReports(own, nodeName, others);
+    const ownMessage = own.message !== undefined && others.length > 0 ? `${nodeName}: ${own.message}` : own.message;
+    if (this.#problem === undefined) return ownMessage === undefined ? sum : { ...sum, message: ownMessage };
+    const message = [ownMessage, this.#problem].filter((text) => text !== undefined).join('; ');
     return { ...sum, phase: 'failed', message };
   }
 
   /**
    * Waits until every expected node has ended or is absent for too long.
-   * @returns true when the others are filled, or their absence is no failure
+   * @returns `whole` when the others are, or their absence is no failure; `absent` when absence alone is wrong
    */
-  async awaitNodes(): Promise<boolean> {
-    const { clock, signal, logger, rules } = this.#options;
+  async awaitNodes(): Promise<'whole' | 'failed' | 'absent'> {
+    const { clock, signal, logger, rules, goal } = this.#options;
     const judge = () => this.#members.judge(clock.now());
     while (judge().some(({ verdict }) => verdict === 'pulling')) {
       await pause(clock, TICK_MS, signal);
@@ -127,11 +132,11 @@ export class Lead implements AsyncDisposable {
     const nodes = judge();
     for (const { name, verdict, message } of nodes) logger.info({ peer: name, verdict, message }, 'Node ended');
     const failed = nodes.filter(({ verdict }) => verdict === 'failed' || (verdict === 'absent' && rules.absent === 'fail'));
-    if (failed.length === 0) return true;
+    if (failed.length === 0) return 'whole';
     const shown = failed.slice(0, 3).map(({ name, message }) => `${name}: ${message}`);
     const more = failed.length > shown.length ? `; and ${failed.length - shown.length} more` : '';
-    this.#problem = `${failed.length} of ${nodes.length + 1} nodes are not filled: ${shown.join('; ')}${more}`;
-    return false;
+    this.#problem = `${failed.length} of ${nodes.length + 1} nodes are not ${goal}: ${shown.join('; ')}${more}`;
+    return failed.every(({ verdict }) => verdict === 'absent') ? 'absent' : 'failed';
   }
 
   /** Tells the other nodes that nobody takes blobs any more, for as long as they may need to hear it. */

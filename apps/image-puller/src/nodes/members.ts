@@ -1,5 +1,5 @@
 /** Nodes of one run as the lead knows them: what is expected, who has come, and the sums. Pure but for its memory. */
-import { MAX_FAILED_NODES, type NodesProgress, PullerExit, type PullerReport } from '@flotilla/api/ran';
+import { MAX_FAILED_NODES, MAX_RISKS, type NodesProgress, PullerExit, type PullerReport } from '@flotilla/api/ran';
 import type { ListedNode } from './expected-nodes.ts';
 import type { Peer } from './peer-blobs.ts';
 
@@ -33,6 +33,8 @@ interface JudgedNode {
 }
 
 const MAX_TEXT = 256;
+/** Milliseconds after which a node that is waited for is named. */
+const NAMED_AFTER_MS = 30_000;
 const NO_NODES: Expected = { nodes: [] };
 
 /** Members of a run besides the lead's own node. */
@@ -106,7 +108,7 @@ export class Members {
     if (exitCode !== undefined)
       return { ...node, verdict: 'failed' as const, message: report?.message ?? `its pull ended with ${exitCode}` };
     if (now - seenAt > this.#patienceMs) return { ...node, verdict: 'absent' as const, message: silence(now - seenAt) };
-    return { ...node, verdict: 'pulling' as const, message: undefined };
+    return { ...node, verdict: 'pulling' as const, message: now - seenAt > NAMED_AFTER_MS ? 'no word from its puller' : undefined };
   }
 
   #judgeMissing(name: string, since: number, now: number) {
@@ -114,7 +116,7 @@ export class Members {
     const node = { name, report: undefined, isOpen: false };
     return isAbsent
       ? { ...node, verdict: 'absent' as const, message: `no puller has come from it for ${Math.round((now - since) / 1_000)} s` }
-      : { ...node, verdict: 'pulling' as const, message: undefined };
+      : { ...node, verdict: 'pulling' as const, message: now - since > NAMED_AFTER_MS ? 'its puller has not come yet' : undefined };
   }
 }
 
@@ -135,17 +137,27 @@ export function sumReports(own: PullerReport, ownName: string, others: readonly 
     bytesDone: sum('bytesDone'),
     bytesTotal: sum('bytesTotal'),
     bytesPerSecond: sum('bytesPerSecond'),
+    ...sumRisks(nodes),
     nodes: sumNodes(nodes),
   };
+}
+
+/** Risks of all nodes, each with its node; a report has room for a few. */
+function sumRisks(nodes: readonly JudgedNode[]): Pick<PullerReport, 'risks'> {
+  const all = nodes.flatMap(({ name, report }) => (report?.risks ?? []).map((risk) => ({ ...risk, node: name })));
+  return all.length > 0 ? { risks: all.slice(0, MAX_RISKS) } : {};
 }
 
 function sumNodes(nodes: readonly JudgedNode[]): NodesProgress {
   const count = (wanted: Verdict): number => nodes.filter(({ verdict }) => verdict === wanted).length;
   const left = ({ report }: JudgedNode): number => (report ? report.bytesTotal - report.bytesDone : 0);
   const [slowest] = nodes.filter(({ verdict, report }) => verdict === 'pulling' && report).toSorted((a, b) => left(b) - left(a));
-  const problems = nodes.flatMap(({ name, verdict, message }) =>
-    verdict === 'failed' || verdict === 'absent' ? [{ node: name, message: (message ?? 'no reason given').slice(0, MAX_TEXT) }] : [],
-  );
+  const isOver = ({ verdict }: JudgedNode): boolean => verdict === 'failed' || verdict === 'absent';
+  const awaited = nodes.filter(({ verdict, message }) => verdict === 'pulling' && message !== undefined);
+  const problems = [...nodes.filter(isOver), ...awaited].map(({ name, message }) => ({
+    node: name,
+    message: (message ?? 'no reason given').slice(0, MAX_TEXT),
+  }));
   return {
     total: nodes.length,
     done: count('done'),

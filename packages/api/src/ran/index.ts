@@ -30,6 +30,7 @@ export {
   hasFailedPrecache,
   isFinalPrecacheState,
   MAX_FAILED_NODES,
+  MAX_RISKS,
   NodesProgress,
   PrecacheNodes,
   PrecacheProgress,

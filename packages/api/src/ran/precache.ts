@@ -37,6 +37,9 @@ export type PullerPhase = z.output<typeof PullerPhase>;
 /** Most nodes that a report names with their failures. */
 export const MAX_FAILED_NODES = 5;
 
+/** Most risks that a report names. */
+export const MAX_RISKS = 8;
+
 /** Nodes of one spoke, summed. */
 export const NodesProgress = z.object({
   total: z.int().min(0).describe('Nodes that are to be filled.'),
@@ -55,12 +58,12 @@ export const NodesProgress = z.object({
     .array(
       z.object({
         node: z.string().max(253).describe('Name of the node.'),
-        message: z.string().max(256).describe('Reason for which it failed or is absent.'),
+        message: z.string().max(256).describe('Reason for which it failed, is absent or is waited for.'),
       }),
     )
     .max(MAX_FAILED_NODES)
     .optional()
-    .describe('Failed and absent nodes, at most five.'),
+    .describe('Failed and absent nodes, then those that are waited for, at most five.'),
 });
 export type NodesProgress = z.output<typeof NodesProgress>;
 
@@ -72,7 +75,7 @@ export const PrecacheNodes = NodesProgress.extend({
     .array(NodesProgress.shape.problems.unwrap().element.extend({ cluster }))
     .max(MAX_FAILED_NODES)
     .optional()
-    .describe('Failed and absent nodes, at most five.'),
+    .describe('Failed and absent nodes, then those that are waited for, at most five.'),
 });
 export type PrecacheNodes = z.output<typeof PrecacheNodes>;
 
@@ -99,10 +102,10 @@ export const PullerReport = z.object({
   node: z.string().max(253).optional(),
   /** Names of images that the runtime says are pinned; absent where none was asked for. */
   namesPinned: z.int().optional(),
-  /** Settings and facts that would take cached images away, or keep the kubelet from using them, each with its value; of a proof. */
+  /** Settings and facts that would take cached images away, or keep the kubelet from using them, each with its value, and its node where that is not the report's; of a proof. */
   risks: z
-    .array(z.object({ name: z.string().max(64), value: z.string().max(128) }))
-    .max(8)
+    .array(z.object({ name: z.string().max(64), value: z.string().max(128), node: z.string().max(253).optional() }))
+    .max(MAX_RISKS)
     .optional(),
   /** Nodes of the spoke, where there are more; images and bytes are then the sums of all of them. */
   nodes: NodesProgress.optional(),
@@ -125,6 +128,8 @@ export const PullerExit = {
   interrupted: 14,
   /** A proof found less than was cached. */
   missing: 15,
+  /** Nothing is wrong but that nodes stayed away. */
+  absent: 16,
 } as const;
 
 /** Default of `spaceRequired` in GiB (spec/talm 3.3); for a platform image or additional images alone (spec/talm 4.1). */

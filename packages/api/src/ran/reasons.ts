@@ -137,6 +137,10 @@ const conditionReasons = {
     meaning: 'The annotation flotilla.io/proof-within cannot be used; nothing new begins.',
     fix: 'write a time from 5m to 168h, such as 90m or 2h, on an upgrade with spec.preCaching and a hub whose precacheJobProfile is least-privilege; or remove the annotation',
   },
+  ProofsDropped: {
+    meaning: 'The annotation flotilla.io/proof-within cannot be used: the CRD of this hub has no field for proofs; nothing new begins.',
+    fix: 'install the CRDs of this version (value crds.enabled of the chart hub, or option --install-crds), or remove the annotation',
+  },
   WaitingForWindow: {
     meaning: 'The window is closed. One with a schedule opens again by itself.',
     fix: 'move or remove the annotations to go on',
@@ -188,9 +192,14 @@ const clusterReasons = {
     meaning: 'It is not proven yet that the cluster still has its images; others go on.',
     fix: 'it begins by itself once a job on {cluster} has proven it',
   },
+  NodesRefused: {
+    meaning: 'The agent of the cluster may not create what fills its other nodes.',
+    fix: 'let the agent on {cluster} create DaemonSets, ServiceAccounts, Roles and RoleBindings in namespace {namespace}, or fill one node alone by annotation flotilla.io/absent-nodes: ignore on the PreCachingConfig',
+  },
   CacheAtRisk: {
-    meaning: 'The cluster has its images, but something on a node would take them away again or keep the kubelet from using them.',
-    fix: 'free space or correct the setting on {cluster} before its window',
+    meaning:
+      'The cluster has its images, but a node stayed away, or something on a node would take them away again or keep the kubelet from using them.',
+    fix: 'free space, correct the setting or bring the node back on {cluster} before its window',
   },
   CacheLost: {
     meaning: 'The cluster has lost images since they were pulled, and pulling them again failed.',

@@ -8,7 +8,7 @@ import { formatSlice } from '../values/go-format.ts';
 import type { Blocking } from './blocking.ts';
 import { findMembershipProblem } from './membership.ts';
 import { findPause, type Pause } from './pause.ts';
-import { readProofWithin } from './proof-within.ts';
+import { type ProofProblem, readProofWithin } from './proof-within.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
 /** How a job on every spoke (pre-caching, backup) stands; the spokes that failed it leave the plan. */
@@ -24,7 +24,7 @@ export interface BatchGateInput {
   /** Milliseconds between two times in which the rollout's time-out stands still; default none. */
   readonly closedMs?: (from: number, to: number) => number;
   /** What is wrong with the annotation that asks for proofs, and the fix. */
-  readonly proofProblem?: string | undefined;
+  readonly proofProblem?: ProofProblem | undefined;
   /** What is wrong with an annotation that this hub does not know, and the fix. */
   readonly unknownAnnotation?: string | undefined;
   /** What is wrong with the annotation about membership, and the fix. */
@@ -32,11 +32,14 @@ export interface BatchGateInput {
 }
 
 /** The same, by the upgrade itself. @param now epoch milliseconds */
-export const batchGatesOf = (upgrade: ClusterGroupUpgrade, { now, talmStrict }: { now: number; talmStrict: boolean }): BatchGateInput => ({
+export const batchGatesOf = (
+  upgrade: ClusterGroupUpgrade,
+  { now, talmStrict, areProofsKept }: { now: number; talmStrict: boolean; areProofsKept?: boolean },
+): BatchGateInput => ({
   window: judgeWindow(upgrade, now),
   pause: talmStrict ? undefined : findPause(upgrade),
   closedMs: (from, to) => closedMs(upgrade, from, to),
-  proofProblem: talmStrict ? undefined : readProofWithin(upgrade).problem,
+  proofProblem: talmStrict ? undefined : readProofWithin(upgrade, areProofsKept).problem,
   unknownAnnotation: talmStrict ? undefined : findUnknownAnnotation(upgrade),
   membershipProblem: talmStrict ? undefined : findMembershipProblem(upgrade),
 });
@@ -109,7 +112,7 @@ const notPaused: Judge<BatchGateInput> = ({ pause }) => pause && no(pause.reason
 const annotationsKnown: Judge<BatchGateInput> = ({ unknownAnnotation, membershipProblem, proofProblem }) => {
   if (unknownAnnotation !== undefined) return no('UnknownAnnotation', unknownAnnotation);
   if (membershipProblem !== undefined) return no('InvalidMembership', membershipProblem);
-  return proofProblem === undefined ? undefined : no('InvalidProof', proofProblem);
+  return proofProblem && no(proofProblem.reason, proofProblem.message);
 };
 
 const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {

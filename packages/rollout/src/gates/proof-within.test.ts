@@ -18,14 +18,22 @@ test.each([
 });
 
 test.each(['', '4m', '169h', '2', '2 h', 'soon', '-1h', '1.5h'])('%j is none, and is named with the fix', (text) => {
-  expect(read(text).problem).toMatch(/^Annotation flotilla.io\/proof-within is ".*", no duration; write a time from 5m to 168h/);
+  expect(read(text).problem?.message).toMatch(/^Annotation flotilla.io\/proof-within is ".*", no duration; write a time from 5m to 168h/);
 });
 
 test('an upgrade that pulls nothing has nothing to prove', () => {
-  expect(read('2h', false).problem).toContain('pre-caches nothing');
+  expect(read('2h', false).problem?.message).toContain('pre-caches nothing');
   expect(read(undefined, false)).toEqual({});
 });
 
 test('a long text is cut', () => {
-  expect(read('x'.repeat(5_000)).problem?.length).toBeLessThan(500);
+  expect(read('x'.repeat(5_000)).problem?.message.length).toBeLessThan(500);
+});
+
+test('where the server drops proofs, the CRD is named with the fix', () => {
+  const upgrade = { metadata: { annotations: { 'flotilla.io/proof-within': '2h' } }, spec: { preCaching: true } as never };
+  const { problem, withinMs } = readProofWithin(upgrade, false);
+  expect(withinMs).toBeUndefined();
+  expect(problem?.reason).toBe('ProofsDropped');
+  expect(problem?.message).toMatch(/CustomResourceDefinition clustergroupupgrades\.ran\.openshift\.io of this hub drops; install the CRDs/);
 });

@@ -9,20 +9,31 @@ const BOUNDS = { shortestMs: 5 * MINUTE_MS, longestMs: 168 * 60 * MINUTE_MS };
 /** Age of a proof, or why the annotation cannot be used; empty where none is asked for. */
 interface ProofWithin {
   readonly withinMs?: number | undefined;
-  readonly problem?: string;
+  readonly problem?: ProofProblem;
 }
 
-/** Reads the annotation of an upgrade. */
-export function readProofWithin({
-  metadata: { annotations = {} },
-  spec,
-}: Pick<ClusterGroupUpgrade, 'spec'> & { readonly metadata: Pick<ObjectMeta, 'annotations'> }): ProofWithin {
+/** Reason for a condition, and its message with the fix. */
+export interface ProofProblem {
+  readonly reason: 'InvalidProof' | 'ProofsDropped';
+  readonly message: string;
+}
+
+const refuse = (reason: ProofProblem['reason'], problem: string): { readonly problem: ProofProblem } => ({
+  problem: { reason, message: explain(reason, `Annotation ${Annotation.proofWithin} ${problem}`) },
+});
+
+/** Reads the annotation of an upgrade. @param areKept false where the API server drops `status.precaching.proofs` */
+export function readProofWithin(
+  { metadata: { annotations = {} }, spec }: Pick<ClusterGroupUpgrade, 'spec'> & { readonly metadata: Pick<ObjectMeta, 'annotations'> },
+  areKept = true,
+): ProofWithin {
   const text = annotations[Annotation.proofWithin]?.trim();
   if (text === undefined) return {};
   const withinMs = readDuration(text, BOUNDS);
   const shown = JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
-  if (withinMs === undefined) return { problem: explain('InvalidProof', `Annotation ${Annotation.proofWithin} is ${shown}, no duration`) };
-  if (spec?.preCaching !== true)
-    return { problem: explain('InvalidProof', `Annotation ${Annotation.proofWithin} stands on an upgrade that pre-caches nothing`) };
-  return { withinMs };
+  if (withinMs === undefined) return refuse('InvalidProof', `is ${shown}, no duration`);
+  if (spec?.preCaching !== true) return refuse('InvalidProof', 'stands on an upgrade that pre-caches nothing');
+  return areKept ? { withinMs } : refuse('ProofsDropped', DROPPED);
 }
+
+const DROPPED = 'needs status.precaching.proofs, which CustomResourceDefinition clustergroupupgrades.ran.openshift.io of this hub drops';

@@ -1,6 +1,6 @@
 import type { CacheProof, PrecacheState } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { advanceProofs, deferRestored, isProven, proofsOf } from './proofs.ts';
+import { advanceProofs, deferUnproven, isProven, isPutOff, proofsOf } from './proofs.ts';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const HOUR = 3_600_000;
@@ -44,10 +44,10 @@ test.each<{ name: string; proof?: CacheProof; state?: PrecacheState; retried?: t
   },
   { name: 'what is missing is pulled again', proof: entry(3, 'prove', ['a']), state: 'UnrecoverableError', want: 'pull' },
   {
-    name: 'a proof without an answer is taken for one that misses all',
+    name: 'a proof without an answer has found nothing missing, and is made anew',
     proof: entry(3, 'prove', ['a']),
     state: 'PrecacheTimeout',
-    want: 'pull',
+    want: 'prove',
   },
   { name: 'what was pulled again is proven', proof: entry(3, 'pull', ['a'], 5 * HOUR), state: 'Succeeded', want: 'prove' },
   { name: 'a pull that failed waits for somebody', proof: entry(3, 'pull', ['a']), state: 'UnrecoverableError', want: undefined },
@@ -57,6 +57,15 @@ test.each<{ name: string; proof?: CacheProof; state?: PrecacheState; retried?: t
   expect(renewed.has('a') ? byCluster.get('a')?.kind : undefined).toBe(want);
   if (want) expect(byCluster.get('a')).toEqual({ number: (proof?.number ?? 0) + 1, kind: want, at: at(0) });
   else expect(byCluster.get('a')).toEqual(proof && proofsOf([proof]).get('a'));
+});
+
+test.each<[string, CacheProof['kind'] | undefined, PrecacheState | undefined, boolean]>([
+  ['pulls again', 'pull', 'Active', true],
+  ['had no answer to its proof', 'prove', 'PrecacheTimeout', true],
+  ['is about to be proven', 'prove', undefined, false],
+  ['has no job', undefined, 'PrecacheTimeout', false],
+])('others wait for a cluster or not: one that %s', (_, kind, state, want) => {
+  expect(isPutOff(kind && { number: 1, kind, at: at(0) }, state)).toBe(want);
 });
 
 test('a pass is the same until a status confirms it', () => {
@@ -92,7 +101,7 @@ const running = (remediationPlan: string[][], currentBatch: number, progress: Re
   status: { currentBatch, currentBatchStartedAt: at(0), currentBatchRemediationProgress: progress },
 });
 const planAfter = (status: ReturnType<typeof running>, restored: readonly string[], canaries?: readonly string[]) =>
-  deferRestored(status, (cluster) => restored.includes(cluster), canaries).remediationPlan;
+  deferUnproven(status, (cluster) => restored.includes(cluster), canaries).remediationPlan;
 
 test('clusters that pull again come last, as many at a time as a batch has', () => {
   const plan = [

@@ -68,17 +68,25 @@ export function advanceProofs({ proofs = [], stateOf, wanted, isOver, isRetried,
   return { entries: entriesOf(after, latest), byCluster: after, renewed };
 }
 
-/** The kind of a cluster's next job; undefined while the present one runs or suffices. */
+/** The kind of a cluster's next job; undefined while the present one runs or suffices. A proof without an answer has found nothing missing. */
 function nextKind(
   proof: ClusterProof | undefined,
   state: PrecacheState | undefined,
   { isOld: old, isRetried }: { readonly isOld: boolean; readonly isRetried: boolean },
 ): CacheProof['kind'] | undefined {
   if (state === undefined || !isFinalPrecacheState(state)) return undefined;
+  if (proof?.kind === 'prove' && isUnanswered(state)) return 'prove';
   if (proof?.kind === 'prove') return hasFailedPrecache(state) ? 'pull' : old ? 'prove' : undefined;
   if (state === 'Succeeded') return 'prove';
   return proof && isRetried ? 'pull' : undefined;
 }
+
+/** True after a job whose cluster, or a node of it, stayed away. */
+const isUnanswered = (state: PrecacheState | undefined): boolean => state === 'PrecacheTimeout';
+
+/** True for a cluster that others do not wait for: it pulls again, or its proof had no answer and is made anew. */
+export const isPutOff = (proof: ClusterProof | undefined, state: PrecacheState | undefined): boolean =>
+  proof?.kind === 'pull' || (proof?.kind === 'prove' && isUnanswered(state));
 
 /** A proof is as old as its request, because the clocks of clusters may be wrong. */
 const isOld = (proof: ClusterProof | undefined, withinMs: number, now: number): boolean =>
@@ -103,12 +111,12 @@ function entriesOf(proofs: ReadonlyMap<string, ClusterProof>, latest: ClusterPro
 }
 
 /**
- * Moves clusters of the running batch whose images are pulled again to a last batch, so that the clusters between do not wait for them. They stay
- * where nobody else would wait, and canaries stay, because others wait for them by intention.
+ * Moves clusters of the running batch that are put off to a last batch, so that the clusters between do not wait for them. They stay where nobody
+ * else would wait, and canaries stay, because others wait for them by intention.
  */
-export function deferRestored(
+export function deferUnproven(
   status: ClusterGroupUpgradeStatus,
-  isRestored: (cluster: string) => boolean,
+  isLater: (cluster: string) => boolean,
   canaries: readonly string[] = [],
 ): ClusterGroupUpgradeStatus {
   const { remediationPlan: plan = [], clusters: records = [], status: times } = status;
@@ -116,9 +124,9 @@ export function deferRestored(
   if (currentBatchStartedAt === undefined || currentBatch < 1 || currentBatch >= plan.length) return status;
   const stays = new Set([...canaries, ...records.map(({ name }) => name), ...Object.keys(progress)]);
   const current = plan[currentBatch - 1] ?? [];
-  const late = current.filter((cluster) => !stays.has(cluster) && isRestored(cluster));
+  const late = current.filter((cluster) => !stays.has(cluster) && isLater(cluster));
   const ended = new Set(records.map(({ name }) => name));
-  const isWaitedFor = plan.slice(currentBatch).some((batch) => batch.some((cluster) => !ended.has(cluster) && !isRestored(cluster)));
+  const isWaitedFor = plan.slice(currentBatch).some((batch) => batch.some((cluster) => !ended.has(cluster) && !isLater(cluster)));
   if (late.length === 0 || !isWaitedFor) return status;
   const isLate = new Set(late);
   const left = plan.map((batch, index) => (index === currentBatch - 1 ? batch.filter((cluster) => !isLate.has(cluster)) : batch));

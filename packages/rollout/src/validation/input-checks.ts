@@ -61,13 +61,16 @@ export function validateAnnotations(
   upgrade: ClusterGroupUpgrade,
   { preCaching }: ClusterGroupUpgradeSpec,
   config: PreCachingConfig | undefined,
+  areProofsKept?: boolean,
 ): Validation | undefined {
   const unknown = findUnknownAnnotation(upgrade) ?? (preCaching && config ? findUnknownConfigAnnotation(config) : undefined);
   if (unknown !== undefined) return { status: 'False', reason: ValidationReason.annotation, message: unknown };
   const membership = findMembershipProblem(upgrade);
   if (membership !== undefined) return { status: 'False', reason: ValidationReason.membership, message: membership };
-  const { problem } = readProofWithin(upgrade);
-  return problem === undefined ? undefined : { status: 'False', reason: ValidationReason.proof, message: problem };
+  const { problem } = readProofWithin(upgrade, areProofsKept);
+  // The CRD may be replaced meanwhile.
+  const again = areProofsKept === false ? { recheckAfterMs: SERVED_AGAIN_MS } : {};
+  return problem && { status: 'False', ...problem, ...again };
 }
 
 /** A spec that asks for nothing, which the reference ends as a success. Edits of ManagedClusters alone are something. */

@@ -64,6 +64,8 @@ export const ValidationReason = {
   window: 'InvalidWindow',
   /** Ours: the annotation that asks for proofs cannot be used. */
   proof: 'InvalidProof',
+  /** Ours: the same on a hub whose CRD drops what proofs need. */
+  proofsDropped: 'ProofsDropped',
   /** Ours: edits of ManagedClusters that an API server would refuse. */
   actions: 'InvalidActions',
   /** Ours: annotation of the name suffix. */

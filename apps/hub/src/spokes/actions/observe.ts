@@ -135,7 +135,10 @@ export function observeActions(names: SpokeJobNames, upgradeUid: string, { clust
 }
 
 /** Translates them into an observation of the port. */
-export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'actions'>, spoke: ActionsSpoke): SpokeObservation {
+export function toObservation(
+  { actions: { createJob }, nodes }: Pick<SpokeJobNames, 'actions' | 'nodes'>,
+  spoke: ActionsSpoke,
+): SpokeObservation {
   const { available, namespaceView, jobView, actions } = spoke;
   const views = [namespaceView, jobView].filter((view) => view?.ours === true);
   const objects = [...views, ...[...actions.values()].filter(({ ours }) => ours)];
@@ -150,7 +153,7 @@ export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'a
     namespace: watchedObjectOf(namespaceView),
     job: watchedObjectOf(jobView),
     report: reportOf(answer),
-    failure: failureOf(actions),
+    ...failuresOf(actions, nodes?.actions ?? []),
     losses: actions.get(createJob)?.refusals ?? 0,
     note: namespaceView?.fallback && `${namespaceView.fallback}; going on by actions and views`,
   };
@@ -164,12 +167,17 @@ function startOf({ namespaceView, jobView }: ActionsSpoke): number | undefined {
 const watchedObjectOf = (view: ViewObservation | undefined): WatchedObject | undefined =>
   view?.ours ? { since: view.createdAt, answer: view.answer } : undefined;
 
-/** Finds an action that failed again after its recreation; exhausted ones come first. */
-function failureOf(actions: ActionsSpoke['actions']): Failure | undefined {
+/** Finds actions that failed again after their recreation; exhausted ones come first. */
+function failuresOf(actions: ActionsSpoke['actions'], ofNodes: readonly string[]): Pick<SpokeObservation, 'failure' | 'nodesFailure'> {
   const failing = [...actions].filter(([, action]) => action.ours && action.outcome === 'failed' && action.retries > 0);
   const isExhausted = (action: ActionObservation) => action.refusals >= RETRY_BUDGET && isRefusal(action.message);
-  const [name, action] = failing.find(([, each]) => isExhausted(each)) ?? failing[0] ?? [];
-  return action && { message: `${name}: ${action.message}`, finalAt: isExhausted(action) ? 0 : undefined };
+  const exhausted = failing.filter(([, action]) => isExhausted(action));
+  const describe = (found: readonly [string, ActionObservation] | undefined): Failure | undefined =>
+    found && { message: `${found[0]}: ${found[1].message}`, finalAt: isExhausted(found[1]) ? 0 : undefined };
+  return {
+    failure: describe(exhausted[0] ?? failing[0]),
+    nodesFailure: describe(exhausted.find(([name]) => ofNodes.includes(name))),
+  };
 }
 
 function observeView(upgradeUid: string, view: ManagedClusterView, { target, trusted }: ViewDefinition): ViewObservation {

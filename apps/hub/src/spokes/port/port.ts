@@ -48,6 +48,8 @@ export interface SpokeObservation {
   /** Last report of the puller. */
   readonly report: PullerReport | undefined;
   readonly failure: Failure | undefined;
+  /** The same of an object that the other nodes need, where it lasts. */
+  readonly nodesFailure?: Failure | undefined;
   /** Number of times the job vanished from the spoke and was created again. */
   readonly losses: number;
   /** An agent has accepted its task, even if nothing on the spoke is known yet. */

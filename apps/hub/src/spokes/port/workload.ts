@@ -31,6 +31,8 @@ export interface SpokeJobNames {
   /** Actions that every kind of job has. */
   readonly actions: { readonly deleteNamespace: string; readonly deleteClusterRoleBinding: string; readonly createJob: string };
   readonly views: { readonly namespace: ViewDefinition; readonly job: ViewDefinition };
+  /** Objects and actions that the other nodes of a spoke need, objects as `Kind name`; absent for jobs of one node. */
+  readonly nodes?: { readonly objects: readonly string[]; readonly actions: readonly string[] };
 }
 
 /** Workload of one spoke. */
@@ -45,6 +47,8 @@ export interface Workload {
   readonly patienceMs: number;
   /** Reason that forbids new objects on this spoke until somebody fixes it. An existing job goes on. */
   readonly problem?: string | undefined;
+  /** The job fails where the spoke refuses to create what its other nodes need; default false. */
+  readonly failsWithoutNodes?: boolean | undefined;
 }
 
 /** Workload that only deletes. */

@@ -329,6 +329,19 @@ describe('events from a work', () => {
     expect(observe(work ? { work } : {})).toMatchObject({ isHeld: held, since }),
   );
 
+  test('pullers of other nodes that the agent may not create fail the job once the refusal has lasted', () => {
+    const text = 'daemonsets.apps is forbidden: no';
+    const nodes = { applied: 'False', appliedMessage: `Failed to apply manifest: ${text}`, available: 'False' } as const;
+    const binding = { applied: 'False', appliedMessage: 'Failed to apply manifest: roles is forbidden: no', available: 'False' } as const;
+    const found = observe({ work: { ...job({ active: 1, ready: 1 }), binding, nodes } });
+    expect(found.nodesFailure).toMatchObject({ message: `DaemonSet pre-cache-nodes: ${text}`, finalAt: expect.any(Number) });
+    const at = (now: number) => decide('Active', found, { ...context, now, failsWithoutNodes: true });
+    const finalAt = found.nodesFailure?.finalAt ?? 0;
+    expect(at(finalAt - 1)).toMatchObject({ state: 'Active', requeueAt: finalAt });
+    expect(at(finalAt)).toMatchObject({ state: 'UnrecoverableError', message: expect.stringContaining(text) });
+    expect(observe({ work: { ...job({ active: 1, ready: 1 }), binding } }).nodesFailure).toBeUndefined();
+  });
+
   test('a spoke whose clock is an hour ahead is not waited for, one that is behind not judged at once', () => {
     const of = (appliedAt: number) =>
       observe({ work: { ...begun, job: { applied: 'False', appliedMessage: DENIED, appliedAt, available: 'False' } } }).failure?.finalAt;

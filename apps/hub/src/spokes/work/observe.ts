@@ -11,7 +11,7 @@ import {
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
-import type { Answer, Failure, SpokeObservation, WatchedObject } from '../port/port.ts';
+import type { Answer, SpokeObservation, WatchedObject } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
 import { reportOf, trimText } from '../port/report.ts';
 import type { SpokeJobNames } from '../port/workload.ts';
@@ -73,7 +73,7 @@ export function observeWork(names: SpokeJobNames, { cluster, work, other, isClea
     namespace,
     job: job === FOREIGN ? undefined : job,
     report: isOwn && job !== FOREIGN ? reportOf(job?.answer) : undefined,
-    failure: here && failureOf(here, now),
+    ...(here ? failuresOf(here, names, now) : { failure: undefined }),
     losses: here ? lossesOf(here) : 0,
     isAnswered: here !== undefined && isAnswered(here),
   };
@@ -200,15 +200,17 @@ function jobStatus(values: Values): Record<string, unknown> {
   };
 }
 
-/** Finds a manifest that the agent could not apply and retries; its condition lasts as long as the failure. */
-function failureOf(work: ManifestWork, now: number): Failure | undefined {
+/** Finds manifests that the agent could not apply and retries; their conditions last as long as the failure. */
+function failuresOf(work: ManifestWork, { nodes }: SpokeJobNames, now: number): Pick<SpokeObservation, 'failure' | 'nodesFailure'> {
   const failing = (work.status?.resourceStatus?.manifests ?? []).flatMap(({ resourceMeta: { kind, name }, conditions }) => {
     const applied = findCondition(conditions, WORK_APPLIED);
     if (applied?.status !== 'False') return [];
     const text = applied.message.replace(/^Failed to apply manifest: /, '').slice(0, 1024);
-    return [{ message: `${kind} ${name}: ${text}`, finalAt: isRefusal(text) ? refusedSince(work, applied, now) + REFUSED_MS : undefined }];
+    const finalAt = isRefusal(text) ? refusedSince(work, applied, now) + REFUSED_MS : undefined;
+    return [{ object: `${kind} ${name}`, message: `${kind} ${name}: ${text}`, finalAt }];
   });
-  return failing.find(({ finalAt }) => finalAt !== undefined) ?? failing[0];
+  const lasting = failing.filter(({ finalAt }) => finalAt !== undefined);
+  return { failure: lasting[0] ?? failing[0], nodesFailure: lasting.find(({ object }) => nodes?.objects.includes(object)) };
 }
 
 /** Corrects a spoke's clock: one ahead must not delay the verdict, one behind must not hasten it. */

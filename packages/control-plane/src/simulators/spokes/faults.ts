@@ -12,6 +12,8 @@ export interface SpokeFaults {
   readonly failJob?: boolean | number;
   /** The images are lost: proofs fail until another Job of the same name has succeeded. */
   readonly lost?: boolean;
+  /** A node stays away: Jobs end by its absence, and what the others have is whole. */
+  readonly nodeAway?: boolean;
   /** Jobs reach their deadline after so many seconds, or their own `activeDeadlineSeconds`, whichever is less. */
   readonly deadlineJobSeconds?: number;
   /** The spoke's API server refuses connections while its agent goes on: actions and views fail. Jobs go on, works do too. */

@@ -185,6 +185,7 @@ function writeReport({ metadata }: StoredObject, { store, served }: JobSurroundi
 
 function reportAt(around: JobSurroundings, elapsed: number, runMs: number, outcome: JobOutcome, startedAt: number): PullerReport {
   const { images = 12, bytes = 200_000_000, seconds, nodes = 1 } = around.shape;
+  const { nodeAway = false, lost = false } = around.faults;
   const ended = elapsed >= runMs;
   const whole = ended && outcome === 'succeeded';
   const part = whole ? 1 : Math.min(ALMOST, elapsed / (Number.isFinite(runMs) && outcome === 'succeeded' ? runMs : seconds * 1000));
@@ -198,9 +199,17 @@ function reportAt(around: JobSurroundings, elapsed: number, runMs: number, outco
     ...(nodes > 1 && { nodes: nodesAt(nodes, { ended, whole, part, bytes }) }),
     failures: ended && !whole ? [{ image: 'registry.example/component@sha256:0', error: 'simulated failure' }] : [],
     ...(ended && !whole ? { message: 'images are missing' } : {}),
+    ...(ended && nodeAway && !lost && absence),
     at: conditionTime(startedAt + elapsed),
   };
 }
+
+/** End of a Job of three nodes of which one stayed away. */
+const absence: Pick<PullerReport, 'nodes' | 'failures' | 'message'> = {
+  nodes: { total: 3, done: 2, failed: 0, absent: 1, problems: [{ node: 'node-3', message: 'no puller has come from it for 600 s' }] },
+  failures: [],
+  message: '1 of 3 nodes are not proven: node-3: no puller has come from it for 600 s',
+};
 
 /** Sums the nodes of a spoke, all of which are as far. */
 function nodesAt(

@@ -292,7 +292,11 @@ export class SimulatedSpoke {
       shape: this.#around.job,
       faults,
       isHeld: () => this.faults.jobsHeld ?? false,
-      fails: failJob === true || (typeof failJob === 'number' && created <= failJob) || (isProof(object) && this.faults.lost === true),
+      fails:
+        failJob === true ||
+        (typeof failJob === 'number' && created <= failJob) ||
+        (isProof(object) && faults.lost === true) ||
+        faults.nodeAway === true,
       onEvent: (type) => {
         this.#record({ type, name, uid });
         if (type === 'job-succeeded' && !isProof(object)) this.faults = { ...this.faults, lost: false };

@@ -5,6 +5,7 @@ import type { ManagedCluster } from '@flotilla/api/ocm';
 import {
   type CacheProof,
   type ClusterGroupUpgrade,
+  type NodeRules,
   PRECACHE_WORK,
   type PreCachingConfig,
   PrecacheAction,
@@ -89,6 +90,20 @@ export const precacheNames: SpokeJobNames = {
     namespace: { name: PrecacheView.namespace, resource: 'namespaces', target: { kind: 'Namespace', name: namespace } },
     job: { name: PrecacheView.job, resource: 'jobs', target: { kind: 'Job', name: job, namespace } },
   },
+  nodes: {
+    objects: [
+      `DaemonSet ${SpokeName.nodes}`,
+      ...['ServiceAccount', 'Role', 'RoleBinding'].map((kind) => `${kind} ${SpokeName.nodeAccount}`),
+      `RoleBinding ${SpokeName.nodeSccRoleBinding}`,
+    ],
+    actions: [
+      PrecacheAction.createNodes,
+      PrecacheAction.createNodeAccount,
+      PrecacheAction.createNodeRole,
+      PrecacheAction.createNodeRoleBinding,
+      PrecacheAction.createNodeSccRoleBinding,
+    ],
+  },
 };
 
 /** Source of PreCachingConfigs. */
@@ -140,7 +155,8 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const pace = String(progressPace(settings.progressViewSeconds, clusters));
       const mode = isProof ? 'prove' : '';
       const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: String(bandwidth.bytesPerSecond ?? ''), MODE: mode };
-      const rules = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
+      const wanted = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
+      const rules = wanted && isProof ? rulesOfProof(wanted, jobSeconds) : wanted;
       const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
       const inputs = { ...common, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
       return {
@@ -148,6 +164,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
         problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? nodes?.problem ?? problemOf(managed, node, settings)),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
+        failsWithoutNodes: rules?.absent === 'fail',
         patienceMs: jobSeconds * 1000 + settings.graceMs,
       };
     },
@@ -164,6 +181,15 @@ function digestOf({ spec, retries = {}, proofs }: Pick<PrecacheInputs, 'spec' | 
 
 /** Deadline of a proof: it asks the runtime alone, some thousand times. */
 const PROOF_SECONDS = 15 * 60;
+
+/**
+ * Adapts the patience with nodes to a proof, which has its verdict before its deadline. Where absence fails it, the next one follows at once, so a
+ * shorter patience would only make more of them.
+ */
+function rulesOfProof(rules: NodeRules, jobSeconds: number): NodeRules {
+  const most = Math.floor((jobSeconds * 2) / 3);
+  return { ...rules, patienceSeconds: rules.absent === 'fail' ? most : Math.min(rules.patienceSeconds, most) };
+}
 
 /** True where pulls leave a record for proofs. The reference's job knows none. */
 export const keepsRecord = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): boolean =>
