@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { COLUMNS, MARKERS, rowOf, tableLine, withTable } from '../bench/sizing-table.ts';
 import { missingPaths } from './named-paths.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -44,6 +45,32 @@ test('test/README.md names every folder of tests, and every benchmark', async ()
       benches.map((name) => `npm run ${name}`),
     ),
   ).toEqual([]);
+});
+
+test("the table of docs/sizing.md is the bench's: its columns, a row for each size", async () => {
+  const page = await read('docs/sizing.md');
+  const table = page.slice(page.indexOf(MARKERS[0]), page.indexOf(MARKERS[1])).split('\n');
+  const [heads, , ...rows] = table.filter((line) => line.startsWith('|'));
+  expect(heads).toBe(tableLine(COLUMNS));
+  expect(rows.length).toBeGreaterThan(1);
+  expect(new Set(rows.map((row) => row.split('|').length))).toEqual(new Set([COLUMNS.length + 2]));
+
+  const handOvers = [{ toFirst: 0.2 }, { toFirst: 0.9 }];
+  const row = rowOf({
+    spokes: 2000,
+    precache: {
+      lastJobSeconds: 50,
+      verdictSeconds: { p99: 9.6 },
+      hubPeakMiB: 316.4,
+      cpuSeconds: { hub: 20, apiServer: 92 },
+      statusKiB: 210.2,
+    },
+    rollout: { hubPeakMiB: 158.1, handOvers, requests: { counts: { 'patch managedclusters': 4000, 'create placements': 4480 } } },
+    load: 1.5,
+  });
+  expect(row).toEqual(['2,000', '50 s', '9.6 s', '316 MiB', '10 ms', '46 ms', '210 KiB', '0.9 s', '4.24', '158 MiB', '1.5']);
+  expect(withTable(`before\n${MARKERS.join('\nold\n')}\nafter\n`, ['new'])).toBe(`before\n${MARKERS.join('\n\nnew\n\n')}\nafter\n`);
+  expect(() => withTable('no table', [])).toThrow(MARKERS[0]);
 });
 
 test('README.md names every app and every package, and each has a README of its own', async () => {

@@ -1,69 +1,38 @@
 /** Prints the table of docs/sizing.md anew: the benches of pre-caching and rollouts for each size of a fleet. See `--help`. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@flotilla/api';
 import { cleanupOnExit, runCommand } from '@flotilla/control-plane/processes';
 import { z } from 'zod';
-import { round } from './statistics.ts';
+import { COLUMNS, loadNow, PrecacheResult, RolloutResult, rowOf, type SizeFigures, tableLine, withTable } from './sizing-table.ts';
 
-const USAGE = `bench:sizing -- [--spokes 100,500,2000]
-Runs bench:precache and bench:rollout for each number of spokes, one after the other, and prints the table of docs/sizing.md. Takes about
-20 minutes for the default on two quiet cores. The page's figures are of one run each.`;
+const USAGE = `bench:sizing -- [--spokes 100,500] [--rollout-up-to 500] [--write]
+Runs bench:precache, and bench:rollout up to that many spokes, for each number of spokes, one after the other, and prints the table of
+docs/sizing.md; --write puts it there. One run each. The default took 9 minutes beside ten other busy processes.`;
+
+const PAGE = join(import.meta.dirname, '../../docs/sizing.md');
+/** A bench at its longest. */
+const PATIENCE_MS = 3_600_000;
 
 const Arguments = z.object({
   spokes: z
     .string()
     .regex(/^\d+(,\d+)*$/, 'expected numbers of spokes, such as 100,500')
-    .default('100,500,2000')
+    .default('100,500')
     .transform((list) => list.split(',').map(Number)),
-});
-/** Of one run: what a bench writes with `--json`. */
-const Precache = z.looseObject({
-  lastJobSeconds: z.number(),
-  verdictSeconds: z.looseObject({ p99: z.number() }),
-  hubPeakMiB: z.number(),
-  cpuSeconds: z.record(z.string(), z.number()),
-  totalSeconds: z.number(),
-  statusKiB: z.number(),
-});
-const Rollout = z.looseObject({
-  hubPeakMiB: z.number(),
-  cpuSeconds: z.record(z.string(), z.number()),
-  handOvers: z.array(z.looseObject({ toFirst: z.number() })),
-  verdictSeconds: z.number(),
+  'rollout-up-to': z.coerce.number().int().nonnegative().default(500),
+  write: z.boolean().default(false),
 });
 
-const COLUMNS = [
-  'spokes',
-  'pre-caching: last job begins',
-  'verdicts, p99',
-  'hub memory',
-  'hub CPU',
-  'API server CPU',
-  'size of the status',
-  'rollout: longest hand-over of a batch',
-  'hub memory',
-] as const;
-
-/** One row of the table. */
-async function measure(spokes: number, dir: string): Promise<string[]> {
-  const precache = Precache.parse(await bench('precache', ['--spokes', String(spokes), '--transport', 'work'], dir));
-  const [rollout] = z.tuple([Rollout]).parse(await bench('rollout', ['--spokes', String(spokes)], dir));
-  const ofHub = (each: Readonly<Record<string, number>>) => each.hub ?? Number.NaN;
-  const ofServer = (each: Readonly<Record<string, number>>) => each.apiServer ?? Number.NaN;
-  return [
-    String(spokes),
-    `${precache.lastJobSeconds} s`,
-    `${precache.verdictSeconds.p99} s`,
-    `${precache.hubPeakMiB} MiB`,
-    `${ofHub(precache.cpuSeconds)} s`,
-    `${ofServer(precache.cpuSeconds)} s`,
-    `${precache.statusKiB} KiB`,
-    `${round(Math.max(0, ...rollout.handOvers.map(({ toFirst }) => toFirst)), 2)} s`,
-    `${rollout.hubPeakMiB} MiB`,
-  ];
+/** Runs what one row is made of. */
+async function measure(spokes: number, dir: string, withRollout: boolean): Promise<SizeFigures> {
+  const load = loadNow();
+  const size = ['--spokes', String(spokes)];
+  const precache = PrecacheResult.parse(await bench('precache', [...size, '--transport', 'work'], dir));
+  const rollout = withRollout ? z.tuple([RolloutResult]).parse(await bench('rollout', size, dir))[0] : undefined;
+  return { spokes, precache, rollout, load };
 }
 
 /** Runs a bench in a process of its own, so that none is measured with the memory of another. */
@@ -73,15 +42,38 @@ async function bench(name: string, args: readonly string[], dir: string): Promis
   const flags = ['--disable-warning=ExperimentalWarning', program, ...args, '--json', file];
   // A bench that misses a target ends with 1 after it has written its figures.
   await rm(file, { force: true });
-  await runCommand(process.execPath, flags, { timeoutMs: 3_600_000 }).catch((error: unknown) =>
+  await runCommand(process.execPath, flags, { timeoutMs: PATIENCE_MS }).catch((error: unknown) =>
     process.stderr.write(`${name} ${args.join(' ')}: ${errorMessage(error)}\n`),
   );
   return JSON.parse(await readFile(file, 'utf8'));
 }
 
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+
+/** Measures each size, printing each row when it is there. */
+async function printTable(sizes: readonly number[], mostOfRollouts: number): Promise<string[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'flotilla-sizing-'));
+  const lines: string[] = [];
+  const say = (line: string) => {
+    lines.push(line);
+    print(line);
+  };
+  try {
+    say(`Taken on ${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}), one run each:\n`);
+    say(tableLine(COLUMNS));
+    say(tableLine(COLUMNS.map(() => '---')));
+    for (const spokes of sizes) say(tableLine(rowOf(await measure(spokes, dir, spokes <= mostOfRollouts))));
+    return lines;
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { spokes: { type: 'string' }, help: { type: 'boolean' } } });
-  if (values.help) return void process.stdout.write(`${USAGE}\n`);
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const { values } = parseArgs({ options: { spokes: text, 'rollout-up-to': text, write: flag, help: flag } });
+  if (values.help) return print(USAGE);
   const parsed = Arguments.safeParse(values);
   if (!parsed.success) {
     process.stderr.write(`${z.prettifyError(parsed.error)}\n${USAGE}\n`);
@@ -89,16 +81,8 @@ async function main(): Promise<void> {
     return;
   }
   cleanupOnExit();
-  const dir = await mkdtemp(join(tmpdir(), 'flotilla-sizing-'));
-  try {
-    const row = (cells: readonly string[]) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
-    process.stdout.write(`${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}\n\n`);
-    row(COLUMNS);
-    row(COLUMNS.map(() => '---'));
-    for (const spokes of parsed.data.spokes) row(await measure(spokes, dir));
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  const lines = await printTable(parsed.data.spokes, parsed.data['rollout-up-to']);
+  if (parsed.data.write) await writeFile(PAGE, withTable(await readFile(PAGE, 'utf8'), lines));
 }
 
 try {

@@ -11,6 +11,7 @@ import {
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane/processes';
+import { startApiServer } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -41,30 +42,22 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-/** Runs the documented command and returns what it printed for the spoke. */
+/** The documented command. */
+const joinArguments = (name: string): string[] => [
+  ...['join', '--hub-kubeconfig', world.server.kubeconfig, '--name', name],
+  ...['--image', 'registry.test:5000/agent:v2', '--label', 'fleet=edge'],
+];
+const helmEnvironment = () => ({
+  PATH: `${dirname(world.helm)}:/usr/bin:/bin`,
+  HELM_CACHE_HOME: world.dir,
+  HELM_CONFIG_HOME: world.dir,
+  HELM_DATA_HOME: world.dir,
+});
+
+/** Runs the command and returns what it printed for the spoke. */
 async function join(name: string) {
-  const args = [
-    '--disable-warning=ExperimentalWarning',
-    CLI,
-    'join',
-    '--hub-kubeconfig',
-    world.server.kubeconfig,
-    '--name',
-    name,
-    '--image',
-    'registry.example.com/flotilla/spoke-agent:1',
-    '--print',
-  ];
-  const env = {
-    PATH: `${dirname(world.helm)}:/usr/bin:/bin`,
-    HELM_CACHE_HOME: world.dir,
-    HELM_CONFIG_HOME: world.dir,
-    HELM_DATA_HOME: world.dir,
-  };
-  const text = await runCommand(process.execPath, [...args, '--label', 'fleet=edge', '--image', 'registry.test:5000/agent:v2'], {
-    env,
-    timeoutMs: 90_000,
-  });
+  const args = ['--disable-warning=ExperimentalWarning', CLI, ...joinArguments(name), '--print'];
+  const text = await runCommand(process.execPath, args, { env: helmEnvironment(), timeoutMs: 90_000 });
   return parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [Printed.parse(document.toJS())]));
 }
 
@@ -106,6 +99,41 @@ const works = (cluster: string) => `/apis/work.open-cluster-management.io/v1/nam
 const leases = (cluster: string) => `/apis/coordination.k8s.io/v1/namespaces/${cluster}/leases`;
 const managed = '/apis/cluster.open-cluster-management.io/v1/managedclusters';
 const emptyOf = ({ apiVersion, kind }: Resource) => ({ apiVersion, kind, metadata: { name: 'x', resourceVersion: '1' } });
+
+test('a dry run of a registration is checked by hub and spoke, says what it would do, and leaves nothing', async () => {
+  await using spoke = await startApiServer();
+  const spokeAdmin = await spoke.client();
+  const rehearse = (...more: string[]) =>
+    runCommand(
+      process.execPath,
+      [
+        '--disable-warning=ExperimentalWarning',
+        CLI,
+        ...joinArguments('spoke-9'),
+        '--spoke-kubeconfig',
+        spoke.kubeconfig,
+        '--dry-run',
+        ...more,
+      ],
+      { env: helmEnvironment(), timeoutMs: 90_000 },
+    );
+  const said = await rehearse();
+  for (const part of [
+    'Nothing was written',
+    '- create ManagedCluster spoke-9',
+    '- create namespace flotilla',
+    'Secret flotilla/flotilla-hub',
+    'helm upgrade --install',
+  ])
+    expect(said).toContain(part);
+  expect(await clusterAt('spoke-9')).toBeUndefined();
+  expect(await spokeAdmin.get(Namespace, { name: 'flotilla' })).toBeUndefined();
+
+  await spokeAdmin.create(Namespace, { metadata: { name: 'flotilla' } });
+  expect(await rehearse()).toContain('- write Secret flotilla/flotilla-hub');
+  expect((await spokeAdmin.list(Secret, { namespace: 'flotilla' })).items).toEqual([]);
+  await expect(rehearse('--chart', '/nowhere')).rejects.toThrow(/helm upgrade failed.*\/nowhere/s);
+});
 
 describe('a spoke that joined', () => {
   let agent: Client;

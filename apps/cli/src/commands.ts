@@ -250,6 +250,7 @@ export const commands: readonly CommandRow[] = [
       ['--chart <chart>', 'chart of the agent: folder, archive or oci:// address (default: the one of this release)'],
       ['--timeout-seconds <n>', 'how long to wait for the hub to let the spoke in (default 60)'],
       ['--print', 'write the objects for the spoke to standard output, for kubectl apply -f -, instead of installing them'],
+      ['--dry-run', 'have hub and spoke check what would be written, write nothing and say what it would do'],
     ],
     load: async () => (await import('./join/command.ts')).join,
   },

@@ -3,6 +3,7 @@ import { AGENT_ACCOUNT } from '@flotilla/api/ocm';
 import { createClient, requestToken } from '@flotilla/runtime';
 import type { Run } from '../run.ts';
 import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';
+import { rehearseJoin } from './dry-run.ts';
 import { helmArguments, helmCommand, runHelm } from './helm.ts';
 import { acceptCluster, FIELD_MANAGER, untilLetIn } from './hub-side.ts';
 import { type JoinOptions, readOptions } from './options.ts';
@@ -15,7 +16,11 @@ async function register(options: JoinOptions): Promise<void> {
   const address = await hubAddress(options);
   const hub = createClient({ kubeconfigPath: options.hubKubeconfig, context: options.hubContext, userAgent: 'flotilla-cli' });
   try {
-    await acceptCluster(hub, name, options.label);
+    if (options.dryRun) {
+      const lines = await rehearseJoin(hub, options, address);
+      return void process.stdout.write(`Nothing was written. Without --dry-run this would\n${lines.map((line) => `- ${line}\n`).join('')}`);
+    }
+    await acceptCluster(hub, { name, labels: options.label });
     await untilLetIn(hub, name, options.timeoutSeconds * 1000);
     say(`${hub.server} has let ${name} in.`);
     // The token is bound to the account, so a denied or deleted ManagedCluster ends it at once.

@@ -8,10 +8,18 @@ export const FIELD_MANAGER = 'flotilla-cli';
 /** Milliseconds between the end of one watch and the next list. */
 const RELIST_MS = 500;
 
+/** The cluster that a hub is asked to let in. */
+interface Acceptance {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The hub checks it and stores nothing. */
+  readonly dryRun?: boolean;
+}
+
 /** Creates or accepts the ManagedCluster; its other fields and labels stay. */
-export async function acceptCluster(hub: Client, name: string, labels: Readonly<Record<string, string>>): Promise<void> {
+export async function acceptCluster(hub: Client, { name, labels, dryRun }: Acceptance): Promise<void> {
   const object = { metadata: { name, labels: { ...labels } }, spec: { hubAcceptsClient: true } };
-  await hub.apply(ManagedCluster, object, { fieldManager: FIELD_MANAGER, force: true });
+  await hub.apply(ManagedCluster, object, { fieldManager: FIELD_MANAGER, force: true, dryRun });
 }
 
 /** Waits until the hub accepts the spoke. Throws `FLOTILLA_NOT_ACCEPTED` on a refusal, `FLOTILLA_TIME_UP` when the time is. */

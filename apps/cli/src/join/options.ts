@@ -60,6 +60,7 @@ const Options = z
       }),
     timeoutSeconds: z.coerce.number({ error: 'must be a number of seconds' }).positive().default(60),
     print: z.boolean().default(false),
+    dryRun: z.boolean().default(false),
   })
   .refine(({ print, spokeKubeconfig }) => print || spokeKubeconfig !== undefined, {
     path: ['spokeKubeconfig'],

@@ -16,6 +16,8 @@ export interface PrometheusOptions {
   readonly alertmanager?: string;
   /** `host:port` of programs whose `/metrics` it reads every second. */
   readonly targets?: readonly string[];
+  /** Labels that every series of theirs gets, such as the namespace of a pod. */
+  readonly targetLabels?: Readonly<Record<string, string>>;
   /** Default: a free one. */
   readonly port?: number;
   /** The node of a cluster, for its pods; default: this machine's loopback. */
@@ -30,7 +32,8 @@ export interface PrometheusServer extends ListeningServer {
 }
 
 /** Starts the one of the package prometheus. */
-export async function startPrometheus({ alertmanager, targets = [], port, on, log }: PrometheusOptions = {}): Promise<PrometheusServer> {
+export async function startPrometheus(options: PrometheusOptions = {}): Promise<PrometheusServer> {
+  const { port, on, log } = options;
   const server = await startListening({
     name: 'prometheus',
     port,
@@ -39,7 +42,7 @@ export async function startPrometheus({ alertmanager, targets = [], port, on, lo
     async args({ dir, address }) {
       await writeFile(rulesFile(dir), rulesFor([]));
       const config = join(dir, 'prometheus.yml');
-      await writeFile(config, JSON.stringify(configFor(dir, { alertmanager, targets })));
+      await writeFile(config, JSON.stringify(configFor(dir, options)));
       return [
         `--config.file=${config}`,
         `--storage.tsdb.path=${join(dir, 'data')}`,
@@ -63,11 +66,11 @@ export async function startPrometheus({ alertmanager, targets = [], port, on, lo
 
 const rulesFile = (dir: string): string => join(dir, 'rules.yml');
 
-const configFor = (dir: string, { alertmanager, targets }: { alertmanager: string | undefined; targets: readonly string[] }) => ({
+const configFor = (dir: string, { alertmanager, targets = [], targetLabels: labels }: PrometheusOptions) => ({
   global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
   rule_files: [rulesFile(dir)],
   ...(alertmanager && { alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] } }),
-  scrape_configs: [{ job_name: 'programs', static_configs: [{ targets }] }],
+  scrape_configs: [{ job_name: 'programs', static_configs: [{ targets, ...(labels && { labels }) }] }],
 });
 
 /** JSON is YAML. */
