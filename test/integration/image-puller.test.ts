@@ -173,7 +173,12 @@ describe('into an OCI layout', () => {
       PullerExit.partlyDone,
       /1 of 2 images could not be pulled; the first, \S+gone:v1: /,
     ],
-    ['no image that is there', { additionalImages: `${REGISTRY_NAME}/operators/gone:v1` }, PullerExit.registryRefused, /1 of 1 images could not be pulled; the first, \S+gone:v1: /],
+    [
+      'no image that is there',
+      { additionalImages: `${REGISTRY_NAME}/operators/gone:v1` },
+      PullerExit.registryRefused,
+      /1 of 1 images could not be pulled; the first, \S+gone:v1: /,
+    ],
   ])('%s has its exit code and says why', async (_, spec, exitCode, message) => {
     await using layout = await freshLayout();
     const named = Object.entries(spec).map(([key, value]) => [

@@ -107,7 +107,7 @@ interface PlotProps {
   readonly line: (sample: Sample) => number;
   /** Where the line ends. */
   readonly limit?: number | undefined;
-  /** What is now, where the last sample is not. */
+  /** Present value, where the last sample has another. */
   readonly present?: number | undefined;
 }
 

@@ -194,7 +194,7 @@ const clusterReasons = {
   },
   NodesRefused: {
     meaning: 'The agent of the cluster may not create what fills its other nodes.',
-    fix: 'let the agent on {cluster} create DaemonSets, ServiceAccounts, Roles and RoleBindings in namespace {namespace}, or fill one node alone by annotation flotilla.io/absent-nodes: ignore on the PreCachingConfig',
+    fix: 'let the agent on {cluster} create DaemonSets, ServiceAccounts, Roles and RoleBindings in {namespace}, or fill one node alone: annotation flotilla.io/absent-nodes: ignore on the PreCachingConfig',
   },
   CacheAtRisk: {
     meaning:
