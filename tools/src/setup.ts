@@ -44,7 +44,11 @@ type SetUpFor = keyof typeof PARTS;
 
 const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry', 'helm'];
 const EVERY_CLUSTER: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];
-const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = { containerd: [], crio: ['crio', 'pinns', 'import-image'] };
+const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
+  containerd: [],
+  'containerd-2': ['containerd'],
+  crio: ['crio', 'pinns', 'import-image'],
+};
 
 /** Programs and Debian packages that a command uses on this machine; without whole clusters where they cannot run. */
 export function requirementsOf(command: SetUpFor, clusters: boolean): { tools: ToolName[]; packages: DebianPackage[] } {

@@ -77,6 +77,8 @@ export interface Cluster extends AsyncDisposable {
   addRegistry(mirror: RegistryMirror): Promise<void>;
   /** Ends the runtime, does what is to be done meanwhile, and starts it again; resolves when it answers. Pods go on. */
   restartRuntime(meanwhile?: () => Promise<void>): Promise<void>;
+  /** Ends the first node's kubelet and starts one with these settings besides those of every cluster. Pods go on. */
+  restartKubelet(settings?: Readonly<Record<string, unknown>>): Promise<void>;
   /** Shapes the wide area link, or takes the limit off. */
   setRate(rate: string | undefined): Promise<void>;
   cutLink(): Promise<void>;

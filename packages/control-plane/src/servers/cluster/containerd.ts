@@ -8,13 +8,18 @@ import { type NodeRuntime, ociWrapper, outside, type RuntimeNode } from './runti
 
 const SOCKET = '/run/containerd/containerd.sock';
 
-/** containerd with runc. */
-export function containerdRuntime({ dir, space, env }: RuntimeNode): NodeRuntime {
+/** Debian's containerd with runc. */
+export const containerdRuntime = (node: RuntimeNode): NodeRuntime => runtimeOf(node, 'containerd', 'containerd');
+
+/** containerd 2 with runc: it knows pins. */
+export const newContainerdRuntime = (node: RuntimeNode): NodeRuntime => runtimeOf(node, 'containerd-2', node.tools.path('containerd'));
+
+function runtimeOf({ dir, space, env }: RuntimeNode, name: NodeRuntime['name'], program: string): NodeRuntime {
   const configFile = join(dir, 'containerd.toml');
   const ctr = (args: readonly string[]) =>
     runCommand('ctr', ['-a', outside(dir, SOCKET), '-n', 'k8s.io', 'images', ...args], { timeoutMs: 300_000 });
   return {
-    name: 'containerd',
+    name,
     socket: SOCKET,
     kubelet: { cgroupsPerQOS: false },
     readsRegistriesAtStart: false,
@@ -25,7 +30,7 @@ export function containerdRuntime({ dir, space, env }: RuntimeNode): NodeRuntime
       });
       await writeFile(configFile, containerdConfig(dir));
     },
-    start: () => space.start('containerd', 'containerd', ['-c', configFile], env),
+    start: () => space.start('containerd', program, ['-c', configFile], env),
     setRegistries: (mirrors) => writeHostsToml(join(dir, 'certs.d'), mirrors),
     async images() {
       const rows = (await ctr(['ls'])).trim().split('\n').slice(1);

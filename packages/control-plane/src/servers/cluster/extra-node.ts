@@ -6,7 +6,7 @@ import type { RuntimeName } from '../../toolchain/debian-packages.ts';
 import type { Tools } from '../../toolchain/tools.ts';
 import { ADMIN, renderKubeconfig } from '../api-server/credentials.ts';
 import type { ClusterNode } from './cluster.ts';
-import { containerdRuntime } from './containerd.ts';
+import { containerdRuntime, newContainerdRuntime } from './containerd.ts';
 import { crioRuntime } from './crio.ts';
 import { joinLan, type Lan } from './lan.ts';
 import { createNodeSpace, type NodeSpace } from './node-space.ts';
@@ -18,6 +18,7 @@ import { API_SERVER_PORT, configureNode, fillRuntime, nodeUser, startNodeParts }
 /** Runtimes of nodes, by name. */
 export const RUNTIMES: Readonly<Record<RuntimeName, (node: RuntimeNode) => NodeRuntime>> = {
   containerd: containerdRuntime,
+  'containerd-2': newContainerdRuntime,
   crio: crioRuntime,
 };
 

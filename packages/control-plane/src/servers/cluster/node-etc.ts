@@ -23,7 +23,7 @@ export async function writeEtc(dir: string, { runtime, hosts, trustedAuthorities
   const machine = await readFile(join('/etc', TRUST_BUNDLE), 'utf8').catch(() => '');
   const bundle = [machine, ...trustedAuthorities].join('\n');
   if (trustedAuthorities.length > 0) await write(dir, TRUST_BUNDLE, bundle);
-  if (runtime === 'containerd') return;
+  if (runtime !== 'crio') return;
   await write(dir, OPENSHIFT_TRUST_BUNDLE, bundle);
   await mkdir(join(dir, 'etc/containers'), { recursive: true });
   // What is mounted there.

@@ -12,6 +12,7 @@ import { ADMIN, createCredentials, renderKubeconfig } from '../api-server/creden
 import { createServerCertificate } from './certificate.ts';
 import type { Cluster, ClusterOptions } from './cluster.ts';
 import { ExtraNode, RUNTIMES } from './extra-node.ts';
+import type { KubeletProcess } from './kubelet-process.ts';
 import { lanGateway, openLan } from './lan.ts';
 import { type ClusterNetwork, connectNode } from './network.ts';
 import { createNodeSpace, type NodeSpace } from './node-space.ts';
@@ -38,6 +39,7 @@ export class RunningCluster implements Cluster {
   #space: NodeSpace | undefined;
   #network: ClusterNetwork | undefined;
   #runtime: { node: NodeRuntime; process: RuntimeProcess } | undefined;
+  #kubelet: KubeletProcess | undefined;
 
   constructor(options: ClusterOptions, tools: Tools, dir: string) {
     this.name = options.name;
@@ -101,7 +103,7 @@ export class RunningCluster implements Cluster {
     this.kubeconfig = await this.kubeconfigFor(ADMIN);
     const further = this.#options.nodes ?? [];
     const lan = further.length > 0 ? await openLan(space, network.index) : undefined;
-    const processes = await startParts({
+    const { kubelet, processes } = await startParts({
       name,
       dir,
       space,
@@ -116,6 +118,7 @@ export class RunningCluster implements Cluster {
       isRouted: lan !== undefined,
       apiServerFlags: this.#options.apiServerFlags ?? [],
     });
+    this.#kubelet = kubelet;
     if (lan) {
       const { certificateAuthority } = this;
       const { trustedAuthorities } = etc;
@@ -169,6 +172,11 @@ export class RunningCluster implements Cluster {
     await meanwhile?.();
     await process.start();
     await process.untilReady();
+  }
+
+  async restartKubelet(settings?: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#kubelet?.stop();
+    await this.#kubelet?.start(settings);
   }
 
   setRate(rate: string | undefined): Promise<void> {

@@ -17,7 +17,11 @@ const TOOLS: readonly ToolName[] = [
   'kubectl',
 ];
 
-const RUNTIME_TOOLS: Readonly<Record<RuntimeName, readonly ToolName[]>> = { containerd: [], crio: ['crio', 'pinns', 'import-image'] };
+const RUNTIME_TOOLS: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
+  containerd: [],
+  'containerd-2': ['containerd'],
+  crio: ['crio', 'pinns', 'import-image'],
+};
 
 /** Why this process cannot start clusters; undefined when it can. */
 export function clusterObstacle(): string | undefined {

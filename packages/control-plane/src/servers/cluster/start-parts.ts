@@ -7,8 +7,9 @@ import { ADMIN, type Credential, renderKubeconfig, writeCredentials } from '../a
 import { commonApiServerFlags, etcdFlags } from '../api-server/flags.ts';
 import { probeHttps } from '../api-server/https-probe.ts';
 import type { ServerCertificate } from './certificate.ts';
+import { KubeletProcess } from './kubelet-process.ts';
 import type { ClusterNetwork } from './network.ts';
-import { cniConfig, kubeletConfig, kubeProxyConfig } from './node-config.ts';
+import { cniConfig, kubeProxyConfig } from './node-config.ts';
 import type { NodeSpace } from './node-space.ts';
 import { PAUSE_IMAGE, writeProgramImage } from './pause-image.ts';
 import type { NodeRuntime } from './runtime.ts';
@@ -39,17 +40,17 @@ export const API_SERVER_PORT = 6443;
 export const nodeUser = (name: string) => ({ name: `system:node:${name}`, groups: ['system:nodes'] });
 
 /**
- * Starts every program of the cluster; returns those that a Ready node says nothing about, once the API server answers and the
+ * Starts every program of the cluster; returns its kubelet and those that a Ready node says nothing about, once the API server answers and the
  * kubelet has what it needs.
  */
-export async function startParts(parts: ClusterParts): Promise<ServerProcess[]> {
+export async function startParts(parts: ClusterParts): Promise<{ kubelet: KubeletProcess; processes: ServerProcess[] }> {
   const { keyFile } = await startApiServerParts(parts);
   await fillRuntime(parts);
   // Written once and before its readers start: a program that reads a file in the moment it is written finds it empty, and ends.
   const admin = await writeInternal(parts, ADMIN);
   const kubeconfigs = { admin, kubelet: await writeInternal(parts, nodeUser(parts.name).name) };
-  const node = await startNodeParts({ ...parts, address: parts.network.address, kubeconfigs });
-  return [node, ...(await startControllers(parts, admin, keyFile))];
+  const { kubelet, proxy } = await startNodeParts({ ...parts, address: parts.network.address, kubeconfigs });
+  return { kubelet, processes: [proxy, ...(await startControllers(parts, admin, keyFile))] };
 }
 
 async function startApiServerParts(parts: ClusterParts): Promise<{ keyFile: string }> {
@@ -112,19 +113,15 @@ interface NodeParts extends Pick<ClusterParts, 'name' | 'dir' | 'space' | 'tools
   readonly kubeconfigs: { readonly admin: string; readonly kubelet: string };
 }
 
-/** Returns the process of kube-proxy. */
-export async function startNodeParts(parts: NodeParts): Promise<ServerProcess> {
-  const { name, dir, space, tools, address, kubeconfigs } = parts;
+/** Starts kubelet and kube-proxy of a node. */
+export async function startNodeParts(parts: NodeParts): Promise<{ kubelet: KubeletProcess; proxy: ServerProcess }> {
+  const { name, dir, space, tools, kubeconfigs } = parts;
   await writeFile(join(dir, 'resolv.conf'), '');
-  await writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubeletConfig(dir, parts.runtime)));
   await writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxyConfig(kubeconfigs.admin)));
-  await space.start('kubelet', tools.path('kubelet'), [
-    `--config=${join(dir, 'kubelet.json')}`,
-    `--kubeconfig=${kubeconfigs.kubelet}`,
-    `--hostname-override=${name}`,
-    `--node-ip=${address}`,
-  ]);
-  return space.start('kube-proxy', tools.path('kube-proxy'), [`--config=${join(dir, 'kube-proxy.json')}`, `--hostname-override=${name}`]);
+  const kubelet = new KubeletProcess(parts);
+  await kubelet.start();
+  const flags = [`--config=${join(dir, 'kube-proxy.json')}`, `--hostname-override=${name}`];
+  return { kubelet, proxy: await space.start('kube-proxy', tools.path('kube-proxy'), flags) };
 }
 
 async function startControllers(parts: ClusterParts, admin: string, keyFile: string): Promise<ServerProcess[]> {
