@@ -75,8 +75,14 @@ test('the metrics in code and on the page are the same', async () => {
 test('the annotations and labels in code and on the page are the same', async () => {
   const charts = await Promise.all(['upgrade-operator'].map((name) => readFile(join(root, `charts/spoke/templates/${name}.yaml`), 'utf8')));
   const texts = [...sources.map(({ text }) => text), ...charts];
-  const found = texts.flatMap((text) => [...text.matchAll(/['" ](flotilla\.io\/[\w.-]*\w\.?)['":]/g)].map(([, key = '']) => key));
+  const found = texts.flatMap((text) =>
+    [...text.matchAll(/['" ](flotilla\.io\/[\w.-]*\w\.?|pins\.flotilla\.io\/)['":]/g)].map(([, key = '']) => key),
+  );
   const known = sorted([...Object.keys(userKeys), ...Object.keys(programKeys)]);
-  expect(sorted(found.map((key) => (key === 'flotilla.io/work.' ? 'flotilla.io/work.<work>' : key)))).toEqual(known);
-  expect(sorted(firstColumn(await read('annotations.md')).filter((key) => key.startsWith('flotilla.io/')))).toEqual(known);
+  const named: Readonly<Record<string, string>> = {
+    'flotilla.io/work.': 'flotilla.io/work.<work>',
+    'pins.flotilla.io/': 'pins.flotilla.io/<uid>',
+  };
+  expect(sorted(found.map((key) => named[key] ?? key))).toEqual(known);
+  expect(sorted(firstColumn(await read('annotations.md')).filter((key) => /^(pins\.)?flotilla\.io\//.test(key)))).toEqual(known);
 });

@@ -208,7 +208,7 @@ export class HubWorld implements AsyncDisposable {
   async hubObjects(cluster: string): Promise<string[]> {
     const list = async (kind: Resource, labelSelector?: string): Promise<KubeObject[]> =>
       (await this.client.list(kind, { namespace: cluster, labelSelector })).items;
-    const works = list(ManifestWork, `${Label.work} in (precache,backup)`);
+    const works = list(ManifestWork, `${Label.work} in (precache,backup,pins)`);
     const objects = (await Promise.all([list(ManagedClusterAction), list(ManagedClusterView), works])).flat();
     const isKept = ({ metadata }: KubeObject) => metadata.annotations?.['flotilla.io/frozen'] !== undefined;
     return objects.flatMap((object) => (isKept(object) ? [] : [object.metadata.name])).sort();

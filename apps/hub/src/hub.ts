@@ -20,6 +20,7 @@ import type { HubConfig } from './config.ts';
 import { graphAccess } from './graph-access.ts';
 import { startLeftovers } from './leftovers/reconciler.ts';
 import { serveFleetMetrics } from './metrics/fleet-metrics.ts';
+import { startPins } from './pins/reconciler.ts';
 import { createPolicyReader } from './policy-reader.ts';
 import { startRegistration } from './registration/reconciler.ts';
 import { createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
@@ -127,7 +128,10 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const registration = config.standalone
     ? startRegistration({ ...shared, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
     : undefined;
-  const leftovers = [precache, backup].map((jobs) => startLeftovers({ ...shared, caches, recorder, now, jobs }, signal));
+  const leftovers = [
+    ...[precache, backup].map((jobs) => startLeftovers({ ...shared, caches, recorder, now, jobs }, signal)),
+    startPins({ ...shared, caches, recorder, now, jobs: precache, settings }, signal),
+  ];
   await Promise.all([
     spokeRollouts.stopped,
     ...[upgrades, ...leftovers, ...stepQueues].map(({ stopped }) => stopped),

@@ -135,6 +135,39 @@ export const running: Row[] = [
     to: 'Succeeded',
   },
   {
+    name: 'a success of a node that pins nothing',
+    from: 'Active',
+    spoke: {
+      jobView: buildView(
+        foundJob({ succeeded: 1 }, progress(undefined, { phase: 'done', risks: [{ name: 'pins', value: 'none: CRI-O pins nothing' }] })),
+      ),
+    },
+    to: 'Succeeded',
+    message:
+      'no pins: headroom alone (none: CRI-O pins nothing); nothing failed; keep more of its disk free on spoke-1, or upgrade containerd there',
+  },
+  {
+    name: 'a success of a node with too few pins that would lose its images besides',
+    from: 'Active',
+    spoke: {
+      jobView: buildView(
+        foundJob(
+          { succeeded: 1 },
+          progress(undefined, {
+            phase: 'done',
+            risks: [
+              { name: 'imageMaximumGCAge', value: '12h' },
+              { name: 'pins', value: '3 of 5' },
+            ],
+          }),
+        ),
+      ),
+    },
+    to: 'Succeeded',
+    message:
+      'the images are there, but its node has imageMaximumGCAge 12h; too few pins: headroom alone for the rest (3 of 5); free space, correct the setting or bring the node back on spoke-1 before its window',
+  },
+  {
     name: 'a job without a pod for less than 30 s',
     from: 'Starting',
     spoke: { jobView: buildView(foundJob({}), { createdAt: 970_001 }) },

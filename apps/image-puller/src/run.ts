@@ -55,15 +55,11 @@ export async function runPuller(deps: RunDeps): Promise<ExitCode> {
 }
 
 async function pullEverything(deps: RunDeps): Promise<ExitCode> {
+  const { mode } = deps.config;
+  if (mode === 'unpin') return await unpin(deps);
   const spec = await deps.readSpec();
   await using store = await deps.openStore();
-  const { mode, pinFor } = deps.config;
   if (mode === 'prove') return await proveCached(store, spec, deps);
-  if (mode === 'unpin') {
-    if (pinFor !== undefined) await store.pins?.remove(pinFor);
-    deps.progress.enter('done');
-    return PullerExit.done;
-  }
   try {
     const own = await fillStore(store, spec, deps);
     const code = deps.serve ? await deps.serve(own) : own;
@@ -74,6 +70,15 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
     if (error instanceof NoSpaceError) await release(store, deps);
     throw error;
   }
+}
+
+/** Removes pins. The images stay, and their spec may be gone. */
+async function unpin({ config, openStore, progress }: RunDeps): Promise<ExitCode> {
+  await using store = await openStore();
+  if (config.pinFor !== undefined) await store.pins?.remove(config.pinFor);
+  await store.pins?.removeExpired();
+  progress.enter('done');
+  return PullerExit.done;
 }
 
 /** Lets go of held content. A failure costs nothing but space until the hold ends by itself. */

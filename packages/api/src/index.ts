@@ -6,4 +6,4 @@ export { KubeObject, LabelSelector, ObjectMeta, type Ref, type Resource, refKey,
 export { limitsOf, limitsOfSchema } from './limits.ts';
 export { mergePatch } from './merge-patch.ts';
 export { readNamePattern } from './name-pattern.ts';
-export { Annotation, FIELD_MANAGER, Label, SccRole } from './names.ts';
+export { Annotation, FIELD_MANAGER, Label, OWED_PINS, SccRole } from './names.ts';

@@ -31,6 +31,12 @@ export const Label = {
   ztpRunning: 'ztp-running',
 } as const;
 
+/**
+ * Start of an annotation of a ManagedCluster, before the uid of an ended upgrade whose pins are still to be removed there; the value is the puller's
+ * image. It is no key under `flotilla.io/`, which an older hub would take for a typo.
+ */
+export const OWED_PINS = 'pins.flotilla.io/';
+
 /** Annotations of hub and spoke objects. */
 export const Annotation = {
   /** On objects on a spoke: uid of their ClusterGroupUpgrade. */
@@ -84,6 +90,8 @@ export const Annotation = {
   retryOf: 'flotilla.io/retry-of',
   /** On a ClusterGroupUpgrade: age at which a proof that the images are still there is too old for a cluster to begin, such as `2h`. */
   proofWithin: 'flotilla.io/proof-within',
+  /** On a ClusterGroupUpgrade: `runtime` pins what is pulled on each node until the upgrade ends. */
+  pins: 'flotilla.io/pins',
   /** On a PreCachingConfig: most bytes a second that each spoke's puller reads from registries. */
   bandwidth: 'flotilla.io/bandwidth',
   /** On a PreCachingConfig: labels of the nodes that are filled, taints that they may have, seconds for which an absent one is waited for, and its meaning. */

@@ -26,9 +26,14 @@ export class World extends HubWorld {
   }
 
   /** Creates an upgrade that pre-caches `clusters` as PreCachingConfig `config` says. All names may be `namespace/name`; else it is `default`. */
-  async upgrade(name: string, clusters: readonly string[] | undefined, spec: Record<string, unknown> = {}): Promise<ClusterGroupUpgrade> {
+  async upgrade(
+    name: string,
+    clusters: readonly string[] | undefined,
+    spec: Record<string, unknown> = {},
+    annotations: Readonly<Record<string, string>> = {},
+  ): Promise<ClusterGroupUpgrade> {
     return this.client.create(ClusterGroupUpgrade, {
-      metadata: upgradeRef(name),
+      metadata: { ...upgradeRef(name), annotations },
       spec: {
         preCaching: true,
         enable: false,

@@ -43,6 +43,10 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
     UPGRADE,
     'A time from `5m` to `168h`: a cluster begins only with a proof, younger than that, that its nodes still have what was pulled.',
   ),
+  'flotilla.io/pins': annotation(
+    UPGRADE,
+    '`runtime`: what is pulled is pinned in containerd on every node, so that the kubelet does not collect it, until the upgrade ends; default no pins.',
+  ),
   'flotilla.io/bandwidth': annotation('PreCachingConfig', 'Most bytes a second that the puller of each cluster reads from registries.'),
   'flotilla.io/node-selector': annotation(
     'PreCachingConfig',
@@ -83,12 +87,16 @@ export const programKeys: Readonly<Record<string, KeyRow>> = {
     on: 'pins in containerd',
     meaning: 'Time after which the next run of the puller removes the pin.',
   },
+  'pins.flotilla.io/<uid>': annotation(CLUSTER, "Pins of the ended upgrade of that uid are still to be removed there; the puller's image."),
   'flotilla.io/upgrade-uid': {
     is: 'label',
     on: 'objects of an upgrade',
     meaning: 'uid of the ClusterGroupUpgrade; an annotation on the cluster.',
   },
-  'flotilla.io/work': label('objects of an upgrade', 'What the object is part of: `precache`, `backup`, `rollout` or `registration`.'),
+  'flotilla.io/work': label(
+    'objects of an upgrade',
+    'What the object is part of: `precache`, `backup`, `pins`, `rollout` or `registration`.',
+  ),
   'flotilla.io/leftover': label('ManagedClusterView', '`true`: the cluster is still to be cleaned of what an ended upgrade left.'),
   'flotilla.io/spec-digest': annotation('objects of a job', 'Digest of the spec that the job was made for.'),
   'flotilla.io/attempt': annotation('objects of a job', 'The attempt that they are of.'),

@@ -1,6 +1,6 @@
 import { type KubeObject, Label } from '@flotilla/api';
 import { isLeftover } from '../spokes/actions/hub-objects.ts';
-import { BY_UID, objectsIn, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import { BY_UID, objectsIn, PINS_WORK, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { isLeftBehind } from '../spokes/reach.ts';
 
 /** An upgrade that claims a spoke. */
@@ -56,9 +56,11 @@ export class Claims {
  * keeps nobody away, because the next upgrade cleans up first.
  */
 export function ownerOfObjects(work: string, cluster: string, uid: string, caches: SpokeJobCaches): string | undefined {
-  const objects = objectsIn(caches, work, cluster);
+  // Pins are removed by a job of the same names on the spoke, maybe after the end of its upgrade.
+  const unpinning = work === 'precache' ? objectsIn(caches, PINS_WORK, cluster) : [];
+  const objects = [...objectsIn(caches, work, cluster), ...unpinning];
   const ownerOf = ({ metadata }: KubeObject) => metadata.labels?.[Label.upgradeUid];
-  const leaving = new Set(objects.filter(isLeftover).map(ownerOf));
+  const leaving = new Set([...objects.filter(isLeftover), ...unpinning].map(ownerOf));
   return objects
     .filter((object) => !isLeftBehind(object))
     .map(ownerOf)

@@ -206,17 +206,34 @@ const MAX_WHY = 1_024;
 /** Name that a puller gives for a kubelet's configuration that it could not read: no setting of the cluster. */
 const UNREAD = 'kubelet configuration';
 
+/** Name that a puller gives for pins that were asked for and are not there. */
+const PINS = 'pins';
+
 /** Says what would take the images away again, or keep the kubelet from using them, and which nodes nobody could ask. */
 function describeRisks(report: SpokeObservation['report'], { cluster }: Basis): { message?: string } {
-  const risks = report?.risks?.filter(({ name }) => name !== UNREAD) ?? [];
   if (!report) return {};
-  const byNode = Map.groupBy(risks, ({ node = report.node }) => (node === undefined ? 'its node' : `node ${node}`));
+  const { risks = [] } = report;
+  const others = risks.filter(({ name }) => name !== UNREAD && name !== PINS);
+  const byNode = Map.groupBy(others, ({ node = report.node }) => (node === undefined ? 'its node' : `node ${node}`));
   const has = [...byNode].map(([node, own]) => `${node} has ${own.map(({ name, value }) => `${name} ${value}`).join(', ')}`);
   const { absent = 0, total = 0, problems = [] } = report.nodes ?? {};
   const names = problems.map(({ node }) => node).join(', ');
   const away = absent > 0 ? [`${absent} of ${total} nodes stayed away${names === '' ? '' : `: ${names}`}`] : [];
-  const said = [...has, ...away].join('; ');
-  return said === '' ? {} : { message: explain('CacheAtRisk', `the images are there, but ${said}`, { cluster }) };
+  const said = [...has, ...away];
+  const unpinned = describePins(risks);
+  if (said.length === 0) return unpinned.length > 0 ? { message: explain('NoPins', unpinned.join('; '), { cluster }) } : {};
+  return { message: explain('CacheAtRisk', `the images are there, but ${[...said, ...unpinned].join('; ')}`, { cluster }) };
+}
+
+/** Says where images have no pins although they were asked for. A value is `none: why`, or how many there are. */
+function describePins(risks: readonly { readonly name: string; readonly value: string }[]): string[] {
+  const values = risks.filter(({ name }) => name === PINS).map(({ value }) => value);
+  const [first] = values;
+  if (first === undefined) return [];
+  const where = values.length > 1 ? `; ${values.length} nodes` : '';
+  return [
+    first.startsWith('none') ? `no pins: headroom alone (${first}${where})` : `too few pins: headroom alone for the rest (${first}${where})`,
+  ];
 }
 
 /** True where nothing is known to be missing: every node that came is whole. */

@@ -16,16 +16,18 @@ import {
   type GateInput,
   identityOf,
   judgeGates,
+  keepsObjects,
   latePulls,
   namedClusters,
   remainingClusters,
   retriedPrecaches,
 } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
+import { owePins } from '../pins/apply.ts';
 import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
 import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { BackupSettings } from '../spoke-jobs/kinds/backup/settings.ts';
-import { keepsRecord, type PrecacheJobs, type PrecacheRun, precacheTeardown } from '../spoke-jobs/kinds/precache/job.ts';
+import { keepsRecord, type PrecacheJobs, type PrecacheRun, precacheTeardown, wantsPins } from '../spoke-jobs/kinds/precache/job.ts';
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
@@ -82,7 +84,7 @@ export class UpgradeJobs {
     const { talmStrict } = this.#deps.precaching.settings;
     const { clusters, inputs } = run.request;
     const told = plan.stopped === undefined ? proofs?.entries : upgrade.status?.precaching?.proofs;
-    const report = { clusters, spokes: run.spokes, retries: inputs.retries ?? {}, proofs: told };
+    const report = { clusters, spokes: run.spokes, retries: inputs.retries ?? {}, proofs: told, pins: inputs.pins };
     return { rollUp: rollUp(planned, states, talmStrict), ...report };
   }
 
@@ -120,7 +122,7 @@ export class UpgradeJobs {
     for (const cluster of Object.keys(states)) if (isLeft(cluster)) clusters.add(cluster);
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
-    const proving = { keepsRecord: keepsRecord(upgrade, settings), proofs: proofs?.byCluster };
+    const proving = { keepsRecord: keepsRecord(upgrade, settings), pins: wantsPins(upgrade, settings), proofs: proofs?.byCluster };
     const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds, retries, ...proving };
     return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
@@ -211,6 +213,18 @@ export class UpgradeJobs {
     this.#deps.backup.jobs.end(uid);
   }
 
+  /** Marks the clusters of an upgrade that has ended, if it had pins: they are removed by themselves from then on (pins/). */
+  async owePins(upgrade: ClusterGroupUpgrade): Promise<void> {
+    const { client, caches, signal, precaching } = this.#deps;
+    const { pins, status: states = {} } = upgrade.status?.precaching ?? {};
+    // An older CRD keeps no such field.
+    const hadPins = pins !== undefined || wantsPins(upgrade, precaching.settings);
+    // They were owed when the upgrade ended, before its deletion.
+    if (!hadPins || upgrade.status?.status.completedAt !== undefined) return;
+    const image = precaching.jobs.job.inputsIn(upgrade)?.image ?? '';
+    await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image }, { client, caches, signal });
+  }
+
   /** Creates the teardowns of an upgrade's jobs. */
   teardowns(upgrade: ClusterGroupUpgrade): Teardowns {
     const { client, now, caches, signal, precaching, backup } = this.#deps;
@@ -237,6 +251,12 @@ export class UpgradeJobs {
     return done.every(Boolean);
   }
 }
+
+/** Clusters of an upgrade that may have pins. A failed job that is kept for its users has made none on its node, and is not taken from them. */
+const maybePinned = (states: Readonly<Record<string, PrecacheState>>, upgrade: ClusterGroupUpgrade): string[] =>
+  Object.entries(states).flatMap(([cluster, state]) =>
+    isBegun(state) && !(hasFailedPrecache(state) && keepsObjects(upgrade)) ? [cluster] : [],
+  );
 
 const isBegun = (state: PrecacheState | undefined): boolean => state !== undefined && state !== 'NotStarted';
 

@@ -53,7 +53,10 @@ async function begin(): Promise<void> {
     logger,
     signal: stop.signal,
   });
-  const jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
+  const jobs: Pick<
+    UpgradeJobs,
+    'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
+  > = {
     nextProofs: () => undefined,
     precache: () => undefined,
     backUp: () => undefined,
@@ -62,6 +65,7 @@ async function begin(): Promise<void> {
     end: () => undefined,
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
     tearDown: async (_, __, force) => gaveUp.push(force) > 0,
+    owePins: () => Promise.resolve(),
   };
   reconciler = new UpgradeReconciler({
     client,

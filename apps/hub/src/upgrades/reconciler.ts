@@ -22,7 +22,10 @@ interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
   readonly rollout: Pick<SpokeRollouts, 'isClean' | 'problem' | 'problems'>;
-  readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
+  readonly jobs: Pick<
+    UpgradeJobs,
+    'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
+  >;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly now: () => number;
   readonly logger: Logger;
@@ -180,6 +183,7 @@ export class UpgradeReconciler {
     memory.teardowns ??= jobs.teardowns(upgrade);
     const areSpokesClean = keepsObjects(upgrade) || (await jobs.tearDown(memory.teardowns, upgrade, isLate));
     if (areSpokesClean && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
+      await jobs.owePins(upgrade);
       memory.cleaningSince = undefined;
       return undefined;
     }

@@ -31,6 +31,8 @@ export interface PrecachingReport {
   readonly retries: Readonly<Record<string, number>>;
   /** Jobs that prove or restore what was pulled. */
   readonly proofs?: readonly CacheProof[] | undefined;
+  /** Pulled images are pinned; default false. */
+  readonly pins?: boolean | undefined;
 }
 
 /** Proofs of a running rollout. */
@@ -83,7 +85,7 @@ export function describeProofs(status: ClusterGroupUpgradeStatus, report: ProofR
 export function describePrecaching(
   status: ClusterGroupUpgradeStatus,
   conditions: Conditions,
-  { rollUp, clusters, spokes, retries, proofs }: PrecachingReport,
+  { rollUp, clusters, spokes, retries, proofs, pins }: PrecachingReport,
   { plan, talmStrict }: { readonly plan: UpgradePlan; readonly talmStrict: boolean },
 ): void {
   // Pre-caching that is not wanted any more keeps its last condition: only its spokes remain to be cleaned.
@@ -114,6 +116,8 @@ export function describePrecaching(
     nodes: sumNodes(clusters, spokes) ?? status.precaching?.nodes,
     retries: orAbsent(retries),
     proofs: proofs && orAbsent([...proofs]),
+    // Pins that were made are removed at the end, even if nobody asks for more.
+    pins: pins ? 'runtime' : status.precaching?.pins,
   };
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }

@@ -247,6 +247,12 @@ export const ClusterGroupUpgradeStatus = z.object({
         .array(CacheProof)
         .optional()
         .describe('Flotilla: jobs that prove, or restore, what was pulled, of clusters whose part is about to begin.'),
+      pins: z
+        .enum(['runtime'])
+        .optional()
+        .describe(
+          'Flotilla: what is pulled was pinned on the nodes; the pins are removed when the upgrade ends. Absent: nothing was pinned.',
+        ),
       messages: z
         .record(z.string(), z.string())
         .optional()

@@ -52,6 +52,15 @@ export type PrecacheView = (typeof PrecacheView)[keyof typeof PrecacheView];
 /** ManifestWork of a pre-cache, in the hub namespace of the spoke. */
 export const PRECACHE_WORK = 'precache-work';
 
+/** Names on the hub of the job that removes pins, in the hub namespace of the spoke: those of a pre-cache with another start. */
+export const PinsName = {
+  work: 'pins-work',
+  viewOfNamespace: 'view-pins-namespace',
+  viewOfJob: 'view-pins-job',
+  /** @param name of the action of a pre-cache */
+  action: (name: string): string => name.replace(/^precache-/, 'pins-'),
+} as const;
+
 /** Finalizer of a ClusterGroupUpgrade. */
 export const CLEANUP_FINALIZER = 'ran.openshift.io/cleanup-finalizer';
 

@@ -141,6 +141,10 @@ const conditionReasons = {
     meaning: 'The annotation flotilla.io/proof-within cannot be used: the CRD of this hub has no field for proofs; nothing new begins.',
     fix: 'install the CRDs of this version (value crds.enabled of the chart hub, or option --install-crds), or remove the annotation',
   },
+  InvalidPins: {
+    meaning: 'The annotation flotilla.io/pins has a value that is not known, or one that this upgrade cannot have; nothing new begins.',
+    fix: 'write "runtime", on an upgrade with spec.preCaching and a hub whose precacheJobProfile is least-privilege; or remove the annotation',
+  },
   WaitingForWindow: {
     meaning: 'The window is closed. One with a schedule opens again by itself.',
     fix: 'move or remove the annotations to go on',
@@ -200,6 +204,11 @@ const clusterReasons = {
     meaning:
       'The cluster has its images, but a node stayed away, or something on a node would take them away again or keep the kubelet from using them.',
     fix: 'free space, correct the setting or bring the node back on {cluster} before its window',
+  },
+  NoPins: {
+    meaning:
+      'Pins were asked for, and a node of the cluster has none, or not of every image: its runtime knows none (CRI-O, containerd before 1.7), or refused.',
+    fix: 'nothing failed; keep more of its disk free on {cluster}, or upgrade containerd there',
   },
   CacheLost: {
     meaning: 'The cluster has lost images since they were pulled, and pulling them again failed.',

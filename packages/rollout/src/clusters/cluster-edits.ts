@@ -68,7 +68,7 @@ const isLabelValue = (value: string): boolean => value === '' || (value.length <
  * Keys with these prefixes say what is mounted on nodes and who may reach a cluster; who may create an upgrade may not set them by it,
  * whatever the reference allows.
  */
-const isProtected = (key: string): boolean => /^(flotilla\.io|([-a-z0-9]+\.)*open-cluster-management\.io)\//.test(key);
+const isProtected = (key: string): boolean => /^((pins\.)?flotilla\.io|([-a-z0-9]+\.)*open-cluster-management\.io)\//.test(key);
 
 /** Every key that some edits touch, with the field it is in. */
 const touchedKeys = (edits: ClusterEdits | undefined): (readonly [field: string, key: string])[] =>

@@ -19,6 +19,7 @@ const OF_UPGRADES = [
   Annotation.plan,
   Annotation.membership,
   Annotation.proofWithin,
+  Annotation.pins,
 ];
 
 /** Those of a PreCachingConfig. */

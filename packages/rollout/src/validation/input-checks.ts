@@ -12,6 +12,7 @@ import { findEditProblem } from '../clusters/cluster-edits.ts';
 import { findNameLabelProblem } from '../clusters/name-label.ts';
 import type { Tenancy } from '../clusters/tenancy.ts';
 import { findMembershipProblem } from '../gates/membership.ts';
+import { readPins } from '../gates/pins.ts';
 import { readProofWithin } from '../gates/proof-within.ts';
 import { judgeWindow } from '../gates/window.ts';
 import { findUnknownAnnotation, findUnknownConfigAnnotation } from '../upgrade/annotations.ts';
@@ -67,6 +68,8 @@ export function validateAnnotations(
   if (unknown !== undefined) return { status: 'False', reason: ValidationReason.annotation, message: unknown };
   const membership = findMembershipProblem(upgrade);
   if (membership !== undefined) return { status: 'False', reason: ValidationReason.membership, message: membership };
+  const pins = readPins(upgrade).problem;
+  if (pins !== undefined) return { status: 'False', reason: ValidationReason.pins, message: pins };
   const { problem } = readProofWithin(upgrade, areProofsKept);
   // The CRD may be replaced meanwhile.
   const again = areProofsKept === false ? { recheckAfterMs: SERVED_AGAIN_MS } : {};

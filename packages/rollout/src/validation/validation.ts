@@ -66,6 +66,8 @@ export const ValidationReason = {
   proof: 'InvalidProof',
   /** Ours: the same on a hub whose CRD drops what proofs need. */
   proofsDropped: 'ProofsDropped',
+  /** Ours: the annotation that asks for pins cannot be used. */
+  pins: 'InvalidPins',
   /** Ours: edits of ManagedClusters that an API server would refuse. */
   actions: 'InvalidActions',
   /** Ours: annotation of the name suffix. */

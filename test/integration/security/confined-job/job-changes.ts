@@ -179,6 +179,9 @@ export const CHANGES: Readonly<Record<string, (parts: Edited, random: Random) =>
   'a cap': ({ variable }, random) => variable('BANDWIDTH', String(16_384 + Math.floor(random() * 1e9))),
   'a pace': ({ variable }, random) => variable('PROGRESS_SECONDS', String(1 + Math.floor(random() * 99))),
   'a proof': ({ variable }) => variable('MODE', 'prove'),
+  'the end of pins': ({ variable }) => variable('MODE', 'unpin'),
+  pins: ({ variable }) => variable('PIN_FOR', '11111111-aaaa-4bbb-8ccc-000000000001'),
+  'pins of nobody': ({ variable }) => variable('PIN_FOR', '$(id)'),
   'a mode that is none of its own': ({ variable }) => variable('MODE', 'shell'),
   'the folder of records, which is written': ({ volume, mount, variable }) => {
     volume('record', { hostPath: { path: '/var/lib/flotilla', type: 'DirectoryOrCreate' } });

@@ -61,6 +61,10 @@ export const registrationReasons: ReasonRows = {
     '`ManagedClusterConditionAvailable`: the agent has not renewed its lease.',
     'see whether the cluster and its agent run (namespace `flotilla`), and whether its token has run out; then run `flotilla join` again',
   ],
+  PinsLeft: [
+    'Event: pins of an ended upgrade may be left on nodes of a cluster, because the job that removes them failed.',
+    'none is needed: every pull on the node removes pins that are older than seven days; by hand `ctr -n k8s.io images ls -q` and `rm` of the names with `precache.invalid/`',
+  ],
   CguNotCreated: [
     'Event: an imported cluster gets no first upgrade, because the wave of a policy cannot be read.',
     'set annotation `ran.openshift.io/ztp-deploy-wave` of the parent policy to a whole number',

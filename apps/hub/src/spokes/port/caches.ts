@@ -24,7 +24,9 @@ export const BY_WORK_AND_UPGRADE = 'work-and-upgrade';
 type TransportIndex = typeof BY_SPOKE | typeof BY_WORK_AND_CLUSTER | typeof BY_WORK_AND_UPGRADE;
 
 /** Values of `flotilla.io/work` on the watched actions, views and works of jobs. */
-export const SPOKE_JOBS = ['precache', 'backup'];
+export const SPOKE_JOBS = ['precache', 'backup', 'pins'];
+/** The job that removes pins: it has the place of a pre-cache on the spoke. */
+export const PINS_WORK = 'pins';
 
 /** Key of one spoke's part of one upgrade. */
 export const spokeKey = (work: string, upgradeUid: string, cluster: string): string => `${work}/${upgradeUid}/${cluster}`;

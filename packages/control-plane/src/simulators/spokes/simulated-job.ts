@@ -138,11 +138,12 @@ const PullerJob = z.object({
   }),
 });
 
-/** True for a Job whose puller compares what is there with what it pulled before. */
-export const isProof = (job: StoredObject): boolean =>
-  PullerJob.safeParse(job).data?.spec.template.spec.containers.some(({ env = [] }) =>
-    env.some(({ name, value }) => name === 'MODE' && value === 'prove'),
-  ) ?? false;
+/** The puller of a Job as its variables have it: what it does, and for which upgrade it pins what is there. */
+export function pullerOf(job: StoredObject): { readonly mode: string; readonly pinFor: string | undefined } {
+  const env = PullerJob.safeParse(job).data?.spec.template.spec.containers.flatMap((container) => container.env ?? []) ?? [];
+  const variable = (wanted: string): string | undefined => env.find(({ name }) => name === wanted)?.value;
+  return { mode: variable('MODE') ?? 'pull', pinFor: variable('PIN_FOR') };
+}
 
 /** A server admits no pod whose account is not there. */
 function hasAccount(job: StoredObject, store: SpokeStore): boolean {

@@ -17,7 +17,7 @@ import { type HubWriter, ignoreGone } from '../hub-writer.ts';
 import type { HeapTimer, TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
 import { Lane } from './lane.ts';
-import { isProof, type JobEvent, runJob } from './simulated-job.ts';
+import { type JobEvent, pullerOf, runJob } from './simulated-job.ts';
 import { playControllers } from './simulated-status.ts';
 import { SimulatedWorks, type WorkEvent } from './simulated-works.ts';
 import { SpokeStore, type StoredObject } from './spoke-store.ts';
@@ -71,6 +71,8 @@ export class SimulatedSpoke {
   readonly store: SpokeStore;
   readonly jobs: JobCreation[] = [];
   readonly events: SpokeEvent[] = [];
+  /** Uids of the upgrades for which images are pinned. */
+  readonly pins = new Set<string>();
   faults: SpokeFaults;
   readonly #around: SpokeSurroundings;
   readonly #bucket: TokenBucket = createTokenBucket();
@@ -283,6 +285,7 @@ export class SimulatedSpoke {
     const faults = jobFaults(this.faults, name);
     const { failJob } = faults;
     const created = this.jobs.filter((job) => job.name === name).length;
+    const puller = pullerOf(object);
     runJob(object, {
       store: this.store,
       served,
@@ -295,13 +298,20 @@ export class SimulatedSpoke {
       fails:
         failJob === true ||
         (typeof failJob === 'number' && created <= failJob) ||
-        (isProof(object) && faults.lost === true) ||
+        (puller.mode === 'prove' && faults.lost === true) ||
         faults.nodeAway === true,
       onEvent: (type) => {
         this.#record({ type, name, uid });
-        if (type === 'job-succeeded' && !isProof(object)) this.faults = { ...this.faults, lost: false };
+        if (type === 'job-succeeded') this.#onPulled(puller);
       },
     });
+  }
+
+  #onPulled({ mode, pinFor }: ReturnType<typeof pullerOf>): void {
+    if (mode === 'pull') this.faults = { ...this.faults, lost: false };
+    if (pinFor === undefined) return;
+    if (mode === 'unpin') this.pins.delete(pinFor);
+    else this.pins.add(pinFor);
   }
 
   #seedNamespaces(): void {

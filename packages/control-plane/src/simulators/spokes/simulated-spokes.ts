@@ -53,6 +53,8 @@ export interface SimulatedSpokes extends AsyncDisposable {
   /** Every real creation of a Job in the spoke, in order. */
   jobsCreated(name: string): readonly JobCreation[];
   events(name: string): readonly SpokeEvent[];
+  /** Uids of the upgrades for which images are pinned in the spoke. */
+  pins(name: string): ReadonlySet<string>;
   /** The spoke's objects, for observers and for other actors on the spoke. */
   store(name: string): SpokeStore;
   /** Cuts the spoke from the hub; Jobs go on. What is asked meanwhile is done at `reconnect`. */
@@ -135,6 +137,7 @@ function controls({ spokes, actions, views, works }: Run): Omit<SimulatedSpokes,
     names: [...spokes.keys()],
     jobsCreated: (name) => spoke(name).jobs,
     events: (name) => spoke(name).events,
+    pins: (name) => spoke(name).pins,
     store: (name) => spoke(name).store,
     disconnect: (name) => spoke(name).disconnect(),
     reconnect: (name) => spoke(name).reconnect(),

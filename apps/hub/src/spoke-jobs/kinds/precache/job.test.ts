@@ -92,3 +92,22 @@ test('what is pulled again is a job of its own too, as long as any pull', () => 
 test.each([{ talmStrict: true }, { within: 'soon' }])('without a usable annotation nothing of the node is written: %j', (options) => {
   expect(provingWorkload(undefined, options).text).not.toContain('/var/lib/flotilla');
 });
+
+test.each<{ name: string; pins?: string; talmStrict?: boolean; profile?: 'talm'; has: boolean }>([
+  { name: 'pins for the upgrade where it asks for them', pins: 'runtime', has: true },
+  { name: 'no pins without the annotation', has: false },
+  { name: 'no pins by a value that is none', pins: 'true', has: false },
+  { name: 'no pins where the hub follows the reference', pins: 'runtime', talmStrict: true, has: false },
+  { name: "no pins with the reference's job", pins: 'runtime', profile: 'talm', has: false },
+])('the puller makes $name', ({ pins, talmStrict = false, profile, has }) => {
+  const job = createPrecacheJob({ ...settings, talmStrict, ...(profile && { profile }) });
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', ...(pins && { annotations: { 'flotilla.io/pins': pins } }) },
+    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true },
+    status: { precaching: { spec: {} } },
+  });
+  const inputs = job.inputsIn(upgrade) ?? expect.fail('no inputs');
+  const text = JSON.stringify(job.workload(inputs, { upgradeUid: 'a-uid', managed: undefined, clusters: 1 }).manifests());
+  expect(text.split('{"name":"PIN_FOR","value":"a-uid"}')).toHaveLength(has ? 2 : 1);
+  expect(text.includes('PIN_FOR')).toBe(has);
+});

@@ -22,6 +22,7 @@ import {
   isImageAllowed,
   precacheJobMachine,
   proofsOf,
+  readPins,
   readProofWithin,
   type SpokeNode,
   spokeNode,
@@ -52,6 +53,8 @@ export interface PrecacheInputs {
   readonly retries?: Readonly<Record<string, number>> | undefined;
   /** Proofs are asked for, so each pull leaves a record. */
   readonly keepsRecord?: boolean | undefined;
+  /** Pulled images are pinned for the upgrade; default false. */
+  readonly pins?: boolean | undefined;
   /** Clusters whose job proves, or restores, what was pulled. */
   readonly proofs?: ReadonlyMap<string, ClusterProof> | undefined;
 }
@@ -143,6 +146,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
         jobSeconds,
         retries,
         keepsRecord: keepsRecord(upgrade, settings),
+        pins: wantsPins(upgrade, settings),
         proofs: proofs && readProofs(proofs),
       };
     },
@@ -154,7 +158,9 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const { caBundle } = settings;
       const pace = String(progressPace(settings.progressViewSeconds, clusters));
       const mode = isProof ? 'prove' : '';
-      const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: String(bandwidth.bytesPerSecond ?? ''), MODE: mode };
+      const pinFor = own.pins && profile !== 'talm' ? upgradeUid : '';
+      const cap = String(bandwidth.bytesPerSecond ?? '');
+      const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: cap, MODE: mode, PIN_FOR: pinFor };
       const wanted = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
       const rules = wanted && isProof ? rulesOfProof(wanted, jobSeconds) : wanted;
       const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
@@ -203,6 +209,10 @@ function readProofs(entries: readonly CacheProof[]): ReadonlyMap<string, Cluster
   known.set(entries, proofs);
   return proofs;
 }
+
+/** True where what is pulled is pinned. The reference's job knows no pins. */
+export const wantsPins = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): boolean =>
+  !talmStrict && profile !== 'talm' && readPins(upgrade).pins !== undefined;
 
 /** The reference reads no annotation of the cluster, and its shape of the job takes nothing from them. */
 function problemOf(

@@ -1,0 +1,31 @@
+import { mapConcurrently } from '@flotilla/pace';
+import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
+import type { SpokeJobCaches } from '../spokes/port/caches.ts';
+import type { SpokeTask } from '../spokes/port/port.ts';
+import { applyWrites, type Write } from '../writes/apply.ts';
+import { owedPins } from './observe.ts';
+import { markPatch } from './plan.ts';
+
+/** Clusters that are marked at the same time. */
+const PARALLEL = 16;
+
+/** Applies a plan of one spoke. */
+export const applyPins = (plan: { readonly writes: readonly Write[] }, task: SpokeTask, deps: ApplyPlanDeps): Promise<void> =>
+  applySpokePlan(plan, task, deps);
+
+/**
+ * Marks clusters on which pins of an ended upgrade may be. The mark outlives the upgrade and this process, and waits for clusters that are away.
+ * @param image of the upgrade's puller
+ */
+export async function owePins(
+  clusters: readonly string[],
+  { uid, image }: { readonly uid: string; readonly image: string },
+  { client, caches, signal }: Omit<ApplyPlanDeps, 'caches'> & { readonly caches: Pick<SpokeJobCaches, 'clusters'> },
+): Promise<void> {
+  const unmarked = clusters.flatMap((name) => {
+    const managed = caches.clusters.get({ name });
+    return managed && owedPins(managed).get(uid) === undefined ? [managed] : [];
+  });
+  const deps = { client, signal, caches: [caches.clusters], decideOwner: () => 'ours' as const };
+  await mapConcurrently(unmarked, PARALLEL, (managed) => applyWrites([markPatch(managed, uid, image)], deps));
+}

@@ -1,0 +1,75 @@
+/** Observes which pins of ended upgrades are still to be removed from a spoke, from caches alone. */
+import { findCondition, Label, OWED_PINS } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
+import { identityOf, type UpgradeIdentity } from '@flotilla/rollout';
+import { findDenial } from '../spokes/denied-cluster.ts';
+import { BY_UID, hubObjectsOf, objectsIn, type SpokeJobCaches, spokeKey } from '../spokes/port/caches.ts';
+import type { SpokeReach } from '../spokes/port/port.ts';
+import { reachSpoke } from '../spokes/reach.ts';
+import { type PinsSettings, pinsJob } from './job.ts';
+
+/** Uids as the puller takes them. */
+const UID = /^[0-9a-f]([0-9a-f-]{0,61}[0-9a-f])?$/;
+/** Longest image that a mark may name, in characters. */
+const MAX_IMAGE = 512;
+
+/** Images of the pullers by the uids of ended upgrades whose pins may be on the cluster. A malformed mark is nobody's. */
+export function owedPins(cluster: ManagedCluster | undefined): ReadonlyMap<string, string> {
+  const marks = Object.entries(cluster?.metadata.annotations ?? {}).filter(([key]) => key.startsWith(OWED_PINS));
+  return new Map(
+    marks.flatMap(([key, image]) => {
+      const uid = key.slice(OWED_PINS.length);
+      return UID.test(uid) && image.length <= MAX_IMAGE ? [[uid, image] as const] : [];
+    }),
+  );
+}
+
+/** One spoke, and the pins of one ended upgrade. */
+export interface ObservedPins {
+  readonly upgrade: UpgradeIdentity;
+  readonly cluster: string;
+  readonly managed: ManagedCluster | undefined;
+  /** Image of the upgrade's puller; undefined when its pins are not owed, or not any more. */
+  readonly image: string | undefined;
+  readonly reach: SpokeReach;
+  /** The hub has objects of the job. */
+  readonly hasBegun: boolean;
+  /** The hub lets the cluster in and its agent answers. */
+  readonly isThere: boolean;
+  /** Since when its agent answers, milliseconds since the epoch. */
+  readonly thereSince: number;
+  /** The hub still has objects of the same upgrade's pre-caching there. */
+  readonly isPrecached: boolean;
+}
+
+/** True when nothing is owed and nothing left. */
+export const isOver = ({ image, hasBegun }: ObservedPins): boolean => image === undefined && !hasBegun;
+
+/** Observes one spoke. */
+export function observePins(
+  { uid, cluster }: { readonly uid: string; readonly cluster: string },
+  caches: SpokeJobCaches,
+  { transport, now }: Pick<PinsSettings, 'transport'> & { readonly now: number },
+): ObservedPins {
+  const managed = caches.clusters.get({ name: cluster });
+  const reach = reachSpoke(caches, { job: pinsJob, upgradeUid: uid, cluster, transport, now });
+  const { views, actions, works } = hubObjectsOf(caches, spokeKey(pinsJob.work, uid, cluster));
+  const objects = [...views, ...actions, ...works];
+  const changedAt = Date.parse(findCondition(managed?.status?.conditions, CLUSTER_AVAILABLE)?.lastTransitionTime ?? '') || 0;
+  const labels = objects[0]?.metadata.labels;
+  const stored = caches.upgrades.byIndex(BY_UID, uid)[0];
+  return {
+    // The label cuts long names, which nothing compares.
+    upgrade: stored
+      ? identityOf(stored)
+      : { uid, namespace: labels?.[Label.upgradeNamespace] ?? '', name: labels?.[Label.upgradeName] ?? '' },
+    cluster,
+    managed,
+    image: owedPins(managed).get(uid),
+    reach,
+    hasBegun: objects.length > 0,
+    isThere: reach.spoke.available && findDenial(managed) === undefined,
+    thereSince: Math.min(changedAt, now),
+    isPrecached: objectsIn(caches, 'precache', cluster).some(({ metadata }) => metadata.labels?.[Label.upgradeUid] === uid),
+  };
+}
