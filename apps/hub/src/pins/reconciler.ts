@@ -45,6 +45,8 @@ interface PinsDeps extends Omit<ApplyPlanDeps, 'signal'> {
 
 /** Spokes that are worked on at the same time: an upgrade may have ended on a whole fleet, and rollouts go first. */
 const CONCURRENCY = 4;
+/** Milliseconds in which pre-caching releases a spoke whose objects are gone. */
+const RELEASE_MS = 1_000;
 
 /** Removes pins until the signal aborts. */
 export function startPins(deps: PinsDeps, signal: AbortSignal): Reconciler {
@@ -53,10 +55,16 @@ export function startPins(deps: PinsDeps, signal: AbortSignal): Reconciler {
     select: ({ object }: Change<KubeObject>) => object.metadata.labels?.[Label.work] === pinsJob.work,
     enqueue: ({ object: { metadata } }: Change<KubeObject>) => [`${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`],
   };
+  const goneOfPrecaching = {
+    select: ({ type, object }: Change<KubeObject>) => type === 'deleted' && object.metadata.labels?.[Label.work] === 'precache',
+    enqueue: ({ object }: Change<KubeObject>) => keysOf(object.metadata.namespace ?? '', caches),
+    gatherMs: RELEASE_MS,
+  };
+  const objects = [caches.views, caches.actions, caches.jobWorks];
   return startReconciler({
     name: 'pins',
-    for: watch(caches.clusters, { select: concernsPins, enqueue: ({ object }) => keysOf(object, caches) }),
-    watches: [watch(caches.views, ofThisJob), watch(caches.actions, ofThisJob), watch(caches.jobWorks, ofThisJob)],
+    for: watch(caches.clusters, { select: concernsPins, enqueue: ({ object }) => keysOf(object.metadata.name, caches) }),
+    watches: objects.flatMap((cache) => [watch<KubeObject>(cache, ofThisJob), watch<KubeObject>(cache, goneOfPrecaching)]),
     concurrency: CONCURRENCY,
     reconcile: (key, context) => reconcile(key, context, { ...deps, signal }),
     onTrouble: troubleEvents(recorder, (key) => eventSubject(ManagedCluster, caches.clusters.get({ name: key.split('/')[1] ?? '' }))),
@@ -90,7 +98,7 @@ async function reconcile(key: string, { logger }: ReconcileContext, deps: PinsDe
 }
 
 /** Keys of a cluster: by its marks, and by what the hub has of the job. */
-function keysOf({ metadata: { name } }: ManagedCluster, caches: SpokeJobCaches): Set<string> {
+function keysOf(name: string, caches: SpokeJobCaches): Set<string> {
   const place = `${pinsJob.work}/${name}`;
   const objects = [caches.views, caches.actions, caches.jobWorks].flatMap((cache) =>
     cache.byIndex(BY_WORK_AND_CLUSTER, place).map(({ metadata }) => metadata.labels?.[Label.upgradeUid] ?? ''),

@@ -1,5 +1,5 @@
 import { Label, WaitingError } from '@flotilla/api';
-import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { ApiError } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
@@ -64,6 +64,12 @@ test('an object that has changed since it was planned is a conflict, which has t
   const patch: Write = { verb: 'patch', kind: ManagedClusterView, ref: refOf('a'), patch: { metadata: { resourceVersion: '1' } } };
   await expect(apply([patch, create('b')])).rejects.toMatchObject({ status: 409 });
   expect(hub.names(ManagedClusterView)).toEqual(['a']);
+});
+
+test('writes of a kind that no cache follows are sent too', async () => {
+  const patch: Write = { verb: 'patch', kind: ManagedCluster, ref: { name: 'spoke' }, patch: { metadata: { annotations: { a: 'b' } } } };
+  await apply([{ verb: 'create', kind: ManagedCluster, object: { metadata: { name: 'spoke' } } }, patch]);
+  expect(hub.get(ManagedCluster, { name: 'spoke' })?.metadata.annotations).toEqual({ a: 'b' });
 });
 
 test('an object that is gone needs no patch', async () => {

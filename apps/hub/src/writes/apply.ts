@@ -99,7 +99,8 @@ async function applyWrite(write: Write, deps: ApplyDeps): Promise<void> {
       return;
     case 'patch':
       try {
-        cache?.wrote(await client.patch(write.kind, write.ref, write.patch, { type: 'merge' }));
+        const patched = await client.patch(write.kind, write.ref, write.patch, { type: 'merge' });
+        cache?.wrote(patched);
       } catch (error) {
         // The watch will deliver the deletion, which brings the next plan.
         if (!isNotFound(error)) throw error;
@@ -123,7 +124,8 @@ async function createObject(kind: Resource, object: KubeObject, deps: ApplyDeps)
   const { namespace, name } = object.metadata;
   for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt++) {
     try {
-      cacheOf(kind, deps)?.wrote(await deps.client.create(kind, object));
+      const created = await deps.client.create(kind, object);
+      cacheOf(kind, deps)?.wrote(created);
       return;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;

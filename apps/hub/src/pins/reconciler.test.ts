@@ -1,0 +1,124 @@
+import { Annotation, Label } from '@flotilla/api';
+import { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
+import { ManualClock } from '@flotilla/pace/testing';
+import { createLogger, createMetrics, type EventToRecord } from '@flotilla/runtime';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
+import { buildPrecacheSettings, clusterObject } from '../../testing/observation-builders.ts';
+import { there, workOf } from '../../testing/work-builders.ts';
+import { Claims } from '../spoke-jobs/claims.ts';
+import { owePins } from './apply.ts';
+import { startPins } from './reconciler.ts';
+
+const UID = '11111111-aaaa-4bbb-8ccc-000000000001';
+const SPOKE = 'spoke';
+const WORK = { namespace: SPOKE, name: 'pins-work' };
+const image = 'registry.test/puller:1';
+const settings = buildPrecacheSettings({ image, imageAllow: ['registry.test/puller'], transport: 'work' });
+const now = Date.parse('2026-01-01T00:02:00Z');
+
+let hub: MemoryHub;
+let leader: HubProcess;
+let stop: AbortController;
+let claims: Claims;
+let events: EventToRecord[];
+let clock: ManualClock;
+
+beforeEach(async () => {
+  hub = new MemoryHub();
+  leader = await hub.process();
+  events = [];
+  clock = new ManualClock(now);
+  start();
+});
+afterEach(() => {
+  stop.abort();
+  hub.stop();
+});
+
+/** Starts what a hub process runs. */
+function start(): void {
+  stop = new AbortController();
+  claims = new Claims('precache', leader.caches);
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const shared = { ...leader, settings, now: () => now, logger, metrics: createMetrics(), clock };
+  startPins({ ...shared, jobs: claims, recorder: { record: (event) => void events.push(event) } }, stop.signal);
+}
+
+const setAvailable = (available: boolean) => {
+  const { metadata } = hub.get(ManagedCluster, { name: SPOKE }) ?? { metadata: { name: SPOKE } };
+  hub.put(ManagedCluster, { ...clusterObject(available), metadata });
+};
+const marks = () => Object.keys(hub.get(ManagedCluster, { name: SPOKE })?.metadata.annotations ?? {});
+const work = () => hub.get(ManifestWork, WORK);
+const owe = () => owePins([SPOKE, 'gone'], { uid: UID, image }, { ...leader, signal: stop.signal });
+
+/** Puts the spoke, and owes its pins. */
+async function mark({ available = true } = {}): Promise<void> {
+  setAvailable(available);
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await owe();
+}
+/** Answers as the spoke's agent: the Job has ended like this. */
+function end(verdict: Readonly<Record<string, string>>): void {
+  const object = work() ?? expect.fail('no work');
+  const id = object.metadata.annotations?.[Annotation.attempt] ?? '';
+  const { status } = workOf({ namespace: there({ attempt: id }), job: there({ attempt: `${id}.0`, ...verdict }) });
+  hub.put(ManifestWork, { ...object, status });
+}
+
+test('a marked spoke gets one work; its verdict takes the mark away, then the work goes', async () => {
+  await mark();
+  await vi.waitFor(() => expect(work()).toBeDefined());
+  expect(marks()).toEqual([`pins.flotilla.io/${UID}`]);
+  expect(JSON.stringify(work()?.spec)).toContain('{"name":"MODE","value":"unpin"}');
+  expect(claims.claim('another', SPOKE)).toMatchObject({ uid: UID });
+  end({ verdict: 'Complete' });
+  await vi.waitFor(() => expect([marks(), work()]).toEqual([[], undefined]));
+  await vi.waitFor(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
+  expect(events).toEqual([]);
+  const written = hub.writes.filter((write) => !write.startsWith('get'));
+  expect(written).toEqual([
+    `patch managedclusters ${SPOKE}`,
+    'create manifestworks pins-work',
+    `patch managedclusters ${SPOKE}`,
+    'delete manifestworks pins-work',
+  ]);
+});
+
+test('a spoke that is away waits with its mark, over a restart, and is nobody’s meanwhile', async () => {
+  await mark({ available: false });
+  await owe();
+  expect(hub.writes).toEqual([`patch managedclusters ${SPOKE}`]);
+  stop.abort();
+  start();
+  expect(claims.claim('another', SPOKE)).toBeUndefined();
+  claims.release('another', SPOKE);
+  setAvailable(true);
+  await vi.waitFor(() => expect(work()).toBeDefined());
+});
+
+test('a failure is told once, and ends like a success', async () => {
+  await mark();
+  await vi.waitFor(() => expect(work()).toBeDefined());
+  end({ verdict: 'Failed', reason: 'BackoffLimitExceeded', message: 'no luck' });
+  await vi.waitFor(() => expect([marks(), work()]).toEqual([[], undefined]));
+  expect(events.map(({ reason, note }) => [reason, note])).toEqual([['PinsLeft', expect.stringContaining('no luck')]]);
+});
+
+test('pre-caching comes first, and its end is noticed', async () => {
+  setAvailable(true);
+  const labels = { [Label.work]: 'precache', [Label.upgradeUid]: UID };
+  const other = { namespace: SPOKE, name: 'precache-work' };
+  hub.put(ManifestWork, { metadata: { ...other, labels } });
+  await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(1));
+  await mark();
+  await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toBeDefined());
+  hub.remove(ManifestWork, other);
+  await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(0));
+  expect(work()).toBeUndefined();
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    expect(work()).toBeDefined();
+  });
+});
