@@ -45,10 +45,7 @@ const JOB_SECONDS = 300;
 const EVERY_NODE: NodeRules = { selector: {}, tolerations: [{ operator: 'Exists' }], patienceSeconds: 120, absent: 'ignore' };
 
 /** Settings of the hub that the job needs. */
-export type PinsSettings = Pick<
-  PrecacheSettings,
-  'image' | 'imageAllow' | 'jobViewSeconds' | 'progressViewSeconds' | 'graceMs' | 'transport'
->;
+export type PinsSettings = Pick<PrecacheSettings, 'image' | 'imageAllow' | 'jobViewSeconds' | 'graceMs' | 'transport'>;
 
 /** Spoke and upgrade whose pins are removed. */
 interface UnpinTarget {
@@ -62,7 +59,8 @@ interface UnpinTarget {
 export function unpinWorkload({ upgradeUid, managed, image }: UnpinTarget, settings: PinsSettings): Workload {
   const node = spokeNode(managed);
   const puller = isImageAllowed(image, settings.imageAllow) ? image : settings.image;
-  const variables = { MODE: 'unpin', PIN_FOR: upgradeUid, PROGRESS_SECONDS: String(settings.progressViewSeconds) };
+  // Its progress interests nobody, and a whole fleet may be unpinned at a time.
+  const variables = { MODE: 'unpin', PIN_FOR: upgradeUid, PROGRESS_SECONDS: String(JOB_SECONDS) };
   const nodes = node.mayHaveMore ? EVERY_NODE : undefined;
   const inputs = { upgradeUid, spec: {}, image: puller, profile: 'least-privilege' as const, node, nodes, variables, caBundle: '' };
   const manifests = () =>
