@@ -1,7 +1,7 @@
 /** Observes which pins of ended upgrades are still to be removed from a spoke, from caches alone. */
 import { findCondition, Label, OWED_PINS } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
-import { identityOf, type UpgradeIdentity } from '@flotilla/rollout';
+import { findHold, identityOf, type UpgradeIdentity } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UID, hubObjectsOf, objectsIn, type SpokeJobCaches, spokeKey } from '../spokes/port/caches.ts';
 import type { SpokeReach } from '../spokes/port/port.ts';
@@ -34,7 +34,7 @@ export interface ObservedPins {
   readonly reach: SpokeReach;
   /** The hub has objects of the job. */
   readonly hasBegun: boolean;
-  /** The hub lets the cluster in and its agent answers. */
+  /** The hub lets the cluster in, nobody holds it, and its agent answers. */
   readonly isThere: boolean;
   /** Since when its agent answers, milliseconds since the epoch. */
   readonly thereSince: number;
@@ -68,7 +68,7 @@ export function observePins(
     image: owedPins(managed).get(uid),
     reach,
     hasBegun: objects.length > 0,
-    isThere: reach.spoke.available && findDenial(managed) === undefined,
+    isThere: reach.spoke.available && (findDenial(managed) ?? findHold(managed)) === undefined,
     thereSince: Math.min(changedAt, now),
     isPrecached: objectsIn(caches, 'precache', cluster).some(({ metadata }) => metadata.labels?.[Label.upgradeUid] === uid),
   };

@@ -98,6 +98,17 @@ test('a spoke that is away waits with its mark, over a restart, and is nobody’
   await vi.waitFor(() => expect(work()).toBeDefined());
 });
 
+test('a cluster that is held keeps its mark until it is let go', async () => {
+  const annotations = { 'flotilla.io/hold': 'at work there', [`pins.flotilla.io/${UID}`]: image };
+  hub.put(ManagedCluster, { ...clusterObject(true), metadata: { name: SPOKE, annotations } });
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await vi.waitFor(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
+  claims.release('another', SPOKE);
+  hub.put(ManagedCluster, { ...clusterObject(true), metadata: { name: SPOKE, annotations: { [`pins.flotilla.io/${UID}`]: image } } });
+  await vi.waitFor(() => expect(work()).toBeDefined());
+  expect(hub.writes).toEqual(['create manifestworks pins-work']);
+});
+
 test('a failure is told once, and ends like a success', async () => {
   await mark();
   await vi.waitFor(() => expect(work()).toBeDefined());
