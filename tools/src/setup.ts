@@ -46,7 +46,7 @@ const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-control
 const EVERY_CLUSTER: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];
 const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
   containerd: [],
-  'containerd-2': ['containerd'],
+  'containerd-2': ['containerd', 'containerd-shim-runc-v2'],
   crio: ['crio', 'pinns', 'import-image'],
 };
 

@@ -32,7 +32,7 @@ const EVERY_NODE: readonly DebianPackage[] = ['containernetworking-plugins', 'ip
 /** What a cluster's node runs on, by its runtime. */
 export const NODE_PACKAGES = {
   containerd: [...EVERY_NODE, 'containerd', 'runc'],
-  // Its shim and client are Debian's.
+  // Its client is Debian's.
   'containerd-2': [...EVERY_NODE, 'containerd', 'runc'],
   crio: [...EVERY_NODE, 'conmon', 'crun'],
 } as const satisfies Readonly<Record<string, readonly DebianPackage[]>>;

@@ -19,6 +19,7 @@ export type ToolName =
   | 'policy-propagator'
   | 'config-policy-controller'
   | 'containerd'
+  | 'containerd-shim-runc-v2'
   | 'crio'
   | 'pinns'
   | 'import-image'
@@ -96,7 +97,11 @@ export const TOOL_SETS: readonly ToolSet[] = [
   {
     // Debian's is 1.6; what a puller does to a content store must hold on both.
     name: 'containerd',
-    packages: { containerd: 'github.com/containerd/containerd/v2/cmd/containerd' },
+    packages: {
+      containerd: 'github.com/containerd/containerd/v2/cmd/containerd',
+      // It does not work with Debian's.
+      'containerd-shim-runc-v2': 'github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2',
+    },
     tags: ['no_btrfs', 'no_devmapper', 'no_zfs'],
     env: { CGO_ENABLED: '0' },
     linkerFlags: '-s -w -X github.com/containerd/containerd/v2/version.Version=2.4.2',

@@ -9,12 +9,25 @@ import { type NodeRuntime, ociWrapper, outside, type RuntimeNode } from './runti
 const SOCKET = '/run/containerd/containerd.sock';
 
 /** Debian's containerd with runc. */
-export const containerdRuntime = (node: RuntimeNode): NodeRuntime => runtimeOf(node, 'containerd', 'containerd');
+export const containerdRuntime = (node: RuntimeNode): NodeRuntime => runtimeOf(node, { name: 'containerd', program: 'containerd' });
 
 /** containerd 2 with runc: it knows pins. */
-export const newContainerdRuntime = (node: RuntimeNode): NodeRuntime => runtimeOf(node, 'containerd-2', node.tools.path('containerd'));
+export const newContainerdRuntime = (node: RuntimeNode): NodeRuntime =>
+  runtimeOf(node, {
+    name: 'containerd-2',
+    program: node.tools.path('containerd'),
+    shim: node.tools.path('containerd-shim-runc-v2'),
+  });
 
-function runtimeOf({ dir, space, env }: RuntimeNode, name: NodeRuntime['name'], program: string): NodeRuntime {
+/** A version of containerd. */
+interface Version {
+  readonly name: NodeRuntime['name'];
+  readonly program: string;
+  /** Path of its shim; default: the one that is installed. */
+  readonly shim?: string;
+}
+
+function runtimeOf({ dir, space, env }: RuntimeNode, { name, program, shim }: Version): NodeRuntime {
   const configFile = join(dir, 'containerd.toml');
   const ctr = (args: readonly string[]) =>
     runCommand('ctr', ['-a', outside(dir, SOCKET), '-n', 'k8s.io', 'images', ...args], { timeoutMs: 300_000 });
@@ -28,7 +41,7 @@ function runtimeOf({ dir, space, env }: RuntimeNode, name: NodeRuntime['name'], 
       await writeFile(runtimeProgram(dir), ociWrapper('runc', [`s|"cgroupsPath":"/k8s.io/|"cgroupsPath":"${clusterCgroup(dir)}/|`]), {
         mode: 0o755,
       });
-      await writeFile(configFile, containerdConfig(dir));
+      await writeFile(configFile, containerdConfig(dir, shim));
     },
     start: () => space.start('containerd', program, ['-c', configFile], env),
     setRegistries: (mirrors) => writeHostsToml(join(dir, 'certs.d'), mirrors),
@@ -49,7 +62,7 @@ function runtimeOf({ dir, space, env }: RuntimeNode, name: NodeRuntime['name'], 
 const runtimeProgram = (dir: string): string => join(dir, 'runc');
 
 /** Configuration of containerd 1.6 or later. */
-const containerdConfig = (dir: string): string => `version = 2
+const containerdConfig = (dir: string, shim: string | undefined): string => `version = 2
 root = "/var/lib/containerd"
 state = "/run/containerd/state"
 [grpc]
@@ -64,7 +77,7 @@ state = "/run/containerd/state"
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "overlayfs"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
+    runtime_type = "io.containerd.runc.v2"${shim === undefined ? '' : `\n    runtime_path = "${shim}"`}
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       BinaryName = "${runtimeProgram(dir)}"
   [plugins."io.containerd.grpc.v1.cri".cni]

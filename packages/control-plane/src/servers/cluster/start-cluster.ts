@@ -19,7 +19,7 @@ const TOOLS: readonly ToolName[] = [
 
 const RUNTIME_TOOLS: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
   containerd: [],
-  'containerd-2': ['containerd'],
+  'containerd-2': ['containerd', 'containerd-shim-runc-v2'],
   crio: ['crio', 'pinns', 'import-image'],
 };
 
