@@ -1,10 +1,10 @@
-import { Annotation, Label } from '@flotilla/api';
-import { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
+import { Annotation, isSameJson, type KubeObject, Label } from '@flotilla/api';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ManualClock } from '@flotilla/pace/testing';
 import { createLogger, createMetrics, type EventToRecord } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
-import { buildPrecacheSettings, clusterObject } from '../../testing/observation-builders.ts';
+import { agentCondition, buildPrecacheSettings, clusterObject } from '../../testing/observation-builders.ts';
 import { there, workOf } from '../../testing/work-builders.ts';
 import { Claims } from '../spoke-jobs/claims.ts';
 import { owePins } from './apply.ts';
@@ -37,11 +37,11 @@ afterEach(() => {
 });
 
 /** Starts what a hub process runs. */
-function start(): void {
+function start(transport: 'work' | 'actions' = 'work'): void {
   stop = new AbortController();
   claims = new Claims('precache', leader.caches);
   const logger = createLogger({ name: 'test', level: 'silent' });
-  const shared = { ...leader, settings, now: () => now, logger, metrics: createMetrics(), clock };
+  const shared = { ...leader, settings: { ...settings, transport }, now: () => now, logger, metrics: createMetrics(), clock };
   startPins({ ...shared, jobs: claims, recorder: { record: (event) => void events.push(event) } }, stop.signal);
 }
 
@@ -132,4 +132,49 @@ test('pre-caching comes first, and its end is noticed', async () => {
     await clock.advance(1_000);
     expect(work()).toBeDefined();
   });
+});
+
+/** Carries actions out and answers views, as a spoke's agent does; its Jobs succeed at once. */
+function actAsAgent(spoke: Map<string, KubeObject>): void {
+  for (const name of hub.names(ManagedClusterAction)) {
+    const action = ManagedClusterAction.schema.parse(hub.get(ManagedClusterAction, { namespace: SPOKE, name }));
+    if (action.status) continue;
+    const { template } = action.spec?.kube ?? {};
+    if (action.spec?.actionType === 'Delete') spoke.clear();
+    else if (template) spoke.set(String(Object(template).kind), template as unknown as KubeObject);
+    hub.put(ManagedClusterAction, { ...action, status: { conditions: [agentCondition('Completed', 'True', 'ActionDone')] } });
+  }
+  for (const name of hub.names(ManagedClusterView)) {
+    const view = hub.get(ManagedClusterView, { namespace: SPOKE, name });
+    const kind = name === 'view-pins-job' ? 'Job' : 'Namespace';
+    const object = spoke.get(kind);
+    const status = object
+      ? {
+          conditions: [agentCondition('Processing', 'True', 'GetResourceProcessing')],
+          result: { ...object, ...(kind === 'Job' && { status: { succeeded: 1 } }) },
+        }
+      : { conditions: [agentCondition('Processing', 'False', 'GetResourceFailed', `${kind} not found`)] };
+    if (view && !isSameJson(Object(view).status, status)) hub.put(ManagedClusterView, { ...view, status } as KubeObject);
+  }
+}
+
+test('by actions too: all of it is made and removed, on the spoke and on the hub', async () => {
+  stop.abort();
+  start('actions');
+  const spoke = new Map<string, KubeObject>();
+  const made = new Set<string>();
+  await mark();
+  await vi.waitFor(async () => {
+    actAsAgent(spoke);
+    for (const kind of spoke.keys()) made.add(kind);
+    await clock.advance(1_000);
+    expect(marks()).toEqual([]);
+  });
+  expect([...made]).toEqual(expect.arrayContaining(['Namespace', 'ConfigMap', 'Job']));
+  await vi.waitFor(() => {
+    actAsAgent(spoke);
+    expect([spoke.size, hub.names(ManagedClusterAction), hub.names(ManagedClusterView)]).toEqual([0, [], []]);
+  });
+  await vi.waitFor(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
+  expect(events).toEqual([]);
 });

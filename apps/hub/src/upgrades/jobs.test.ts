@@ -1,5 +1,7 @@
+import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createPrecacheJob, type PrecacheInputs } from '../spoke-jobs/kinds/precache/job.ts';
 import { UpgradeJobs } from './jobs.ts';
 
@@ -56,4 +58,49 @@ test('a pause reaches pulls that run also while the plan is refused', () => {
     precachingClusters: [],
   } as never);
   expect(paused).toEqual([true]);
+});
+
+let hub: MemoryHub;
+beforeEach(() => {
+  hub = new MemoryHub();
+});
+afterEach(() => hub.stop());
+
+test.each<{ name: string; pins?: 'runtime'; completedAt?: string; keeps?: boolean; want: readonly string[] }>([
+  { name: 'every cluster that has begun', pins: 'runtime', want: ['failed', 'good'] },
+  { name: 'no failed one whose job is kept for its users', pins: 'runtime', keeps: true, want: ['good'] },
+  { name: 'none of an upgrade without pins', want: [] },
+  { name: 'none again when a completed upgrade is deleted', pins: 'runtime', completedAt: '2026-01-01T00:00:00Z', want: [] },
+])('the end of an upgrade owes its pins to $name', async ({ pins, completedAt, keeps = false, want }) => {
+  const { client, caches } = await hub.process();
+  for (const name of ['good', 'failed', 'waiting']) hub.put(ManagedCluster, { metadata: { name } });
+  await vi.waitFor(() => expect(caches.clusters.size).toBe(3));
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', uid: 'abc-1' },
+    spec: {
+      remediationStrategy: { maxConcurrency: 1 },
+      preCaching: true,
+      ...(keeps && { actions: { afterCompletion: { deleteObjects: false } } }),
+    },
+    status: {
+      status: { completedAt },
+      precaching: {
+        spec: {},
+        status: { good: 'Succeeded', failed: 'PrecacheTimeout', waiting: 'NotStarted', gone: 'Succeeded' },
+        ...(pins && { pins }),
+      },
+    },
+  });
+  const deps = {
+    client,
+    caches,
+    signal: new AbortController().signal,
+    precaching: { jobs: { job: createPrecacheJob(settings) }, settings },
+  };
+  const jobs = new UpgradeJobs(deps as never);
+  await jobs.owePins(upgrade);
+  await jobs.owePins(upgrade);
+  expect(hub.writes.toSorted()).toEqual(want.map((name) => `patch managedclusters ${name}`));
+  for (const name of want)
+    expect(hub.get(ManagedCluster, { name })?.metadata.annotations).toEqual({ 'pins.flotilla.io/abc-1': 'registry.test/puller:1' });
 });
