@@ -232,7 +232,9 @@ function describePins(risks: readonly { readonly name: string; readonly value: s
   if (first === undefined) return [];
   const where = values.length > 1 ? `; ${values.length} nodes` : '';
   return [
-    first.startsWith('none') ? `no pins: headroom alone (${first}${where})` : `too few pins: headroom alone for the rest (${first}${where})`,
+    first.startsWith('none')
+      ? `no pins: headroom alone (${first}${where})`
+      : `too few pins: headroom alone for the rest (${first}${where})`,
   ];
 }
 
