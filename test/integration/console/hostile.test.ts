@@ -20,6 +20,8 @@ const HOSTILE =
   '=cmd()<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script><a href="javascript:document.title=1">x</a>{{x}}\u202eexe.\u001b[31m\u001b]0;taken\u0007\u001b[2J\u009b5A\u2028\u{e0041}';
 /** As much of it as a field of 128 bytes takes. */
 const SHORT = '=cmd()<img src=x onerror="document.title=1">taken{{x}}\u202e\u001b[31m\u001b]0;x\u0007\u009b5A\u2028';
+/** As much of it as a field of 63 bytes takes. */
+const TINY = '<img src=x onerror=a()>taken\u202e\u001b[31m\u0007\u009b5A';
 const ESCAPED = String.raw`{{x}}\u202eexe.\u001b[31m\u001b]0;taken\u0007\u001b[2J\u009b5A\u2028`;
 
 class HostileHub implements AsyncDisposable {
@@ -128,7 +130,7 @@ async function furnishWork(client: Client): Promise<void> {
   });
   const value = (name: string, fieldValue: object) => ({ name, fieldValue });
   const manifest = (ordinal: number, kind: string, values: readonly object[]) => ({
-    resourceMeta: { ordinal, group: HOSTILE, version: 'v1', kind, resource: HOSTILE, name: HOSTILE, namespace: HOSTILE },
+    resourceMeta: { ordinal, group: TINY, version: 'v1', kind, resource: TINY, name: SHORT, namespace: TINY },
     conditions: [condition('Applied', 'False'), condition('Available', 'False')],
     statusFeedback: { values },
   });
@@ -136,10 +138,10 @@ async function furnishWork(client: Client): Promise<void> {
   const manifests = [
     manifest(0, 'UpgradeConfig', [
       value('steps', { type: 'JsonRaw', jsonRaw: JSON.stringify(steps) }),
-      value(HOSTILE, { type: 'String', string: HOSTILE }),
+      value(TINY, { type: 'String', string: HOSTILE }),
     ]),
     manifest(1, 'ClusterVersion', [value('message', { type: 'String', string: HOSTILE })]),
-    manifest(2, HOSTILE, [value('raw', { type: 'JsonRaw', jsonRaw: JSON.stringify({ a: HOSTILE }) })]),
+    manifest(2, TINY, [value('raw', { type: 'JsonRaw', jsonRaw: JSON.stringify({ a: HOSTILE }) })]),
   ];
   const status = { conditions: [condition('Applied', 'False'), condition('Available', 'False')], resourceStatus: { manifests } };
   await client.patch(ManifestWork, ref, { status }, { type: 'merge', subresource: 'status' });

@@ -19,7 +19,7 @@ export interface Sent {
   readonly data: string;
 }
 
-/** Rows say the same words again and again: a minute of a busy fleet has 20 MB as text, and a tenth of it compressed. */
+/** Rows say the same words again and again: compressed, what is remembered takes little room. */
 const PACKING = { level: 1 } as const;
 
 interface Remembered {
