@@ -82,6 +82,8 @@ export const REPORT: PullerReport = {
 /** A store in memory. What arrived of a blob stays, as in containerd. */
 export class MemoryStore implements SharedBlobs {
   readonly blobs = new Map<string, Buffer>();
+  /** Blobs of which the lead knows that they are here. */
+  readonly told = new Set<string>();
   readonly #partly = new Map<string, Buffer[]>();
   /** Nothing more can be written. */
   isFull = false;
@@ -151,7 +153,8 @@ export async function fillStore(
   const persist = async (blob: Blob): Promise<void> => {
     for (;;) {
       try {
-        return await fetchOne(blob);
+        await fetchOne(blob);
+        return void store.told.add(blob.digest);
       } catch (error) {
         signal.throwIfAborted();
         await sharing.failed(blob);

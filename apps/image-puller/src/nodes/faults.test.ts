@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { fillStore, followLead, MemoryRegistry, MemoryStore, REPORT, startLead } from '../../testing/memory-spoke.ts';
 
-/** Faults of nodes at seeded moments, over the real channel: every node is whole at the end, and no blob that a node has crosses the link again. */
+/** Faults of nodes at seeded moments, over the real channel: every node is whole at the end, and no blob that a node is known to have crosses the link again. */
 
 /** A case takes half of its time; faster, a busy machine would seem silent. */
 const SPEED = 2;
@@ -43,7 +43,7 @@ class Story {
   constructor(seed: number) {
     this.#random = createRandom(seed, 'memory nodes');
     this.registry.onRead = (digest) => {
-      const holder = [...this.stores].find(([name, store]) => this.names.includes(name) && !store.isWrong && store.blobs.has(digest));
+      const holder = [...this.stores].find(([name, store]) => this.names.includes(name) && !store.isWrong && store.told.has(digest));
       if (holder) this.again.push(`${digest} is on ${holder[0]}, and is fetched again after ${this.said.join(', ')}`);
     };
   }

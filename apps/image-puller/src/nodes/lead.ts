@@ -247,6 +247,8 @@ export class Lead implements AsyncDisposable {
     };
     this.#members.add(member);
     this.#byIdentity.set(identity, member);
+    // A node that was added just now is waited for, however soon the others end.
+    if (!this.#members.expects(member)) await this.#expect();
     if (peer) this.#enter(id);
     if (before?.identity !== identity) logger.info({ peer: name }, 'A node has joined');
     return joined;

@@ -76,6 +76,13 @@ export class Members {
     if ('nodes' in expected) for (const { uid } of expected.nodes) if (!this.#listedAt.has(uid)) this.#listedAt.set(uid, now);
   }
 
+  /** True for a member that is among the expected nodes, as far as they can be listed. */
+  expects({ id, name }: Pick<Member, 'id' | 'name'>): boolean {
+    const expected = this.#expected;
+    if ('count' in expected) return this.#byId.size < expected.count;
+    return expected.nodes.some((node) => node.uid === id || node.name === name);
+  }
+
   /** True once every expected node has come with its store open. */
   areGathered(now: number): boolean {
     return this.#isKnown && this.judge(now).every(({ verdict, isOpen }) => verdict !== 'pulling' || isOpen);

@@ -15,8 +15,8 @@ const SIZES = Array.from({ length: 40 }, (_, index) => 20_000 + ((index * 7_919)
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`);
 const isWhole = (store: MemoryStore, registry: MemoryRegistry): boolean => registry.blobs.every(({ digest }) => store.blobs.has(digest));
 
-test('ten nodes pay the link once', async () => {
-  const registry = new MemoryRegistry(SIZES);
+test('ten nodes pay the link once', { timeout: 60_000 }, async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 20));
   await using led = await startLead({ nodes: names(10) });
   const sharing = led.lead.sharing();
   const nodes = await Promise.all(
