@@ -8,6 +8,7 @@ import { documentedCommands } from './documented-commands.ts';
 const root = resolve(import.meta.dirname, '../..');
 /** Pages whose shell blocks a test runs one by one, and that test. */
 const RUN_BY: Readonly<Record<string, string>> = {
+  'gitops.md': 'integration/gitops/automation.test.ts',
   'install/air-gapped.md': 'e2e/install.test.ts',
   'install/operators.md': 'e2e/install.test.ts',
   'install/rhacm.md': 'e2e/install.test.ts',

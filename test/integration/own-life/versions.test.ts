@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHub } from '../../../tools/src/fleets/programs.ts';
-import { bundleHubBefore, versionBeforeObstacle } from '../../fixtures/version-before.ts';
+import { unpackVersionBefore, versionBeforeObstacle } from '../../fixtures/version-before.ts';
 import { auditWrites, HUB_USER, readRollout } from '../rollout/audited.ts';
 import { createTemplate } from '../rollout/templates.ts';
 import { HubWorld, startSurroundings } from '../world.ts';
@@ -57,7 +57,7 @@ describe.skipIf(obstacle !== undefined)('fifty upgrades in flight', { retry: 0 }
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'flotilla-own-life-'));
     auditLog = join(dir, 'audit.log');
-    before = await bundleHubBefore(dir);
+    before = await (await unpackVersionBefore(dir))('hub');
     const spokes = [...clustersOf(FLIGHTS), SENTINEL];
     const simulated = { work: { seconds: 0.2, jitter: 0 }, namespaceDeletionMs: 200 };
     const job = { seconds: 0.3, jitter: 0, startupMs: 100, progressMs: 500 };

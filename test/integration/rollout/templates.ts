@@ -10,6 +10,8 @@ export const readyReplicas = (value: string): string => JSON.stringify([{ manife
 
 /** What a template is made of. */
 interface TemplateOptions {
+  /** Default: `default`. */
+  readonly namespace?: string;
   /** Annotation of expected values. */
   readonly expected?: string | undefined;
   /** Default: a Deployment of the template's name. */
@@ -22,6 +24,7 @@ export async function createTemplate(
   client: Client,
   name: string,
   {
+    namespace = 'default',
     expected = readyReplicas(READY_REPLICAS),
     deployment: { name: object, image } = { name, image: 'registry.test/app:1' },
     spec,
@@ -38,7 +41,7 @@ export async function createTemplate(
     feedbackRules: [{ type: 'WellKnownStatus' }],
   };
   await client.create(ManifestWorkReplicaSet, {
-    metadata: { name, namespace: 'default', annotations: { [Annotation.expectedValues]: expected } },
+    metadata: { name, namespace, annotations: { [Annotation.expectedValues]: expected } },
     spec: {
       placementRefs: [{ name: 'dummy' }],
       manifestWorkTemplate: { workload: { manifests: [deployment] }, manifestConfigs: [feedback], ...spec },
