@@ -185,7 +185,7 @@ test('is text in every view and its attributes, and in what is saved', { timeout
   ]) {
     await page.goto(`${running.base}${path}`);
     await page.getByText('taken').first().waitFor();
-    if (path.includes('why=') || path.startsWith('/spokes')) await page.getByText(/Releases by itself|To release it/).waitFor();
+    if (path.includes('why=') || path.startsWith('/spokes')) await page.getByText(/Releases by itself|To release it|What to do/).waitFor();
     if (path === '/spokes/site-1') await page.getByText('UpgradeConfig').first().waitFor();
     if (path === '/upgrades/default/by-work') {
       await page.getByText('Events', { exact: true }).click();
