@@ -37,7 +37,7 @@ const SPOKE = 'spoke-1';
 const NAMESPACE = 'fleet-upgrades';
 const [OLD, NEXT] = ['4.14.9', '4.14.12'];
 const CHANNEL = 'stable-4.14';
-/** Of each part: the machine may have other things to do. */
+/** The machine may have other things to do. */
 const PATIENCE_MS = 180_000;
 
 let dir: string;
