@@ -37,7 +37,8 @@ const SPOKE = 'spoke-1';
 const NAMESPACE = 'fleet-upgrades';
 const [OLD, NEXT] = ['4.14.9', '4.14.12'];
 const CHANNEL = 'stable-4.14';
-const PATIENCE_MS = 120_000;
+/** The machine may have other things to do. */
+const PATIENCE_MS = 180_000;
 
 let dir: string;
 let programBefore: ProgramsBefore;
@@ -133,7 +134,7 @@ describe.skipIf(obstacle !== undefined)('one minor version apart', () => {
   test.each<Fleet & { readonly name: string }>([
     { name: 'this hub, with agent and operators of the version before', hub: 'this', spoke: 'before' },
     { name: 'the hub of the version before, with agent and operators of this one', hub: 'before', spoke: 'this' },
-  ])('$name: images are cached by either transport, and the cluster is upgraded', { timeout: 300_000 }, async (fleet) => {
+  ])('$name: images are cached by either transport, and the cluster is upgraded', { timeout: 480_000 }, async (fleet) => {
     await using stack = new AsyncDisposableStack();
     const server = stack.use(await startApiServer());
     const client = await server.client();
