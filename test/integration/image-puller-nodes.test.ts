@@ -97,7 +97,7 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
     expect(servedBytes(spoke.registry.transfers)).toBeLessThanOrEqual(1.02 * neededBytes());
   });
 
-  test(`are killed, stopped and cut at ${FAULTS.moments} moments, seed ${FAULTS.seed}: every node is whole, no finished blob crosses twice`, {
+  test(`are killed, stopped, cut, rebooted and cordoned at ${FAULTS.moments} moments, seed ${FAULTS.seed}: every node is whole, no finished blob crosses twice`, {
     timeout: 600_000,
   }, async () => {
     await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec() });

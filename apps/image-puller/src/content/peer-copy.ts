@@ -43,7 +43,7 @@ export async function copyFromPeers(deps: CopyDeps, blob: ExpectedBlob, onBytes:
       if (isMixed) await deps.abort();
       return false;
     }
-    // This node slept meanwhile: the one that has it gets all its time again.
+    // Nodes that were away meanwhile have all their time again.
     if (clock.now() - askedAt > RETRY_MS) failingSince = triedSince = undefined;
     triedSince ??= clock.now();
     const { isCopied, hasBytes, broken } = await copyFromOne(deps, blob, { from, onBytes });

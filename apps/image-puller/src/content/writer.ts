@@ -86,16 +86,18 @@ export class ContentWriter implements AsyncDisposable {
 
   #send(message: object): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    // A failure is thrown by the next wait; until then nobody waits.
-    promise.catch(() => undefined);
     if (this.#failure) {
+      promise.catch(() => undefined);
       reject(this.#failure.error);
       return promise;
     }
     const timer = this.#clock.setTimer(ANSWER_MS, () => this.#fail(this.#broken(`gave no answer in ${ANSWER_MS / 1_000} s`)));
     this.#waiting.push({ resolve, reject });
     this.#stream.write(message);
-    return promise.finally(() => timer[Symbol.dispose]());
+    const answered = promise.finally(() => timer[Symbol.dispose]());
+    // A failure is thrown by the next wait; until then nobody waits, and the process would end.
+    answered.catch(() => undefined);
+    return answered;
   }
 
   #answered(answer: object): void {
