@@ -8,7 +8,7 @@ import { World } from './world.ts';
 /** Pins are made where an upgrade asks for them, and go when it ends: at once, or when a spoke that was away is back. */
 
 const PINS = { [Annotation.pins]: 'runtime' };
-const SPOKES = ['here', 'away', 'plain', 'odd'] as const;
+const SPOKES = ['here', 'away', 'plain', 'odd', 'shared'] as const;
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(() => World.start({ spokes: SPOKES, transport, nodes: 3, job: { seconds: 1, startupMs: 200 } }));
@@ -49,6 +49,17 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.setAvailable('away', true);
     await untilUnpinned(world, 'away');
     expect([jobs(world, 'here'), jobs(world, 'away')]).toEqual([2, 2]);
+  });
+
+  test('another upgrade has its turn before or after them, and keeps its own pins', async ({ world }) => {
+    await pinned(world, 'first', ['shared']);
+    const { metadata } = await world.upgrade('second', ['shared'], {}, PINS);
+    await world.delete('first');
+    await world.untilStates('second', { shared: 'Succeeded' });
+    await eventually(() => world.spokes.pins('shared').size === 1, 'the pins of the first to go', 60_000);
+    expect([...world.spokes.pins('shared')]).toEqual([metadata.uid]);
+    await world.delete('second');
+    await untilUnpinned(world, 'shared');
   });
 
   test('without the annotation nothing is pinned, and the end costs no job', async ({ world }) => {
