@@ -27,5 +27,7 @@ export async function owePins(
     return managed && owedPins(managed).get(uid) === undefined ? [managed] : [];
   });
   const deps = { client, signal, caches: [caches.clusters], decideOwner: () => 'ours' as const };
-  await mapConcurrently(unmarked, PARALLEL, (managed) => applyWrites([markPatch(managed, uid, image)], deps));
+  await mapConcurrently(unmarked, PARALLEL, (managed) =>
+    applyWrites([markPatch(managed, uid, { image, failures: 0, isCleaning: false })], deps),
+  );
 }

@@ -10,16 +10,32 @@ import { type PinsSettings, pinsJob } from './job.ts';
 
 /** Uids as the puller takes them. */
 const UID = /^[0-9a-f]([0-9a-f-]{0,61}[0-9a-f])?$/;
-/** Longest image that a mark may name, in characters. */
-const MAX_IMAGE = 512;
+/** Value of a mark: the puller's image, of at most 512 characters, then the failures so far, and `!` while what the last one left is removed. */
+const VALUE = /^(?<image>\S{0,512})(?: (?<failures>\d)(?<cleaning>!?))?$/;
 
-/** Images of the pullers by the uids of ended upgrades whose pins may be on the cluster. A malformed mark is nobody's. */
-export function owedPins(cluster: ManagedCluster | undefined): ReadonlyMap<string, string> {
+/** Pins that are owed to a cluster. */
+export interface OwedPins {
+  /** Image of the upgrade's puller. */
+  readonly image: string;
+  /** Jobs that failed to remove them. */
+  readonly failures: number;
+  /** Removal of what the last failed job left comes before the next one. */
+  readonly isCleaning: boolean;
+}
+
+/** The value of a mark. */
+export const markOf = ({ image, failures, isCleaning }: OwedPins): string =>
+  failures === 0 ? image : `${image} ${failures}${isCleaning ? '!' : ''}`;
+
+/** Pins of ended upgrades that may be on the cluster, by the uids of these. A malformed mark is nobody's. */
+export function owedPins(cluster: ManagedCluster | undefined): ReadonlyMap<string, OwedPins> {
   const marks = Object.entries(cluster?.metadata.annotations ?? {}).filter(([key]) => key.startsWith(OWED_PINS));
   return new Map(
-    marks.flatMap(([key, image]) => {
+    marks.flatMap(([key, value]) => {
       const uid = key.slice(OWED_PINS.length);
-      return UID.test(uid) && image.length <= MAX_IMAGE ? [[uid, image] as const] : [];
+      const { image, failures = '0', cleaning } = VALUE.exec(value)?.groups ?? {};
+      if (!UID.test(uid) || image === undefined) return [];
+      return [[uid, { image, failures: Number(failures), isCleaning: cleaning === '!' }] as const];
     }),
   );
 }
@@ -29,8 +45,8 @@ export interface ObservedPins {
   readonly upgrade: UpgradeIdentity;
   readonly cluster: string;
   readonly managed: ManagedCluster | undefined;
-  /** Image of the upgrade's puller; undefined when its pins are not owed, or not any more. */
-  readonly image: string | undefined;
+  /** Undefined when its pins are not owed, or not any more. */
+  readonly owed: OwedPins | undefined;
   readonly reach: SpokeReach;
   /** The hub has objects of the job. */
   readonly hasBegun: boolean;
@@ -43,7 +59,7 @@ export interface ObservedPins {
 }
 
 /** True when nothing is owed and nothing left. */
-export const isOver = ({ image, hasBegun }: ObservedPins): boolean => image === undefined && !hasBegun;
+export const isOver = ({ owed, hasBegun }: ObservedPins): boolean => owed === undefined && !hasBegun;
 
 /** Observes one spoke. */
 export function observePins(
@@ -65,7 +81,7 @@ export function observePins(
       : { uid, namespace: labels?.[Label.upgradeNamespace] ?? '', name: labels?.[Label.upgradeName] ?? '' },
     cluster,
     managed,
-    image: owedPins(managed).get(uid),
+    owed: owedPins(managed).get(uid),
     reach,
     hasBegun: objects.length > 0,
     isThere: reach.spoke.available && (findDenial(managed) ?? findHold(managed)) === undefined,

@@ -11,7 +11,7 @@ import {
 } from '../../testing/observation-builders.ts';
 import type { ActionsSpoke } from '../spokes/actions/observe.ts';
 import { pinsJob } from './job.ts';
-import { type ObservedPins, owedPins } from './observe.ts';
+import { markOf, type ObservedPins, type OwedPins, owedPins } from './observe.ts';
 import { planPins, taskOf } from './plan.ts';
 
 const UID = '11111111-aaaa-4bbb-8ccc-000000000001';
@@ -20,6 +20,8 @@ const now = 10_000_000;
 /** Time after which the hub gives the job up. */
 const PATIENCE_MS = 360_000;
 
+const OWED: OwedPins = { image: 'registry.test/puller:2', failures: 0, isCleaning: false };
+
 /** Plans for a marked, available spoke without objects, but for what is given. */
 function plan(parts: Partial<ObservedPins> & { readonly spoke?: Partial<ActionsSpoke>; readonly isFree?: boolean } = {}) {
   const { spoke = {}, isFree = true, ...observed } = parts;
@@ -27,7 +29,7 @@ function plan(parts: Partial<ObservedPins> & { readonly spoke?: Partial<ActionsS
     upgrade: { namespace: 'default', name: 'u', uid: UID },
     cluster: 'spoke',
     managed: clusterObject(true),
-    image: 'registry.test/puller:2',
+    owed: OWED,
     reach: reachBuilt(pinsJob.names, buildSpoke(spoke)),
     hasBegun: Object.keys(spoke).some((key) => key !== 'available'),
     isThere: spoke.available ?? true,
@@ -63,23 +65,37 @@ test('a verdict takes the mark away; a failure is told', () => {
   expect([done.said, done.failure]).toEqual([['patch ManagedCluster'], undefined]);
   expect(done.writes[0]).toMatchObject({ kind: ManagedCluster, ref: { name: 'spoke' }, patch: unmarked });
   const conditions = [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: 'no luck' }];
-  const failed = plan({ spoke: begun({ failed: 1, conditions }) });
+  const failed = plan({ owed: { ...OWED, failures: 2 }, spoke: begun({ failed: 1, conditions }) });
   expect([failed.said, failed.failure]).toEqual([['patch ManagedCluster'], 'no luck']);
+  expect(failed.writes[0]).toMatchObject({ patch: unmarked });
+});
+
+test('a failure that is not the third keeps the mark: what it left goes, and the job begins anew', () => {
+  const marked = (value: string) => ({ metadata: { annotations: { [`pins.flotilla.io/${UID}`]: value } } });
+  const left = begun({ failed: 1, conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: 'no luck' }] });
+  const failed = plan({ owed: { ...OWED, failures: 1 }, spoke: left });
+  expect([failed.failure, failed.writes[0]]).toMatchObject([undefined, { patch: marked('registry.test/puller:2 2!') }]);
+  const cleaning = { ...OWED, failures: 2, isCleaning: true };
+  expect(plan({ owed: cleaning, spoke: left })).toMatchObject({ said: ['create ManagedClusterAction'], holds: true });
+  const again = plan({ owed: cleaning });
+  expect([again.said, again.writes[0]]).toMatchObject([['patch ManagedCluster'], { patch: marked('registry.test/puller:2 2') }]);
+  expect(plan({ owed: { ...cleaning, isCleaning: false } }).said).toEqual(['create ManagedClusterView']);
 });
 
 test('a job without a verdict is given up after its time, of which an absence is no part', () => {
+  const owed = { ...OWED, failures: 2 };
   const since = now - PATIENCE_MS;
-  expect(plan({ spoke: begun({ active: 1, ready: 1 }, since) }).failure).toMatch(/^timed out/);
-  expect(plan({ spoke: begun({ active: 1, ready: 1 }, since + 1) })).toMatchObject({ holds: true, requeueAt: now + 1 });
+  expect(plan({ owed, spoke: begun({ active: 1, ready: 1 }, since) }).failure).toMatch(/^timed out/);
+  expect(plan({ owed, spoke: begun({ active: 1, ready: 1 }, since + 1) })).toMatchObject({ holds: true, requeueAt: now + 1 });
   expect(plan({ spoke: begun({ active: 1, ready: 1 }, since), thereSince: now - 1_000 }).failure).toBeUndefined();
   expect(plan({ spoke: { ...begun({ active: 1, ready: 1 }, since), available: false } }).failure).toBeUndefined();
 });
 
 test('what the job left goes when the mark is gone, first on the spoke, then on the hub', () => {
   const left = begun({ succeeded: 1 });
-  expect(plan({ image: undefined, spoke: left })).toMatchObject({ said: ['create ManagedClusterAction'], holds: true });
+  expect(plan({ owed: undefined, spoke: left })).toMatchObject({ said: ['create ManagedClusterAction'], holds: true });
   const removed = buildAction({ deletes: 'after', digest: 'unpin' });
-  const cleaned = plan({ image: undefined, spoke: { ...left, actions: new Map([[pinsJob.names.actions.deleteNamespace, removed]]) } });
+  const cleaned = plan({ owed: undefined, spoke: { ...left, actions: new Map([[pinsJob.names.actions.deleteNamespace, removed]]) } });
   expect(cleaned.writes.map(({ verb, kind }) => [verb, kind])).toEqual([
     ['deleteCollection', ManagedClusterAction],
     ['deleteCollection', ManagedClusterView],
@@ -87,7 +103,7 @@ test('what the job left goes when the mark is gone, first on the spoke, then on 
 });
 
 test('of a cluster that is gone the hub’s objects go at once', () => {
-  expect(plan({ managed: undefined, image: undefined, isThere: false, spoke: begun({ active: 1 }) })).toMatchObject({
+  expect(plan({ managed: undefined, owed: undefined, isThere: false, spoke: begun({ active: 1 }) })).toMatchObject({
     said: ['deleteCollection ManagedClusterAction', 'deleteCollection ManagedClusterView'],
     holds: false,
   });
@@ -95,7 +111,7 @@ test('of a cluster that is gone the hub’s objects go at once', () => {
 
 test('the Job removes the pins of that upgrade on every node, with an image that the hub allows', () => {
   const manifests = (image: string): string => {
-    const observed = { upgrade: { uid: UID }, managed: clusterObject(true), image, cluster: 'spoke' } as ObservedPins;
+    const observed = { upgrade: { uid: UID }, managed: clusterObject(true), owed: { ...OWED, image }, cluster: 'spoke' } as ObservedPins;
     return JSON.stringify(taskOf(observed, settings).workload.manifests());
   };
   const text = manifests('registry.test/puller:2');
@@ -114,6 +130,12 @@ test('marks are read by uid; what is none, or too long, is nobody’s', () => {
     'pins.flotilla.io/a1': 'x'.repeat(513),
     'flotilla.io/hold': 'why',
   };
-  expect([...owedPins({ ...cluster, metadata: { ...cluster.metadata, annotations } })]).toEqual([[UID, 'image']]);
+  const found = (more: Record<string, string>) => [
+    ...owedPins({ ...cluster, metadata: { ...cluster.metadata, annotations: { ...annotations, ...more } } }),
+  ];
+  expect(found({})).toEqual([[UID, { image: 'image', failures: 0, isCleaning: false }]]);
+  for (const owed of [OWED, { ...OWED, failures: 1 }, { ...OWED, failures: 2, isCleaning: true }])
+    expect(found({ [`pins.flotilla.io/${UID}`]: markOf(owed) })).toEqual([[UID, owed]]);
+  expect(found({ [`pins.flotilla.io/${UID}`]: 'image what' })).toEqual([]);
   expect(owedPins(undefined).size).toBe(0);
 });

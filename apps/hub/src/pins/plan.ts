@@ -7,10 +7,13 @@ import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import { cleaningOf } from '../spokes/port/workload.ts';
 import type { Write } from '../writes/apply.ts';
 import { type PinsSettings, pinsJob, UNPIN_DIGEST, unpinWorkload } from './job.ts';
-import type { ObservedPins } from './observe.ts';
+import { markOf, type ObservedPins, type OwedPins } from './observe.ts';
 
 /** Milliseconds until a held spoke is tried again, in case the end of what holds it goes unnoticed. */
 const HELD_RECHECK_MS = 30_000;
+
+/** Jobs that are tried for one mark: the first may meet what the upgrade's own clean-up has not removed yet. */
+const MOST_TRIES = 3;
 
 /** Missing writes for the pins of one upgrade on one spoke. */
 interface PinsPlan {
@@ -25,18 +28,20 @@ interface PinsPlan {
 
 const NOTHING: PinsPlan = { writes: [], requeueAt: undefined, holds: false };
 
-/** The change of a ManagedCluster that marks it, or takes the mark away. @param image of the puller; null for no mark */
-export const markPatch = ({ metadata: { name, uid } }: ManagedCluster, upgradeUid: string, image: string | null): Write => ({
+/** The change of a ManagedCluster that marks it, or takes the mark away. @param owed null for no mark */
+export const markPatch = ({ metadata: { name, uid } }: ManagedCluster, upgradeUid: string, owed: OwedPins | null): Write => ({
   verb: 'patch',
   kind: ManagedCluster,
   ref: { name },
-  patch: { metadata: { uid, annotations: { [`${OWED_PINS}${upgradeUid}`]: image } } },
+  patch: { metadata: { uid, annotations: { [`${OWED_PINS}${upgradeUid}`]: owed && markOf(owed) } } },
 });
 
 /** The task of the job on one spoke. */
-export function taskOf({ upgrade, cluster, managed, image }: ObservedPins, settings: PinsSettings): SpokeTask {
-  const target = { upgradeUid: upgrade.uid, managed, image: image ?? '' };
-  const workload = image === undefined ? cleaningOf([pinsJob.names.actions.deleteNamespace]) : unpinWorkload(target, settings);
+export function taskOf({ upgrade, cluster, managed, owed }: ObservedPins, settings: PinsSettings): SpokeTask {
+  const workload =
+    !owed || owed.isCleaning
+      ? cleaningOf([pinsJob.names.actions.deleteNamespace])
+      : unpinWorkload({ upgradeUid: upgrade.uid, managed, image: owed.image }, settings);
   return { job: pinsJob, upgrade, cluster, workload, digest: UNPIN_DIGEST };
 }
 
@@ -46,11 +51,13 @@ export function planPins(
   task: SpokeTask,
   { isFree, now }: { readonly isFree: boolean; readonly now: number },
 ): PinsPlan {
-  const { managed, image, hasBegun, isThere, isPrecached } = observed;
+  const { managed, owed, hasBegun, isThere, isPrecached } = observed;
   if (!managed) return { ...NOTHING, writes: drop(observed, task, now) };
   if (!isThere && !hasBegun) return NOTHING;
   if (!isFree || isPrecached) return { ...NOTHING, requeueAt: now + HELD_RECHECK_MS, holds: hasBegun };
-  return image === undefined ? clean(observed, task, now) : unpin(observed, managed, task, now);
+  if (owed?.isCleaning && !hasBegun)
+    return { ...NOTHING, writes: [markPatch(managed, observed.upgrade.uid, { ...owed, isCleaning: false })], holds: true };
+  return !owed || owed.isCleaning ? clean(observed, task, now) : unpin(observed, { managed, owed }, task, now);
 }
 
 function drop({ reach }: ObservedPins, task: SpokeTask, now: number): readonly Write[] {
@@ -66,8 +73,17 @@ function clean({ reach }: ObservedPins, task: SpokeTask, now: number): PinsPlan 
   return { writes: plan.writes, requeueAt: plan.requeueAt, holds: true };
 }
 
-/** Goes on from what is observed alone, from the beginning each time. A verdict takes the mark away, and the next plan cleans up. */
-function unpin({ upgrade, cluster, reach, thereSince }: ObservedPins, managed: ManagedCluster, task: SpokeTask, now: number): PinsPlan {
+/** A cluster and its mark. */
+interface Marked {
+  readonly managed: ManagedCluster;
+  readonly owed: OwedPins;
+}
+
+/**
+ * Goes on from what is observed alone, from the beginning each time. A verdict takes the mark away, and the next plan cleans up; a failure leaves it for
+ * another try.
+ */
+function unpin({ upgrade, cluster, reach, thereSince }: ObservedPins, { managed, owed }: Marked, task: SpokeTask, now: number): PinsPlan {
   // The time of an absence does not count.
   const since = reach.spoke.since === undefined ? now : Math.max(reach.spoke.since, thereSince);
   const isAway = !reach.spoke.available;
@@ -85,5 +101,8 @@ function unpin({ upgrade, cluster, reach, thereSince }: ObservedPins, managed: M
   });
   if (!pinsJob.machine.isFinal(step.state)) return { writes: step.writes, requeueAt: step.requeueAt, holds: true };
   const failure = step.state === 'Succeeded' ? undefined : (step.message ?? step.state);
+  const failures = owed.failures + 1;
+  if (failure !== undefined && failures < MOST_TRIES)
+    return { ...NOTHING, writes: [markPatch(managed, upgrade.uid, { ...owed, failures, isCleaning: true })], holds: true };
   return { writes: [markPatch(managed, upgrade.uid, null)], requeueAt: undefined, holds: true, failure };
 }

@@ -109,11 +109,18 @@ test('a cluster that is held keeps its mark until it is let go', async () => {
   expect(hub.writes).toEqual(['create manifestworks pins-work']);
 });
 
-test('a failure is told once, and ends like a success', async () => {
+test('a failed job is tried anew; the third failure is told once, and ends like a success', async () => {
   await mark();
-  await vi.waitFor(() => expect(work()).toBeDefined());
-  end({ verdict: 'Failed', reason: 'BackoffLimitExceeded', message: 'no luck' });
+  const made: string[] = [];
+  for (const _ of [1, 2, 3]) {
+    await vi.waitFor(() => expect(work()?.metadata.uid).toBeDefined());
+    made.push(work()?.metadata.uid ?? '');
+    expect(events).toEqual([]);
+    end({ verdict: 'Failed', reason: 'BackoffLimitExceeded', message: 'no luck' });
+    await vi.waitFor(() => expect(work()?.metadata.uid).not.toBe(made.at(-1)));
+  }
   await vi.waitFor(() => expect([marks(), work()]).toEqual([[], undefined]));
+  expect(new Set(made).size).toBe(3);
   expect(events.map(({ reason, note }) => [reason, note])).toEqual([['PinsLeft', expect.stringContaining('no luck')]]);
 });
 
