@@ -16,7 +16,6 @@ const canChroot = process.platform === 'linux' && process.getuid?.() === 0;
 /** Of Debian's package qemu-user-static, which is no part of the set-up: it has 60 MB. */
 const emulator = await findProgram('qemu-aarch64-static');
 const canEmulate = canChroot && emulator !== undefined;
-if (!canEmulate) console.log('images for arm64 are not started: no qemu-aarch64-static on PATH, or not root; their Node is read');
 
 let scratch: string;
 let built: BuiltImages;
@@ -140,7 +139,8 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     }
   });
 
-  test.skipIf(!canEmulate)('start on arm64, by an emulator', { timeout: 300_000 }, async () => {
+  test('start on arm64, by an emulator', { timeout: 300_000 }, async ({ skip }) => {
+    if (!canEmulate) return skip('no qemu-aarch64-static on PATH, or not root; the Node of their images is read');
     for (const app of appNames) {
       const root = await unpack(app, { os: 'linux', architecture: 'arm64' });
       await copyFile(emulator ?? '', join(root, 'emulator'));

@@ -68,5 +68,5 @@ test('a policy that does not come to comply is the cause of all behind it; wait 
   expect(wait.code).toBe(3);
   expect(wait.out).toMatch(/failed +1 +held +timed.*stuck/);
   const failed = await flotilla(world.server.kubeconfig, 'why', 'stuck', 'held');
-  expect(failed).toMatchObject({ code: 3, out: expect.stringContaining('held timed out: at policy stuck') });
+  expect(failed).toMatchObject({ code: 3, out: expect.stringContaining('held timed out: policy stuck was NonCompliant') });
 });
