@@ -58,6 +58,7 @@ function spokeAt(faults: SpokeFaults, fails = false) {
         isHeld: () => faults.jobsHeld ?? false,
         fails,
         onEvent: (event) => events.push(event),
+        onPodDone: () => {},
       });
     },
   });

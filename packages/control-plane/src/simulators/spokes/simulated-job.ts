@@ -27,6 +27,8 @@ interface JobSurroundings {
   /** Whether this Job is one of those that fail. */
   readonly fails: boolean;
   readonly onEvent: (event: JobEvent, job: StoredObject) => void;
+  /** Called when the pod of a Job has succeeded: its effects are there before the verdict is. */
+  readonly onPodDone: () => void;
 }
 
 interface JobPlan {
@@ -85,6 +87,7 @@ export function runJob(job: StoredObject, around: JobSurroundings): void {
     hasEnded = true;
     if (plan.startsAfterMs !== undefined) writeReport(job, around, reportAt(around, runMs, runMs, plan.outcome, around.now() - runMs));
     if (!store.setStatus(served, job.metadata, endingStatus(plan.outcome, startTime, at))) return;
+    if (plan.outcome === 'succeeded') around.onPodDone();
     timers.after(ENDING_MS, () => {
       if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, at))) onEvent(`job-${plan.outcome}`, job);
     });

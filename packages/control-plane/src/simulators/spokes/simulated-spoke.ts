@@ -300,10 +300,8 @@ export class SimulatedSpoke {
         (typeof failJob === 'number' && created <= failJob) ||
         (puller.mode === 'prove' && faults.lost === true) ||
         faults.nodeAway === true,
-      onEvent: (type) => {
-        this.#record({ type, name, uid });
-        if (type === 'job-succeeded') this.#onPulled(puller);
-      },
+      onEvent: (type) => this.#record({ type, name, uid }),
+      onPodDone: () => this.#onPulled(puller),
     });
   }
 
