@@ -1,5 +1,5 @@
 import { Annotation, findCondition, refKey } from '@flotilla/api';
-import type { StatusAnswer } from '@flotilla/api/answers';
+import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { findPause } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
@@ -92,10 +92,6 @@ export async function look(
   const upgrade = await readUpgrade(client, ref);
   return { upgrade, status: await judgeStatus(new FactStore({ client, hubNamespace }), upgrade) };
 }
-
-/** Nothing in it begins any more. */
-export const hasEnded = ({ stage }: Pick<StatusAnswer, 'stage'>): boolean =>
-  stage === 'done' || stage === 'failed' || stage === 'timed-out' || stage === 'deleting';
 
 /** Says why the answer is no, and ends with it. */
 export function refuse(why: string): void {

@@ -1,5 +1,5 @@
 import { Annotation, FlotillaError, refKey } from '@flotilla/api';
-import type { WindowAnswer, WindowParts, WindowState } from '@flotilla/api/answers';
+import { hasEnded, type WindowAnswer, type WindowParts, type WindowState } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describeWindow } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
@@ -13,7 +13,7 @@ import { safeJson } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { carryOut, type PlannedChange, SteerOptions } from './change.ts';
 import { openClusters } from './effects.ts';
-import { hasEnded, look, refuse } from './pause.ts';
+import { look, refuse } from './pause.ts';
 import { windowText } from './print.ts';
 
 const KEYS = {

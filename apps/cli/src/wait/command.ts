@@ -1,5 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
-import type { StatusAnswer } from '@flotilla/api/answers';
+import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -28,17 +28,18 @@ type Options = z.output<typeof Options>;
 type Verdict = 'yes' | 'no' | 'not yet';
 
 /** Whether what is waited for is so, or cannot be any more. */
-function judge(goal: string, { stage, cached, batch }: StatusAnswer): Verdict {
-  const hasEnded = stage === 'done' || stage === 'failed' || stage === 'timed-out' || stage === 'deleting';
-  if (goal === 'done') return stage === 'done' ? 'yes' : hasEnded ? 'no' : 'not yet';
+function judge(goal: string, answer: StatusAnswer): Verdict {
+  const { stage, cached, batch } = answer;
+  const isOver = hasEnded(answer);
+  if (goal === 'done') return stage === 'done' ? 'yes' : isOver ? 'no' : 'not yet';
   if (goal === 'cached') {
     if (cached && cached.done === cached.of) return 'yes';
-    if (hasEnded || (cached && cached.done + cached.failed === cached.of)) return 'no';
+    if (isOver || (cached && cached.done + cached.failed === cached.of)) return 'no';
     return 'not yet';
   }
   const wanted = Number(goal.slice('batch='.length));
   if (batch.current >= wanted || stage === 'done') return 'yes';
-  return hasEnded || (batch.of > 0 && wanted > batch.of) ? 'no' : 'not yet';
+  return isOver || (batch.of > 0 && wanted > batch.of) ? 'no' : 'not yet';
 }
 
 /** `flotilla wait CGU`. */

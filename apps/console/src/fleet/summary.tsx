@@ -1,11 +1,10 @@
-import type { SpokeRow, SpokeState } from '@flotilla/api/answers';
+import { hasEnded, type SpokeRow, type SpokeState } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useFilters } from '../address.ts';
 import { Mark, spokeMark } from '../words/marks.tsx';
 import { bytes } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
-import { hasEnded } from './upgrades.tsx';
 
 const STATES: readonly SpokeState[] = ['done', 'in-batch', 'waiting', 'failed', 'none'];
 

@@ -1,10 +1,9 @@
-import type { UpgradeRow } from '@flotilla/api/answers';
+import { hasEnded, type UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { upgradePath } from '../address.ts';
 import { minute, useNow } from '../words/age.tsx';
 import { duration } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
-import { hasEnded } from './upgrades.tsx';
 
 const HOUR_MS = 3_600_000;
 const SHORTEST_MS = 4 * HOUR_MS;

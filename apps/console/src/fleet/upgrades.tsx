@@ -1,4 +1,4 @@
-import type { UpgradeRow } from '@flotilla/api/answers';
+import { hasEnded, type UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { upgradePath, whyPath } from '../address.ts';
 import type { Cell } from '../export/csv.ts';
@@ -10,10 +10,6 @@ import { HeldMark, StageMark, stageWord } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { duration, figure } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
-
-const ENDED: readonly string[] = ['done', 'failed', 'timed-out', 'deleting'];
-/** Nothing in it begins any more. */
-export const hasEnded = ({ stage }: Pick<UpgradeRow, 'stage'>): boolean => ENDED.includes(stage);
 
 /** Those that go on stand before those that have ended. */
 const rank = (row: UpgradeRow): string => `${hasEnded(row) ? 1 : 0} ${row.key}`;

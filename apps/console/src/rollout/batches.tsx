@@ -1,4 +1,4 @@
-import type { MemberRow, UpgradeRow } from '@flotilla/api/answers';
+import { hasEnded, type MemberRow, type UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useFilters } from '../address.ts';
 
@@ -22,7 +22,13 @@ export function Batches({ row: { batches, batch, stage }, members }: BatchesProp
       {batches.map((size, index) => {
         const number = index + 1;
         const { done, failed } = tallies.get(number) ?? { done: 0, failed: 0 };
-        const word = stateOf({ number, current: batch.current, isOver: OVER.has(stage), size, ended: done + failed });
+        const word = stateOf({
+          number,
+          current: batch.current,
+          isOver: stage === 'cleaning-up' || hasEnded({ stage }),
+          size,
+          ended: done + failed,
+        });
         const isChosen = query.batch === String(number);
         const says = `Batch ${number}: ${word}, ${done} of ${size} done${failed > 0 ? `, ${failed} failed` : ''}`;
         return (
@@ -56,8 +62,6 @@ interface Place {
   readonly size: number;
   readonly ended: number;
 }
-
-const OVER: ReadonlySet<string> = new Set(['done', 'failed', 'timed-out', 'cleaning-up', 'deleting']);
 
 function stateOf({ number, current, isOver, size, ended }: Place): string {
   if (ended >= size || number < current) return 'ended';

@@ -1,7 +1,7 @@
-import type { Rights, UpgradeRow } from '@flotilla/api/answers';
+import { hasEnded, type Rights, type UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { planPath, whyPath } from '../address.ts';
-import { hasEnded, WindowText } from '../fleet/upgrades.tsx';
+import { WindowText } from '../fleet/upgrades.tsx';
 import type { Offer } from '../steer/offer.ts';
 import { Steer } from '../steer/steer.tsx';
 import { Age } from '../words/age.tsx';

@@ -20,5 +20,5 @@ export {
 export { Figure } from './figure.ts';
 export { PayloadStatusAnswer, type PayloadWait } from './payload.ts';
 export { PlanAnswer, PlannedPull } from './plan.ts';
-export { FoldedFailure, HubSign, SpokeProgress, StatusAnswer, UpgradeStage, WindowAnswer, WindowState } from './status.ts';
+export { FoldedFailure, HubSign, hasEnded, SpokeProgress, StatusAnswer, UpgradeStage, WindowAnswer, WindowState } from './status.ts';
 export { FoldedWait, Release, WaitCause, WhyAllAnswer, WhyAnswer, WhyLink } from './why.ts';

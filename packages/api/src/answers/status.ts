@@ -19,6 +19,10 @@ export const UpgradeStage = z.enum([
 ]);
 export type UpgradeStage = z.output<typeof UpgradeStage>;
 
+const ENDED: ReadonlySet<UpgradeStage> = new Set(['done', 'failed', 'timed-out', 'deleting']);
+/** True where nothing in the upgrade begins any more. */
+export const hasEnded = ({ stage }: { readonly stage: UpgradeStage }): boolean => ENDED.has(stage);
+
 /** Sign of a hub that decides. */
 export const HubSign = z.object({
   state: z.enum(['leads', 'silent', 'unseen']).describe('unseen: the Lease could not be read or is not there.'),

@@ -1,4 +1,4 @@
-/** What a cluster was at whose part has ended without success, and how that stands now. Pure. */
+/** Says where a cluster was when its part ended without success, and how that stands now. Pure. */
 import type { WhyLink } from '@flotilla/api/answers';
 import { ManifestStatus } from '@flotilla/api/ocm';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { refusedManifest, workLinks } from './work-waits.ts';
 
 const WorkStatus = z.looseObject({ manifests: z.array(ManifestStatus) });
 
-/** What it was at, and why that was not done as far as the record says; undefined for a record that says nothing of it. */
+/** Says where it was, and the cause as far as the record has it; undefined for a record that says nothing of it. */
 export function leftAt({ currentPolicy, currentManifestWork }: ClusterRecord): string | undefined {
   if (currentPolicy) {
     const { name, status } = currentPolicy;
@@ -23,7 +23,7 @@ export function leftAt({ currentPolicy, currentManifestWork }: ClusterRecord): s
   return `at ManifestWork ${name}${refused ? `: ${refused.says}` : ''}`;
 }
 
-/** How that stands now, in the words of the cluster; empty where it is not there any more or nobody may read it. */
+/** Says how that stands now, in the words of the cluster; empty where it is not there any more or nobody may read it. */
 export function standsNow(question: ClusterQuestion, { currentPolicy, currentManifestWork }: ClusterRecord): WhyLink[] {
   const { facts, cluster } = question;
   if (currentPolicy) {

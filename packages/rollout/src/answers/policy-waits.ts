@@ -81,7 +81,7 @@ export function policyWait(question: ClusterQuestion): Finding {
   return found(links);
 }
 
-/** What a replicated policy says of the cluster. */
+/** Links for what a replicated policy says of the cluster. */
 export function complianceLinks(
   { facts, cluster }: Pick<ClusterQuestion, 'facts' | 'cluster'>,
   { namespace, name }: PolicyRef,

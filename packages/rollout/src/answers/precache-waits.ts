@@ -55,11 +55,11 @@ const messageOf = (question: ClusterQuestion): string | undefined => precachingO
 const evidence = ({ facts, cluster }: ClusterQuestion, field: string, value: unknown) =>
   upgradeEvidence(facts, `status.precaching.${field}[${cluster}]`, value);
 
-/** What a state means. */
+/** Meaning of a state. */
 interface Sentence {
-  /** Of the cluster. */
+  /** Follows the name of the cluster. */
   readonly says: string;
-  /** What it and others wait for. */
+  /** Names what it and others wait for. */
   readonly awaits: string;
 }
 

@@ -34,7 +34,7 @@ export function workWait(question: ClusterQuestion): Finding {
   return found(workLinks(question, work, verdict), releaseOf(work, verdict));
 }
 
-/** What a work waits for, in the words of the agent and of the managed upgrade below it. */
+/** Links for what a work waits for, in the words of the agent and of the managed upgrade below it. */
 export function workLinks(
   { facts, cluster }: Pick<ClusterQuestion, 'facts' | 'cluster'>,
   work: ManifestWork,

@@ -9,7 +9,7 @@ const ANSWER_MS = 4_000;
 /** An answer that everybody may have, and that costs the server nothing. */
 const ASKED = '/version';
 
-/** Whether the API server is heard: a connection may die without a word, and watches on it would be blind for minutes. */
+/** Knows when the API server was heard last: a connection may die without a word, and watches on it would be blind for minutes. */
 export class Pulse {
   readonly #client: Client;
   #heardAt = Date.now();

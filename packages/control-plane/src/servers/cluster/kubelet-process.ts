@@ -6,7 +6,7 @@ import { kubeletConfig } from './node-config.ts';
 import type { NodeSpace } from './node-space.ts';
 import type { NodeRuntime } from './runtime.ts';
 
-/** What a kubelet is started from. */
+/** Parts from which a kubelet is started. */
 interface KubeletParts {
   /** Name of the node. */
   readonly name: string;
