@@ -37,19 +37,25 @@ test('bytes on their way in count, never fall, never exceed the layer, and stran
   expect(progress.report().bytesDone).toBe(100);
 });
 
-test('what failed and is tried again is told until something gets on, and never instead of the end', () => {
+test('what failed and is tried again is told until it gets on, and never instead of the end', () => {
   const progress = new Progress(() => 0);
   progress.triesAgain(new Error('no address of host'));
   expect(progress.report()).toMatchObject({ phase: 'listing', message: 'tries again: no address of host' });
   progress.enter('pulling');
   expect(progress.report().message).toBeUndefined();
-  progress.expect([a], 0);
-  progress.triesAgain(new Error('refused'), 'host/a');
-  progress.sawLayers(new Map([['stranger', 5]]));
+  progress.expect([a, image('b', ['b1', 20])], 0);
+  const refusedA = () => progress.triesAgain(new Error('refused'), { pullSpec: 'host/a', layers: a.layers });
+  refusedA();
+  // Other images get on, which says nothing of this one.
+  progress.sawLayers(new Map([['b1', 5]]));
+  progress.imageDone(image('b', ['b1', 20]));
   expect(progress.report().message).toBe('tries again: refused');
   progress.sawLayers(new Map([['base', 5]]));
   expect(progress.report().message).toBeUndefined();
-  progress.triesAgain(new Error('refused'), 'host/a');
+  refusedA();
+  progress.imageDone(a);
+  expect(progress.report().message).toBeUndefined();
+  refusedA();
   progress.enter('failed', 'no space');
   expect(progress.report().message).toBe('no space');
 });

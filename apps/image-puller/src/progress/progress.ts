@@ -17,7 +17,8 @@ export class Progress {
   readonly #node: string | undefined;
   #phase: PullerPhase = 'listing';
   #message: string | undefined;
-  #trouble: string | undefined;
+  /** Failure that is tried again, and the layers whose growth ends it; empty: that of any. */
+  #trouble: { readonly text: string; readonly layers: ReadonlySet<string> } | undefined;
   readonly #sizes = new Map<string, number>();
   readonly #have = new Map<string, number>();
   /** Time of a layer's last growth. */
@@ -51,9 +52,12 @@ export class Progress {
     if (phase === 'pulling') this.#samples.splice(0, this.#samples.length, { at: this.#now(), bytes: this.#bytesDone });
   }
 
-  /** Notes a failure after which the same is tried again: until something gets on, the reports name it. */
-  triesAgain(error: unknown, pullSpec = ''): void {
-    this.#trouble = `tries again: ${shorten(errorMessage(error), pullSpec)}`;
+  /** Notes a failure after which the same is tried again: until that gets on, the reports name it. */
+  triesAgain(
+    error: unknown,
+    { pullSpec = '', layers = [] }: { readonly pullSpec?: string; readonly layers?: readonly Layer[] } = {},
+  ): void {
+    this.#trouble = { text: `tries again: ${shorten(errorMessage(error), pullSpec)}`, layers: new Set(layers.map(({ digest }) => digest)) };
   }
 
   /** Sets the expected images; unresolved ones count as images too. */
@@ -117,7 +121,7 @@ export class Progress {
       const next = Math.min(have, size);
       this.#have.set(digest, next);
       this.#grewAt.set(digest, this.#now());
-      this.#trouble = undefined;
+      this.#getsOn([digest]);
       this.#bytesDone += next - known;
     }
   }
@@ -131,7 +135,7 @@ export class Progress {
   /** Counts an image that the store has under all its names. */
   imageDone({ layers }: WantedImage): void {
     this.#imagesDone++;
-    this.#trouble = undefined;
+    this.#getsOn(layers.map(({ digest }) => digest));
     this.sawLayers(new Map(layers.map(({ digest, size }) => [digest, size])));
   }
 
@@ -146,7 +150,7 @@ export class Progress {
 
   report(): PullerReport {
     const now = this.#now();
-    const message = this.#message ?? this.#trouble;
+    const message = this.#message ?? this.#trouble?.text;
     return {
       phase: this.#phase,
       imagesDone: this.#imagesDone,
@@ -165,6 +169,11 @@ export class Progress {
       ...(message === undefined ? {} : { message }),
       at: new Date(now).toISOString(),
     };
+  }
+
+  #getsOn(digests: readonly string[]): void {
+    const { layers } = this.#trouble ?? {};
+    if (layers && (layers.size === 0 || digests.some((digest) => layers.has(digest)))) this.#trouble = undefined;
   }
 
   #isWhole({ digest, size }: Layer): boolean {

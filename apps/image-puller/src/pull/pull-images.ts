@@ -141,7 +141,7 @@ async function pullImage(image: WantedImage, { store, logger, progress, ...optio
       refusedTries: REFUSED_TRIES,
       progressedAt: () => progress.lastGrowth(image.layers),
       onRetry: (error, waitMs) => {
-        progress.triesAgain(error, name.pullSpec);
+        progress.triesAgain(error, { pullSpec: name.pullSpec, layers: image.layers });
         logger.warn({ image: name.pullSpec, waitMs, err: errorMessage(error) }, 'Retrying a pull');
       },
     };
