@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import { type CountingRegistry, startCountingRegistry } from './counting-registry.ts';
-import { type PullerWorld, REGISTRY_NAME, startContainerd, startPuller, temporaryFolder } from './image-puller-fixture.ts';
+import { fullSpec, type PullerWorld, REGISTRY_NAME, startContainerd, startPuller, temporaryFolder } from './image-puller-fixture.ts';
 
 /** True where a containerd of one's own can run. */
 export const canRunContainerd =
@@ -48,10 +48,3 @@ export async function startNode(
 }
 /** A node with its containerd, as tests use it. */
 export type PullerNode = Awaited<ReturnType<typeof startNode>>;
-
-/** The release with all its components, its index and one operator of it. */
-const fullSpec = ({ release }: PullerWorld): Record<string, string> => ({
-  'platform.image': release.release,
-  'operators.indexes': release.index,
-  'operators.packagesAndChannels': 'ptp:stable',
-});

@@ -28,6 +28,13 @@ export interface PullerWorld extends AsyncDisposable {
   readonly release: SmallRelease;
 }
 
+/** The spec of the release with all its components, its index and one operator of it. */
+export const fullSpec = ({ release }: Pick<PullerWorld, 'release'>): Record<string, string> => ({
+  'platform.image': release.release,
+  'operators.indexes': release.index,
+  'operators.packagesAndChannels': 'ptp:stable',
+});
+
 /** A registry with a small release of components of these sizes. */
 export async function startPullerWorld(name: string, sizes: readonly number[]): Promise<PullerWorld> {
   const stack = new AsyncDisposableStack();

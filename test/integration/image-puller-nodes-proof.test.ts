@@ -5,7 +5,7 @@ import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { losses } from './image-losses.ts';
-import { type PullerWorld, startPullerWorld } from './image-puller-fixture.ts';
+import { fullSpec, type PullerWorld, startPullerWorld } from './image-puller-fixture.ts';
 import { type PullerNode, type PullerSpoke, startSpoke } from './image-puller-spoke.ts';
 
 /** A proof asks every node of a spoke: what one has lost is named by node and comes back there, and a node that is away is no loss. */
@@ -27,12 +27,6 @@ beforeAll(async () => {
   world = await startPullerWorld('puller-nodes-proof', [300_000, 400_000, 500_000]);
 }, 600_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
-
-const fullSpec = (): Record<string, string> => ({
-  'platform.image': world.release.release,
-  'operators.indexes': world.release.index,
-  'operators.packagesAndChannels': 'ptp:stable',
-});
 
 type Ended = Awaited<Awaited<ReturnType<PullerNode['lead']>>['finished']>;
 interface Run {
@@ -73,7 +67,7 @@ async function proveOn(spoke: PullerSpoke, nodes: readonly PullerNode[], rules?:
 
 describe.skipIf(!canRunContainerd)('a proof of several nodes', () => {
   test('names the node that lost something, which alone pulls it again', { timeout: 120_000 + LOSSES * 30_000 }, async () => {
-    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec() });
+    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     const pulled = await runOn(spoke, spoke.nodes);
     expect(pulled.ended.exitCode, pulled.ended.log).toBe(PullerExit.done);
     const proven = await proveOn(spoke, spoke.nodes);
@@ -107,7 +101,7 @@ describe.skipIf(!canRunContainerd)('a proof of several nodes', () => {
   });
 
   test('does not take a node that is away for a loss, and follows the nodes of the cluster', { timeout: 240_000 }, async () => {
-    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec() });
+    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     const [first, second, third] = spoke.nodes;
     if (!first || !second || !third) throw new Error('no nodes');
     const pulled = await runOn(spoke, spoke.nodes);

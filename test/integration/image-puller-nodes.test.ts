@@ -11,7 +11,7 @@ import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { BlobTransfer } from './counting-registry.ts';
-import { type PullerWorld, startPullerWorld } from './image-puller-fixture.ts';
+import { fullSpec, type PullerWorld, startPullerWorld } from './image-puller-fixture.ts';
 import { type PullerNode, type PullerSpoke, startSpoke } from './image-puller-spoke.ts';
 
 /** The pullers of one spoke's nodes: each blob crosses the link once, whatever happens to a node. */
@@ -27,11 +27,6 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-const fullSpec = (): Record<string, string> => ({
-  'platform.image': world.release.release,
-  'operators.indexes': world.release.index,
-  'operators.packagesAndChannels': 'ptp:stable',
-});
 const sum = (sizes: Iterable<number>): number => [...sizes].reduce((total, size) => total + size, 0);
 const neededBytes = (): number => sum(world.release.layers.values());
 const servedBytes = (transfers: readonly BlobTransfer[]): number => sum(transfers.map(({ bytes }) => bytes));
@@ -63,7 +58,7 @@ const FAULTS = { ...readEnvironment().nodeFaults, kinds: ['kill', 'stop', 'cut',
 
 describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
   test('fill three nodes over a link that is paid once, and sum them up', { timeout: 120_000 }, async () => {
-    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec() });
+    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     const [first, ...others] = spoke.nodes;
     const followers = await Promise.all(others.map((node) => node.follow()));
     const lead = await first?.lead();
@@ -82,7 +77,7 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
   });
 
   test.each(CAPS)('hold the cap of the link together, whichever node fetches: %i bytes a second', { timeout: 240_000 }, async (cap) => {
-    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec() });
+    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     const env = { BANDWIDTH: String(cap) };
     const [first, ...others] = spoke.nodes;
     const followers = await Promise.all(others.map((node) => node.follow(env)));
@@ -100,7 +95,7 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
   test(`are killed, stopped, cut, rebooted and cordoned at ${FAULTS.moments} moments, seed ${FAULTS.seed}: every node is whole, no finished blob crosses twice`, {
     timeout: 600_000,
   }, async () => {
-    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec() });
+    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     const random = createRandom(FAULTS.seed, 'nodes');
     spoke.registry.rate = 9_000_000;
     const [first, ...others] = spoke.nodes;
@@ -140,7 +135,7 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
   test('fill the others when the disk of one is full, name it, and give it everything once there is room', {
     timeout: 180_000,
   }, async () => {
-    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(), disks: { 'node-3': 400 } });
+    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world), disks: { 'node-3': 400 } });
     spoke.registry.rate = 12_000_000;
     const [first, second, small] = spoke.nodes;
     if (!first || !second || !small) throw new Error('no nodes');
@@ -164,7 +159,7 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
   });
 
   test('know a node that comes in mid-run, and forget one that leaves the cluster', { timeout: 180_000 }, async () => {
-    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec() });
+    await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     spoke.registry.rate = 4_000_000;
     const [first, second, gone] = spoke.nodes;
     const follower = await second?.follow();

@@ -15,6 +15,7 @@ import {
   type PullerWorld,
   pushSmallRelease,
   REGISTRY_NAME,
+  fullSpec as specOf,
   startContainerd,
   startPuller,
   startPullerWorld,
@@ -34,9 +35,7 @@ const mirrorTo = (host: string): Record<string, string> => ({
 });
 const layoutEnv = (dir: string): Record<string, string> => ({ STORE: 'layout', LAYOUT_DIR: dir, ...mirrorTo(hostOf(world.registry.url)) });
 const fullSpec = (): Record<string, string> => ({
-  'platform.image': world.release.release,
-  'operators.indexes': world.release.index,
-  'operators.packagesAndChannels': 'ptp:stable',
+  ...specOf(world),
   excludePrecachePatterns: '',
   additionalImages: '',
   spaceRequired: '1',

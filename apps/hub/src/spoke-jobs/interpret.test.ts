@@ -1,6 +1,7 @@
 import { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { absent, context, failed, late, pending, unknown } from '../../testing/interpret-case.ts';
+import { ofNodes } from '../../testing/interpret-nodes.cases.ts';
 import { preparing } from '../../testing/interpret-preparing.cases.ts';
 import { running } from '../../testing/interpret-running.cases.ts';
 import { buildSpoke, buildView, foundJob, foundNamespace } from '../../testing/observation-builders.ts';
@@ -9,7 +10,7 @@ import type { Answer } from '../spokes/port/port.ts';
 import { precacheNames } from './kinds/precache/job.ts';
 import { decide } from './plan.ts';
 
-const rows = [...preparing, ...running];
+const rows = [...preparing, ...running, ...ofNodes];
 
 describe('decide', () => {
   test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, requeueAt, context: given = context }) => {

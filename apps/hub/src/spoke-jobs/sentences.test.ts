@@ -2,6 +2,7 @@
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { Inquiry } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
+import { ofNodes } from '../../testing/interpret-nodes.cases.ts';
 import { preparing } from '../../testing/interpret-preparing.cases.ts';
 import { running } from '../../testing/interpret-running.cases.ts';
 
@@ -26,7 +27,7 @@ function explain(state: string, message: string): string {
 }
 
 test('each of them', () => {
-  const waits = [...preparing, ...running].filter(
+  const waits = [...preparing, ...running, ...ofNodes].filter(
     ({ to, message }) => message !== undefined && !['Succeeded', 'PrecacheTimeout', 'UnrecoverableError'].includes(to),
   );
   expect(Object.fromEntries(waits.map(({ to, message = '' }) => [message, explain(to, message)]))).toMatchInlineSnapshot(`
