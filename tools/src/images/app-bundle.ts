@@ -7,6 +7,7 @@ import { BUILD_CONSTANTS, type Build, readBuild } from '@flotilla/runtime';
 import { build } from 'esbuild';
 import { z } from 'zod';
 import { type AppImage, EXTERNALS } from './apps.ts';
+import { kubeconfigAlone } from './kubeconfig-alone.ts';
 
 /** Packages written for CommonJS call `require`, which an ES module does not have. */
 const BANNER = "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);";
@@ -48,6 +49,7 @@ export async function bundleApp(root: string, app: Bundled, from: Build = readBu
     target: 'node24',
     banner: { js: BANNER },
     external: [...EXTERNALS],
+    plugins: [kubeconfigAlone],
     define: {
       [BUILD_CONSTANTS.version]: JSON.stringify(from.version),
       [BUILD_CONSTANTS.commit]: JSON.stringify(from.commit),
