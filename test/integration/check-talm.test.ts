@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { KubeObject, type Resource, untyped } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { policyCrds, transportCrds } from '@flotilla/api/ocm';
@@ -8,9 +7,10 @@ import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { createReferenceResources, REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
 
-const MAIN = join(import.meta.dirname, '../../apps/cli/src/main.ts');
+const MAIN = programFile('apps/cli/src/main.ts');
 const Deployment = untyped('apps/v1', 'Deployment', 'deployments');
 const Upgrade = untyped(ClusterGroupUpgrade.apiVersion, ClusterGroupUpgrade.kind, ClusterGroupUpgrade.plural);
 const UPGRADES = '/apis/ran.openshift.io/v1alpha1/namespaces/default/clustergroupupgrades';

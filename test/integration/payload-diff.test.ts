@@ -11,6 +11,7 @@ import { type ApiServer, applyCrds, startApiServer } from '@flotilla/control-pla
 import { buildReleaseHead } from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { AUDIT_IN_ONE_FILE, readAuditLog } from '../fixtures/audit-log.ts';
 
 const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
@@ -126,7 +127,7 @@ afterAll(async () => {
 
 const flotilla = (...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> =>
   new Promise((resolve) => {
-    const main = join(import.meta.dirname, '../../apps/cli/src/main.ts');
+    const main = programFile('apps/cli/src/main.ts');
     const all = [main, 'payload', 'diff', 'payload', '--kubeconfig', server.kubeconfig, ...args];
     execFile(process.execPath, all, { cwd: root, env: childEnvironment({ INIT_CWD: root }) }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : error.code, stdout, stderr }),

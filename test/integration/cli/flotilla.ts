@@ -3,8 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { childEnvironment } from '@flotilla/control-plane/processes';
-
-const MAIN = join(import.meta.dirname, '../../../apps/cli/src/main.ts');
+import { programFile } from '../../../tools/src/fleets/program-files.ts';
 
 /** What a command said, and how it ended. */
 interface Said {
@@ -17,7 +16,7 @@ interface Said {
 export async function flotilla(kubeconfig: string, ...args: readonly string[]): Promise<Said> {
   // Its cache goes with the server.
   const env = childEnvironment({ KUBECONFIG: kubeconfig, XDG_CACHE_HOME: join(dirname(kubeconfig), 'cache') });
-  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [programFile('apps/cli/src/main.ts'), ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text;

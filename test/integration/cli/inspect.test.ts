@@ -193,7 +193,7 @@ describe.skipIf(!canRun)('an inspection', () => {
   });
 
   test('that is interrupted takes away what it had begun', { timeout: 90_000 }, async () => {
-    const main = join(import.meta.dirname, '../../../apps/cli/src/main.ts');
+    const main = programFile('apps/cli/src/main.ts');
     const env = childEnvironment({ KUBECONFIG: subject.hubKubeconfig, XDG_CACHE_HOME: images.folder.path });
     const child: ChildProcess = spawn(process.execPath, [main, ...arguments_, '--yes'], { env, stdio: 'ignore' });
     await eventually(async () => (await madeOnHub()).length > 0, 'the inspection to begin', 30_000);

@@ -1,7 +1,6 @@
 /** `flotilla pause`, `resume`, `window`, `hold` and `unhold` beside a real hub, on a real API server. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { Annotation } from '@flotilla/api';
 import { ChangeAnswer, WindowAnswer } from '@flotilla/api/answers';
 import { ManagedCluster } from '@flotilla/api/ocm';
@@ -9,13 +8,14 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
+import { programFile } from '../../../tools/src/fleets/program-files.ts';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn, upgradeRef } from '../world.ts';
 import { flotilla } from './flotilla.ts';
 
 const spokes = ['paused-1', 'paused-2', 'window-1', 'held-1', 'held-2', 'asked-1', 'strict-1'];
 const test = testIn(() => RolloutWorld.start({ spokes }));
-const MAIN = join(import.meta.dirname, '../../../apps/cli/src/main.ts');
+const MAIN = programFile('apps/cli/src/main.ts');
 
 const annotationsOf = async (world: RolloutWorld, name: string) => (await world.get(name))?.metadata.annotations ?? {};
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 let bundles: string | undefined;
 
-/** From now on programs start from what `bundleProgram` made, `DIR/<app>/app/main.mjs`: with a fifth of the CPU that their sources take. */
+/** From now on programs start from what `bundleProgram` made, `DIR/<folder in apps/>/app/main.mjs`: with a fifth of the CPU that their sources take. */
 export function useBundles(dir: string): void {
   bundles = dir;
 }
