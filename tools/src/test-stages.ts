@@ -86,8 +86,7 @@ export async function runTests(
     const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'tools/src/test-reporter.ts')}`];
     const files = [...without.map((folder) => `--exclude=${folder}/**`), ...only.map((folder) => join(ROOT, folder, '/'))];
     const code = await runProgram('node_modules/.bin/vitest', ['run', '--passWithNoTests', ...selected, ...reporters, ...files], {
-      // Hundreds of short processes compile the same modules: the first leaves them to the others.
-      env: { ...TEST_ENVIRONMENT, [REPORT_VARIABLE]: file, NODE_COMPILE_CACHE: join(dir, 'compiled') },
+      env: { ...TEST_ENVIRONMENT, [REPORT_VARIABLE]: file },
       timeoutMs: 80 * 60_000,
       niceness,
     });
