@@ -1,4 +1,4 @@
-import type { UpgradeStage } from '@flotilla/api/answers';
+import { duration, type UpgradeStage } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { LocationProvider, Route, Router } from 'preact-iso';
@@ -10,7 +10,6 @@ import { SpokePage } from './spoke/page.tsx';
 import { Age, isByClock, turnTimes, useNow } from './words/age.tsx';
 import { Mark, stageWord } from './words/marks.tsx';
 import { safeText } from './words/safe-text.ts';
-import { duration } from './words/units.ts';
 import { useWorld, WorldContext } from './world-context.ts';
 
 /** The console: a bar that says how live it is, and a view. */

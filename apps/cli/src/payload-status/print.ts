@@ -1,8 +1,7 @@
-import type { PayloadStatusAnswer } from '@flotilla/api/answers';
+import { age, duration, figure, type PayloadStatusAnswer } from '@flotilla/api/answers';
 import { safeText } from '../terminal/safe-text.ts';
 import { type Screen, tinted } from '../terminal/screen.ts';
 import { cut, table } from '../terminal/table.ts';
-import { age, duration, figure } from '../terminal/units.ts';
 
 const colors = { applied: 'good', applying: 'late', failing: 'bad', refused: 'bad', unseen: 'bad' } as const;
 

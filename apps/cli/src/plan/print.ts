@@ -1,8 +1,7 @@
-import type { Figure, PlanAnswer } from '@flotilla/api/answers';
+import { bytes, duration, type Figure, figure, type PlanAnswer } from '@flotilla/api/answers';
 import { safeText } from '../terminal/safe-text.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { cut, table } from '../terminal/table.ts';
-import { bytes, duration, figure } from '../terminal/units.ts';
 
 /** Batches that a page lists at most. */
 const MOST_BATCHES = 10;

@@ -1,8 +1,7 @@
-import type { Figure, StatusAnswer } from '@flotilla/api/answers';
+import { age, bytes, duration, type Figure, figure, type StatusAnswer } from '@flotilla/api/answers';
 import { safeText } from '../terminal/safe-text.ts';
 import { type Screen, tinted } from '../terminal/screen.ts';
 import { cut, table } from '../terminal/table.ts';
-import { age, bytes, duration, figure } from '../terminal/units.ts';
 
 type Look = Pick<Screen, 'width' | 'hasColor'>;
 

@@ -1,5 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
-import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
+import { duration, hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -14,7 +14,6 @@ import { statusLine } from '../status/print.ts';
 import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { table } from '../terminal/table.ts';
-import { duration } from '../terminal/units.ts';
 
 const Options = HubOptions.extend({
   for: z

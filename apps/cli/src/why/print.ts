@@ -1,8 +1,7 @@
-import type { WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import { age, type WhyAllAnswer, type WhyAnswer } from '@flotilla/api/answers';
 import { safeText } from '../terminal/safe-text.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { cut, table, wrap } from '../terminal/table.ts';
-import { age } from '../terminal/units.ts';
 
 type Look = Pick<Screen, 'width'>;
 

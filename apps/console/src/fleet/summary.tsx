@@ -1,9 +1,8 @@
-import { hasEnded, type SpokeRow, type SpokeState } from '@flotilla/api/answers';
+import { bytes, hasEnded, type SpokeRow, type SpokeState } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useFilters } from '../address.ts';
 import { Mark, spokeMark } from '../words/marks.tsx';
-import { bytes } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
 
 const STATES: readonly SpokeState[] = ['done', 'in-batch', 'waiting', 'failed', 'none'];

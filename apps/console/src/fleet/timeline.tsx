@@ -1,8 +1,7 @@
-import { hasEnded, type UpgradeRow } from '@flotilla/api/answers';
+import { duration, hasEnded, type UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { upgradePath } from '../address.ts';
 import { minute, useNow } from '../words/age.tsx';
-import { duration } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
 
 const HOUR_MS = 3_600_000;

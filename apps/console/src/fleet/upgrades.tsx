@@ -1,4 +1,4 @@
-import { hasEnded, type UpgradeRow } from '@flotilla/api/answers';
+import { duration, figure, hasEnded, type UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { upgradePath, whyPath } from '../address.ts';
 import type { Cell } from '../export/csv.ts';
@@ -8,7 +8,6 @@ import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
 import { HeldMark, StageMark, stageWord } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
-import { duration, figure } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
 
 /** Those that go on stand before those that have ended. */

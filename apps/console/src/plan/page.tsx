@@ -1,4 +1,4 @@
-import type { Figure, PlanAnswer } from '@flotilla/api/answers';
+import { bytes, duration, type Figure, figure, type PlanAnswer } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
@@ -10,7 +10,6 @@ import { Age } from '../words/age.tsx';
 import { Mark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { Trail } from '../words/trail.tsx';
-import { bytes, duration, figure } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
 import { PlannedBatches } from './batches.tsx';
 import { Pulls } from './pulls.tsx';

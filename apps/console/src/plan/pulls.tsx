@@ -1,9 +1,8 @@
-import type { PlanAnswer } from '@flotilla/api/answers';
+import { bytes, duration, figure, type PlanAnswer } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { spokePath, useFilters } from '../address.ts';
 import { Scroll } from '../table/scroll.tsx';
 import { safeText } from '../words/safe-text.ts';
-import { bytes, duration, figure } from '../words/units.ts';
 
 /** The pulls of spokes, alike ones together, and the images. */
 export function Pulls({ pulls, images }: Pick<PlanAnswer, 'pulls' | 'images'>): JSX.Element | null {

@@ -1,4 +1,4 @@
-import { hasEnded, type Rights, type UpgradeRow } from '@flotilla/api/answers';
+import { bytes, duration, figure, hasEnded, type Rights, type UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { planPath, whyPath } from '../address.ts';
 import { WindowText } from '../fleet/upgrades.tsx';

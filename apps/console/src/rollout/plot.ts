@@ -1,6 +1,6 @@
+import { bytes } from '@flotilla/api/answers';
 import uPlot from 'uplot';
 import { clock } from '../words/age.tsx';
-import { bytes } from '../words/units.ts';
 
 /** A plot in the page. */
 export interface Drawing {

@@ -1,11 +1,10 @@
-import type { UpgradeRow } from '@flotilla/api/answers';
+import { bytes, type UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Sample } from '../connection/history.ts';
 import { Export } from '../export/export.tsx';
 import { Scroll } from '../table/scroll.tsx';
 import { clock } from '../words/age.tsx';
-import { bytes } from '../words/units.ts';
 import { useWorld } from '../world-context.ts';
 import type { Drawing } from './plot.ts';
 

@@ -1,8 +1,7 @@
-import type { SpokeAnswer, SpokeRow } from '@flotilla/api/answers';
+import { bytes, type SpokeAnswer, type SpokeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { Bar } from '../words/bar.tsx';
 import { CacheMark } from '../words/marks.tsx';
-import { bytes } from '../words/units.ts';
 
 interface ImagesProps {
   readonly images: SpokeAnswer['images'];

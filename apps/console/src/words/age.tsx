@@ -1,6 +1,6 @@
+import { age } from '@flotilla/api/answers';
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { age } from './units.ts';
 
 /** The time by the second. */
 const now = signal(Date.now());

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { errorMessage, FlotillaError, findCondition } from '@flotilla/api';
+import { duration } from '@flotilla/api/answers';
 import { CLUSTER_AVAILABLE, type ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import type { LayerList } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import { chooseTransport, inspectObjects, isAvailable, spokeNode } from '@flotilla/rollout';
 import { type Client, isForbidden, isNotFound } from '@flotilla/runtime';
 import { safeText } from '../../terminal/safe-text.ts';
-import { duration } from '../../terminal/units.ts';
 import { byActions } from './by-actions.ts';
 import { byWork } from './by-work.ts';
 import { type Inspection, InspectRefusal, type InspectTransport, type Outcome } from './transport.ts';

@@ -1,4 +1,4 @@
-import type { Figure } from '@flotilla/api/answers';
+import type { Figure } from './figure.ts';
 
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
@@ -24,13 +24,13 @@ export function duration(seconds: number): string {
 }
 
 /** Time since an RFC 3339 time; `?` for one that is missing or cannot be read. */
-export function age(time: string | undefined, now: number): string {
+export function age(time: string | null | undefined, now: number): string {
   const at = Date.parse(time ?? '');
   return Number.isNaN(at) ? '?' : duration((now - at) / 1000);
 }
 
-const signs = { exact: '=', 'at-most': '≤', forecast: '~', unknown: '?' } as const;
+const signs = { exact: '', 'at-most': '≤ ', forecast: '~ ', unknown: '? ' } as const;
 
 /** A figure with the sign of its certainty: `~ 24 min`, `?`. */
 export const figure = ({ certainty, value }: Figure, shown: (value: number) => string): string =>
-  value === undefined ? '?' : certainty === 'exact' ? shown(value) : `${signs[certainty]} ${shown(value)}`;
+  value === undefined ? '?' : `${signs[certainty]}${shown(value)}`;
