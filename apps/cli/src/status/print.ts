@@ -51,10 +51,11 @@ export function statusPage(answer: StatusAnswer, look: Look, now: number): strin
 const cutPlain = (line: string, width: number | undefined): string => (line.includes('\u001b') ? line : cut(line, width));
 
 function headLines(answer: StatusAnswer, look: Look, now: number): string[] {
-  const { upgrade, stage, says, batch, window, ends } = answer;
+  const { upgrade, stage, says, batch, paused, window, ends } = answer;
   const color = stage === 'failed' || stage === 'timed-out' || stage === 'refused' ? 'bad' : stage === 'done' ? 'good' : 'faint';
   const parts = [
     batch.current > 0 ? `batch ${batch.current} of ${batch.of}` : batch.of > 0 ? `${batch.of} batches` : '',
+    paused === undefined ? '' : `paused: ${safeText(paused)}`,
     windowText(window, now),
     ends ? endText(ends, now) : '',
   ].filter((part) => part !== '');
@@ -137,7 +138,7 @@ const currentRow = ({ name, state, at = '-', managed = [] }: StatusAnswer['curre
 ];
 
 /** One line for a pipe, the same while nothing has changed. */
-export function statusLine({ upgrade, stage, batch, cached, clusters, waits }: StatusAnswer): string {
+export function statusLine({ upgrade, stage, batch, paused, cached, clusters, waits }: StatusAnswer): string {
   const [first] = waits;
   const parts = [
     upgrade,
@@ -146,6 +147,7 @@ export function statusLine({ upgrade, stage, batch, cached, clusters, waits }: S
     ...(cached ? [`cached=${cached.done}/${cached.of}`] : []),
     `done=${clusters.done}/${clusters.total}`,
     `failed=${clusters.failed}`,
+    ...(paused !== undefined ? [`paused=${JSON.stringify(paused)}`] : []),
     ...(first ? [`waiting=${JSON.stringify(first.says)}`] : []),
   ];
   return safeText(parts.join(' '));

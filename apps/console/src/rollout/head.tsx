@@ -8,7 +8,6 @@ import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
 import { HeldMark, StageMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
-import { bytes, duration, figure } from '../words/units.ts';
 import { Track } from './track.tsx';
 
 interface HeadProps {
@@ -28,10 +27,6 @@ function offersOf({ key: of, stage, paused, clusters, cached }: UpgradeRow, righ
   ];
 }
 
-/** The hub's sentence without what stands before and behind it: a button ends the pause. */
-const reasonOf = (paused: string): string =>
-  paused.replace(/^Paused(?:, and|:)? ?/, '').replace(/; remove the annotation .*$/, '') || 'somebody asked for it';
-
 /** An upgrade: how far it is, and changes that somebody may make. */
 export function Head({ row, rights }: HeadProps): JSX.Element {
   const { key, stage, says, paused, window, clusters, cached, ends, writtenAt } = row;
@@ -40,7 +35,7 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
       <header class="title">
         <h1>{key}</h1>
         <StageMark stage={stage} />
-        {paused !== null && <HeldMark word={`paused: ${safeText(reasonOf(paused))}`} />}
+        {paused !== null && <HeldMark word={`paused: ${safeText(paused)}`} />}
         <div class="does">
           <a class="button" href={planPath(key)}>
             Plan

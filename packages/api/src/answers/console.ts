@@ -11,7 +11,7 @@ export const UpgradeRow = z.object({
   cached: StatusAnswer.shape.cached.unwrap().nullable().describe('Pre-caching; null for an upgrade without.'),
   ends: StatusAnswer.shape.ends.unwrap().nullable().describe('Expected end; null before the start and after the end.'),
   batches: z.array(z.int()).describe('Clusters of each batch, in order.'),
-  paused: z.string().nullable().describe('Why it is paused; null where it is not.'),
+  paused: StatusAnswer.shape.paused.unwrap().nullable().describe('Why it is paused; null where it is not.'),
   writtenAt: z.string().nullable().describe('When a hub wrote its status last.'),
 });
 export type UpgradeRow = z.output<typeof UpgradeRow>;

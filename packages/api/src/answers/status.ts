@@ -78,6 +78,7 @@ export const StatusAnswer = z.object({
   batch: z
     .object({ current: z.int().describe('From 1; 0 before the first.'), of: z.int().describe('Batches of the plan.') })
     .describe('Where in the plan it is.'),
+  paused: z.string().optional().describe('Why it is paused; absent where it is not.'),
   window: WindowState.describe('The window in which batches start.'),
   clusters: z
     .object({

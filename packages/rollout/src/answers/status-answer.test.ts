@@ -1,6 +1,7 @@
 import { Annotation } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { describeWindow } from './status-answer.ts';
+import { describePause, describeWindow } from './status-answer.ts';
 
 const now = Date.parse('2026-11-25T12:00:00Z');
 const window = (annotations: object) => describeWindow({ metadata: { name: 'u', annotations: { ...annotations } } }, now);
@@ -28,4 +29,17 @@ test.each([
 
 test('one that has ended neither opens nor closes', () => {
   expect(window({ [Annotation.windowEnd]: '2026-11-25T11:00:00Z' })).toEqual({ state: 'closed', says: expect.stringContaining('ended') });
+});
+
+test('a pause says its reason once a hub has taken it up, and until then that it is a wish', () => {
+  const condition = { type: 'Paused', status: 'True', reason: 'Paused', message: 'x', lastTransitionTime: '2026-11-25T11:00:00Z' };
+  const paused = (annotations: object, conditions: object[]) =>
+    describePause(ClusterGroupUpgrade.schema.parse({ metadata: { name: 'u', annotations }, status: { conditions } }));
+  const wish = { [Annotation.paused]: 'drain', [Annotation.pausedReason]: 'freeze' };
+  expect([paused({}, []), paused(wish, []), paused(wish, [condition]), paused({}, [condition])]).toEqual([
+    undefined,
+    'asked for; no hub has taken it up yet',
+    'freeze',
+    'its end is asked for; no hub has taken it up yet',
+  ]);
 });

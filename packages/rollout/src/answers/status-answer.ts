@@ -14,6 +14,7 @@ import { stateByProgress } from '../batches/clusters-under-way.ts';
 import { upgradeDeadline } from '../batches/deadlines.ts';
 import { leastLeftMs } from '../batches/estimate.ts';
 import { lastBatch } from '../batches/last-batch.ts';
+import { findPause } from '../gates/pause.ts';
 import { closedMs, judgeWindow } from '../gates/window.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { RolloutState } from '../upgrade/rollout-machine.ts';
@@ -41,12 +42,14 @@ export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = [])
   const ends = describeEnd(upgrade, now);
   const oldest = findOldest(facts, inquiry.members.open);
   const { status } = upgrade;
+  const paused = describePause(upgrade);
   return {
     upgrade: refKey(upgrade.metadata),
     stage: stageOf(upgrade),
     says: status?.conditions?.at(-1)?.message.trim() ?? 'no hub has looked at it yet',
     hub: judgeHub(facts.hub, now),
     batch: { current: status ? lastBatch(status) : 0, of: status?.remediationPlan?.length ?? 0 },
+    ...(paused !== undefined && { paused }),
     window: describeWindow(upgrade, now),
     clusters,
     ...(cached && { cached }),
@@ -57,6 +60,14 @@ export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = [])
     ...(oldest && { oldest }),
     notes: [...notes],
   };
+}
+
+/** A pause begins and ends when a hub says so; until then the annotation is a wish. */
+export function describePause(upgrade: ClusterGroupUpgrade): string | undefined {
+  const isTaken = findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.paused) !== undefined;
+  const pause = findPause(upgrade);
+  if (isTaken) return pause?.why ?? 'its end is asked for; no hub has taken it up yet';
+  return pause && 'asked for; no hub has taken it up yet';
 }
 
 /** Where it is, in a word. */

@@ -60,7 +60,7 @@ describe('the first gate that refuses is the one that is told', () => {
 
   test('a pause goes before the window, and holds each batch too', () => {
     const told = { reason: 'Paused', message: 'Paused: change freeze' } as const;
-    const pause = { ...told, stops: false };
+    const pause = { ...told, why: 'change freeze', stops: false };
     expect(judgeGates({ ...shut, enabled: true, pause })).toEqual({ gate: 'pause', progressing: { status: 'False', ...told } });
     expect(judgeBatchGates({ window: openGates.window, pause })).toEqual({ gate: 'pause', progressing: { status: 'True', ...told } });
   });

@@ -30,6 +30,18 @@ test.each([
   expect(pause && `${pause.reason} ${pause.message}`).toBe(want);
 });
 
+test('why it is paused is said without what ends it', () => {
+  const why = (value: string, reason?: string) =>
+    findPause(annotated({ 'flotilla.io/paused': value, ...(reason !== undefined && { 'flotilla.io/paused-reason': reason }) }))?.why;
+  expect([why('drain', ' freeze '), why('drain', ' '), why('stop'), why('stop', 'link is needed'), why('on')]).toEqual([
+    'freeze',
+    'no reason is given',
+    'pulls are stopped',
+    'pulls are stopped: link is needed',
+    'Annotation flotilla.io/paused is "on", which is not known',
+  ]);
+});
+
 test('only a stop ends what runs', () => {
   const stops = (value: string) => findPause(annotated({ 'flotilla.io/paused': value }))?.stops;
   expect([stops('drain'), stops('stop'), stops('Stop')]).toEqual([false, true, false]);

@@ -6,6 +6,8 @@ import { type ConditionReason, cutAtWord, explain } from '@flotilla/api/ran';
 export interface Pause {
   readonly reason: Extract<ConditionReason, 'Paused' | 'InvalidPause'>;
   readonly message: string;
+  /** The same for a place that says beside it that there is a pause, and how it ends. */
+  readonly why: string;
   /** Pulls that run end too, and policies are enforced no more; default: what runs ends by itself. */
   readonly stops: boolean;
 }
@@ -18,12 +20,18 @@ export function findPause({ metadata: { annotations = {} } }: Annotated): Pause 
   if (value === undefined) return undefined;
   if (value !== 'drain' && value !== 'stop') {
     const problem = `Annotation ${Annotation.paused} is ${JSON.stringify(cutAtWord(value))}, which is not known`;
-    return { reason: 'InvalidPause', message: explain('InvalidPause', problem), stops: false };
+    return { reason: 'InvalidPause', message: explain('InvalidPause', problem), why: problem, stops: false };
   }
-  const why = annotations[Annotation.pausedReason]?.trim();
+  const given = annotations[Annotation.pausedReason]?.trim();
+  const reason = given ? cutAtWord(given) : undefined;
   const stops = value === 'stop';
   const says = stops ? 'Paused, and pulls are stopped' : 'Paused';
-  return { reason: 'Paused', message: explain('Paused', why ? `${says}: ${cutAtWord(why)}` : says), stops };
+  return {
+    reason: 'Paused',
+    message: explain('Paused', reason ? `${says}: ${reason}` : says),
+    why: [...(stops ? ['pulls are stopped'] : []), ...(reason ? [reason] : [])].join(': ') || 'no reason is given',
+    stops,
+  };
 }
 
 /** Why nothing is begun on a cluster, with the fix; undefined when nobody holds it. */

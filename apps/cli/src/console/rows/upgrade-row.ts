@@ -1,11 +1,10 @@
-import { Annotation, findCondition, refKey } from '@flotilla/api';
+import { refKey } from '@flotilla/api';
 import type { MemberRow, SpokeState, UpgradeRow } from '@flotilla/api/answers';
-import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { answerStatus, Inquiry, type UpgradeFacts } from '@flotilla/rollout';
 
 /** An upgrade as a row, by the answer that `flotilla status` gives. */
 export function upgradeRow(facts: UpgradeFacts, writtenAt: string | undefined): UpgradeRow {
-  const { stage, says, batch, window, clusters, waits, failures, cached, ends } = answerStatus(facts);
+  const { stage, says, batch, paused, window, clusters, waits, failures, cached, ends } = answerStatus(facts);
   const { upgrade } = facts;
   return {
     key: refKey(upgrade.metadata),
@@ -19,16 +18,9 @@ export function upgradeRow(facts: UpgradeFacts, writtenAt: string | undefined): 
     cached: cached ?? null,
     ends: ends ?? null,
     batches: (upgrade.status?.remediationPlan ?? []).map(({ length }) => length),
-    paused: pauseOf(upgrade),
+    paused: paused ?? null,
     writtenAt: writtenAt ?? null,
   };
-}
-
-/** The hub's own word, or the wish that it has not taken up. */
-function pauseOf({ metadata, status }: ClusterGroupUpgrade): string | null {
-  const condition = findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused);
-  if (condition) return condition.message;
-  return metadata.annotations?.[Annotation.paused] === undefined ? null : 'asked for; no hub has taken it up yet';
 }
 
 /**
