@@ -2,30 +2,30 @@ import { mergePatch } from '@flotilla/api';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { type Client, isNotFound, patchStatus } from '@flotilla/runtime';
 import { withWholeStatus } from '../stored-upgrade.ts';
-import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
+import type { KeptFields } from './kept-fields.ts';
 import { fitStatus } from './status-budget.ts';
 
 /**
  * Patches the changes of the status, if any; fields that the server is known to drop do not count. A conflict means that the name belongs to another
  * object, or that the object has changed since: a stale cache must not undo our own last write.
- * @param kept collects the fields that the server drops; concurrent writes share it
+ * @param kept learns from the answer; concurrent writes share it
  * @returns the upgrade as stored, with its status in full; undefined without a write
  */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,
   desired: ClusterGroupUpgradeStatus,
-  { client, kept }: { readonly client: Client; readonly kept: { dropped: DroppedFields } },
+  { client, kept }: { readonly client: Client; readonly kept: KeptFields },
 ): Promise<ClusterGroupUpgrade | undefined> {
-  const canPack = kept.dropped.packed !== true;
+  const canPack = kept.isPackedKept;
   const fitted = fitStatus(desired, { canPack });
   const before = upgrade.status && fitStatus(upgrade.status, { canPack });
-  if (isAllDropped(mergePatch(before ?? {}, fitted) ?? {}, kept.dropped)) return undefined;
+  if (kept.changesNothing(mergePatch(before ?? {}, fitted) ?? {})) return undefined;
   const answer = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted);
   if (!answer) return undefined;
-  kept.dropped = findDropped(fitted, answer.status, kept.dropped);
+  kept.learn(fitted, answer.status);
   const stored = withWholeStatus(answer);
   // A CRD without `packed` has dropped the packed fields, so the status is written again in full.
-  return canPack && kept.dropped.packed === true ? ((await writeStatus(stored, desired, { client, kept })) ?? stored) : stored;
+  return canPack && !kept.isPackedKept ? ((await writeStatus(stored, desired, { client, kept })) ?? stored) : stored;
 }
 
 /** Adds or removes our finalizer; the resourceVersion guards other finalizers. An upgrade that is already gone needs neither. */

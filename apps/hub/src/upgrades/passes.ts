@@ -34,20 +34,19 @@ import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { tenancyOf } from '../tenancy-caches.ts';
 import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
 import type { UpgradeJobs } from './jobs.ts';
-import type { KeptProofs } from './kept-proofs.ts';
+import type { KeptFields } from './kept-fields.ts';
 import { observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { observeRollout } from './observe-rollout.ts';
 import { describePreparation, describeRollout } from './status.ts';
 import { describeLatePulls, describeProofs, type PrecachingReport } from './status-jobs.ts';
 
 /** Dependencies of `UpgradePasses`. */
-interface PassDeps extends PlanDeps {
+export interface PassDeps extends PlanDeps {
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
   readonly rollout: Pick<SpokeRollouts, 'problem'>;
   readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate'>;
   readonly now: () => number;
   readonly logger: Logger;
-  readonly keptProofs: Pick<KeptProofs, 'areKept' | 'askAgainAt'>;
 }
 
 /** Milliseconds until the next pass when a proof has news that the status shows from then on. */
@@ -67,11 +66,13 @@ interface PassResult {
 /** Makes the passes of an upgrade: each says what its status is to be by what is seen, and when to look again. They request jobs, and write nothing. */
 export class UpgradePasses {
   readonly #deps: PassDeps;
+  readonly #kept: Pick<KeptFields, 'areProofsKept' | 'askAgainAt'>;
   readonly #patience = new PlacementPatience();
   readonly #firstSeen = new FirstSeen();
 
-  constructor(deps: PassDeps) {
+  constructor(deps: PassDeps, kept: Pick<KeptFields, 'areProofsKept' | 'askAgainAt'>) {
     this.#deps = deps;
+    this.#kept = kept;
   }
 
   /** Forgets what it remembers of an upgrade. */
@@ -84,7 +85,7 @@ export class UpgradePasses {
   prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
     const { caches, jobs, now, talmStrict } = this.#deps;
     const observed = observeUpgrade(upgrade, caches);
-    const plan = planUpgrade(observed, spec, { ...this.#deps, areProofsKept: this.#deps.keptProofs.areKept });
+    const plan = planUpgrade(observed, spec, { ...this.#deps, areProofsKept: this.#kept.areProofsKept });
     if (plan.stopped === 'policyReading') return undefined;
     // Pre-caching has its say in the states of the clusters.
     const asked = askBefore(upgrade, plan, {
@@ -127,12 +128,12 @@ export class UpgradePasses {
 
   /** Advances a started rollout by its status and observation alone. */
   rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
-    const { caches, jobs, now, rollout, talmStrict, keptProofs } = this.#deps;
+    const { caches, jobs, now, rollout, talmStrict } = this.#deps;
     const at = now();
     const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
     const states = stored.precaching?.status ?? {};
-    const gates = batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: keptProofs.areKept });
+    const gates = batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: this.#kept.areProofsKept });
     const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
@@ -165,7 +166,7 @@ export class UpgradePasses {
         advance.wakeAt,
         observation.lookAt,
         asked?.wakeAt,
-        asked && keptProofs.askAgainAt,
+        asked && this.#kept.askAgainAt,
         late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined,
       ),
       fallenSince: advance.fallenSince,
@@ -191,9 +192,9 @@ export class UpgradePasses {
     precaching: PrecachingReport | undefined,
     observed: ObservedUpgrade,
   ): GateInput {
-    const { now, talmStrict, keptProofs } = this.#deps;
+    const { now, talmStrict } = this.#deps;
     return {
-      ...batchGatesOf(upgrade, { now: now(), talmStrict, areProofsKept: keptProofs.areKept }),
+      ...batchGatesOf(upgrade, { now: now(), talmStrict, areProofsKept: this.#kept.areProofsKept }),
       enabled: spec.enable,
       canaries: spec.remediationStrategy.canaries ?? [],
       planned: plan.batches.flat(),

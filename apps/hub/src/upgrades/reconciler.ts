@@ -1,34 +1,24 @@
 import { limitsOf, refOfKey } from '@flotilla/api';
 import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { ValidationFacts } from '@flotilla/rollout';
-import { eventsBetween, isRunning, isTurningPoint, keepsObjects, type PlanDeps, stateOf } from '@flotilla/rollout';
-import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
-import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
+import { eventsBetween, isRunning, isTurningPoint, keepsObjects, stateOf } from '@flotilla/rollout';
+import type { Client, EventRecorder, ReconcileResult } from '@flotilla/runtime';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
-import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
-import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
-import { KeptProofs } from './kept-proofs.ts';
-import type { UpgradeCaches } from './observe.ts';
-import { earliest, UpgradePasses } from './passes.ts';
+import { KeptFields } from './kept-fields.ts';
+import { earliest, type PassDeps, UpgradePasses } from './passes.ts';
 import { describeCleaning, describeEnd, describeUnreadable } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 import { withSummary } from './status-summary.ts';
 import { withWaits } from './status-waits.ts';
 
 /** Dependencies of `UpgradeReconciler`. */
-interface ReconcilerDeps extends PlanDeps {
+interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
-  readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
-  readonly rollout: Pick<SpokeRollouts, 'isClean' | 'problem' | 'problems'>;
-  readonly jobs: Pick<
-    UpgradeJobs,
-    'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
-  >;
+  readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean' | 'problems'>;
+  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'noteStored' | 'end' | 'teardowns' | 'tearDown' | 'owePins'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
-  readonly now: () => number;
-  readonly logger: Logger;
 }
 
 /** Plans each upgrade at most once a second. The status is written as often as its size allows; turning points of a batch are written at once. */
@@ -66,13 +56,11 @@ export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
   readonly #passes: UpgradePasses;
-  readonly #keptProofs = new KeptProofs();
-  /** Fields that the server drops, of any upgrade: upgrades share a CRD. */
-  readonly #kept: { dropped: DroppedFields } = { dropped: {} };
+  readonly #kept = new KeptFields();
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
-    this.#passes = new UpgradePasses({ ...deps, keptProofs: this.#keptProofs });
+    this.#passes = new UpgradePasses(deps, this.#kept);
   }
 
   /** @param key `namespace/name` */
@@ -124,7 +112,7 @@ export class UpgradeReconciler {
       );
       return {};
     }
-    if (!this.#deps.talmStrict) await this.#keptProofs.learn(upgrade, { client: this.#deps.client, now: this.#deps.now() });
+    if (!this.#deps.talmStrict) await this.#kept.ask(upgrade, { client: this.#deps.client, now: this.#deps.now() });
     const running = isRunning(upgrade);
     if (running) {
       memory.advancedAt = this.#deps.now();
