@@ -1,4 +1,5 @@
-import { duration, type UpgradeStage } from '@flotilla/api/answers';
+import type { UpgradeStage } from '@flotilla/api/answers';
+import { duration } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { LocationProvider, Route, Router } from 'preact-iso';

@@ -1,4 +1,5 @@
-import type { Figure } from './figure.ts';
+/** Bytes and seconds of answers, as a person reads them. It imports no schema, so that a page's late parts load none. */
+import type { Figure } from './answers/figure.ts';
 
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 

@@ -7,6 +7,7 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import { freePorts, startServerProcess } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
+import type { Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { testIn } from '../world.ts';
@@ -176,11 +177,9 @@ test('in a browser a token is pasted and kept in memory alone, and no other page
   const token = await world.tokenOf('reader');
   await using seen = await look(browser, `${address}/spokes/site-1`, { ignoreHTTPSErrors: true });
   const { page } = seen;
-  await page.getByLabel("Your token of the hub's API server").fill('0123456789abcdef');
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await logIn(page, '0123456789abcdef');
   await page.getByText('does not know this token').waitFor();
-  await page.getByLabel("Your token of the hub's API server").fill(token);
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await logIn(page, token);
   await page.getByText('as reader').waitFor();
   const held = page.getByText('held: <img').first();
   await held.waitFor();
@@ -248,8 +247,7 @@ test('in a browser, who may read half of it is told which right is missing, and 
     ['nobody', '/', /you may not list clustergroupupgrades/, undefined],
   ] as const) {
     await using seen = await look(browser, `${address}${path}`, { ignoreHTTPSErrors: true });
-    await seen.page.getByLabel("Your token of the hub's API server").fill(await world.tokenOf(person));
-    await seen.page.getByRole('button', { name: 'Log in' }).click();
+    await logIn(seen.page, await world.tokenOf(person));
     await seen.page.getByText(lack).first().waitFor();
     for (const each of button ? await seen.page.getByRole('button', { name: button }).all() : [])
       expect({ person, path, isDisabled: await each.isDisabled() }).toEqual({ person, path, isDisabled: true });
@@ -304,6 +302,12 @@ test('a real proxy in front logs people in, and their token is that of every cal
   expect([...names].toSorted()).toEqual(['oidc:ann@example.com', 'oidc:eve@example.com']);
   expect(shared.said()).toContain('"oidc:ann@example.com" looks');
 });
+
+/** Pastes a token into the page that asks for one. */
+async function logIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Your token of the hub's API server").fill(token);
+  await page.getByRole('button', { name: 'Log in' }).click();
+}
 
 /** Status of an answer to somebody without a log-in; undefined while nobody listens. */
 function fetchStatus(port: number): Promise<number | undefined> {

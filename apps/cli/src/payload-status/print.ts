@@ -1,4 +1,5 @@
-import { age, duration, figure, type PayloadStatusAnswer } from '@flotilla/api/answers';
+import type { PayloadStatusAnswer } from '@flotilla/api/answers';
+import { age, duration, figure } from '@flotilla/api/units';
 import { safeText } from '../terminal/safe-text.ts';
 import { type Screen, tinted } from '../terminal/screen.ts';
 import { cut, table } from '../terminal/table.ts';

@@ -1,4 +1,5 @@
-import { bytes, duration, type Figure, figure, type PlanAnswer } from '@flotilla/api/answers';
+import type { Figure, PlanAnswer } from '@flotilla/api/answers';
+import { bytes, duration, figure } from '@flotilla/api/units';
 import { safeText } from '../terminal/safe-text.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { cut, table } from '../terminal/table.ts';

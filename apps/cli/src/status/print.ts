@@ -1,4 +1,5 @@
-import { age, bytes, duration, type Figure, figure, type StatusAnswer } from '@flotilla/api/answers';
+import type { Figure, StatusAnswer } from '@flotilla/api/answers';
+import { age, bytes, duration, figure } from '@flotilla/api/units';
 import { safeText } from '../terminal/safe-text.ts';
 import { type Screen, tinted } from '../terminal/screen.ts';
 import { cut, table } from '../terminal/table.ts';

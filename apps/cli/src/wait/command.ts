@@ -1,6 +1,7 @@
 import { FlotillaError } from '@flotilla/api';
-import { duration, hasEnded, type StatusAnswer } from '@flotilla/api/answers';
+import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { duration } from '@flotilla/api/units';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';

@@ -1,4 +1,5 @@
-import { age, type WhyAllAnswer, type WhyAnswer } from '@flotilla/api/answers';
+import type { WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import { age } from '@flotilla/api/units';
 import { safeText } from '../terminal/safe-text.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { cut, table, wrap } from '../terminal/table.ts';

@@ -1,4 +1,5 @@
-import { bytes, hasEnded, type SpokeRow, type SpokeState } from '@flotilla/api/answers';
+import { hasEnded, type SpokeRow, type SpokeState } from '@flotilla/api/answers';
+import { bytes } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useFilters } from '../address.ts';

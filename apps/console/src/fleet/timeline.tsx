@@ -1,4 +1,5 @@
-import { duration, hasEnded, type UpgradeRow } from '@flotilla/api/answers';
+import { hasEnded, type UpgradeRow } from '@flotilla/api/answers';
+import { duration } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { upgradePath } from '../address.ts';
 import { minute, useNow } from '../words/age.tsx';

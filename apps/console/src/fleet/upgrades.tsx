@@ -1,4 +1,5 @@
-import { duration, figure, hasEnded, type UpgradeRow } from '@flotilla/api/answers';
+import { hasEnded, type UpgradeRow } from '@flotilla/api/answers';
+import { duration, figure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { upgradePath, whyPath } from '../address.ts';
 import type { Cell } from '../export/csv.ts';

@@ -1,4 +1,5 @@
-import { bytes, duration, type Figure, figure, type PlanAnswer } from '@flotilla/api/answers';
+import type { Figure, PlanAnswer } from '@flotilla/api/answers';
+import { bytes, duration, figure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useRoute } from 'preact-iso';

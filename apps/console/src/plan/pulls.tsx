@@ -1,4 +1,5 @@
-import { bytes, duration, figure, type PlanAnswer } from '@flotilla/api/answers';
+import type { PlanAnswer } from '@flotilla/api/answers';
+import { bytes, duration, figure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { spokePath, useFilters } from '../address.ts';
 import { Scroll } from '../table/scroll.tsx';

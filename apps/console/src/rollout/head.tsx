@@ -1,4 +1,5 @@
-import { bytes, duration, figure, hasEnded, type Rights, type UpgradeRow } from '@flotilla/api/answers';
+import { hasEnded, type Rights, type UpgradeRow } from '@flotilla/api/answers';
+import { bytes, duration, figure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { planPath, whyPath } from '../address.ts';
 import { WindowText } from '../fleet/upgrades.tsx';

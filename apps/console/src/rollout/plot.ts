@@ -1,4 +1,4 @@
-import { bytes } from '@flotilla/api/answers';
+import { bytes } from '@flotilla/api/units';
 import uPlot from 'uplot';
 import { clock } from '../words/age.tsx';
 

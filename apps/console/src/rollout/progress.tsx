@@ -1,4 +1,5 @@
-import { bytes, type UpgradeRow } from '@flotilla/api/answers';
+import type { UpgradeRow } from '@flotilla/api/answers';
+import { bytes } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Sample } from '../connection/history.ts';

@@ -1,4 +1,5 @@
-import { bytes, type SpokeAnswer, type SpokeRow } from '@flotilla/api/answers';
+import type { SpokeAnswer, SpokeRow } from '@flotilla/api/answers';
+import { bytes } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { Bar } from '../words/bar.tsx';
 import { CacheMark } from '../words/marks.tsx';

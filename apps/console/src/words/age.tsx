@@ -1,4 +1,4 @@
-import { age } from '@flotilla/api/answers';
+import { age } from '@flotilla/api/units';
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 

@@ -21,5 +21,4 @@ export { Figure } from './figure.ts';
 export { PayloadStatusAnswer, type PayloadWait } from './payload.ts';
 export { PlanAnswer, PlannedPull } from './plan.ts';
 export { FoldedFailure, HubSign, hasEnded, SpokeProgress, StatusAnswer, UpgradeStage, WindowAnswer, WindowState } from './status.ts';
-export { age, bytes, duration, figure } from './units.ts';
 export { FoldedWait, Release, WaitCause, WhyAllAnswer, WhyAnswer, WhyLink } from './why.ts';

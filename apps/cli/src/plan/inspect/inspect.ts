@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { errorMessage, FlotillaError, findCondition } from '@flotilla/api';
-import { duration } from '@flotilla/api/answers';
 import { CLUSTER_AVAILABLE, type ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import type { LayerList } from '@flotilla/api/ran';
+import { duration } from '@flotilla/api/units';
 import { mapConcurrently } from '@flotilla/pace';
 import { chooseTransport, inspectObjects, isAvailable, spokeNode } from '@flotilla/rollout';
 import { type Client, isForbidden, isNotFound } from '@flotilla/runtime';
