@@ -1,4 +1,5 @@
-// registry: the distribution registry with its file store and passwords alone. Stores of clouds would be half of its build.
+// registry: the distribution registry with its file store and passwords alone. Stores of clouds would be half of its build;
+// what `without` stands in for, a client of Redis and exporters of traces, most of the rest.
 package main
 
 import (
