@@ -4,6 +4,7 @@ import { errorMessage } from '@flotilla/api';
 import { ToolsUnavailableError } from '../errors.ts';
 import { findProgram, runCommand } from '../processes/command.ts';
 import { takeLock } from './build-lock.ts';
+import { COMPILE_ENVIRONMENT, COMPILE_FLAGS } from './compile-flags.ts';
 import { type CProgram, CRDS, moduleFolder, type ToolSet } from './tool-sets.ts';
 
 /** Tells the user what goes on; one line per call. */
@@ -26,15 +27,31 @@ interface GoBuild {
   readonly crds?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** How a tool set is built. */
+export interface BuildOptions {
+  readonly log: Log;
+  /** Leaves the cores to others while they have work. */
+  readonly inBackground?: boolean | undefined;
+}
+
+/** Downloads the sources of a tool set, where there is Go: a build says what is wrong. */
+export async function fetchToolSet({ name, packages, tags = [], env }: ToolSet, signal: AbortSignal): Promise<void> {
+  const go = await findProgram('go');
+  if (!go || signal.aborted) return;
+  const args = ['list', '-deps', '-tags', tags.join(','), ...Object.values(packages)];
+  await runCommand(go, args, { cwd: moduleFolder(name), timeoutMs: 10 * 60_000, signal, ...(env && { env }) }).catch(() => undefined);
+}
+
 /**
  * Builds a tool set into a folder, once for all processes of the machine: the others wait for it. The folder appears whole or
  * not at all. Throws ToolsUnavailableError (`FLOTILLA_TOOLS_UNAVAILABLE`) that says what to do.
  */
-export const buildToolSet = (set: ToolSet, target: string, log: Log): Promise<void> =>
-  goBuild({ ...set, label: `${set.name} tools`, target, moduleDir: moduleFolder(set.name) }, log);
+export const buildToolSet = (set: ToolSet, target: string, options: BuildOptions): Promise<void> =>
+  goBuild({ ...set, label: `${set.name} tools`, target, moduleDir: moduleFolder(set.name) }, options);
 
 /** Builds Go programs into `build.target` unless it is there; see buildToolSet. */
-export async function goBuild(build: GoBuild, log: Log): Promise<void> {
+export async function goBuild(build: GoBuild, options: BuildOptions): Promise<void> {
+  const { log } = options;
   await using _lock = await takeLock(`${build.target}.lock`, (pid) => log(`Waiting for process ${pid}, which builds the ${build.label}`));
   if (await stat(build.target).catch(() => undefined)) return;
   const go = await findProgram('go');
@@ -43,7 +60,7 @@ export async function goBuild(build: GoBuild, log: Log): Promise<void> {
   await mkdir(parent, { recursive: true });
   const folder = await mkdtemp(join(parent, '.building-'));
   try {
-    await runGo(go, build, folder, log);
+    await runGo(go, build, folder, options);
     await rename(folder, build.target);
   } catch (cause) {
     throw new ToolsUnavailableError(`building the ${build.label} with ${go} failed: ${errorMessage(cause)}. ${WHAT_TO_DO}`, { cause });
@@ -55,12 +72,7 @@ export async function goBuild(build: GoBuild, log: Log): Promise<void> {
 const WHAT_TO_DO =
   'Install Go 1.26 or later and let it reach its module proxy, or set KUBEBUILDER_ASSETS to a folder that has the programs, or FLOTILLA_CACHE to a cache filled on another machine';
 
-/** Nobody steps through these programs: without what a debugger reads they compile in nine tenths of the CPU, and link in half. */
-const WITHOUT_DEBUGGER = ['-gcflags=all=-dwarf=false'];
-/** The compiler collects its garbage less often while its heap is small: a sixth of its CPU. */
-const FEWER_COLLECTIONS = { GOGC: '400', GOMEMLIMIT: '1GiB' };
-
-async function runGo(go: string, build: GoBuild, folder: string, log: Log): Promise<void> {
+async function runGo(go: string, build: GoBuild, folder: string, { log, inBackground = false }: BuildOptions): Promise<void> {
   const packages = Object.entries(build.packages);
   log(
     `Building the ${build.label} (${Object.keys(build.packages).join(', ')}): ${build.coldBuild} from an empty Go cache, seconds from a full one`,
@@ -74,15 +86,16 @@ async function runGo(go: string, build: GoBuild, folder: string, log: Log): Prom
   try {
     const flags = [
       '-v',
-      ...WITHOUT_DEBUGGER,
+      ...COMPILE_FLAGS,
       '-ldflags',
       ['-w', build.linkerFlags].join(' '),
       ...(build.tags ? ['-tags', build.tags.join(',')] : []),
     ];
-    await runCommand(go, ['build', ...flags, '-o', `${folder}/`, ...packages.map(([, path]) => path)], {
+    const [program, ...before] = inBackground ? ['nice', '-n', '15', go] : [go];
+    await runCommand(program, [...before, 'build', ...flags, '-o', `${folder}/`, ...packages.map(([, path]) => path)], {
       cwd: build.moduleDir,
       timeoutMs: 30 * 60_000,
-      env: { ...FEWER_COLLECTIONS, ...build.env },
+      env: { ...COMPILE_ENVIRONMENT, ...build.env },
       onLine: (line) => {
         if (line.startsWith('go: downloading')) seen.downloaded += 1;
         else seen.compiled += 1;

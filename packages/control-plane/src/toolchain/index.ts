@@ -1,3 +1,4 @@
+export { COMPILE_FLAGS } from './compile-flags.ts';
 export type { DebianPackage, RuntimeName } from './debian-packages.ts';
 export { BROWSER_PACKAGE, BUILD_PACKAGES, ensureDebianPackages, MONITORING_PACKAGES, NODE_PACKAGES } from './debian-packages.ts';
 export type { Log } from './go-build.ts';

@@ -55,9 +55,10 @@ const kubernetes = (program: string) => `k8s.io/kubernetes/cmd/${program}`;
 const ocm = (path: string) => `open-cluster-management.io/${path}`;
 const version = (variable: string, value: string) => `-X k8s.io/component-base/version.${variable}=${value}`;
 
-/** Every set; the versions are those of the `go.mod` files under `tools/`. */
+/** Every set in the order of builds; the versions are those of the `go.mod` files under `tools/`. */
 export const TOOL_SETS: readonly ToolSet[] = [
   { name: 'etcd', packages: { etcd: 'go.etcd.io/etcd/server/v3' }, coldBuild: 'about 1 minute' },
+  { name: 'registry', packages: { registry: 'flotilla.dev/tools/registry/registry' }, coldBuild: 'about 1 minute' },
   {
     name: 'kubernetes',
     packages: {
@@ -72,7 +73,6 @@ export const TOOL_SETS: readonly ToolSet[] = [
     // Without them the programs call themselves v0.0.0-master, which helm and discovery clients do not understand.
     linkerFlags: [version('gitVersion', 'v1.36.1'), version('gitMajor', '1'), version('gitMinor', '36')].join(' '),
   },
-  { name: 'registry', packages: { registry: 'flotilla.dev/tools/registry/registry' }, coldBuild: 'about 1 minute' },
   { name: 'helm', packages: { helm: 'helm.sh/helm/v4/cmd/helm' }, coldBuild: 'about 2 minutes' },
   {
     name: 'cosign',
@@ -173,7 +173,7 @@ export const CRDS = 'crds';
 /** Folder with the `go.mod` of a set. */
 export const moduleFolder = (set: string): string => fileURLToPath(new URL(`../../tools/${set}`, import.meta.url));
 
-/** What identifies a build: the locked sources, the machine and the way it is linked. */
+/** What identifies a build: the locked sources, the machine and the way it is linked; how it is compiled changes nothing that a program does. */
 export async function buildKey(set: ToolSet): Promise<string> {
   const folder = moduleFolder(set.name);
   const hash = createHash('sha256');

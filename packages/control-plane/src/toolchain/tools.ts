@@ -1,9 +1,8 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { mapConcurrently } from '@flotilla/pace';
 import { readEnvironment } from '../environment.ts';
 import { ToolsUnavailableError } from '../errors.ts';
-import { buildToolSet, type Log } from './go-build.ts';
+import { type BuildOptions, buildToolSet, fetchToolSet, type Log } from './go-build.ts';
 import { buildKey, CRDS, filesOf, TOOL_SETS, type ToolName, type ToolSet } from './tool-sets.ts';
 
 /** Where a tool came from. */
@@ -18,9 +17,6 @@ export interface Tools {
   readonly source: Readonly<Partial<Record<ToolName, ToolSource>>>;
 }
 
-/** While one build downloads or links, which one core does, the other compiles. */
-const BUILDS_AT_ONCE = 2;
-
 const stderrLog: Log = (line) => void process.stderr.write(`${line}\n`);
 
 /**
@@ -28,8 +24,7 @@ const stderrLog: Log = (line) => void process.stderr.write(`${line}\n`);
  * `log` (default: standard error) gets progress lines for what takes long.
  * Throws ToolsUnavailableError that says what to do when no source works.
  */
-export async function ensureTools(names: readonly ToolName[], options: { readonly log?: Log } = {}): Promise<Tools> {
-  const log = options.log ?? stderrLog;
+export async function ensureTools(names: readonly ToolName[], options: Partial<BuildOptions> = {}): Promise<Tools> {
   const paths = new Map<ToolName, string>();
   const source: Partial<Record<ToolName, ToolSource>> = {};
   for (const name of names) {
@@ -40,14 +35,12 @@ export async function ensureTools(names: readonly ToolName[], options: { readonl
   }
   const wantedOf = (set: ToolSet) => names.filter((name) => filesOf(set).programs.includes(name) && !paths.has(name));
   const wanted = TOOL_SETS.map((set) => ({ set, programs: wantedOf(set) })).filter(({ programs }) => programs.length > 0);
-  const make = async ({ set, programs }: (typeof wanted)[number]) => {
-    const ready = await ensureToolSet(set, log);
-    for (const name of programs) {
+  const sets = wanted.map(({ set }) => set);
+  for (const [index, ready] of (await ensureToolSets(sets, { log: stderrLog, ...options })).entries())
+    for (const name of wanted[index]?.programs ?? []) {
       paths.set(name, join(ready.folder, name));
       source[name] = ready.source;
     }
-  };
-  await mapConcurrently(wanted, BUILDS_AT_ONCE, make, { stopAtFailure: true });
   const path = (name: ToolName): string => {
     const found = paths.get(name);
     if (!found)
@@ -72,19 +65,55 @@ async function assetOf(name: ToolName): Promise<string | undefined> {
   return (await isExecutable(path)) ? path : undefined;
 }
 
-async function ensureToolSet(set: ToolSet, log: Log): Promise<{ folder: string; source: ToolSource }> {
-  const folder = join(readEnvironment().cacheDir, 'tools', await buildKey(set), set.name);
-  const { programs, crds } = filesOf(set);
-  const isComplete = async () => {
-    const present = [...programs.map((name) => isExecutable(join(folder, name))), ...crds.map((path) => isReadable(join(folder, path)))];
-    return (await Promise.all(present)).every(Boolean);
-  };
-  if (await isComplete()) return { folder, source: 'cache' };
-  await buildToolSet(set, folder, log);
-  if (await isComplete()) return { folder, source: 'build' };
+interface ReadySet {
+  readonly folder: string;
+  readonly source: ToolSource;
+}
+
+/** One build after the other: sets share packages, which two at a time would compile twice. Meanwhile the sources of the next ones come. */
+async function ensureToolSets(sets: readonly ToolSet[], options: BuildOptions): Promise<ReadySet[]> {
+  const stopFetching = new AbortController();
+  let fetched = Promise.resolve();
+  const planned = await Promise.all(
+    sets.map(async (set) => {
+      const folder = join(readEnvironment().cacheDir, 'tools', await buildKey(set), set.name);
+      return { set, folder, isThere: await isComplete(set, folder) };
+    }),
+  );
+  const fetches = planned.map(({ set, isThere }) => {
+    if (!isThere) fetched = fetched.then(() => fetchToolSet(set, stopFetching.signal));
+    return fetched;
+  });
+  const ready: ReadySet[] = [];
+  try {
+    for (const [index, { set, folder, isThere }] of planned.entries()) {
+      await (isThere ? undefined : fetches[index]);
+      ready.push(isThere ? { folder, source: 'cache' } : await makeToolSet(set, folder, options));
+    }
+    return ready;
+  } finally {
+    stopFetching.abort();
+    await fetched;
+  }
+}
+
+/** Builds of this process by their folder: who asks for one that is under way waits for it. */
+const builds = new Map<string, Promise<void>>();
+
+async function makeToolSet(set: ToolSet, folder: string, options: BuildOptions): Promise<ReadySet> {
+  const build = builds.get(folder) ?? buildToolSet(set, folder, options).finally(() => builds.delete(folder));
+  builds.set(folder, build);
+  await build;
+  if (await isComplete(set, folder)) return { folder, source: 'build' };
   throw new ToolsUnavailableError(
     `the cached ${set.name} tools in ${folder} are incomplete: delete that folder and run the same command again`,
   );
+}
+
+async function isComplete(set: ToolSet, folder: string): Promise<boolean> {
+  const { programs, crds } = filesOf(set);
+  const present = [...programs.map((name) => isExecutable(join(folder, name))), ...crds.map((path) => isReadable(join(folder, path)))];
+  return (await Promise.all(present)).every(Boolean);
 }
 
 const isExecutable = (path: string): Promise<boolean> => isAccessible(path, constants.X_OK);

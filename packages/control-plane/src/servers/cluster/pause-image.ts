@@ -26,7 +26,7 @@ export async function ensurePauseProgram(log: Log): Promise<string> {
       linkerFlags: '-s -w',
       env: { CGO_ENABLED: '0' },
     },
-    log,
+    { log },
   );
   return join(target, 'pause');
 }
