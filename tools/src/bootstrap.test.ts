@@ -87,3 +87,12 @@ test('packages that lie elsewhere and are not the locked ones are left alone, an
   await expect(run).rejects.toThrow(`node_modules is a link to ${join(other.dir, 'node_modules')}`);
   expect(await other.read('node_modules/.flotilla-lock')).toBeDefined();
 });
+
+test('a program is told when its command was given', async () => {
+  await using repository = await makeRepository();
+  await writeFile(join(repository.dir, 'program.mjs'), 'console.log(process.env.FLOTILLA_STARTED_AT);');
+  const before = Date.now();
+  const told = Number(await runCommand(process.execPath, ['tools/bootstrap.cjs', 'program.mjs'], { cwd: repository.dir }));
+  expect(told).toBeGreaterThan(before - 1000);
+  expect(told).toBeLessThanOrEqual(Date.now());
+});

@@ -7,6 +7,7 @@ const Environment = z.object({
   FLOTILLA_CACHE: z.string().min(1).optional(),
   XDG_CACHE_HOME: z.string().min(1).optional(),
   FLOTILLA_DEBUG: z.string().optional(),
+  FLOTILLA_STARTED_AT: z.coerce.number().positive().optional(),
   FLOTILLA_FUZZ_SEED: z.coerce.number().int().default(1),
   FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).optional(),
   FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
@@ -34,6 +35,8 @@ interface ControlPlaneEnvironment {
   readonly cacheDir: string;
   /** `FLOTILLA_DEBUG`: keep the folders of ended servers and clusters. */
   readonly keepFolders: boolean;
+  /** When the command was given, milliseconds since the epoch (`FLOTILLA_STARTED_AT`, set by the bootstrap): before packages were installed. */
+  readonly startedAt: number;
   /** Folder with release payloads of real size (`FLOTILLA_PAYLOADS`); tests of them are skipped without it. */
   readonly payloadsDir?: string;
   /** Search path, with the system folders that a user's PATH may lack. */
@@ -68,6 +71,7 @@ export function readEnvironment(): ControlPlaneEnvironment {
     cacheDir: env.FLOTILLA_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'flotilla'),
     ...(env.FLOTILLA_PAYLOADS && { payloadsDir: env.FLOTILLA_PAYLOADS }),
     keepFolders: Boolean(env.FLOTILLA_DEBUG),
+    startedAt: env.FLOTILLA_STARTED_AT ?? performance.timeOrigin,
     fuzz: { seed: env.FLOTILLA_FUZZ_SEED, seconds: env.FLOTILLA_FUZZ_SECONDS, only: env.FLOTILLA_FUZZ_CASE },
     confinementSeed: env.FLOTILLA_CONFINEMENT_SEED,
     inventories: { count: env.FLOTILLA_INVENTORIES, seed: env.FLOTILLA_INVENTORY_SEED },
