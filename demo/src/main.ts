@@ -9,7 +9,7 @@ import { UPGRADES } from '../../tools/src/fleets/ocm/gateway.ts';
 import { isRealFleet, startRealFleet } from '../../tools/src/fleets/real-fleet.ts';
 import { setUp } from '../../tools/src/setup.ts';
 import { startApiOnlyFleet } from './api-only-fleet.ts';
-import { tellManagedUpgrade } from './managed-upgrade.ts';
+import { type OperatorImages, prepareManagedUpgrade, tellManagedUpgrade } from './managed-upgrade.ts';
 import { tellOcmStory } from './ocm/story.ts';
 import { type DemoOptions, HELP, parseOptions } from './options.ts';
 import { tellStory } from './story.ts';
@@ -35,8 +35,15 @@ async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
   say(`  ${fleet.description}`);
   say(`  up after ${elapsed(start)}`);
   const telling = { rate: options.rate, screen, signal };
-  const images = await tellStory(fleet, telling);
-  if (isRealFleet(fleet)) await tellManagedUpgrade(fleet, { ...telling, images });
+  let operators: Promise<OperatorImages> | undefined;
+  const onFirstPull = (): void => {
+    if (!isRealFleet(fleet)) return;
+    operators = prepareManagedUpgrade(fleet, (line) => say(`  ${line}`));
+    // Its end is awaited by its chapter.
+    operators.catch(() => undefined);
+  };
+  const images = await tellStory(fleet, { ...telling, onFirstPull });
+  if (isRealFleet(fleet) && operators) await tellManagedUpgrade(fleet, { ...telling, images: { ...images, ...(await operators) } });
   else say('\nThe last chapter, in which whole clusters upgrade themselves, is left out: these are none');
   say(`\nThe story took ${elapsed(start)}, set-up not counted`);
   if (options.keep) {

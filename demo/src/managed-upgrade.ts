@@ -1,10 +1,11 @@
 import { FlotillaError } from '@flotilla/api';
+import { ensureDebianPackages, MONITORING_PACKAGES } from '@flotilla/control-plane/toolchain';
 import { RegistryClient } from '@flotilla/registry';
 import { applyFleetUpgrade, FLEET_UPGRADE } from '../../tools/src/fleets/examples.ts';
 import { allSpokes } from '../../tools/src/fleets/fleet.ts';
 import { type ManagedFleet, startManagedFleet } from '../../tools/src/fleets/managed/managed-fleet.ts';
 import { upgradeWithoutLink } from '../../tools/src/fleets/managed/spoke-upgrade.ts';
-import type { ProgramImages } from '../../tools/src/fleets/program-images.ts';
+import { type InstalledImages, type ProgramImages, pushProgramImages } from '../../tools/src/fleets/program-images.ts';
 import type { RealFleet } from '../../tools/src/fleets/real-fleet.ts';
 import { followRollout } from '../../tools/src/fleets/rollout-progress.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
@@ -17,10 +18,25 @@ const ROLLOUT_MS = 400_000;
 /** From the examples' being applied to the window. */
 const WINDOW_IN_MS = 20_000;
 
+/** Programs that run in this chapter alone. */
+const OPERATORS = ['upgrade-operator', 'version-operator'] as const;
+/** Their images. */
+export type OperatorImages = ProgramImages<(typeof OPERATORS)[number]>;
+
 /** What the chapter is told with. */
 interface ManagedUpgradeOptions extends StoryOptions {
   /** Images of our programs in the fleet's registry. */
-  readonly images: ProgramImages;
+  readonly images: InstalledImages & OperatorImages;
+}
+
+/** Makes what this chapter alone needs, so that nothing before it waits for it: monitoring, and the images of its operators. */
+export async function prepareManagedUpgrade({ pushHost, dir }: RealFleet, log: (line: string) => void): Promise<OperatorImages> {
+  await using client = new RegistryClient({ insecureHosts: [pushHost] });
+  const [images] = await Promise.all([
+    pushProgramImages({ apps: OPERATORS, client, pushHost, dir, say: log }),
+    ensureDebianPackages(MONITORING_PACKAGES, log),
+  ]);
+  return images;
 }
 
 /**

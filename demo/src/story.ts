@@ -1,10 +1,11 @@
 import { FlotillaError } from '@flotilla/api';
+import { readEnvironment } from '@flotilla/control-plane/processes';
 import { parseRate } from '@flotilla/control-plane/servers';
 import { RegistryClient } from '@flotilla/registry';
 import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from '../../tools/src/fleets/examples.ts';
 import { allSpokes, type Fleet } from '../../tools/src/fleets/fleet.ts';
 import { installFlotilla, joinOptions } from '../../tools/src/fleets/installation.ts';
-import { type ProgramImages, pushProgramImages } from '../../tools/src/fleets/program-images.ts';
+import { INSTALLED, type InstalledImages, pushProgramImages } from '../../tools/src/fleets/program-images.ts';
 import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { imagePlaceholders, startWorkloads, workloadImages } from '../../tools/src/fleets/workloads.ts';
@@ -20,6 +21,12 @@ export interface StoryOptions {
   readonly signal: AbortSignal;
 }
 
+/** A story, and who waits for its first pull. */
+interface WholeStory extends StoryOptions {
+  /** Called once, when an image is being pulled. */
+  readonly onFirstPull?: () => void;
+}
+
 /** What the Deployments run before: small, for nobody waits for it. */
 const OLD_VERSION = { version: '4.98.0', seed: 98, components: 4, totalBytes: 4_000_000 };
 /** Seconds beside the link's for pre-caching: the puller's start, its list, unpacking. The window starts after them. */
@@ -29,7 +36,7 @@ const PRECACHE_EXTRA_SECONDS = 8;
  * The main job, from an empty fleet to a new version in service, and images that start with the links cut. Throws with the reason when
  * a step does not end well: `FLOTILLA_DEMO_*`, or the error of the part that failed. Returns the images that the programs run from.
  */
-export async function tellStory(fleet: Fleet, options: StoryOptions): Promise<ProgramImages> {
+export async function tellStory(fleet: Fleet, options: WholeStory): Promise<InstalledImages> {
   const say = (line: string) => options.screen.write(`${line}\n`);
   const { release, programs } = await setTheScene(fleet, say, options.signal);
   await shapeLinks(fleet, options.rate, say);
@@ -43,7 +50,7 @@ export async function tellStory(fleet: Fleet, options: StoryOptions): Promise<Pr
 
 interface Scene {
   readonly release: ReleaseFixture;
-  readonly programs: ProgramImages;
+  readonly programs: InstalledImages;
 }
 
 type Say = { readonly say: (line: string) => void };
@@ -55,7 +62,7 @@ async function setTheScene(fleet: Fleet, say: (line: string) => void, signal: Ab
   say('\nImages of our programs, a standalone hub from charts/hub, and every spoke joined with the command for it:');
   const [first] = spokes;
   if (first) say(`  npm run join -- ${Object.entries(joinOptions(fleet, first)).flat().map(asOption).join(' ')} …`);
-  const programs = await pushProgramImages({ client, pushHost, dir, say: (line) => say(`  ${line}`) });
+  const programs = await pushProgramImages({ apps: INSTALLED, client, pushHost, dir, say: (line) => say(`  ${line}`) });
   const fixture = { client, pushHost, registryName, log: (line: string) => say(`  ${line}`) };
   const pushAndStart = async (): Promise<ReleaseFixture> => {
     const old = await buildReleaseFixture({ ...fixture, ...OLD_VERSION });
@@ -98,7 +105,7 @@ async function applyUpgrade(
 }
 
 /** Shows the progress until every spoke has everything. */
-async function precache({ hub, spokes }: Fleet, release: ReleaseFixture, options: StoryOptions & Say): Promise<void> {
+async function precache({ hub, spokes }: Fleet, release: ReleaseFixture, options: WholeStory & Say): Promise<void> {
   const { rate, screen, signal, say } = options;
   say('\nPre-caching, ahead of the window');
   const view = new ProgressView(screen);
@@ -107,14 +114,18 @@ async function precache({ hub, spokes }: Fleet, release: ReleaseFixture, options
   const ended = await followPrecaching(hub.client, EXAMPLE_UPGRADE, {
     spokes: spokes.map(({ name }) => name),
     onChange: (states) => {
-      if (states.some(({ state }) => state === 'Active' || state === 'Succeeded')) firstPullAt ??= process.uptime();
+      if (firstPullAt === undefined && states.some(({ state }) => state === 'Active' || state === 'Succeeded')) {
+        firstPullAt = (Date.now() - readEnvironment().startedAt) / 1000;
+        options.onFirstPull?.();
+      }
       view.show(states);
     },
     withinMs: limitMs(release, rate),
     signal,
   });
   say(`  ended after ${seconds((performance.now() - start) / 1000)}`);
-  if (firstPullAt !== undefined) say(`  the first pull began ${seconds(firstPullAt)} after the demo, set-up counted`);
+  if (firstPullAt !== undefined)
+    say(`  the first pull began ${seconds(firstPullAt)} after the demo's start, npm packages and set-up counted`);
   const bad = ended.filter(({ state }) => state !== 'Succeeded');
   if (bad.length === 0) return;
   const reasons = bad.map(({ name, state, message }) => `${name} ended as ${state}: ${message ?? 'no reason given'}`);

@@ -6,10 +6,10 @@ const CRIO = ['crio', 'pinns', 'import-image'];
 
 test.each([
   { command: 'tests', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet'], leavesOut: [] },
-  { command: 'demo', clusters: true, builds: ['kubelet', 'registry', 'helm'], leavesOut: [...OCM_TOOLS, ...CRIO] },
+  { command: 'demo', clusters: true, builds: ['kubelet', 'registry'], leavesOut: [...OCM_TOOLS, ...CRIO, 'helm'] },
   { command: 'demo --ocm', clusters: true, builds: [...OCM_TOOLS, 'kubelet'], leavesOut: CRIO },
-  { command: 'demo --api-only', clusters: true, builds: ['kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
-  { command: 'tests', clusters: false, builds: ['kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
+  { command: 'demo --api-only', clusters: true, builds: ['kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet', 'helm'] },
+  { command: 'tests', clusters: false, builds: ['kube-apiserver', 'helm'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
 ] as const)('$command builds what it runs and nothing else (whole clusters: $clusters)', ({ command, clusters, builds, leavesOut }) => {
   const { tools } = requirementsOf(command, clusters);
   expect(tools).toEqual(expect.arrayContaining([...builds]));
@@ -21,11 +21,18 @@ test('where no whole cluster runs, no Debian package is installed', () => {
   expect(requirementsOf('demo --api-only', true).packages).toEqual([]);
 });
 
-test('the demo installs no CRI-O and no Redis of its own', () => {
+test('the demo starts its clusters before helm is built', () => {
+  expect(requirementsOf('demo', true).later).toEqual(['helm']);
+  expect(requirementsOf('tests', true).later).toEqual([]);
+});
+
+test('the demo installs no CRI-O and no Redis of its own, and monitoring later', () => {
   const { packages } = requirementsOf('demo', true);
-  expect(packages).toEqual(expect.arrayContaining(['containerd', 'prometheus-alertmanager']));
+  expect(packages).toEqual(expect.arrayContaining(['containerd']));
   expect(packages).not.toEqual(expect.arrayContaining(['conmon']));
   expect(packages).not.toEqual(expect.arrayContaining(['redis-server']));
+  expect(packages).not.toEqual(expect.arrayContaining(['prometheus']));
+  expect(requirementsOf('tests', true).packages).toEqual(expect.arrayContaining(['prometheus', 'gcc']));
 });
 
 test('--help builds nothing', () => {

@@ -29,20 +29,22 @@ interface Parts {
   readonly redis: boolean;
   /** A browser, for the console's page. */
   readonly browser: boolean;
+  /** Work begins before helm is built; who needs monitoring installs it. */
+  readonly isStaged: boolean;
 }
 
 /** Commands that need set-up → the parts they run. */
 const PARTS = {
-  tests: { runtimes: ['containerd', 'crio'], ocm: true, newest: true, redis: true, browser: true },
-  demo: { runtimes: ['containerd'], ocm: false, newest: false, redis: false, browser: false },
-  'demo --ocm': { runtimes: ['containerd'], ocm: true, newest: false, redis: false, browser: false },
-  'demo --api-only': { runtimes: [], ocm: false, newest: false, redis: false, browser: false },
+  tests: { runtimes: ['containerd', 'crio'], ocm: true, newest: true, redis: true, browser: true, isStaged: false },
+  demo: { runtimes: ['containerd'], ocm: false, newest: false, redis: false, browser: false, isStaged: true },
+  'demo --ocm': { runtimes: ['containerd'], ocm: true, newest: false, redis: false, browser: false, isStaged: true },
+  'demo --api-only': { runtimes: [], ocm: false, newest: false, redis: false, browser: false, isStaged: true },
 } as const satisfies Record<string, Parts>;
 
 /** A command that needs set-up. */
 type SetUpFor = keyof typeof PARTS;
 
-const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry', 'helm'];
+const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry'];
 const EVERY_CLUSTER: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];
 const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
   containerd: [],
@@ -50,15 +52,32 @@ const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
   crio: ['crio', 'pinns', 'import-image'],
 };
 
+/** What a command uses on this machine. */
+interface Requirements {
+  readonly tools: ToolName[];
+  /** Tools that it uses once its clusters run. */
+  readonly later: ToolName[];
+  readonly packages: DebianPackage[];
+}
+
 /** Programs and Debian packages that a command uses on this machine; without whole clusters where they cannot run. */
-export function requirementsOf(command: SetUpFor, clusters: boolean): { tools: ToolName[]; packages: DebianPackage[] } {
-  const { runtimes, ocm, newest, redis }: Parts = PARTS[command];
-  if (!clusters || runtimes.length === 0) return { tools: [...EVERYWHERE], packages: [] };
+export function requirementsOf(command: SetUpFor, clusters: boolean): Requirements {
+  const { runtimes, ocm, newest, redis, isStaged }: Parts = PARTS[command];
+  const everywhere: ToolName[] = [...EVERYWHERE, ...(isStaged ? [] : (['helm'] as const))];
+  const later: ToolName[] = isStaged && !ocm ? ['helm'] : [];
+  if (!clusters || runtimes.length === 0) return { tools: everywhere, later, packages: [] };
   const ofRuntimes = runtimes.flatMap((name) => RUNTIMES[name]);
   const packages = runtimes.flatMap((name): readonly DebianPackage[] => NODE_PACKAGES[name]);
   return {
-    tools: [...EVERYWHERE, ...EVERY_CLUSTER, ...ofRuntimes, ...(newest ? (['containerd'] as const) : []), ...(ocm ? OCM_TOOLS : [])],
-    packages: [...new Set([...packages, ...BUILD_PACKAGES, ...MONITORING_PACKAGES, ...(redis ? (['redis-server'] as const) : [])])],
+    later,
+    tools: [...everywhere, ...EVERY_CLUSTER, ...ofRuntimes, ...(newest ? (['containerd'] as const) : []), ...(ocm ? OCM_TOOLS : [])],
+    packages: [
+      ...new Set([
+        ...packages,
+        ...(isStaged ? [] : [...BUILD_PACKAGES, ...MONITORING_PACKAGES]),
+        ...(redis ? (['redis-server'] as const) : []),
+      ]),
+    ],
   };
 }
 
@@ -66,13 +85,14 @@ export function requirementsOf(command: SetUpFor, clusters: boolean): { tools: T
  * Does the set-up of this machine that a command needs and no more: Debian packages (as root), programs built or found in the cache, the
  * base of our images where whole clusters run, leftovers of killed runs removed. Says what it does. Throws PackagesMissingError,
  * ToolsUnavailableError or `FLOTILLA_IMAGES_*`.
+ * @returns the rest of it, which goes on when clusters can be started
  */
-export async function setUp(command: SetUpFor, log: Log): Promise<void> {
+export async function setUp(command: SetUpFor, log: Log): Promise<{ readonly rest: Promise<void> }> {
   const swept = await sweepLeftovers();
   if (swept.length > 0) log(`Removed what ${swept.length} killed ${swept.length === 1 ? 'run' : 'runs'} left behind`);
   const { runtimes, redis, browser }: Parts = PARTS[command];
   const obstacle = clusterObstacle();
-  const { tools, packages } = requirementsOf(command, !obstacle);
+  const { tools, later, packages } = requirementsOf(command, !obstacle);
   const installed = ensureDebianPackages(packages, log);
   // The C programs of CRI-O are compiled by what the packages bring; everything else is built while they are installed.
   if (runtimes.some((name) => name === 'crio')) await installed;
@@ -83,6 +103,11 @@ export async function setUp(command: SetUpFor, log: Log): Promise<void> {
   const hasNodes = !obstacle && runtimes.length > 0;
   const [ready] = await Promise.all([ensureTools(tools, { log }), installed, ...(hasNodes ? [prepareBase(hostArchitecture(), log)] : [])]);
   log(`Programs: ${describeTools(ready)}`);
+  const rest = later.length > 0 ? ensureTools(later, { log, inBackground: true }) : undefined;
+  const told = rest?.then((tools) => log(`Programs: ${describeTools(tools)}`));
+  // Who needs one of these programs meets the error.
+  told?.catch(() => undefined);
+  return { rest: told ?? Promise.resolve() };
 }
 
 /** Tests of pages are the only ones that a machine without a browser skips. */
@@ -125,7 +150,7 @@ if (import.meta.main) {
     const command = parseSetUp(process.argv.slice(2));
     if (command === undefined) process.stdout.write(HELP);
     else {
-      await setUp(command, log);
+      await (await setUp(command, log)).rest;
       log('Set-up is complete');
     }
   } catch (error) {

@@ -19,7 +19,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const setUpStage: Stage = {
   name: 'set-up',
   async run() {
-    await setUp('tests', say);
+    await (await setUp('tests', say)).rest;
     return NOTHING;
   },
 };

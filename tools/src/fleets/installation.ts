@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { readEnvironment, runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import type { Fleet, Site, SpokeSite } from './fleet.ts';
-import type { ProgramImages } from './program-images.ts';
+import type { InstalledImages } from './program-images.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** Namespace of hub and agents. */
@@ -15,7 +15,7 @@ const START_SECONDS = 150;
 /** What a fleet is installed with. */
 interface Installation {
   readonly fleet: Fleet;
-  readonly images: ProgramImages;
+  readonly images: InstalledImages;
   readonly signal: AbortSignal;
   /** Further values of charts/hub. */
   readonly hubValues?: Readonly<Record<string, unknown>>;

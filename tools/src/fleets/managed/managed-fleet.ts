@@ -19,7 +19,7 @@ import { readExample } from '../examples.ts';
 import { REGISTRY_NAME, type SpokeSite } from '../fleet.ts';
 import { followObject } from '../follow-object.ts';
 import { joinSpoke, NAMESPACE, repository, untilAvailable } from '../installation.ts';
-import type { ProgramImages } from '../program-images.ts';
+import type { InstalledImages, ProgramImages } from '../program-images.ts';
 import type { RealFleet } from '../real-fleet.ts';
 import { type EdgeRelease, pushEdgeRelease } from './edge-release.ts';
 import { createReleaseSigner } from './release-signer.ts';
@@ -58,7 +58,7 @@ interface ManagedFleetOptions {
   readonly fleet: RealFleet;
   /** Spokes of it that are managed; those that have not joined the hub do so. Default: those that are registered. */
   readonly spokes?: readonly SpokeSite[];
-  readonly images: ProgramImages;
+  readonly images: InstalledImages & ProgramImages<'upgrade-operator' | 'version-operator'>;
   /** Speaks to the registry from this side. */
   readonly client: RegistryClient;
   readonly say: (line: string) => void;
