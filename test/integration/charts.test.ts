@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { transportCrds } from '@flotilla/api/ocm';
 import { runCommand } from '@flotilla/control-plane/processes';
+import { applyCrds } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { CHARTS, NAMESPACE } from './chart-hub.ts';
 import { type Chart, type ChartServer, REQUIRED, Rendered, sets, startChartServer } from './chart-server.ts';
+import { machineConfigCrds } from './pinned-image-sets.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const RELEASE = `registry.example.com/releases/release@${DIGEST}`;
@@ -140,6 +143,7 @@ describe('rendering', () => {
         `image.digest=${DIGEST}`,
         'imagePullSecrets={pull}',
         'rbac.talmProfile=true',
+        'rbac.pinnedImageSets=true',
         'hub.renewToken=true',
         'works.rules[0].apiGroups={apps}',
         'works.rules[0].resources={deployments}',
@@ -162,6 +166,8 @@ describe('rendering', () => {
         'upgradeOperator.config.nodeDrain.timeOut=45',
         'upgradeOperator.config.configManager.source=OCM',
         'upgradeOperator.ocm=true',
+        'upgradeOperator.cacheProof=true',
+        'upgradeOperator.config.cacheProof.required=true',
         'upgradeOperator.proxy.http=http://proxy.example.com:3128',
         'upgradeOperator.proxy.https=http://proxy.example.com:3128',
         'upgradeOperator.extraEnv[0].name=EXTRA',
@@ -229,6 +235,38 @@ describe('rendering', () => {
     expect(await image()).toBe('registry.example.com/flotilla/spoke-agent:0.1.0');
     expect(await image('image.tag=v2')).toBe('registry.example.com/flotilla/spoke-agent:v2');
     expect(await image('image.tag=v2', `image.digest=${DIGEST}`)).toBe(`registry.example.com/flotilla/spoke-agent@${DIGEST}`);
+  });
+
+  test('the puller changes PinnedImageSets of upgrades where it is asked for, and no others', { timeout: 120_000 }, async () => {
+    await applyCrds(world.admin, machineConfigCrds);
+    const kubectl = (args: readonly string[], input = '') =>
+      runCommand(world.tools.path('kubectl'), ['--kubeconfig', world.server.kubeconfig, ...args], { input, timeoutMs: 30_000 });
+    const { text } = await render('spoke', 'rbac.pinnedImageSets=true');
+    expect((await render('spoke')).text).not.toContain('pinnedimagesets');
+    const own = text.split(/^---$/m).filter((each) => /^ {2}name: \S+-pins$/m.test(each));
+    expect(own).toHaveLength(4);
+    await kubectl(['apply', '-f', '-'], own.join('\n---\n'));
+    const asPuller = ['--as', 'system:serviceaccount:openshift-talo-pre-cache:pre-cache-agent'];
+    const set = (name: string, labels: object) =>
+      JSON.stringify({
+        ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'PinnedImageSet', metadata: { name, labels } },
+        spec: { pinnedImages: [{ name: `registry.test/a@${DIGEST}` }] },
+      });
+    const upgrade = { 'flotilla.io/upgrade-uid': 'a' };
+    const create = (name: string, labels: object) => kubectl([...asPuller, 'create', '-f', '-'], set(name, labels));
+    // A policy takes a moment to be in force.
+    const isRefused = (name: string, labels: object) =>
+      create(name, labels).then(
+        () => false,
+        (error: unknown) => String(error).includes(`may not change PinnedImageSet ${name}`),
+      );
+    let tries = 0;
+    await eventually(() => isRefused(`theirs-${tries++}`, upgrade), 'a refusal', 60_000);
+    expect(await isRefused('flotilla-theirs', {})).toBe(true);
+    await create('flotilla-a-master', upgrade);
+    await kubectl(['create', '-f', '-'], set('admins', {}));
+    await expect(kubectl([...asPuller, 'delete', 'pinnedimagesets', 'admins'])).rejects.toThrow('may not change PinnedImageSet admins');
+    await kubectl([...asPuller, 'delete', 'pinnedimagesets', 'flotilla-a-master']);
   });
 
   const agentWith = async (args: readonly string[]) => {

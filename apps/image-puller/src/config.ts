@@ -1,5 +1,5 @@
 import { errorMessage, TerminalError } from '@flotilla/api';
-import { LEAST_BANDWIDTH, MOST_BANDWIDTH, NodeRules, SpokeName } from '@flotilla/api/ran';
+import { LEAST_BANDWIDTH, MOST_BANDWIDTH, NodeRules, PinWay, SpokeName } from '@flotilla/api/ran';
 import type { RegistryRule } from '@flotilla/registry';
 import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -127,6 +127,16 @@ export const options = {
       .optional(),
     'uid of the upgrade for which images are pinned, so that the kubelet does not collect them; absent: none is',
   ],
+  pinBy: [
+    '<way>',
+    PinWay.default('runtime'),
+    '`runtime`: by records in containerd, on each node; `pinned-image-set`: by PinnedImageSets of the cluster, which its machine config operator has CRI-O keep',
+  ],
+  jobSeconds: [
+    '<n>',
+    option.whole(1, 7 * 24 * 3600).default(7 * 24 * 3600),
+    'deadline of the Job: nodes are not waited for beyond it, only until they have pinned',
+  ],
   nodeName: ['<name>', z.string().default('unknown'), 'for the log, which goes to stderr as JSON'],
   namespace: ['<namespace>', z.string().default(SpokeName.namespace), 'namespace of Job `pre-cache`'],
   nodes: [
@@ -206,6 +216,8 @@ export function readConfig(
     mode: settings.mode,
     recordDir: settings.recordDir,
     pinFor: settings.pinFor,
+    pinBy: settings.pinBy,
+    deadlineMs: settings.jobSeconds * 1_000,
     specDir: settings.specDir,
     store,
     sockets: criSocket.length > 0 ? criSocket.map((path) => path.replace(/^unix:\/\//, '')) : [...DEFAULT_SOCKETS],

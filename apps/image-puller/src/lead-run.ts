@@ -3,6 +3,7 @@ import { type NodeRules, PullerExit, type PullerReport } from '@flotilla/api/ran
 import { type Client, systemClock } from '@flotilla/runtime';
 import type { Config } from './config.ts';
 import { Lead } from './nodes/lead.ts';
+import type { FilledNode } from './nodes/members.ts';
 import { createVerifier, publishLead, readExpected } from './nodes/own-cluster.ts';
 import type { PullRun } from './pull-run.ts';
 import type { ExitCode } from './verdict.ts';
@@ -18,6 +19,8 @@ interface LeadRun extends PullRun {
 interface LedRun {
   /** Sums the lead's own report and those of the others. */
   sum(own: PullerReport): PullerReport;
+  /** Nodes besides the lead's own that have everything. */
+  filled(): readonly FilledNode[];
   /** Fills this node, waits for the others, and returns the exit code of all. */
   run(): Promise<ExitCode>;
 }
@@ -48,6 +51,7 @@ export function leadNodes(config: Config, { rules, cluster, pull, ...run }: Lead
   };
   return {
     sum: (own) => lead.sum(own),
+    filled: () => lead.filled(),
     async run() {
       await using _lead = lead;
       try {

@@ -3,6 +3,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { Annotation, errorMessage, TerminalError } from '@flotilla/api';
 import { PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
+import { finishInCluster } from './after-run.ts';
 import { openLimit } from './bandwidth.ts';
 import { type Config, readConfig } from './config.ts';
 import { PullerErrorCode } from './errors.ts';
@@ -12,6 +13,7 @@ import { leadNodes } from './lead-run.ts';
 import { connectToCluster, jobSink } from './progress/job-annotation.ts';
 import { Progress } from './progress/progress.ts';
 import { Reporter, type ReportSinks } from './progress/reporter.ts';
+import type { Cached } from './proof/prove.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { type PullRun, pullOnce } from './pull-run.ts';
 import { readImageCare } from './space/image-care.ts';
@@ -71,16 +73,27 @@ interface ProgramDeps {
   readonly signal: AbortSignal;
 }
 
-/** Fills this node, and leads the others where there may be some. */
+/** Fills this node, leads the others where there may be some, and then does what is the cluster's. */
 async function pull(config: Config, { cluster, logger, signal }: ProgramDeps): Promise<number> {
-  const progress = new Progress(() => systemClock.now(), config.nodeName);
-  const run = { progress, logger, signal, take: openLimit(config.bytesPerSecond, systemClock) };
+  const clock = systemClock;
+  const startedAt = clock.now();
+  const progress = new Progress(() => clock.now(), config.nodeName);
+  const cached: Cached[] = [];
+  const run = {
+    progress,
+    logger,
+    signal,
+    take: openLimit(config.bytesPerSecond, clock),
+    onCached: (found: Cached) => void cached.push(found),
+  };
   const pullRun = (each: PullRun) => pullOnce(config, each);
   const led = config.nodes && cluster && leadNodes(config, { ...run, rules: config.nodes, cluster, pull: pullRun });
   const report = (): PullerReport => (led ? led.sum(progress.report()) : progress.report());
-  const reporter = new Reporter({ report, sinks: sinks(config, cluster), jobMs: config.progressMs, clock: systemClock, logger });
+  const reporter = new Reporter({ report, sinks: sinks(config, cluster), jobMs: config.progressMs, clock, logger });
   reporter.start();
-  const code = led ? await led.run() : await pullRun(run);
+  const own = led ? await led.run() : await pullRun(run);
+  const filled = [{ name: config.nodeName }, ...(led?.filled() ?? [])];
+  const code = await finishInCluster(config, own, { cluster, cached: cached.at(-1), filled, progress, signal, clock, logger, startedAt });
   await reporter.finish();
   return code;
 }

@@ -7,6 +7,7 @@ import type { TakeBytes } from './bandwidth.ts';
 import type { Config } from './config.ts';
 import type { BlobSharing } from './nodes/coordination.ts';
 import type { Progress } from './progress/progress.ts';
+import type { OnCached } from './proof/prove.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { openLayoutStore } from './pull/layout-store.ts';
 import { openRegistryClient, readPullSecret } from './registry-client.ts';
@@ -27,12 +28,13 @@ export interface PullRun {
   readonly take: TakeBytes | undefined;
   /** Other nodes of the spoke. */
   readonly sharing?: BlobSharing;
+  readonly onCached?: OnCached;
   /** See `runPuller`. */
   readonly serve?: (code: ExitCode) => Promise<ExitCode>;
 }
 
 /** Runs the puller on this node by its configuration. */
-export async function pullOnce(config: Config, { take, sharing, serve, ...deps }: PullRun): Promise<ExitCode> {
+export async function pullOnce(config: Config, { take, sharing, serve, onCached, ...deps }: PullRun): Promise<ExitCode> {
   const clock: Clock = systemClock;
   const { progress, logger } = deps;
   const onRetry = (error: unknown, waitMs: number): void => {
@@ -60,6 +62,7 @@ export async function pullOnce(config: Config, { take, sharing, serve, ...deps }
     },
     orderOf: sharing?.orderOf,
     serve,
+    onCached,
     clock,
     random: Math.random,
   });

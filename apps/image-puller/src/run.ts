@@ -7,7 +7,7 @@ import type { Config } from './config.ts';
 import { NoSpaceError } from './errors.ts';
 import type { Progress } from './progress/progress.ts';
 import { keepPinned } from './proof/keep-pinned.ts';
-import { proveCached } from './proof/prove.ts';
+import { type OnCached, proveCached } from './proof/prove.ts';
 import { CachedRecords } from './proof/record.ts';
 import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
 import type { ImageStore } from './pull/store.ts';
@@ -17,7 +17,7 @@ import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
 
 /** Dependencies of `runPuller`. */
 interface RunDeps {
-  readonly config: Pick<Config, 'mode' | 'recordDir' | 'pinFor' | 'parallelPulls' | 'retryForMs' | 'expansion'> & {
+  readonly config: Pick<Config, 'mode' | 'recordDir' | 'pinFor' | 'pinBy' | 'parallelPulls' | 'retryForMs' | 'expansion'> & {
     readonly imageCare: ImageCare;
   };
   readonly readSpec: () => Promise<PullSpec>;
@@ -28,6 +28,7 @@ interface RunDeps {
   readonly orderOf?: ((digest: string) => string) | undefined;
   /** Keeps the store open for other nodes, and may give another exit code; default: it is closed at once. */
   readonly serve?: ((code: ExitCode) => Promise<ExitCode>) | undefined;
+  readonly onCached?: OnCached | undefined;
   readonly progress: Progress;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -125,11 +126,9 @@ async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Prom
   const code = conclude(deps, outcome.failures.length + list.unresolved.length);
   if (code === PullerExit.done) {
     await record(spec, list, deps);
-    await keepPinned(
-      store,
-      list.images.flatMap(({ pullSpecs }) => pullSpecs),
-      deps,
-    );
+    const names = list.images.flatMap(({ pullSpecs }) => pullSpecs);
+    deps.onCached?.({ spec, names });
+    await keepPinned(store, names, deps);
   }
   return code;
 }

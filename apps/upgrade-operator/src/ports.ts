@@ -3,7 +3,7 @@
  * A call that fails throws an error whose message may stand in a condition: no secret in it. Every call is bounded in time and ends
  * with its signal.
  */
-import type { NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase, UpgradeType } from '@flotilla/api/managed';
+import type { CachedRelease, NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase, UpgradeType } from '@flotilla/api/managed';
 import type { EventRecorder, Watch } from '@flotilla/runtime';
 import type { ObservedCluster, WorkerFacts } from '@flotilla/upgrade';
 
@@ -39,6 +39,8 @@ export interface OperatorConfig {
     /** Timeout in seconds. */
     readonly http: { readonly timeout: number; readonly urls: readonly string[] };
   };
+  /** Whether an upgrade waits until every node is proven to have its images, and how old a proof may be. */
+  readonly cacheProof: { readonly required: boolean; readonly maxAge: number };
   readonly featureGate: { readonly enabled: readonly string[] };
 }
 
@@ -121,6 +123,11 @@ export interface HealthChecks {
 interface DependencyCheck {
   /** Resolves when all do; throws naming the first that does not. */
   check(http: OperatorConfig['extDependencyAvailabilityChecks']['http'], signal: AbortSignal): Promise<void>;
+}
+
+/** Releases whose images the nodes have, as pullers noted. */
+interface CachedReleases {
+  read(signal: AbortSignal): Promise<ReadonlyMap<string, CachedRelease>>;
 }
 
 /** Why the UpgradeConfig may not be what its provider wants. */
@@ -210,6 +217,7 @@ export interface Ports {
   readonly silences: Silences;
   readonly health: HealthChecks;
   readonly dependencies: DependencyCheck;
+  readonly cachedReleases: CachedReleases;
   readonly provider: Provider;
   readonly alerts: AlertHistory;
   readonly nodes: NodeReports;

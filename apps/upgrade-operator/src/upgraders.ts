@@ -1,7 +1,9 @@
 import type { UpgradeType } from '@flotilla/api/managed';
-import { type StepName, upgraders } from '@flotilla/upgrade';
+import { type StepName, stepNames } from '@flotilla/upgrade';
+import type { OperatorConfig } from './ports.ts';
 import { awaitControlPlane } from './steps/await-control-plane.ts';
 import { awaitWorkers } from './steps/await-workers.ts';
+import { checkCache } from './steps/check-cache.ts';
 import { checkDependencies } from './steps/check-dependencies.ts';
 import { checkHealthAfter } from './steps/check-health-after.ts';
 import { checkHealthBefore } from './steps/check-health-before.ts';
@@ -26,6 +28,7 @@ const steps: Readonly<Record<StepName, Step>> = {
   'check-upgradable': checkUpgradable,
   'check-health-before': checkHealthBefore,
   'check-dependencies': checkDependencies,
+  'check-cache': checkCache,
   'reserve-capacity': reserveCapacity,
   'open-control-plane-window': openControlPlaneWindow,
   commence,
@@ -41,4 +44,5 @@ const steps: Readonly<Record<StepName, Step>> = {
 };
 
 /** The steps of an upgrade, in order. */
-export const stepsOf = (type: UpgradeType): readonly Step[] => upgraders[type].steps.map((name) => steps[name]);
+export const stepsOf = (type: UpgradeType, { cacheProof }: Pick<OperatorConfig, 'cacheProof'>): readonly Step[] =>
+  stepNames(type, cacheProof.required).map((name) => steps[name]);

@@ -9,6 +9,7 @@ import { createEventRecorder, watch } from '@flotilla/runtime';
 import { currentVersion, isUnderWay } from '@flotilla/upgrade';
 import type { Caches } from './caches.ts';
 import { createAlertmanager } from './clients/alertmanager.ts';
+import { createCachedReleases } from './clients/cached-releases.ts';
 import { createClusterIdentity } from './clients/cluster-identity.ts';
 import { createDependencyProbe } from './clients/dependencies.ts';
 import { createDeploymentValidation } from './clients/deployment-validation.ts';
@@ -110,6 +111,7 @@ function connect(
       versionOf: ({ cluster }) => currentVersion(cluster.clusterVersion),
     }),
     dependencies: { check: ({ urls, timeout }, stop) => probe.check(urls, timeout, stop) },
+    cachedReleases: createCachedReleases(client, namespace),
     provider,
     alerts: createAlertHistory(prometheus, () => clock.now()),
     nodes: createNodeReports(client, clock),

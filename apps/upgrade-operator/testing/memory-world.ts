@@ -1,4 +1,5 @@
 /** What is around a cluster, in memory: for tests. It stays when an operator ends, and another one finds it as it is. */
+import type { CachedRelease } from '@flotilla/api/managed';
 import { type Clock, createChannel, type EventToRecord, systemClock } from '@flotilla/runtime';
 import { isControlPlane, isWorkers } from '../src/maintenance/silence-texts.ts';
 import { createSilences } from '../src/maintenance/silences.ts';
@@ -17,6 +18,7 @@ export const testConfig: OperatorConfig = {
   nodeDrain: { timeOut: 45, expectedNodeDrainTime: 8, disableDrainStrategies: false, ignoredNamespacePatterns: [] },
   healthCheck: { ignoredCriticals: [], ignoredNamespaces: [] },
   extDependencyAvailabilityChecks: { http: { timeout: 10, urls: [] } },
+  cacheProof: { required: false, maxAge: 60 },
   featureGate: { enabled: [] },
 };
 
@@ -38,6 +40,7 @@ export class MemoryWorld {
   before: HealthVerdict | Error = healthy;
   after: HealthVerdict | Error = healthy;
   dependency: Error | undefined;
+  cached: ReadonlyMap<string, CachedRelease> = new Map();
   provider: () => Promise<boolean> = async () => false;
   providerProblem: ProviderProblem | undefined;
   notifier: Error | undefined;
@@ -95,6 +98,7 @@ export class MemoryWorld {
           if (this.dependency) throw this.dependency;
         },
       },
+      cachedReleases: { read: async () => this.cached },
       provider: {
         refresh: () => this.provider(),
         whileUnchanged: (act) => act(),

@@ -55,7 +55,7 @@ export function startOperator(client: Client, world: MemoryWorld, options: Opera
     metrics: createMetrics({ process: false }),
     clock: systemClock,
   };
-  const steps = diesIn ? (type: 'OSD' | 'ARO') => stepsOf(type).map((step) => mortal(step, diesIn, stopping)) : stepsOf;
+  const steps = diesIn ? (...of: Parameters<typeof stepsOf>) => stepsOf(...of).map((step) => mortal(step, diesIn, stopping)) : stepsOf;
   const ended = runOperator(deps, { createPorts: () => world.ports, steps }, stopping.signal);
   return {
     async stop() {

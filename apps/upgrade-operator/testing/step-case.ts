@@ -48,7 +48,7 @@ export const NOW = Date.parse('2026-02-01T10:00:00Z');
 
 /** Runs a step of OSD once; what it throws is thrown. */
 export async function runStepCase(name: string, given: StepCase = {}): Promise<StepRun> {
-  const step = stepsOf('OSD').find((each) => each.name === name);
+  const step = stepsOf('OSD', { cacheProof: { required: true, maxAge: 60 } }).find((each) => each.name === name);
   if (!step) throw new RangeError(`no step ${name}`);
   const { writes = [], nowMs = NOW, problem } = given;
   const told: string[] = [];

@@ -1,5 +1,5 @@
 /** An upgrade that is held in one of its steps on a real API server, withdrawn there, and followed to its end: for tests. */
-import { OPERATOR_NAMESPACE, type UpgradeType } from '@flotilla/api/managed';
+import { OPERATOR_NAMESPACE } from '@flotilla/api/managed';
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import type { StepName } from '@flotilla/upgrade';
 import type { OcmClient } from '../src/clients/ocm.ts';
@@ -86,7 +86,7 @@ export class MortalOperator {
       );
       return { ...ports, provider };
     };
-    const steps = (type: UpgradeType) => (hold ? this.#holdIn(hold, stepsOf(type)) : stepsOf(type));
+    const steps: typeof stepsOf = (...of) => (hold ? this.#holdIn(hold, stepsOf(...of)) : stepsOf(...of));
     this.#ended = runOperator(deps, { createPorts, steps }, this.#stopping.signal);
   }
 

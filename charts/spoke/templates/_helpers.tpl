@@ -140,6 +140,8 @@ true
   "PROGRESS_SECONDS" "[0-9]{1,6}"
   "BANDWIDTH" "[0-9]{1,13}"
   "MODE" "inspect|prove|unpin"
+  "PIN_BY" "pinned-image-set"
+  "JOB_SECONDS" "[0-9]{1,9}"
   "PIN_FOR" "[0-9a-f]([0-9a-f-]{0,61}[0-9a-f])?"
   "RECORD_DIR" "/host/var/lib/flotilla/precache"
   "NODES" "\\{.*\\}"

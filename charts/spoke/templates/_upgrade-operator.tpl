@@ -35,6 +35,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   resources: [configmaps]
   resourceNames: [managed-upgrade-operator-config]
   verbs: [list, watch]
+{{- if .Values.upgradeOperator.cacheProof }}
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [flotilla-cached-releases]
+  verbs: [get]
+{{- end }}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]

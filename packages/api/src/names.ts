@@ -90,7 +90,7 @@ export const Annotation = {
   retryOf: 'flotilla.io/retry-of',
   /** On a ClusterGroupUpgrade: age at which a proof that the images are still there is too old for a cluster to begin, such as `2h`. */
   proofWithin: 'flotilla.io/proof-within',
-  /** On a ClusterGroupUpgrade: `runtime` pins what is pulled on each node until the upgrade ends. */
+  /** On a ClusterGroupUpgrade: `runtime` or `pinned-image-set` pins what is pulled until the upgrade ends. */
   pins: 'flotilla.io/pins',
   /** On a PreCachingConfig: most bytes a second that each spoke's puller reads from registries. */
   bandwidth: 'flotilla.io/bandwidth',

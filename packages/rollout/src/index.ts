@@ -24,7 +24,7 @@ export { blockingRefs, judgeBlocking } from './gates/blocking.ts';
 export { batchGatesOf, type GateInput, judgeBatchGates, judgeGates, type Refusal, remainingClusters } from './gates/gates.ts';
 export { isOpenToMembers } from './gates/membership.ts';
 export { findHold, findPause, type Pause } from './gates/pause.ts';
-export { readPins } from './gates/pins.ts';
+export { readPins, strongerPins } from './gates/pins.ts';
 export { readProofWithin } from './gates/proof-within.ts';
 export { judgeWindow } from './gates/window.ts';
 export { PlacementPatience } from './placements/placement-problems.ts';

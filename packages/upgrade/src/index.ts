@@ -1,3 +1,4 @@
+export { cacheObstacle } from './cache.ts';
 export { channelChange, channelKept, channelReturn } from './channel.ts';
 export {
   commencement,
@@ -37,7 +38,7 @@ export type { ObservedCluster } from './observed-cluster.ts';
 export { poolConfigurations, workerMinutes, workerPools } from './pools.ts';
 export { reportUpgrade, type UpgradeReport } from './report.ts';
 export { isEarly, scheduleOf } from './schedule.ts';
-export { type StepName, stepConditions, type Upgrader, upgraders } from './steps.ts';
+export { type StepName, stepConditions, stepNames, type Upgrader, upgraders } from './steps.ts';
 export { hasWorkerSet, type ObservedMachines, planSurge, surgeRemains } from './surge.ts';
 export { upgradeObstacle } from './upgradeable.ts';
 export { validate } from './validation.ts';

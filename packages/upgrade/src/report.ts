@@ -2,7 +2,7 @@
 import { NotificationState, UpgradeCondition, type UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { conditionOf } from './history.ts';
 import { upgradeInForce } from './in-force.ts';
-import { type StepName, stepConditions, upgraders } from './steps.ts';
+import { type StepName, stepConditions, stepNames } from './steps.ts';
 
 /** A step in the report. */
 interface ReportedStep {
@@ -36,7 +36,7 @@ export function reportUpgrade(asked: UpgradeConfig): UpgradeReport {
     entry,
   } = upgradeInForce(asked);
   const version = spec.desired.version ?? '';
-  const { steps } = upgraders[spec.type];
+  const steps = stepNames(spec.type, entry !== undefined && conditionOf(entry, UpgradeCondition.cacheProven) !== undefined);
   return {
     phase: entry?.phase ?? 'unseen',
     ...(entry?.precedingVersion !== undefined && { from: entry.precedingVersion }),

@@ -8,6 +8,7 @@ export const stepConditions = {
   'check-upgradable': UpgradeCondition.isClusterUpgradable,
   'check-health-before': UpgradeCondition.healthyBefore,
   'check-dependencies': UpgradeCondition.dependenciesAvailable,
+  'check-cache': UpgradeCondition.cacheProven,
   'reserve-capacity': UpgradeCondition.capacityReserved,
   'open-control-plane-window': UpgradeCondition.controlPlaneWindowCreated,
   commence: UpgradeCondition.commenced,
@@ -47,6 +48,15 @@ const COMMON: readonly StepName[] = [
   'close-workers-window',
   'check-health-after',
 ];
+
+/**
+ * Steps of a type, in order.
+ * @param asksForCache with the one that holds the upgrade until its images are proven to be there
+ */
+export function stepNames(type: UpgradeType, asksForCache: boolean): readonly StepName[] {
+  const { steps } = upgraders[type];
+  return asksForCache ? steps.flatMap((step): StepName[] => (step === 'reserve-capacity' ? ['check-cache', step] : [step])) : steps;
+}
 
 /** Upgraders by the type of an UpgradeConfig (spec/muo 5.3, 5.5). A new type needs an entry, and its missing steps. */
 export const upgraders: Readonly<Record<UpgradeType, Upgrader>> = {

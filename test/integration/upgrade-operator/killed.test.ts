@@ -66,6 +66,8 @@ const TRACES: Readonly<Record<StepName, Trace>> = {
   'check-upgradable': { isSeen: isFailing('check-upgradable'), after: setUpgradeable('True') },
   'check-health-before': askedWhileHeld('prometheus'),
   'check-dependencies': askedWhileHeld('dependency'),
+  // This upgrade does not ask for it.
+  'check-cache': { isSeen: isFailing('check-cache') },
   'reserve-capacity': { isSeen: wrote('create', 'machinesets') },
   'open-control-plane-window': { isSeen: silenced('control plane', true) },
   commence: {

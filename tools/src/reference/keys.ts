@@ -45,7 +45,7 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
   ),
   'flotilla.io/pins': annotation(
     UPGRADE,
-    '`runtime`: what is pulled is pinned in containerd on every node, so that the kubelet does not collect it, until the upgrade ends; default no pins.',
+    'What is pulled is pinned, so that the kubelet does not collect it, until the upgrade ends: `runtime` in containerd on every node, `pinned-image-set` by PinnedImageSets of OpenShift; default no pins.',
   ),
   'flotilla.io/bandwidth': annotation('PreCachingConfig', 'Most bytes a second that the puller of each cluster reads from registries.'),
   'flotilla.io/node-selector': annotation(
@@ -85,9 +85,12 @@ export const programKeys: Readonly<Record<string, KeyRow>> = {
   'flotilla.io/pinned-until': {
     is: 'label',
     on: 'pins in containerd',
-    meaning: 'Time after which the next run of the puller removes the pin.',
+    meaning: 'Time after which the next run of the puller removes the pin; an annotation on a PinnedImageSet.',
   },
-  'pins.flotilla.io/<uid>': annotation(CLUSTER, "Pins of the ended upgrade of that uid are still to be removed there; the puller's image."),
+  'pins.flotilla.io/<uid>': annotation(
+    CLUSTER,
+    "Pins of the ended upgrade of that uid are still to be removed there; the puller's image, and `pinned-image-set` where they may be sets.",
+  ),
   'flotilla.io/upgrade-uid': {
     is: 'label',
     on: 'objects of an upgrade',

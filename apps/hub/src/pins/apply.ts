@@ -3,7 +3,7 @@ import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { SpokeTask } from '../spokes/port/port.ts';
 import { applyWrites, type Write } from '../writes/apply.ts';
-import { owedPins } from './observe.ts';
+import { type OwedPins, owedPins } from './observe.ts';
 import { markPatch } from './plan.ts';
 
 /** Clusters that are marked at the same time. */
@@ -19,7 +19,7 @@ export const applyPins = (plan: { readonly writes: readonly Write[] }, task: Spo
  */
 export async function owePins(
   clusters: readonly string[],
-  { uid, image }: { readonly uid: string; readonly image: string },
+  { uid, image, way }: { readonly uid: string } & Pick<OwedPins, 'image' | 'way'>,
   { client, caches, signal }: Omit<ApplyPlanDeps, 'caches'> & { readonly caches: Pick<SpokeJobCaches, 'clusters'> },
 ): Promise<void> {
   const unmarked = clusters.flatMap((name) => {
@@ -28,6 +28,6 @@ export async function owePins(
   });
   const deps = { client, signal, caches: [caches.clusters], decideOwner: () => 'ours' as const };
   await mapConcurrently(unmarked, PARALLEL, (managed) =>
-    applyWrites([markPatch(managed, uid, { image, failures: 0, isCleaning: false })], deps),
+    applyWrites([markPatch(managed, uid, { image, way, failures: 0, isCleaning: false })], deps),
   );
 }

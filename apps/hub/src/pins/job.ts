@@ -1,9 +1,9 @@
 /** The job that removes an upgrade's pins from a spoke: the puller of a pre-cache in another mode, on every node that takes a pod. Pure. */
 import type { ManagedCluster } from '@flotilla/api/ocm';
-import { type NodeRules, PinsName, type PrecacheState } from '@flotilla/api/ran';
+import { type NodeRules, PinsName, type PinWay, type PrecacheState } from '@flotilla/api/ran';
 import { isImageAllowed, precacheJobMachine, spokeNode } from '@flotilla/rollout';
 import type { StepContext } from '../spoke-jobs/interpret.ts';
-import { precacheNames } from '../spoke-jobs/kinds/precache/job.ts';
+import { pinVariables, precacheNames } from '../spoke-jobs/kinds/precache/job.ts';
 import { precacheManifests } from '../spoke-jobs/kinds/precache/manifests.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { markWithDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
@@ -53,14 +53,16 @@ interface UnpinTarget {
   readonly managed: ManagedCluster | undefined;
   /** Image of the upgrade's puller. */
   readonly image: string;
+  /** Way by which the pins were made. */
+  readonly way: PinWay;
 }
 
 /** Builds the workload. It needs nothing of the upgrade but its uid, because the upgrade may be gone. */
-export function unpinWorkload({ upgradeUid, managed, image }: UnpinTarget, settings: PinsSettings): Workload {
+export function unpinWorkload({ upgradeUid, managed, image, way }: UnpinTarget, settings: PinsSettings): Workload {
   const node = spokeNode(managed);
   const puller = isImageAllowed(image, settings.imageAllow) ? image : settings.image;
   // Its progress interests nobody, and a whole fleet may be unpinned at a time.
-  const variables = { MODE: 'unpin', PIN_FOR: upgradeUid, PROGRESS_SECONDS: String(JOB_SECONDS) };
+  const variables = { MODE: 'unpin', ...pinVariables(way, upgradeUid, JOB_SECONDS), PROGRESS_SECONDS: String(JOB_SECONDS) };
   const nodes = node.mayHaveMore ? EVERY_NODE : undefined;
   const inputs = { upgradeUid, spec: {}, image: puller, profile: 'least-privilege' as const, node, nodes, variables, caBundle: '' };
   const manifests = () =>

@@ -1,6 +1,7 @@
 /** Observes which pins of ended upgrades are still to be removed from a spoke, from caches alone. */
 import { findCondition, Label, OWED_PINS } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
+import type { PinWay } from '@flotilla/api/ran';
 import { findHold, identityOf, type UpgradeIdentity } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UID, hubObjectsOf, objectsIn, type SpokeJobCaches, spokeKey } from '../spokes/port/caches.ts';
@@ -10,13 +11,15 @@ import { type PinsSettings, pinsJob } from './job.ts';
 
 /** Uids as the puller takes them. */
 const UID = /^[0-9a-f]([0-9a-f-]{0,61}[0-9a-f])?$/;
-/** Value of a mark: the puller's image, of at most 512 characters, then the failures so far, and `!` while what the last one left is removed. */
-const VALUE = /^(?<image>\S{0,512})(?: (?<failures>\d)(?<cleaning>!?))?$/;
+/** Value of a mark: the puller's image, of at most 512 characters, then `pinned-image-set` where there may be sets, the failures so far, and `!` while what the last one left is removed. */
+const VALUE = /^(?<image>\S{0,512})(?<sets> pinned-image-set)?(?: (?<failures>\d)(?<cleaning>!?))?$/;
 
 /** Pins that are owed to a cluster. */
 export interface OwedPins {
   /** Image of the upgrade's puller. */
   readonly image: string;
+  /** Way by which they were made; by sets too where it changed. */
+  readonly way: PinWay;
   /** Jobs that failed to remove them. */
   readonly failures: number;
   /** Removal of what the last failed job left comes before the next one. */
@@ -24,8 +27,8 @@ export interface OwedPins {
 }
 
 /** The value of a mark. */
-export const markOf = ({ image, failures, isCleaning }: OwedPins): string =>
-  failures === 0 ? image : `${image} ${failures}${isCleaning ? '!' : ''}`;
+export const markOf = ({ image, way, failures, isCleaning }: OwedPins): string =>
+  `${image}${way === 'runtime' ? '' : ` ${way}`}${failures === 0 ? '' : ` ${failures}${isCleaning ? '!' : ''}`}`;
 
 /** Pins of ended upgrades that may be on the cluster, by the uids of these. A malformed mark is nobody's. */
 export function owedPins(cluster: ManagedCluster | undefined): ReadonlyMap<string, OwedPins> {
@@ -33,9 +36,10 @@ export function owedPins(cluster: ManagedCluster | undefined): ReadonlyMap<strin
   return new Map(
     marks.flatMap(([key, value]) => {
       const uid = key.slice(OWED_PINS.length);
-      const { image, failures = '0', cleaning } = VALUE.exec(value)?.groups ?? {};
+      const { image, sets, failures = '0', cleaning } = VALUE.exec(value)?.groups ?? {};
       if (!UID.test(uid) || image === undefined) return [];
-      return [[uid, { image, failures: Number(failures), isCleaning: cleaning === '!' }] as const];
+      const way = sets === undefined ? 'runtime' : 'pinned-image-set';
+      return [[uid, { image, way, failures: Number(failures), isCleaning: cleaning === '!' }] as const];
     }),
   );
 }

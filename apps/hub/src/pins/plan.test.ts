@@ -20,16 +20,17 @@ const now = 10_000_000;
 /** Time after which the hub gives the job up. */
 const PATIENCE_MS = 360_000;
 
-const OWED: OwedPins = { image: 'registry.test/puller:2', failures: 0, isCleaning: false };
+const OWED: OwedPins = { image: 'registry.test/puller:2', way: 'runtime', failures: 0, isCleaning: false };
 
-/** Plans for a marked, available spoke without objects, but for what is given. */
-function plan(parts: Partial<ObservedPins> & { readonly spoke?: Partial<ActionsSpoke>; readonly isFree?: boolean } = {}) {
-  const { spoke = {}, isFree = true, ...observed } = parts;
-  const all: ObservedPins = {
+const SETS: OwedPins = { ...OWED, way: 'pinned-image-set' };
+
+/** A marked, available spoke without objects, but for what is given. */
+function observedFor(owed: OwedPins | undefined, { spoke = {}, ...observed }: SpokeParts = {}): ObservedPins {
+  return {
     upgrade: { namespace: 'default', name: 'u', uid: UID },
     cluster: 'spoke',
     managed: clusterObject(true),
-    owed: OWED,
+    owed,
     reach: reachBuilt(pinsJob.names, buildSpoke(spoke)),
     hasBegun: Object.keys(spoke).some((key) => key !== 'available'),
     isThere: spoke.available ?? true,
@@ -37,6 +38,11 @@ function plan(parts: Partial<ObservedPins> & { readonly spoke?: Partial<ActionsS
     isPrecached: false,
     ...observed,
   };
+}
+type SpokeParts = Partial<ObservedPins> & { readonly spoke?: Partial<ActionsSpoke> };
+
+function plan({ isFree = true, ...parts }: SpokeParts & { readonly isFree?: boolean } = {}) {
+  const all = observedFor(OWED, parts);
   const { writes, ...rest } = planPins(all, taskOf(all, settings), { isFree, now });
   return { ...rest, writes, said: writes.map(({ verb, kind }) => `${verb} ${kind.kind}`) };
 }
@@ -50,6 +56,12 @@ const unmarked = { metadata: { annotations: { [`pins.flotilla.io/${UID}`]: null 
 
 test('a marked spoke that is there is looked at, and held for as long as the job takes', () => {
   expect(plan()).toMatchObject({ said: ['create ManagedClusterView'], holds: true });
+});
+
+test('sets are removed by a job that knows of them', () => {
+  const env = (owed: OwedPins) => JSON.stringify(taskOf(observedFor(owed), settings).workload.manifests());
+  expect(env(SETS)).toContain('{"name":"PIN_BY","value":"pinned-image-set"}');
+  expect(env(OWED)).not.toContain('PIN_BY');
 });
 
 test('a spoke that is away keeps its mark and is nobody’s meanwhile', () => {
@@ -133,8 +145,14 @@ test('marks are read by uid; what is none, or too long, is nobody’s', () => {
   const found = (more: Record<string, string>) => [
     ...owedPins({ ...cluster, metadata: { ...cluster.metadata, annotations: { ...annotations, ...more } } }),
   ];
-  expect(found({})).toEqual([[UID, { image: 'image', failures: 0, isCleaning: false }]]);
-  for (const owed of [OWED, { ...OWED, failures: 1 }, { ...OWED, failures: 2, isCleaning: true }])
+  expect(found({})).toEqual([[UID, { image: 'image', way: 'runtime', failures: 0, isCleaning: false }]]);
+  for (const owed of [
+    OWED,
+    { ...OWED, failures: 1 },
+    { ...OWED, failures: 2, isCleaning: true },
+    SETS,
+    { ...SETS, failures: 2, isCleaning: true },
+  ])
     expect(found({ [`pins.flotilla.io/${UID}`]: markOf(owed) })).toEqual([[UID, owed]]);
   expect(found({ [`pins.flotilla.io/${UID}`]: 'image what' })).toEqual([]);
   expect(owedPins(undefined).size).toBe(0);

@@ -41,7 +41,7 @@ export function taskOf({ upgrade, cluster, managed, owed }: ObservedPins, settin
   const workload =
     !owed || owed.isCleaning
       ? cleaningOf([pinsJob.names.actions.deleteNamespace])
-      : unpinWorkload({ upgradeUid: upgrade.uid, managed, image: owed.image }, settings);
+      : unpinWorkload({ upgradeUid: upgrade.uid, managed, ...owed }, settings);
   return { job: pinsJob, upgrade, cluster, workload, digest: UNPIN_DIGEST };
 }
 

@@ -51,7 +51,7 @@ const setAvailable = (available: boolean) => {
 };
 const marks = () => Object.keys(hub.get(ManagedCluster, { name: SPOKE })?.metadata.annotations ?? {});
 const work = () => hub.get(ManifestWork, WORK);
-const owe = () => owePins([SPOKE, 'gone'], { uid: UID, image }, { ...leader, signal: stop.signal });
+const owe = () => owePins([SPOKE, 'gone'], { uid: UID, image, way: 'runtime' }, { ...leader, signal: stop.signal });
 
 /** Puts the spoke, and owes its pins. */
 async function mark({ available = true } = {}): Promise<void> {

@@ -21,13 +21,14 @@ import {
   namedClusters,
   remainingClusters,
   retriedPrecaches,
+  strongerPins,
 } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { owePins } from '../pins/apply.ts';
 import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
 import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { BackupSettings } from '../spoke-jobs/kinds/backup/settings.ts';
-import { keepsRecord, type PrecacheJobs, type PrecacheRun, precacheTeardown, wantsPins } from '../spoke-jobs/kinds/precache/job.ts';
+import { keepsRecord, type PrecacheJobs, type PrecacheRun, pinsWanted, precacheTeardown } from '../spoke-jobs/kinds/precache/job.ts';
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
@@ -122,7 +123,7 @@ export class UpgradeJobs {
     for (const cluster of Object.keys(states)) if (isLeft(cluster)) clusters.add(cluster);
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
-    const proving = { keepsRecord: keepsRecord(upgrade, settings), pins: wantsPins(upgrade, settings), proofs: proofs?.byCluster };
+    const proving = { keepsRecord: keepsRecord(upgrade, settings), pins: pinsWanted(upgrade, settings), proofs: proofs?.byCluster };
     const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds, retries, ...proving };
     return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
@@ -218,11 +219,11 @@ export class UpgradeJobs {
     const { client, caches, signal, precaching } = this.#deps;
     const { pins, status: states = {} } = upgrade.status?.precaching ?? {};
     // An older CRD keeps no such field.
-    const hadPins = pins !== undefined || wantsPins(upgrade, precaching.settings);
+    const way = strongerPins(pins, pinsWanted(upgrade, precaching.settings));
     // They were owed when the upgrade ended, before its deletion.
-    if (!hadPins || upgrade.status?.status.completedAt !== undefined) return;
+    if (way === undefined || upgrade.status?.status.completedAt !== undefined) return;
     const image = precaching.jobs.job.inputsIn(upgrade)?.image ?? '';
-    await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image }, { client, caches, signal });
+    await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image, way }, { client, caches, signal });
   }
 
   /** Creates the teardowns of an upgrade's jobs. */

@@ -6,11 +6,12 @@ import {
   cutAtWord,
   hasFailedPrecache,
   isFinalPrecacheState,
+  type PinWay,
   type PrecacheProgress,
   type PrecacheState,
   summarizeTrouble,
 } from '@flotilla/api/ran';
-import { RecordState, type UpgradePlan } from '@flotilla/rollout';
+import { RecordState, strongerPins, type UpgradePlan } from '@flotilla/rollout';
 import { type BackupReport, describeBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { SpokeRecord } from '../spoke-jobs/run.ts';
@@ -32,7 +33,7 @@ export interface PrecachingReport {
   /** Jobs that prove or restore what was pulled. */
   readonly proofs?: readonly CacheProof[] | undefined;
   /** Pulled images are pinned; default false. */
-  readonly pins?: boolean | undefined;
+  readonly pins?: PinWay | undefined;
 }
 
 /** Proofs of a running rollout. */
@@ -117,7 +118,7 @@ export function describePrecaching(
     retries: orAbsent(retries),
     proofs: proofs && orAbsent([...proofs]),
     // Pins that were made are removed at the end, even if nobody asks for more.
-    pins: pins ? 'runtime' : status.precaching?.pins,
+    pins: strongerPins(status.precaching?.pins, pins),
   };
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }

@@ -8,7 +8,7 @@ import { BlobExchange, scoreOf } from './blob-exchange.ts';
 import { type ChannelRequest, serveChannel } from './channel.ts';
 import { createChannelKey } from './channel-key.ts';
 import type { BlobSharing } from './coordination.ts';
-import { type Expected, type Member, Members, sumReports } from './members.ts';
+import { type Expected, type FilledNode, type Member, Members, sumReports } from './members.ts';
 import { Ask, Beat, Bytes, Join, type LeadPlace, type Order, Tell } from './messages.ts';
 import { createBlobServer, type Peer, Peers, type SharedBlobs } from './peer-blobs.ts';
 import type { PodIdentity } from './pod-token.ts';
@@ -116,6 +116,11 @@ export class Lead implements AsyncDisposable {
     if (this.#problem === undefined) return ownMessage === undefined ? sum : { ...sum, message: ownMessage };
     const message = [ownMessage, this.#problem].filter((text) => text !== undefined).join('; ');
     return { ...sum, phase: 'failed', message };
+  }
+
+  /** Nodes besides the lead's own that have everything. */
+  filled(): FilledNode[] {
+    return this.#members.filled(this.#options.clock.now());
   }
 
   /**

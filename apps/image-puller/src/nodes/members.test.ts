@@ -53,6 +53,24 @@ describe('the nodes of a run', () => {
     expect(all.judge(61_000).map(({ verdict }) => verdict)).toEqual(['absent']);
   });
 
+  test('that the cluster makes no pods for are named with that', () => {
+    const all = members();
+    all.expect({ ...listed('own', 'a'), refusal: 'no pods' }, 0);
+    expect(all.judge(31_000).map(({ message }) => message)).toEqual(['its puller has not come yet: no pods']);
+    expect(all.judge(61_000).map(({ message }) => message)).toEqual(['no puller has come from it for 61 s: no pods']);
+    all.add(member('a', { seenAt: 61_000 }));
+    expect(all.judge(62_000).map(({ message }) => message)).toEqual([undefined]);
+  });
+
+  test('that have everything are known by the uid of their token', () => {
+    const all = members();
+    all.expect(listed('own', 'a', 'b', 'c'), 0);
+    all.add(member('a', { exitCode: PullerExit.done }));
+    all.add(member('b', { exitCode: PullerExit.done, id: 'b' }));
+    all.add(member('c', { exitCode: PullerExit.partlyDone }));
+    expect(all.filled(1_000)).toEqual([{ name: 'a', uid: 'uid-a' }, { name: 'b' }]);
+  });
+
   test('are gathered once each that is expected has come with its store open', () => {
     const all = members();
     all.expect(listed('own', 'a', 'b'), 0);

@@ -4,7 +4,10 @@ import type { ListedNode } from './expected-nodes.ts';
 import type { Peer } from './peer-blobs.ts';
 
 /** Expected nodes by name, or where they cannot be listed their number. */
-export type Expected = { readonly nodes: readonly Pick<ListedNode, 'name' | 'uid'>[] } | { readonly count: number };
+export type Expected = ({ readonly nodes: readonly Pick<ListedNode, 'name' | 'uid'>[] } | { readonly count: number }) & {
+  /** Says that the cluster makes no pods for some of them. */
+  readonly refusal?: string | undefined;
+};
 
 /** A node whose puller has come. */
 export interface Member {
@@ -22,6 +25,12 @@ export interface Member {
   hasHeardEnd: boolean;
   report: PullerReport | undefined;
   exitCode: number | undefined;
+}
+
+/** A node that has everything. */
+export interface FilledNode {
+  readonly name: string;
+  readonly uid?: string;
 }
 
 type Verdict = 'pulling' | 'done' | 'failed' | 'absent';
@@ -109,6 +118,16 @@ export class Members {
       });
   }
 
+  /** Nodes that have everything, by their last word. A uid is what the node's token says; a node whose token says none has none. */
+  filled(now: number): FilledNode[] {
+    return this.judge(now)
+      .filter(({ verdict }) => verdict === 'done')
+      .map(({ name }) => {
+        const id = [...this.#byId.values()].find((member) => member.name === name && member.exitCode === PullerExit.done)?.id;
+        return id === undefined || id === name ? { name } : { name, uid: id };
+      });
+  }
+
   #judgeMember({ name, report, exitCode, seenAt, isOpen }: Member, now: number) {
     const node = { name, report, isOpen };
     if (exitCode === PullerExit.done) return { ...node, verdict: 'done' as const, message: undefined };
@@ -121,9 +140,11 @@ export class Members {
   #judgeMissing(name: string, since: number, now: number) {
     const isAbsent = now - since > this.#patienceMs;
     const node = { name, report: undefined, isOpen: false };
+    const { refusal } = this.#expected;
+    const why = refusal === undefined ? '' : `: ${refusal}`;
     return isAbsent
-      ? { ...node, verdict: 'absent' as const, message: `no puller has come from it for ${Math.round((now - since) / 1_000)} s` }
-      : { ...node, verdict: 'pulling' as const, message: now - since > NAMED_AFTER_MS ? 'its puller has not come yet' : undefined };
+      ? { ...node, verdict: 'absent' as const, message: `no puller has come from it for ${Math.round((now - since) / 1_000)} s${why}` }
+      : { ...node, verdict: 'pulling' as const, message: now - since > NAMED_AFTER_MS ? `its puller has not come yet${why}` : undefined };
   }
 }
 

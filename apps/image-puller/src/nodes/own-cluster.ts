@@ -39,7 +39,13 @@ const DaemonSet = resource(
   'daemonsets',
   true,
   KubeObject.extend({
-    status: z.looseObject({ desiredNumberScheduled: z.int().default(0), observedGeneration: z.int().optional() }).optional(),
+    status: z
+      .looseObject({
+        desiredNumberScheduled: z.int().default(0),
+        currentNumberScheduled: z.int().default(0),
+        observedGeneration: z.int().optional(),
+      })
+      .optional(),
   }),
 );
 
@@ -50,17 +56,30 @@ export async function readExpected(
   client: Client,
   { rules, namespace, signal }: { readonly rules: NodeRules; readonly namespace: string; readonly signal: AbortSignal },
 ): Promise<Expected | undefined> {
+  const readPods = async () => (await client.get(DaemonSet, { namespace, name: SpokeName.nodes }, { signal, timeoutMs: CALL_MS }))?.status;
   try {
-    return { nodes: expectedNodes(await listNodes(client, signal), rules) };
+    const nodes = expectedNodes(await listNodes(client, signal), rules);
+    const pods = await readPods().catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      return undefined;
+    });
+    return { nodes, refusal: refusalOf(pods) };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    const found = await client.get(DaemonSet, { namespace, name: SpokeName.nodes }, { signal, timeoutMs: CALL_MS });
-    const { desiredNumberScheduled: count, observedGeneration } = found?.status ?? {};
-    return observedGeneration === undefined || count === undefined ? undefined : { count };
+    const pods = await readPods();
+    const { desiredNumberScheduled: count, observedGeneration } = pods ?? {};
+    return observedGeneration === undefined || count === undefined ? undefined : { count, refusal: refusalOf(pods) };
   }
 }
 
-async function listNodes(client: Client, signal: AbortSignal): Promise<ListedNode[]> {
+/** Says that the cluster admits no pods of the others: pod security, a quota or a policy. Which one it was is in events alone. */
+function refusalOf(status: z.output<typeof DaemonSet.schema>['status']): string | undefined {
+  const { desiredNumberScheduled: wanted = 0, currentNumberScheduled: made = 0 } = status ?? {};
+  return made < wanted ? `the cluster made ${made} of ${wanted} pods of DaemonSet ${SpokeName.nodes}, its events say why` : undefined;
+}
+
+/** Lists the nodes of the cluster. */
+export async function listNodes(client: Client, signal: AbortSignal): Promise<ListedNode[]> {
   const nodes: ListedNode[] = [];
   let next = '';
   do {

@@ -1,12 +1,13 @@
 import { errorMessage } from '@flotilla/api';
 import type { Logger } from '@flotilla/runtime';
 import type { PullName } from '@flotilla/software';
+import type { Config } from '../config.ts';
 import type { Progress } from '../progress/progress.ts';
 import type { ImageStore } from '../pull/store.ts';
 
 /** Dependencies of `keepPinned`. */
 interface PinningDeps {
-  readonly config: { readonly pinFor: string | undefined };
+  readonly config: Pick<Config, 'pinFor' | 'pinBy'>;
   readonly progress: Progress;
   readonly logger: Logger;
 }
@@ -19,7 +20,7 @@ export async function keepPinned(store: ImageStore, names: readonly PullName[], 
   const { config, progress, logger } = deps;
   try {
     await store.pins?.removeExpired();
-    if (config.pinFor === undefined) return;
+    if (config.pinFor === undefined || config.pinBy !== 'runtime') return;
     const pinned =
       (await store.pins?.pin(
         names.map(({ pullSpec }) => pullSpec),

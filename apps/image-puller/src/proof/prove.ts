@@ -2,7 +2,8 @@ import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import type { Clock, Logger } from '@flotilla/runtime';
-import type { PullSpec } from '@flotilla/software';
+import type { PullName, PullSpec } from '@flotilla/software';
+import type { Config } from '../config.ts';
 import type { Progress } from '../progress/progress.ts';
 import { askStore } from '../pull/pull-images.ts';
 import type { ImageStore } from '../pull/store.ts';
@@ -14,18 +15,23 @@ import { findRisks } from './risks.ts';
 
 /** Dependencies of a proof: it knows no registry. */
 interface ProveDeps {
-  readonly config: {
-    readonly recordDir: string | undefined;
-    readonly pinFor: string | undefined;
-    readonly retryForMs: number;
-    readonly imageCare: ImageCare;
-  };
+  readonly config: Pick<Config, 'recordDir' | 'pinFor' | 'pinBy' | 'retryForMs'> & { readonly imageCare: ImageCare };
+  readonly onCached?: OnCached | undefined;
   readonly progress: Progress;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
 }
+
+/** Images that a node has of a spec, by the names that they were pulled by. */
+export interface Cached {
+  readonly spec: PullSpec;
+  readonly names: readonly PullName[];
+}
+
+/** Takes what the node has once all of it is there. */
+export type OnCached = (cached: Cached) => void;
 
 const PARALLEL_IMAGES = 8;
 
@@ -55,12 +61,11 @@ export async function proveCached(store: ImageStore, spec: PullSpec, deps: Prove
   const { imagesDone, imagesTotal } = progress.report();
   const missing = imagesTotal - imagesDone;
   progress.enter(missing === 0 ? 'done' : 'failed', missing === 0 ? undefined : `${missing} of ${imagesTotal} cached images are missing`);
-  if (missing === 0)
-    await keepPinned(
-      store,
-      cached.flatMap(({ pullSpecs }) => pullSpecs),
-      deps,
-    );
+  if (missing === 0) {
+    const names = cached.flatMap(({ pullSpecs }) => pullSpecs);
+    deps.onCached?.({ spec, names });
+    await keepPinned(store, names, deps);
+  }
   logger.info({ imagesTotal, missing, risks: progress.report().risks }, 'Proven');
   return missing === 0 ? PullerExit.done : PullerExit.missing;
 }

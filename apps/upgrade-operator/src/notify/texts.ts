@@ -79,6 +79,8 @@ function delayText(version: string, entry: UpgradeHistory): string {
       return `${delayed}: critical alerts fire or operators are degraded. The operator will ${RETRY_WORD}.`;
     case UpgradeCondition.dependenciesAvailable:
       return `${delayed}: services that it depends on do not answer. The operator will ${RETRY_WORD}.`;
+    case UpgradeCondition.cacheProven:
+      return `${delayed}: not every node is proven to have its images. The operator will ${RETRY_WORD}.`;
     case UpgradeCondition.capacityReserved:
       return `${delayed}: extra workers are not ready yet. The operator will ${RETRY_WORD}.`;
     default:
@@ -96,6 +98,8 @@ function failureText(version: string, entry: UpgradeHistory): string {
       return `${failed}: critical alerts fired or operators were degraded.`;
     case UpgradeCondition.dependenciesAvailable:
       return `${failed}: services that it depends on did not answer.`;
+    case UpgradeCondition.cacheProven:
+      return `${failed}: not every node was proven to have its images.`;
     case UpgradeCondition.capacityReserved:
       return `${failed}: extra workers did not become ready.`;
     default:

@@ -20,7 +20,7 @@ test('keys that are not known are told, and change nothing', () => {
   expect(remark).toBe(
     'keys that are not known count for nothing: scale.timeout (known here: timeOut, extraMachinePools); ' +
       'upgradeWindows (known here: upgradeType, configManager, validation, environment, maintenance, scale, upgradeWindow, nodeDrain, healthCheck, ' +
-      'extDependencyAvailabilityChecks, featureGate); configManager.sauce (known here: source, ocmBaseUrl, localConfigName, watchInterval)',
+      'extDependencyAvailabilityChecks, cacheProof, featureGate); configManager.sauce (known here: source, ocmBaseUrl, localConfigName, watchInterval)',
   );
   expect(nowAfter({}, good).remark).toBeUndefined();
   const many = Array.from({ length: 20 }, (_, index) => `key-${index}${'x'.repeat(1_000)}: 1`).join('\n');

@@ -46,6 +46,7 @@ healthCheck:
   ignoredCriticals: [UpgradeClusterCheckFailedSRE]
   ignoredNamespaces: [openshift-logging]
 extDependencyAvailabilityChecks: {http: {timeout: 10, urls: [https://api.openshift.com]}}
+cacheProof: {required: yes, maxAge: 90}
 featureGate: {enabled: [PreHealthCheck, ServiceLogNotification]}
 somethingNew: {of: [a, later, version]}
 `;
@@ -62,6 +63,7 @@ test('reads the whole documented example', () => {
     nodeDrain: { timeOut: 45, expectedNodeDrainTime: 8, disableDrainStrategies: false, ignoredNamespacePatterns: ['^example-.+$'] },
     healthCheck: { ignoredCriticals: ['UpgradeClusterCheckFailedSRE'], ignoredNamespaces: ['openshift-logging'] },
     extDependencyAvailabilityChecks: { http: { timeout: 10, urls: ['https://api.openshift.com'] } },
+    cacheProof: { required: true, maxAge: 90 },
     featureGate: { enabled: ['PreHealthCheck', 'ServiceLogNotification'] },
   });
 });
@@ -92,6 +94,7 @@ test('gives what is left out its documented default', () => {
     nodeDrain: { timeOut: 45, expectedNodeDrainTime: 8, disableDrainStrategies: false, ignoredNamespacePatterns: [] },
     healthCheck: { ignoredCriticals: [], ignoredNamespaces: [] },
     extDependencyAvailabilityChecks: { http: { timeout: 15, urls: [] } },
+    cacheProof: { required: false, maxAge: 1_440 },
     featureGate: { enabled: [] },
   });
 });

@@ -90,5 +90,7 @@ export const OperatorConfigFile = z.object({
     .prefault({} as never),
   healthCheck: z.object({ ignoredCriticals: names(), ignoredNamespaces: names() }).prefault({}),
   extDependencyAvailabilityChecks: z.object({ http: Http.prefault({}) }).prefault({}),
+  // A key of our own: the reference passes over it.
+  cacheProof: z.object({ required: flag(), maxAge: whole(1).default(1_440) }).prefault({}),
   featureGate: z.object({ enabled: names() }).prefault({}),
 });

@@ -18,14 +18,23 @@ const said = (type: string, status: StepCondition['status'], completeTime?: stri
 const commenced: StepCase = { version: { spec: { desiredUpdate: { version: '4.14.12' } } } };
 const completed = { history: [{ state: 'Completed', version: '4.14.12', image: 'r/12', completionTime: '2026-02-01T09:30:00Z' }] };
 const run = runStepCase;
+const namesOf = (type: 'OSD' | 'ARO', required: boolean) => stepsOf(type, { cacheProof: { required, maxAge: 60 } }).map(({ name }) => name);
 
 test('every step of every list has its code, under its own name', () => {
-  for (const type of ['OSD', 'ARO'] as const) expect(stepsOf(type).map(({ name }) => name)).toEqual(upgraders[type].steps);
+  for (const type of ['OSD', 'ARO'] as const) expect(namesOf(type, false)).toEqual(upgraders[type].steps);
   expect([upgraders.OSD.steps.length, upgraders.ARO.steps.length]).toEqual([17, 14]);
 });
 
+test('the cache is asked for where the configuration wants it, before anything is made for the upgrade', () => {
+  for (const type of ['OSD', 'ARO'] as const) {
+    const names = namesOf(type, true);
+    expect(names.filter((name) => name !== 'check-cache')).toEqual(upgraders[type].steps);
+    expect(names.indexOf('check-cache')).toBe(names.indexOf('reserve-capacity') - 1);
+  }
+});
+
 test('steps before the cluster is sent are over once it is', () => {
-  const ends = stepsOf('OSD').filter(({ endsWithCommencement }) => endsWithCommencement);
+  const ends = stepsOf('OSD', { cacheProof: { required: false, maxAge: 60 } }).filter(({ endsWithCommencement }) => endsWithCommencement);
   expect(ends.map(({ name }) => name)).toEqual([
     'report-delay',
     'check-upgradable',
@@ -89,6 +98,24 @@ describe('check-health-before', () => {
       told: ['StateHealthCheckSL PDBHealthcheckFailed'],
     }));
   test('fails when nobody answers', async () => expect(step(new Error('refused'))).rejects.toThrow('refused'));
+});
+
+describe('check-cache', () => {
+  const node = Node.schema.parse({ metadata: { name: 'a', uid: 'uid-a' } });
+  const step = (uid: string) => {
+    const world = new MemoryWorld();
+    const digest = `sha256:${'a'.repeat(64)}`;
+    world.cached = new Map([['k', { image: 'r', digest, at: new Date(NOW).toISOString(), nodes: [{ name: 'a', uid }] }]]);
+    const availableUpdates = [{ version: '4.14.12', image: `r/12@${digest}` }];
+    return run('check-cache', { world, cluster: { nodes: [node] }, version: { status: { availableUpdates } } });
+  };
+  test('is done when every node has the release', async () => expect((await step('uid-a')).outcome.kind).toBe('done'));
+  test('waits for one that has not, and looks again by itself', async () =>
+    expect((await step('before')).outcome).toEqual({
+      kind: 'waiting',
+      reason: 'a proof that 1 of 1 nodes have the images of release 4.14.12: a',
+      lookAgainMs: 10_000,
+    }));
 });
 
 describe('check-dependencies', () => {

@@ -1,2 +1,10 @@
-export { FileIntegrity, Machine, MachineConfigPool, MachineSet } from './kinds.ts';
-export { MACHINE_NAMESPACE, MachineConfigAnnotation, MachineConfigState, MachineLabel, UNSCHEDULABLE_TAINT } from './names.ts';
+export { FileIntegrity, Machine, MachineConfigNode, MachineConfigPool, MachineSet, PinnedImageSet } from './kinds.ts';
+export {
+  MACHINE_NAMESPACE,
+  MachineConfigAnnotation,
+  MachineConfigState,
+  MachineLabel,
+  PINNED_SETS_DEGRADED,
+  POOL_ROLE,
+  UNSCHEDULABLE_TAINT,
+} from './names.ts';

@@ -28,7 +28,11 @@ export const Machine = resource('machine.openshift.io/v1beta1', 'Machine', 'mach
 
 const PoolSchema = KubeObject.extend({
   spec: readable(
-    z.looseObject({ paused: z.boolean().optional(), configuration: z.looseObject({ name: z.string().optional() }).optional() }),
+    z.looseObject({
+      paused: z.boolean().optional(),
+      configuration: z.looseObject({ name: z.string().optional() }).optional(),
+      machineConfigSelector: readable(LabelSelector),
+    }),
   ),
   status: readable(
     z.looseObject({
@@ -48,6 +52,38 @@ export const MachineConfigPool = resource(
   'machineconfigpools',
   false,
   PoolSchema,
+);
+
+const PinnedImageSetSchema = KubeObject.extend({
+  spec: readable(z.looseObject({ pinnedImages: z.array(z.looseObject({ name: z.string() })) })),
+});
+/** Images that the nodes of a pool pull and pin; its failure shows in the conditions of nodes and pool. */
+export type PinnedImageSet = z.output<typeof PinnedImageSetSchema>;
+export const PinnedImageSet = resource(
+  'machineconfiguration.openshift.io/v1',
+  'PinnedImageSet',
+  'pinnedimagesets',
+  false,
+  PinnedImageSetSchema,
+);
+
+const MachineConfigNodeSchema = KubeObject.extend({
+  spec: readable(z.looseObject({ pool: z.looseObject({ name: z.string() }) })),
+  status: readable(
+    z.looseObject({
+      conditions: readable(z.array(z.looseObject({ type: z.string(), status: z.string(), message: z.string().optional() }))),
+      pinnedImageSets: readable(z.array(z.looseObject({ name: z.string(), currentGeneration: z.number().optional() }))),
+    }),
+  ),
+});
+/** State of a node's configuration and of its pinned image sets; of the name of the node. */
+export type MachineConfigNode = z.output<typeof MachineConfigNodeSchema>;
+export const MachineConfigNode = resource(
+  'machineconfiguration.openshift.io/v1',
+  'MachineConfigNode',
+  'machineconfignodes',
+  false,
+  MachineConfigNodeSchema,
 );
 
 const FileIntegritySchema = KubeObject.extend({});

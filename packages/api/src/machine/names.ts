@@ -40,3 +40,8 @@ export const MachineConfigState = {
 } as const;
 /** Taint of a cordoned Node. */
 export const UNSCHEDULABLE_TAINT = 'node.kubernetes.io/unschedulable';
+
+/** Label by which pools select their PinnedImageSets and MachineConfigs. */
+export const POOL_ROLE = 'machineconfiguration.openshift.io/role';
+/** Condition of a MachineConfigNode, and of its pool, that cannot do what a PinnedImageSet asks. */
+export const PINNED_SETS_DEGRADED = 'PinnedImageSetsDegraded';

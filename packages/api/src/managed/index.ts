@@ -1,3 +1,4 @@
+export { CACHED_RELEASES, CachedRelease, MOST_CACHED_NODES, MOST_CACHED_RELEASES, readCachedReleases } from './cached-release.ts';
 export { managedCrds } from './crds.ts';
 export {
   CHANNEL_ANNOTATION,

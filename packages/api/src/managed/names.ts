@@ -17,6 +17,8 @@ export const UpgradeCondition = {
   isClusterUpgradable: 'IsClusterUpgradable',
   healthyBefore: 'ClusterHealthyBeforeUpgrade',
   dependenciesAvailable: 'ExternalDependenciesAvailable',
+  /** Flotilla: every node is proven to have the images of the release; only where the configuration asks for it. */
+  cacheProven: 'CacheProven',
   capacityReserved: 'ComputeCapacityReserved',
   controlPlaneWindowCreated: 'ControlPlaneMaintenanceWindowCreated',
   commenced: 'UpgradeCommenced',

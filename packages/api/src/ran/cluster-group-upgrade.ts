@@ -4,7 +4,7 @@ import { Condition } from '../conditions.ts';
 import { KubeObject, LabelSelector, ObjectMeta, resource } from '../kubernetes.ts';
 import { BackupState } from './backup.ts';
 import { PrecachingSpec } from './pre-caching-config.ts';
-import { PrecacheNodes, PrecacheProgress, PrecacheState } from './precache.ts';
+import { PinWay, PrecacheNodes, PrecacheProgress, PrecacheState } from './precache.ts';
 
 /** Bound of an upgrade's clusters; an object has no room for more names. */
 const CLUSTERS = 20_000;
@@ -247,12 +247,9 @@ export const ClusterGroupUpgradeStatus = z.object({
         .array(CacheProof)
         .optional()
         .describe('Flotilla: jobs that prove, or restore, what was pulled, of clusters whose part is about to begin.'),
-      pins: z
-        .enum(['runtime'])
-        .optional()
-        .describe(
-          'Flotilla: what is pulled was pinned on the nodes; the pins are removed when the upgrade ends. Absent: nothing was pinned.',
-        ),
+      pins: PinWay.optional().describe(
+        'Flotilla: what is pulled was pinned on the nodes, by their runtime or by PinnedImageSets; the pins are removed when the upgrade ends. Absent: nothing was pinned.',
+      ),
       messages: z
         .record(z.string(), z.string())
         .optional()

@@ -33,6 +33,7 @@ export {
   MAX_FAILED_NODES,
   MAX_RISKS,
   NodesProgress,
+  PinWay,
   PrecacheNodes,
   PrecacheProgress,
   PrecacheState,

@@ -79,6 +79,10 @@ export const PrecacheNodes = NodesProgress.extend({
 });
 export type PrecacheNodes = z.output<typeof PrecacheNodes>;
 
+/** Way of pinning: by each node's runtime, or by PinnedImageSets of the cluster. */
+export const PinWay = z.enum(['runtime', 'pinned-image-set']);
+export type PinWay = z.output<typeof PinWay>;
+
 /**
  * Report of the puller: printed once a second, written as JSON into annotation `flotilla.io/progress` of its Job, and left as its termination
  * message.

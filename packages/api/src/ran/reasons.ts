@@ -143,7 +143,7 @@ const conditionReasons = {
   },
   InvalidPins: {
     meaning: 'The annotation flotilla.io/pins has a value that is not known, or one that this upgrade cannot have; nothing new begins.',
-    fix: 'write "runtime", on an upgrade with spec.preCaching and a hub whose precacheJobProfile is least-privilege; or remove the annotation',
+    fix: 'write "runtime" or "pinned-image-set", on an upgrade with spec.preCaching and a hub whose precacheJobProfile is least-privilege; or remove the annotation',
   },
   WaitingForWindow: {
     meaning: 'The window is closed. One with a schedule opens again by itself.',
@@ -197,7 +197,7 @@ const clusterReasons = {
     fix: 'it begins by itself once a job on {cluster} has proven it',
   },
   NodesRefused: {
-    meaning: 'The agent of the cluster may not create what fills its other nodes.',
+    meaning: 'The agent of the cluster may not create what fills its other nodes: by its rights, or by an admission policy or quota of the cluster.',
     fix: 'let the agent on {cluster} create DaemonSets, ServiceAccounts, Roles and RoleBindings in {namespace}, or fill one node alone: annotation flotilla.io/absent-nodes: ignore on the PreCachingConfig',
   },
   CacheAtRisk: {
@@ -207,8 +207,8 @@ const clusterReasons = {
   },
   NoPins: {
     meaning:
-      'Pins were asked for, and a node of the cluster has none, or not of every image: its runtime knows none (CRI-O, containerd before 1.7), or refused.',
-    fix: 'nothing failed; keep more of its disk free on {cluster}, or upgrade containerd there',
+      'Pins were asked for, and a node of the cluster has none, or not of every image: its runtime knows none (CRI-O, containerd before 1.7), it has no PinnedImageSet or no right to it, or one degraded a pool and was taken back.',
+    fix: 'nothing failed; keep more of its disk free on {cluster}, upgrade containerd there, or mend what the message names',
   },
   CacheLost: {
     meaning: 'The cluster has lost images since they were pulled, and pulling them again failed.',

@@ -46,7 +46,7 @@ export interface PassDeps {
   readonly writes: ClusterWrites;
   readonly drains: NodeDrains;
   /** The steps of an upgrade, in order. */
-  readonly steps: (type: UpgradeType) => readonly Step[];
+  readonly steps: (type: UpgradeType, config: OperatorConfig) => readonly Step[];
   readonly outbox: NotificationOutbox;
   readonly leftovers: Leftovers;
   readonly retries: Retries;
@@ -193,7 +193,7 @@ async function lookAtUpgrading(pass: Pass): Promise<ManagedUpgradeLook> {
   if (endsAt !== undefined && endsAt < clock.now()) return { ...NOTHING, isGivenUp: await tryToGiveUp(pass, contextOf()) };
   timers.lookAgain(endsAt && endsAt - clock.now() + 1);
   await repeatNotifications(pass);
-  const { isDone, failure } = await walkSteps(pass.steps(upgradeConfig.spec.type), draft, contextOf, timers);
+  const { isDone, failure } = await walkSteps(pass.steps(upgradeConfig.spec.type, config), draft, contextOf, timers);
   if (failure) {
     if (retries.isNews(failure.step, failure.message)) logger.warn({ step: failure.step, reason: failure.message }, 'A step failed');
     timers.lookAgain(retries.after(failure.step));

@@ -111,3 +111,16 @@ test.each<{ name: string; pins?: string; talmStrict?: boolean; profile?: 'talm';
   expect(text.split('{"name":"PIN_FOR","value":"a-uid"}')).toHaveLength(has ? 2 : 1);
   expect(text.includes('PIN_FOR')).toBe(has);
 });
+
+test('a puller that pins by sets knows the deadline of its Job', () => {
+  const job = createPrecacheJob(settings);
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', annotations: { 'flotilla.io/pins': 'pinned-image-set' } },
+    spec: { remediationStrategy: { maxConcurrency: 1, timeout: 10 }, preCaching: true },
+    status: { precaching: { spec: {} } },
+  });
+  const inputs = job.inputsIn(upgrade) ?? expect.fail('no inputs');
+  const text = JSON.stringify(job.workload(inputs, { upgradeUid: 'a-uid', managed: undefined, clusters: 1 }).manifests());
+  const variables = { PIN_FOR: 'a-uid', PIN_BY: 'pinned-image-set', JOB_SECONDS: '600' };
+  for (const [name, value] of Object.entries(variables)) expect(text).toContain(JSON.stringify({ name, value }));
+});

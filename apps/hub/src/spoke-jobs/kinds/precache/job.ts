@@ -6,6 +6,7 @@ import {
   type CacheProof,
   type ClusterGroupUpgrade,
   type NodeRules,
+  type PinWay,
   PRECACHE_WORK,
   type PreCachingConfig,
   PrecacheAction,
@@ -20,6 +21,7 @@ import {
   type ClusterProof,
   findHold,
   isImageAllowed,
+  type PullerVariables,
   precacheJobMachine,
   proofsOf,
   readPins,
@@ -53,8 +55,8 @@ export interface PrecacheInputs {
   readonly retries?: Readonly<Record<string, number>> | undefined;
   /** Proofs are asked for, so each pull leaves a record. */
   readonly keepsRecord?: boolean | undefined;
-  /** Pulled images are pinned for the upgrade; default false. */
-  readonly pins?: boolean | undefined;
+  /** Way of pinning pulled images for the upgrade; default none. */
+  readonly pins?: PinWay | undefined;
   /** Clusters whose job proves, or restores, what was pulled. */
   readonly proofs?: ReadonlyMap<string, ClusterProof> | undefined;
 }
@@ -146,7 +148,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
         jobSeconds,
         retries,
         keepsRecord: keepsRecord(upgrade, settings),
-        pins: wantsPins(upgrade, settings),
+        pins: pinsWanted(upgrade, settings),
         proofs: proofs && readProofs(proofs),
       };
     },
@@ -158,9 +160,9 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const { caBundle } = settings;
       const pace = String(progressPace(settings.progressViewSeconds, clusters));
       const mode = isProof ? 'prove' : '';
-      const pinFor = own.pins && profile !== 'talm' ? upgradeUid : '';
+      const pins = profile === 'talm' ? {} : pinVariables(own.pins, upgradeUid, jobSeconds);
       const cap = String(bandwidth.bytesPerSecond ?? '');
-      const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: cap, MODE: mode, PIN_FOR: pinFor };
+      const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: cap, MODE: mode, ...pins };
       const wanted = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
       const rules = wanted && isProof ? rulesOfProof(wanted, jobSeconds) : wanted;
       const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
@@ -210,9 +212,18 @@ function readProofs(entries: readonly CacheProof[]): ReadonlyMap<string, Cluster
   return proofs;
 }
 
-/** True where what is pulled is pinned. The reference's job knows no pins. */
-export const wantsPins = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): boolean =>
-  !talmStrict && profile !== 'talm' && readPins(upgrade).pins !== undefined;
+/**
+ * Builds the variables of a puller that pins, or removes pins.
+ * @param jobSeconds deadline of its Job, which sets have to have their verdict before
+ */
+export function pinVariables(pins: PinWay | undefined, upgradeUid: string, jobSeconds: number): PullerVariables {
+  if (pins === undefined) return {};
+  return { PIN_FOR: upgradeUid, ...(pins === 'pinned-image-set' && { PIN_BY: pins, JOB_SECONDS: String(jobSeconds) }) };
+}
+
+/** Returns how what is pulled is pinned; undefined where it is not. The reference's job knows no pins. */
+export const pinsWanted = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): PinWay | undefined =>
+  talmStrict || profile === 'talm' ? undefined : readPins(upgrade).pins;
 
 /** The reference reads no annotation of the cluster, and its shape of the job takes nothing from them. */
 function problemOf(
