@@ -4,7 +4,7 @@ import { clusterObstacle, parseRate, type Served } from '@flotilla/control-plane
 import { eventually } from '@flotilla/pace/testing';
 import { parseImageReference } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FixtureImage } from '../../tools/src/fleets/release-fixture.ts';
+import type { FixtureImage, ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 
@@ -19,6 +19,8 @@ const FURTHER = [{ name: 'node-2' }, { name: 'node-3' }];
 const NODES = [SPOKE, ...FURTHER.map(({ name }) => name)];
 /** `FLOTILLA_NODES_BYTES` pulls more: 200 MB take half a minute at this rate. */
 const { nodesBytes: RELEASE_BYTES } = readEnvironment();
+/** Bytes from which the link's time outweighs that of starting pods. */
+const IS_MEASURED = RELEASE_BYTES >= 100_000_000;
 
 let world: PrecacheFleet;
 
@@ -26,6 +28,34 @@ let world: PrecacheFleet;
 function layerBytes(served: Served, images: readonly FixtureImage[]): number {
   const digests = new Set(images.flatMap(({ layers }) => layers.map(({ digest }) => digest)));
   return [...digests].reduce((sum, digest) => sum + (served.byDigest.get(digest) ?? 0), 0);
+}
+
+/** Pre-caches a release of this seed, and says what crossed the link in which time. */
+async function precache(name: string, seed: number): Promise<{ readonly release: ReleaseFixture }> {
+  const { fleet } = world;
+  const release = await world.pushRelease({ seed, totalBytes: RELEASE_BYTES });
+  const { length: since } = (await fleet.registry.served()).requests;
+  const begunAt = performance.now();
+  await using _upgrade = await createUpgrade(world, name, release.release.pullSpec, [SPOKE]);
+  const { client } = fleet.hub;
+  const ref = { namespace: 'default', name };
+  const [end] = await followPrecaching(client, ref, { spokes: [SPOKE], withinMs: 600_000, signal: new AbortController().signal });
+  const took = (performance.now() - begunAt) / 1_000;
+  expect(end?.state).toBe('Succeeded');
+
+  const served = await fleet.registry.served({ since });
+  const sent = layerBytes(served, [release.release, ...release.components]);
+  const beside = [...served.byDigest.values()].reduce((sum, bytes) => sum + bytes, -sent);
+  const linkSeconds = (bytes: number): string => ((bytes * 8) / parseRate(RATE)).toFixed(1);
+  const ratio = sent / release.releaseBytes;
+  console.log(
+    `three nodes: ${sent} sent for ${release.releaseBytes}: ${ratio.toFixed(4)}, and ${beside} beside it, such as the puller's own image; ` +
+      `${took.toFixed(1)} s, the link's ${linkSeconds(sent)} s, with all ${linkSeconds(sent + beside)} s`,
+  );
+  expect(ratio).toBeLessThanOrEqual(1.02);
+  const upgrade = await client.get(ClusterGroupUpgrade, ref);
+  expect(upgrade?.status?.precaching?.nodes).toMatchObject({ total: 3, done: 3, failed: 0, absent: 0 });
+  return { release };
 }
 
 describe.skipIf(obstacle !== undefined)('pre-caching on a cluster of three nodes', () => {
@@ -40,30 +70,11 @@ describe.skipIf(obstacle !== undefined)('pre-caching on a cluster of three nodes
     const [spoke] = world.fleet.spokes;
     const cluster = world.fleet.clusters.get(SPOKE);
     if (!spoke || !cluster) throw new Error('no spoke');
-    const release = await world.pushRelease({ seed: seedOf(context, 31), totalBytes: RELEASE_BYTES });
-    const images = [release.release, ...release.components];
     await spoke.setRate(RATE);
-    const { length: since } = (await world.fleet.registry.served()).requests;
-    const begunAt = performance.now();
-    await using _upgrade = await createUpgrade(world, 'nodes', release.release.pullSpec, [SPOKE]);
-    const { client } = world.fleet.hub;
-    const [end] = await followPrecaching(
-      client,
-      { namespace: 'default', name: 'nodes' },
-      { spokes: [SPOKE], withinMs: 600_000, signal: new AbortController().signal },
-    );
-    const took = (performance.now() - begunAt) / 1_000;
-    expect(end?.state).toBe('Succeeded');
-
-    const sent = layerBytes(await world.fleet.registry.served({ since }), images);
-    const byLink = (release.releaseBytes * 8) / parseRate(RATE);
-    const ratio = sent / release.releaseBytes;
-    console.log(
-      `three nodes: ${sent} sent for ${release.releaseBytes}: ${ratio.toFixed(4)}; ${took.toFixed(1)} s, the link's ${byLink.toFixed(1)} s`,
-    );
-    expect(ratio).toBeLessThanOrEqual(1.02);
-    const upgrade = await client.get(ClusterGroupUpgrade, { namespace: 'default', name: 'nodes' });
-    expect(upgrade?.status?.precaching?.nodes).toMatchObject({ total: 3, done: 3, failed: 0, absent: 0 });
+    const first = await precache('nodes', seedOf(context, 31));
+    // The nodes have the puller's own image by now, so the link's time is that of the release alone.
+    const release = IS_MEASURED ? (await precache('nodes-again', seedOf(context, 32))).release : first.release;
+    const images = [release.release, ...release.components];
 
     for (const [name, node] of [[SPOKE, cluster], ...cluster.nodes.map((each) => [each.name, each] as const)] as const) {
       const held = new Map((await node.images()).map((image) => [image.name, image.digest]));

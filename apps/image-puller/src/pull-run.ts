@@ -58,8 +58,8 @@ export async function pullOnce(config: Config, { take, sharing, serve, ...deps }
         ? openLayoutStore(config.layoutDir, client)
         : openCriStore({ ...common, credentials, sharing, fetching: fetchingBy(client, config) });
     },
-    orderOf: sharing?.orderOf,
     serve,
+    handOver: sharing?.handOver,
     clock,
     random: Math.random,
   });

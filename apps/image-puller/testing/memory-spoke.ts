@@ -164,8 +164,7 @@ export async function fillStore(
       }
     }
   };
-  const order = registry.blobs.toSorted((a, b) => (sharing.orderOf(a.digest) > sharing.orderOf(b.digest) ? -1 : 1));
-  await Promise.all(order.map(persist));
+  await Promise.all(registry.blobs.map(persist));
 }
 
 /** A lead with a store, whose place the followers know. */

@@ -76,3 +76,45 @@ describe('a blob', () => {
     expect(exchange.ask(first, blob, 5_000)).toEqual({ do: 'fetch' });
   });
 });
+
+describe('a node', () => {
+  const others = Array.from({ length: 12 }, (_, index) => ({ digest: `sha256:${String(index).padStart(64, '0')}`, size: 1_000 }));
+  const granted = (exchange: BlobExchange, node: string, now: number): string[] =>
+    others.filter((each) => exchange.ask(node, each, now).do === 'fetch').map(({ digest }) => digest);
+
+  test.each([
+    { joined: ['one'], share: 8 },
+    { joined: nodes, share: 3 },
+    { joined: others.map(({ digest }) => digest), share: 1 },
+  ])('of $joined.length has its share of the link, $share blobs, and the next when one has come', ({ joined, share }) => {
+    const exchange = exchangeOf(joined);
+    const [node = ''] = joined;
+    granted(exchange, node, 0);
+    const begun = granted(exchange, node, 2_000);
+    expect(begun).toHaveLength(share);
+    exchange.has(node, begun[0] ?? '', 1_000, 2_100);
+    const left = others.filter(({ digest }) => !begun.includes(digest));
+    expect(left.filter((each) => exchange.ask(node, each, 2_200).do === 'fetch')).toHaveLength(1);
+  });
+
+  test('gives up the share of what stands still', () => {
+    const exchange = exchangeOf();
+    granted(exchange, first, 0);
+    granted(exchange, first, 2_000);
+    exchange.ask(first, blob, 60_000);
+    expect(exchange.ask(first, blob, 62_000)).toEqual({ do: 'fetch' });
+  });
+
+  test('that retires is given nothing to fetch, and is alone until another has its blobs', () => {
+    const exchange = exchangeOf();
+    exchange.has(first, blob.digest, blob.size, 0);
+    exchange.retire(first);
+    expect(exchange.isAlone(first)).toBe(true);
+    expect(exchange.ask(second, blob, 10)).toEqual({ do: 'copy', from: [first] });
+    exchange.has(second, blob.digest, blob.size, 20);
+    expect(exchange.isAlone(first)).toBe(false);
+    const fresh = { digest: `sha256:${'b'.repeat(64)}`, size: 1 };
+    const next = [second, third].toSorted((a, b) => (scoreOf(a, fresh.digest) > scoreOf(b, fresh.digest) ? -1 : 1))[0] ?? '';
+    expect(exchange.ask(next, fresh, 30)).toEqual({ do: 'fetch' });
+  });
+});

@@ -4,12 +4,13 @@ import { errorMessage } from '@flotilla/api';
 import { type NodeRules, PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
-import { BlobExchange, scoreOf } from './blob-exchange.ts';
+import { BlobExchange } from './blob-exchange.ts';
 import { type ChannelRequest, serveChannel } from './channel.ts';
 import { createChannelKey } from './channel-key.ts';
 import type { BlobSharing } from './coordination.ts';
 import { type Expected, type Member, Members, sumReports } from './members.ts';
 import { Ask, Beat, Bytes, Join, type LeadPlace, type Order, Tell } from './messages.ts';
+import { News } from './news.ts';
 import { createBlobServer, type Peer, Peers, type SharedBlobs } from './peer-blobs.ts';
 import type { PodIdentity } from './pod-token.ts';
 
@@ -66,7 +67,9 @@ export class Lead implements AsyncDisposable {
   readonly #byIdentity = new Map<string, Member>();
   /** Nodes that were asked for a blob, by digest. */
   readonly #probed = new Map<string, Set<string>>();
-  readonly #wakers = new Set<() => void>();
+  readonly #news: News;
+  /** Names of nodes that fetch and copy nothing more, while others may need their blobs. */
+  readonly #ended = new Set<string>();
   readonly #startedAt: number;
   #ownPeer: Peer | undefined;
   #isOver = false;
@@ -77,6 +80,7 @@ export class Lead implements AsyncDisposable {
     const now = options.clock.now();
     this.#options = options;
     this.#startedAt = now;
+    this.#news = new News(options.clock);
     this.#exchange = new BlobExchange(now);
     this.#members = new Members({ ownName: options.nodeName, patienceMs: options.rules.patienceSeconds * 1_000, now });
   }
@@ -123,10 +127,12 @@ export class Lead implements AsyncDisposable {
    * @returns `whole` when the others are, or their absence is no failure; `absent` when absence alone is wrong
    */
   async awaitNodes(): Promise<'whole' | 'failed' | 'absent'> {
-    const { clock, signal, logger, rules, goal } = this.#options;
+    const { clock, signal, logger, rules, goal, nodeName } = this.#options;
     const judge = () => this.#members.judge(clock.now());
+    this.#ended.add(nodeName);
+    this.#news.tell();
     while (judge().some(({ verdict }) => verdict === 'pulling')) {
-      await pause(clock, TICK_MS, signal);
+      await this.#news.next(signal);
       signal.throwIfAborted();
     }
     const nodes = judge();
@@ -143,9 +149,10 @@ export class Lead implements AsyncDisposable {
   async end(): Promise<void> {
     const { clock } = this.#options;
     this.#isOver = true;
+    this.#news.tell();
     const until = clock.now() + FAREWELL_MS;
     const isWaiting = (): boolean => [...this.#members.all].some(({ hasHeardEnd, isSilent }) => !hasHeardEnd && !isSilent);
-    while (isWaiting() && clock.now() < until) await pause(clock, TICK_MS);
+    while (isWaiting() && clock.now() < until) await this.#news.next();
   }
 
   /** Sharing for the lead's own store. */
@@ -153,7 +160,6 @@ export class Lead implements AsyncDisposable {
     const { clock, nodeName } = this.#options;
     return {
       open: (blobs) => this.#openOwn(blobs),
-      orderOf: (digest) => scoreOf(nodeName, digest),
       source: async (blob, signal) => {
         for (;;) {
           const order = await this.#order(OWN, blob, signal);
@@ -164,6 +170,9 @@ export class Lead implements AsyncDisposable {
       grew: (digest, offset) => this.#exchange.grows(OWN, digest, offset, clock.now()),
       has: async (blob) => this.#tell(OWN, { ...blob, outcome: 'has' }),
       failed: async (blob, from) => this.#tell(OWN, { ...blob, outcome: 'failed', from }),
+      handOver: async (signal) => {
+        while (await this.#isNeeded({ id: OWN, name: nodeName }, signal));
+      },
     };
   }
 
@@ -196,7 +205,7 @@ export class Lead implements AsyncDisposable {
     this.#see(member);
     switch (request.path) {
       case '/beat':
-        return this.#beat(member, Beat.safeParse(body).data);
+        return this.#beat(member, Beat.safeParse(body).data, signal);
       case '/ask': {
         const blob = Ask.safeParse(body).data;
         return blob && member.peer ? this.#order(member.id, blob, signal) : 400;
@@ -207,6 +216,8 @@ export class Lead implements AsyncDisposable {
         this.#tell(member.id, told);
         return {};
       }
+      case '/hand-over':
+        return { isNeeded: await this.#isNeeded(member, signal) };
       case '/bytes': {
         const wanted = Bytes.safeParse(body).data;
         if (!wanted) return 400;
@@ -231,6 +242,7 @@ export class Lead implements AsyncDisposable {
     if (isBeside) return joined;
     const peer = join.port === undefined ? undefined : { id, address, port: join.port };
     if (before) this.#byIdentity.delete(before.identity);
+    if (before?.identity !== identity) this.#ended.delete(name);
     const fresh = { report: undefined, exitCode: undefined };
     const { report, exitCode } = before?.identity === identity ? before : fresh;
     const member = {
@@ -267,19 +279,42 @@ export class Lead implements AsyncDisposable {
     for (const probed of this.#probed.values()) probed.delete(id);
   }
 
-  #beat(member: Member, beat: Beat | undefined): object | number {
+  /** Takes a report. A node that has ended only waits for the end of all, so its answer is held back until then. */
+  async #beat(member: Member, beat: Beat | undefined, signal: AbortSignal): Promise<object | number> {
     if (!beat) return 400;
-    const now = this.#options.clock.now();
+    const { clock } = this.#options;
+    const now = clock.now();
+    const hasEnded = beat.exitCode !== undefined && member.exitCode === undefined;
     Object.assign(member, { report: beat.report, exitCode: beat.exitCode });
     for (const [digest, offset] of Object.entries(beat.fetching)) this.#exchange.grows(member.id, digest, offset, now);
-    member.hasHeardEnd = this.#isOver;
+    if (hasEnded) this.#news.tell();
+    while (beat.exitCode !== undefined && !this.#isOver && !signal.aborted && clock.now() < now + HOLD_MS) await this.#news.next(signal);
+    member.hasHeardEnd = this.#isOver && !signal.aborted;
+    if (this.#isOver) this.#news.tell();
     return { isOver: this.#isOver };
+  }
+
+  /** True while a node that wants to let go of its blobs has some alone, and others are still being filled. */
+  async #isNeeded({ id, name }: { readonly id: string; readonly name: string }, signal: AbortSignal): Promise<boolean> {
+    const { clock, nodeName } = this.#options;
+    const until = clock.now() + HOLD_MS;
+    this.#exchange.retire(id);
+    this.#ended.add(name);
+    this.#news.tell();
+    for (;;) {
+      const others = this.#members.judge(clock.now()).filter(({ verdict }) => verdict === 'pulling');
+      const isAwaited = [nodeName, ...others.map((other) => other.name)].some((other) => !this.#ended.has(other));
+      const isNeeded = isAwaited && this.#exchange.isAlone(id);
+      if (!isNeeded || clock.now() >= until) return isNeeded;
+      await this.#news.next(signal);
+      signal.throwIfAborted();
+    }
   }
 
   #tell(node: string, { digest, size, outcome, from }: Tell): void {
     if (outcome === 'has') this.#exchange.has(node, digest, size, this.#options.clock.now());
     else this.#exchange.failed(node, digest, from);
-    this.#wake();
+    this.#news.tell();
   }
 
   async #order(node: string, blob: { digest: string; size: number }, signal: AbortSignal): Promise<Order> {
@@ -288,7 +323,7 @@ export class Lead implements AsyncDisposable {
     for (;;) {
       const order = await this.#orderNow(node, blob);
       if (order.do !== 'wait' || clock.now() >= until) return order;
-      await this.#change(signal);
+      await this.#news.next(signal);
       signal.throwIfAborted();
     }
   }
@@ -319,22 +354,6 @@ export class Lead implements AsyncDisposable {
     return id === OWN ? this.#ownPeer : this.#members.find(id)?.peer;
   }
 
-  /** Waits for any news, or a moment: some orders change by time alone. */
-  async #change(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wakers.add(resolve);
-    try {
-      await Promise.race([promise, pause(this.#options.clock, TICK_MS, signal)]);
-    } finally {
-      this.#wakers.delete(resolve);
-    }
-  }
-
-  #wake(): void {
-    for (const wake of this.#wakers) wake();
-    this.#wakers.clear();
-  }
-
   /** Notices silent nodes, and reads anew which nodes are expected. */
   #keep(): void {
     const { clock, signal } = this.#options;
@@ -347,7 +366,7 @@ export class Lead implements AsyncDisposable {
         if (member.peer) this.#exchange.leave(member.id, now);
         if (hasFailed) member.peer = undefined;
         else member.isSilent = true;
-        this.#wake();
+        this.#news.tell();
       }
       if (now - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) return;
       expectedAt = now;
