@@ -59,7 +59,7 @@ export async function pullOnce(config: Config, { take, sharing, serve, ...deps }
         : openCriStore({ ...common, credentials, sharing, fetching: fetchingBy(client, config) });
     },
     serve,
-    handOver: sharing?.handOver,
+    handOver: sharing && ((signal) => sharing.handOver(signal)),
     clock,
     random: Math.random,
   });

@@ -12,9 +12,16 @@ function exchangeOf(joined = nodes): BlobExchange {
   return exchange;
 }
 
+/** The same with something else on the link. */
+function busyExchange(): BlobExchange {
+  const exchange = exchangeOf();
+  exchange.ask(third, { digest: `sha256:${'c'.repeat(64)}`, size: 1_000_000 }, 0);
+  return exchange;
+}
+
 describe('a blob', () => {
   test('is fetched by the node that the hash picks, and taken from it', () => {
-    const exchange = exchangeOf();
+    const exchange = busyExchange();
     expect(exchange.ask(second, blob, 0)).toEqual({ do: 'wait' });
     expect(exchange.ask(first, blob, 10)).toEqual({ do: 'fetch' });
     expect(exchange.ask(third, blob, 5_000)).toEqual({ do: 'wait' });
@@ -22,15 +29,21 @@ describe('a blob', () => {
     expect(exchange.ask(second, blob, 6_000)).toEqual({ do: 'copy', from: [first] });
   });
 
-  test('is fetched by another node when that one does not ask in time', () => {
+  test('is fetched by whoever asks first while the link is idle', () => {
     const exchange = exchangeOf();
+    expect(exchange.ask(second, blob, 0)).toEqual({ do: 'fetch' });
+    expect(exchange.ask(first, blob, 1)).toEqual({ do: 'wait' });
+  });
+
+  test('is fetched by another node when that one does not ask in time', () => {
+    const exchange = busyExchange();
     exchange.ask(second, blob, 0);
     expect(exchange.ask(second, blob, 2_000)).toEqual({ do: 'fetch' });
     expect(exchange.ask(first, blob, 2_001)).toEqual({ do: 'wait' });
   });
 
   test('whose fetcher vanishes is taken over by the next in the hash; one that comes back goes on', () => {
-    const exchange = exchangeOf();
+    const exchange = busyExchange();
     exchange.ask(first, blob, 0);
     expect(exchange.ask(first, blob, 100)).toEqual({ do: 'fetch' });
     exchange.leave(first, 1_000);
