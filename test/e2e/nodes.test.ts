@@ -1,4 +1,5 @@
-import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, SpokeName } from '@flotilla/api/ran';
 import { readEnvironment } from '@flotilla/control-plane/processes';
 import { clusterObstacle, parseRate, type Served } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
@@ -7,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FixtureImage, ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
+import { killPuller } from '../fixtures/puller-observer.ts';
 
 /** A whole cluster of three nodes behind one link, with hub and agent installed from the charts. */
 
@@ -21,6 +23,7 @@ const NODES = [SPOKE, ...FURTHER.map(({ name }) => name)];
 const { nodesBytes: RELEASE_BYTES } = readEnvironment();
 /** Bytes from which the link's time outweighs that of starting pods. */
 const IS_MEASURED = RELEASE_BYTES >= 100_000_000;
+if (!IS_MEASURED) console.log('skipped: a killed lead and different nodes; FLOTILLA_NODES_BYTES=200000000 has them');
 
 let world: PrecacheFleet;
 
@@ -31,15 +34,20 @@ function layerBytes(served: Served, images: readonly FixtureImage[]): number {
 }
 
 /** Pre-caches a release of this seed, and says what crossed the link in which time. */
-async function precache(name: string, seed: number): Promise<{ readonly release: ReleaseFixture }> {
+async function precache(
+  name: string,
+  seed: number,
+  { totalBytes = RELEASE_BYTES, most = 1.02, meanwhile }: { totalBytes?: number; most?: number; meanwhile?: () => Promise<void> } = {},
+): Promise<{ readonly release: ReleaseFixture }> {
   const { fleet } = world;
-  const release = await world.pushRelease({ seed, totalBytes: RELEASE_BYTES });
+  const release = await world.pushRelease({ seed, totalBytes });
   const { length: since } = (await fleet.registry.served()).requests;
   const begunAt = performance.now();
   await using _upgrade = await createUpgrade(world, name, release.release.pullSpec, [SPOKE]);
   const { client } = fleet.hub;
   const ref = { namespace: 'default', name };
-  const [end] = await followPrecaching(client, ref, { spokes: [SPOKE], withinMs: 600_000, signal: new AbortController().signal });
+  const options = { spokes: [SPOKE], withinMs: 600_000, signal: new AbortController().signal };
+  const [[end]] = await Promise.all([followPrecaching(client, ref, options), meanwhile?.()]);
   const took = (performance.now() - begunAt) / 1_000;
   expect(end?.state).toBe('Succeeded');
 
@@ -52,7 +60,7 @@ async function precache(name: string, seed: number): Promise<{ readonly release:
     `three nodes: ${sent} sent for ${release.releaseBytes}: ${ratio.toFixed(4)}, and ${beside} beside it, such as the puller's own image; ` +
       `${took.toFixed(1)} s, the link's ${linkSeconds(sent)} s, with all ${linkSeconds(sent + beside)} s`,
   );
-  expect(ratio).toBeLessThanOrEqual(1.02);
+  expect(ratio).toBeLessThanOrEqual(most);
   const upgrade = await client.get(ClusterGroupUpgrade, ref);
   expect(upgrade?.status?.precaching?.nodes).toMatchObject({ total: 3, done: 3, failed: 0, absent: 0 });
   return { release };
@@ -93,6 +101,53 @@ describe.skipIf(obstacle !== undefined)('pre-caching on a cluster of three nodes
       }
     } finally {
       await spoke.restoreLink();
+    }
+  });
+
+  test.skipIf(!IS_MEASURED)('goes on when the puller that leads is killed with all others of its node', async (context) => {
+    const [spoke] = world.fleet.spokes;
+    const cluster = world.fleet.clusters.get(SPOKE);
+    if (!spoke || !cluster) throw new Error('no spoke');
+    const meanwhile = async (): Promise<void> => {
+      const pod = ['get', 'pods', '-n', SpokeName.namespace, '-l', `job-name=${SpokeName.job}`, '-o', 'jsonpath={.items[0].spec.nodeName}'];
+      const progress = ['get', 'job', SpokeName.job, '-n', SpokeName.namespace, '-o', 'jsonpath={.metadata.annotations}'];
+      const hasBytes = async (): Promise<boolean> => /"bytesDone\\*":[1-9]\d{7}/.test(await spoke.kubectl(progress).catch(() => ''));
+      await eventually(hasBytes, 'some ten megabytes', 120_000, 200);
+      const name = await spoke.kubectl(pod);
+      const node = name === SPOKE ? cluster : (cluster.nodes.find((each) => each.name === name) ?? expect.fail(`no node ${name}`));
+      expect(await killPuller(node), name).toBe(true);
+    };
+    // A kill costs the ranges that were on their way.
+    await precache('nodes-killed', seedOf(context, 33), { totalBytes: 80_000_000, most: 1.2, meanwhile });
+  });
+});
+
+describe.skipIf(obstacle !== undefined || !IS_MEASURED)('pre-caching on a cluster of different nodes', () => {
+  const OTHERS = [{ name: 'node-2', runtime: 'crio' }, { name: 'node-3' }] as const;
+
+  test('containerd and CRI-O are filled, a node without room is named, and the verdict is about that node', async (context) => {
+    await using mixed = await startPrecacheFleet(1, { hubValues: { transport: 'work' }, spokeNodes: { nodes: OTHERS } });
+    const cluster = mixed.fleet.clusters.get(SPOKE) ?? expect.fail('no cluster');
+    const path = '/var/lib/kubelet/config.yaml';
+    // The disk of this machine is fuller than two per cent.
+    for (const [node, percent] of [[cluster, 2], ...cluster.nodes.map((each) => [each, 100] as const)] as const)
+      await node.run('/bin/sh', ['-c', `echo "imageGCHighThresholdPercent: ${percent}" > ${path}`]);
+    const metadata = { annotations: { 'flotilla.io/kubelet-config-path': path } };
+    await mixed.fleet.hub.client.patch(ManagedCluster, { name: SPOKE }, { metadata }, { type: 'merge' });
+    const release = await mixed.pushRelease({ seed: seedOf(context, 34), totalBytes: 20_000_000 });
+    await using _upgrade = await createUpgrade(mixed, 'mixed', release.release.pullSpec, [SPOKE]);
+    const { client } = mixed.fleet.hub;
+    const ref = { namespace: 'default', name: 'mixed' };
+    const [end] = await followPrecaching(client, ref, { spokes: [SPOKE], withinMs: 300_000, signal: new AbortController().signal });
+    const { status } = (await client.get(ClusterGroupUpgrade, ref)) ?? {};
+    console.log(`mixed: ${end?.state}: ${end?.message}; ${JSON.stringify(status?.precaching?.nodes)}`);
+    expect(end?.state).toBe('UnrecoverableError');
+    expect(end?.message).toMatch(/spoke-1: .*threshold/);
+    expect(status?.precaching?.nodes).toMatchObject({ total: 3, done: 2, failed: 1, absent: 0 });
+    for (const node of cluster.nodes) {
+      const held = new Map((await node.images()).map((image) => [image.name, image.digest]));
+      for (const { pullSpec } of [release.release, ...release.components])
+        expect(held.get(pullSpec), node.name).toBe(parseImageReference(pullSpec).digest);
     }
   });
 });

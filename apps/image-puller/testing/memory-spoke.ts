@@ -228,7 +228,12 @@ interface MemoryNode extends AsyncDisposable {
 }
 
 /** Lets a node follow; a store from before is what it has. */
-export async function followLead(place: LeadPlace, name: string, store = new MemoryStore(), clock = systemClock): Promise<MemoryNode> {
+export async function followLead(
+  place: LeadPlace,
+  name: string,
+  store = new MemoryStore(),
+  { clock = systemClock, isReplaced = () => false }: { readonly clock?: Clock; readonly isReplaced?: () => boolean } = {},
+): Promise<MemoryNode> {
   const stop = new AbortController();
   const follower = new Follower({
     nodeName: name,
@@ -237,6 +242,7 @@ export async function followLead(place: LeadPlace, name: string, store = new Mem
     blobPort: 0,
     readToken: async () => name,
     report: () => REPORT,
+    isReplaced: async () => isReplaced(),
     signal: stop.signal,
     clock,
     logger,

@@ -15,6 +15,8 @@ const BEAT_MS = 1_000;
 const CALL_MS = 15_000;
 /** Milliseconds without an answer after which the lead is lost. */
 const LOST_MS = 60_000;
+/** Milliseconds without an answer after which another lead is looked for. */
+const REPLACED_AFTER_MS = 5_000;
 const RETRY_MS = 1_000;
 /** A turn of the cap may be long in coming. */
 const BYTES_MS = 300_000;
@@ -31,6 +33,8 @@ interface FollowerOptions {
   /** Reads the token that shows who this pod is. */
   readonly readToken: () => Promise<string>;
   readonly report: () => PullerReport;
+  /** True once another lead has taken the place of this one. */
+  readonly isReplaced: () => Promise<boolean>;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -109,10 +113,18 @@ export class Follower implements AsyncDisposable {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ChannelError && error.status === UNKNOWN) await this.join().catch(() => undefined);
-      if (clock.now() - this.#answeredAt <= LOST_MS || this.#lost.signal.aborted) return;
+      if (this.#lost.signal.aborted || !(await this.#isLost())) return;
       logger.warn({ err: errorMessage(error) }, 'The lead is lost');
       this.#lost.abort(new ChannelError('the puller that leads this spoke does not answer any more'));
     }
+  }
+
+  /** A lead that answers no more is waited for, unless another has come: its node may have been rebooted. */
+  async #isLost(): Promise<boolean> {
+    const { clock, isReplaced } = this.#options;
+    const silentMs = clock.now() - this.#answeredAt;
+    if (silentMs > LOST_MS) return true;
+    return silentMs > REPLACED_AFTER_MS && (await isReplaced().catch(() => false));
   }
 
   /** Reports the verdict, and serves blobs until nobody takes any or the lead is lost. */

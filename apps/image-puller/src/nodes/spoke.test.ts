@@ -131,6 +131,17 @@ test('a lead that can keep its blobs no longer waits for the others alike, and n
   expect([isWhole(one.store, registry), registry.servedBytes]).toEqual([true, registry.neededBytes]);
 });
 
+test('a lead that is gone is given up as soon as another has taken its place', { timeout: 30_000 }, async () => {
+  const led = await startLead({ nodes: ['n0', 'n1'] });
+  let isReplaced = false;
+  await using one = await followLead(led.place, 'n1', new MemoryStore(), { isReplaced: () => isReplaced });
+  await led[Symbol.asyncDispose]();
+  const goneAt = performance.now();
+  isReplaced = true;
+  await eventually(() => one.follower.lost.aborted, 'the lead to be given up', 20_000);
+  expect(performance.now() - goneAt).toBeGreaterThan(3_000);
+});
+
 test('a stranger gets nothing: neither with another key, nor without any, nor with a token of its own', async () => {
   const registry = new MemoryRegistry([10_000]);
   await using led = await startLead({ nodes: ['n0'] });
