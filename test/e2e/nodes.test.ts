@@ -131,7 +131,7 @@ describe.skipIf(obstacle !== undefined || !IS_MEASURED)('pre-caching on a cluste
     const path = '/var/lib/kubelet/config.yaml';
     // The disk of this machine is fuller than two per cent.
     for (const [node, percent] of [[cluster, 2], ...cluster.nodes.map((each) => [each, 100] as const)] as const)
-      await node.run('/bin/sh', ['-c', `echo "imageGCHighThresholdPercent: ${percent}" > ${path}`]);
+      await node.run('/bin/sh', ['-c', `printf "kind: KubeletConfiguration\\nimageGCHighThresholdPercent: ${percent}\\n" > ${path}`]);
     const metadata = { annotations: { 'flotilla.io/kubelet-config-path': path } };
     await mixed.fleet.hub.client.patch(ManagedCluster, { name: SPOKE }, { metadata }, { type: 'merge' });
     const release = await mixed.pushRelease({ seed: seedOf(context, 34), totalBytes: 20_000_000 });
