@@ -30,6 +30,8 @@ export interface CountingRegistry extends AsyncDisposable {
   rate: number | undefined;
   /** Blobs that get another first byte. */
   readonly corrupt: Set<string>;
+  /** Called when a blob is asked for. */
+  onAsked: (digest: string) => void;
   /** Cuts all connections. */
   cut(): void;
 }
@@ -41,7 +43,7 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
   const transfers: BlobTransfer[] = [];
   const runtimeRequests: string[] = [];
   const sent: [number, number][] = [];
-  const state = { rate: undefined as number | undefined, corrupt: new Set<string>(), freeAt: 0, requests: 0 };
+  const state = { rate: undefined as number | undefined, corrupt: new Set<string>(), freeAt: 0, requests: 0, onAsked: (_: string) => {} };
 
   async function pass(answer: IncomingMessage, response: ServerResponse, transfer: BlobTransfer): Promise<void> {
     const closed = new AbortController();
@@ -75,6 +77,7 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
       const from = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
       const transfer: BlobTransfer = { digest, by, from, asked: Number(answer.headers['content-length']), bytes: 0 };
       transfers.push(transfer);
+      state.onAsked(digest);
       void pass(answer, response, transfer).catch(() => response.destroy());
     });
     response.on('close', () => passed.destroy());

@@ -81,14 +81,19 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
     const env = { BANDWIDTH: String(cap) };
     const [first, ...others] = spoke.nodes;
     const followers = await Promise.all(others.map((node) => node.follow(env)));
+    using stalls = watchStalls();
     const ended = await (await first?.lead(env))?.finished;
     expect(ended?.exitCode, ended?.log).toBe(PullerExit.done);
     await endAll(followers);
     const bins = perSecond(spoke.registry.sent);
-    console.log(`cap ${cap} over three nodes: ${bins.map((bytes) => (bytes / cap).toFixed(3)).join(' ')}`);
+    console.log(
+      `cap ${cap} over three nodes: ${bins.map((bytes) => (bytes / cap).toFixed(3)).join(' ')}; stalled for ${stalls.longestMs} ms`,
+    );
+    // A range that a busy machine holds up counts in the next second, and no program can help it.
+    const most = (1.05 + stalls.longestMs / 1_000) * cap;
     // Wherever a second begins.
     for (let shift = 0; shift < 1_000; shift += 100)
-      expect(Math.max(...perSecond(spoke.registry.sent, shift)), `bins from ${shift} ms on`).toBeLessThanOrEqual(1.05 * cap);
+      expect(Math.max(...perSecond(spoke.registry.sent, shift)), `bins from ${shift} ms on`).toBeLessThanOrEqual(most);
     expect(servedBytes(spoke.registry.transfers)).toBeLessThanOrEqual(1.02 * neededBytes());
   });
 
@@ -136,6 +141,7 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
     timeout: 180_000,
   }, async () => {
     await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world), disks: { 'node-3': 400 } });
+    using stored = watchStored(spoke);
     spoke.registry.rate = 12_000_000;
     const [first, second, small] = spoke.nodes;
     if (!first || !second || !small) throw new Error('no nodes');
@@ -154,7 +160,8 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
     const again = await (await first.lead()).finished;
     expect(again.exitCode, again.log).toBe(PullerExit.done);
     await expectWhole(spoke.nodes);
-    expect(finishedTwice(spoke.registry.transfers)).toEqual([]);
+    // Bytes that a full disk refused have crossed the link without being anywhere: only what some node had counts.
+    expect(stored.askedAgain).toEqual([]);
     await endAll(followers);
   });
 
@@ -199,6 +206,35 @@ function perSecond(sent: readonly (readonly [at: number, bytes: number])[], shif
     bins[bin] = (bins[bin] ?? 0) + bytes;
   }
   return Array.from(bins, (bytes) => bytes ?? 0);
+}
+
+/** Notes when this machine lets a program wait. */
+function watchStalls(): Disposable & { readonly longestMs: number } {
+  const EVERY_MS = 10;
+  let before = performance.now();
+  const stalls = { longestMs: 0 };
+  const timer = setInterval(() => {
+    const now = performance.now();
+    stalls.longestMs = Math.max(stalls.longestMs, Math.round(now - before - EVERY_MS));
+    before = now;
+  }, EVERY_MS);
+  return Object.assign(stalls, { [Symbol.dispose]: () => clearInterval(timer) });
+}
+
+/** Notes blobs that some node has had, and those of them that are asked for again. */
+function watchStored({ nodes, registry }: PullerSpoke): Disposable & { readonly askedAgain: readonly string[] } {
+  const had = new Set<string>();
+  const askedAgain: string[] = [];
+  const look = (): void => {
+    for (const digest of world.release.layers.keys())
+      if (!had.has(digest) && nodes.some(({ blobPath }) => existsSync(blobPath(digest)))) had.add(digest);
+  };
+  registry.onAsked = (digest) => {
+    look();
+    if (had.has(digest)) askedAgain.push(digest);
+  };
+  const timer = setInterval(look, 20);
+  return { askedAgain, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Blobs of which bytes were served again after the last of them had been served. */

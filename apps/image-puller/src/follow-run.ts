@@ -46,7 +46,11 @@ export async function followLeads(config: Config, deps: FollowDeps): Promise<Exi
 }
 
 /** Fills this node for one lead; true when there is nothing more to do for this one. */
-async function followOne(config: Config, lead: LeadPlace, { pull, reporting, signal: stop, logger }: FollowDeps): Promise<boolean> {
+async function followOne(
+  config: Config,
+  lead: LeadPlace,
+  { cluster, pull, reporting, signal: stop, logger }: FollowDeps,
+): Promise<boolean> {
   const progress = new Progress(() => systemClock.now(), config.nodeName);
   await using follower = new Follower({
     lead,
@@ -55,6 +59,10 @@ async function followOne(config: Config, lead: LeadPlace, { pull, reporting, sig
     blobPort: config.ports.blobs,
     readToken: () => readFile(config.podTokenPath, 'utf8'),
     report: () => progress.report(),
+    isReplaced: async () => {
+      const now = await findLead(cluster, config.namespace, stop);
+      return now !== undefined && now.key !== lead.key;
+    },
     signal: stop,
     clock: systemClock,
     logger,

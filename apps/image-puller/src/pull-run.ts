@@ -60,9 +60,9 @@ export async function pullOnce(config: Config, { take, sharing, serve, onCached,
         ? openLayoutStore(config.layoutDir, client)
         : openCriStore({ ...common, credentials, sharing, fetching: fetchingBy(client, config) });
     },
-    orderOf: sharing?.orderOf,
     serve,
     onCached,
+    handOver: sharing && ((signal) => sharing.handOver(signal)),
     clock,
     random: Math.random,
   });

@@ -15,6 +15,9 @@ import type { ImageCare } from './space/image-care.ts';
 import { requireSpace } from './space/space.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
 
+/** Milliseconds for which a full disk is kept so for the sake of other nodes. */
+const HAND_OVER_MS = 10 * 60_000;
+
 /** Dependencies of `runPuller`. */
 interface RunDeps {
   readonly config: Pick<Config, 'mode' | 'recordDir' | 'pinFor' | 'pinBy' | 'parallelPulls' | 'retryForMs' | 'expansion'> & {
@@ -24,11 +27,11 @@ interface RunDeps {
   /** Opened during the run, so that a failure has its exit code and report. */
   readonly openSource: (content: ListContent | undefined) => Promise<ImageSource>;
   readonly openStore: () => Promise<ImageStore>;
-  /** Order of images among the nodes of a spoke; default: the largest first. */
-  readonly orderOf?: ((digest: string) => string) | undefined;
   /** Keeps the store open for other nodes, and may give another exit code; default: it is closed at once. */
   readonly serve?: ((code: ExitCode) => Promise<ExitCode>) | undefined;
   readonly onCached?: OnCached | undefined;
+  /** Waits until other nodes have what is on this one alone. */
+  readonly handOver?: ((signal: AbortSignal) => Promise<void>) | undefined;
   readonly progress: Progress;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -68,7 +71,10 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
     if (own === PullerExit.done) await release(store, deps);
     return code;
   } catch (error) {
-    if (error instanceof NoSpaceError) await release(store, deps);
+    if (error instanceof NoSpaceError) {
+      await keepForOthers(deps);
+      await release(store, deps);
+    }
     throw error;
   }
 }
@@ -80,6 +86,17 @@ async function unpin({ config, openStore, progress }: RunDeps): Promise<ExitCode
   await store.pins?.removeExpired();
   progress.enter('done');
   return PullerExit.done;
+}
+
+/** Keeps content until other nodes have what is here alone: the link has paid for it. A full disk cannot wait for ever. */
+async function keepForOthers({ handOver: leave, signal, clock, logger }: RunDeps): Promise<void> {
+  const late = new AbortController();
+  using _timer = clock.setTimer(HAND_OVER_MS, () => late.abort());
+  try {
+    await leave?.(AbortSignal.any([signal, late.signal]));
+  } catch (error) {
+    logger.warn({ err: errorMessage(error) }, 'Handing over to other nodes failed');
+  }
 }
 
 /** Lets go of held content. A failure costs nothing but space until the hold ends by itself. */
@@ -120,7 +137,9 @@ async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Prom
   requireSpace(usage, required, config.imageCare.gcThresholdPercent);
 
   progress.enter('pulling');
-  const outcome = await pullImages({ ...retries, store, images: missing, parallel: config.parallelPulls, orderOf: deps.orderOf });
+  // While the runtime unpacks so many images, blobs of as many more are on their way.
+  const parallel = config.parallelPulls * (store.listContent ? 2 : 1);
+  const outcome = await pullImages({ ...retries, store, images: missing, parallel });
   // zero requirement: a full store would make the kubelet remove pulled images
   requireSpace(await askStore(() => store.usage(signal), retries), 0, config.imageCare.gcThresholdPercent);
   const code = conclude(deps, outcome.failures.length + list.unresolved.length);

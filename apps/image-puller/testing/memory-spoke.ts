@@ -164,8 +164,7 @@ export async function fillStore(
       }
     }
   };
-  const order = registry.blobs.toSorted((a, b) => (sharing.orderOf(a.digest) > sharing.orderOf(b.digest) ? -1 : 1));
-  await Promise.all(order.map(persist));
+  await Promise.all(registry.blobs.map(persist));
 }
 
 /** A lead with a store, whose place the followers know. */
@@ -229,7 +228,12 @@ interface MemoryNode extends AsyncDisposable {
 }
 
 /** Lets a node follow; a store from before is what it has. */
-export async function followLead(place: LeadPlace, name: string, store = new MemoryStore(), clock = systemClock): Promise<MemoryNode> {
+export async function followLead(
+  place: LeadPlace,
+  name: string,
+  store = new MemoryStore(),
+  { clock = systemClock, isReplaced = () => false }: { readonly clock?: Clock; readonly isReplaced?: () => boolean } = {},
+): Promise<MemoryNode> {
   const stop = new AbortController();
   const follower = new Follower({
     nodeName: name,
@@ -238,6 +242,7 @@ export async function followLead(place: LeadPlace, name: string, store = new Mem
     blobPort: 0,
     readToken: async () => name,
     report: () => REPORT,
+    isReplaced: async () => isReplaced(),
     signal: stop.signal,
     clock,
     logger,

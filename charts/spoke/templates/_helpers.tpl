@@ -90,7 +90,7 @@ true
 
 {{- /* Fields of the Job that the hub makes, with those that the API server adds. */ -}}
 {{- define "spoke.jobFields" -}}
-{{ list "activeDeadlineSeconds" "backoffLimit" "completionMode" "completions" "manualSelector" "parallelism" "podReplacementPolicy" "selector" "suspend" "template" | toJson }}
+{{ list "activeDeadlineSeconds" "backoffLimit" "completionMode" "completions" "manualSelector" "parallelism" "podFailurePolicy" "podReplacementPolicy" "selector" "suspend" "template" | toJson }}
 {{- end -}}
 {{- define "spoke.nodesFields" -}}
 {{ list "minReadySeconds" "revisionHistoryLimit" "selector" "template" "updateStrategy" | toJson }}

@@ -12,9 +12,16 @@ function exchangeOf(joined = nodes): BlobExchange {
   return exchange;
 }
 
+/** The same with something else on the link. */
+function busyExchange(): BlobExchange {
+  const exchange = exchangeOf();
+  exchange.ask(third, { digest: `sha256:${'c'.repeat(64)}`, size: 1_000_000 }, 0);
+  return exchange;
+}
+
 describe('a blob', () => {
   test('is fetched by the node that the hash picks, and taken from it', () => {
-    const exchange = exchangeOf();
+    const exchange = busyExchange();
     expect(exchange.ask(second, blob, 0)).toEqual({ do: 'wait' });
     expect(exchange.ask(first, blob, 10)).toEqual({ do: 'fetch' });
     expect(exchange.ask(third, blob, 5_000)).toEqual({ do: 'wait' });
@@ -22,15 +29,21 @@ describe('a blob', () => {
     expect(exchange.ask(second, blob, 6_000)).toEqual({ do: 'copy', from: [first] });
   });
 
-  test('is fetched by another node when that one does not ask in time', () => {
+  test('is fetched by whoever asks first while the link is idle', () => {
     const exchange = exchangeOf();
+    expect(exchange.ask(second, blob, 0)).toEqual({ do: 'fetch' });
+    expect(exchange.ask(first, blob, 1)).toEqual({ do: 'wait' });
+  });
+
+  test('is fetched by another node when that one does not ask in time', () => {
+    const exchange = busyExchange();
     exchange.ask(second, blob, 0);
     expect(exchange.ask(second, blob, 2_000)).toEqual({ do: 'fetch' });
     expect(exchange.ask(first, blob, 2_001)).toEqual({ do: 'wait' });
   });
 
   test('whose fetcher vanishes is taken over by the next in the hash; one that comes back goes on', () => {
-    const exchange = exchangeOf();
+    const exchange = busyExchange();
     exchange.ask(first, blob, 0);
     expect(exchange.ask(first, blob, 100)).toEqual({ do: 'fetch' });
     exchange.leave(first, 1_000);
@@ -74,5 +87,47 @@ describe('a blob', () => {
     expect(exchange.ask(second, blob, 10)).toEqual({ do: 'fetch' });
     for (const node of [second, third]) exchange.failed(node, blob.digest);
     expect(exchange.ask(first, blob, 5_000)).toEqual({ do: 'fetch' });
+  });
+});
+
+describe('a node', () => {
+  const others = Array.from({ length: 12 }, (_, index) => ({ digest: `sha256:${String(index).padStart(64, '0')}`, size: 1_000 }));
+  const granted = (exchange: BlobExchange, node: string, now: number): string[] =>
+    others.filter((each) => exchange.ask(node, each, now).do === 'fetch').map(({ digest }) => digest);
+
+  test.each([
+    { joined: ['one'], share: 8 },
+    { joined: nodes, share: 3 },
+    { joined: others.map(({ digest }) => digest), share: 1 },
+  ])('of $joined.length has its share of the link, $share blobs, and the next when one has come', ({ joined, share }) => {
+    const exchange = exchangeOf(joined);
+    const [node = ''] = joined;
+    granted(exchange, node, 0);
+    const begun = granted(exchange, node, 2_000);
+    expect(begun).toHaveLength(share);
+    exchange.has(node, begun[0] ?? '', 1_000, 2_100);
+    const left = others.filter(({ digest }) => !begun.includes(digest));
+    expect(left.filter((each) => exchange.ask(node, each, 2_200).do === 'fetch')).toHaveLength(1);
+  });
+
+  test('gives up the share of what stands still', () => {
+    const exchange = exchangeOf();
+    granted(exchange, first, 0);
+    granted(exchange, first, 2_000);
+    exchange.ask(first, blob, 60_000);
+    expect(exchange.ask(first, blob, 62_000)).toEqual({ do: 'fetch' });
+  });
+
+  test('that retires is given nothing to fetch, and is alone until another has its blobs', () => {
+    const exchange = exchangeOf();
+    exchange.has(first, blob.digest, blob.size, 0);
+    exchange.retire(first);
+    expect(exchange.isAlone(first)).toBe(true);
+    expect(exchange.ask(second, blob, 10)).toEqual({ do: 'copy', from: [first] });
+    exchange.has(second, blob.digest, blob.size, 20);
+    expect(exchange.isAlone(first)).toBe(false);
+    const fresh = { digest: `sha256:${'b'.repeat(64)}`, size: 1 };
+    const next = [second, third].toSorted((a, b) => (scoreOf(a, fresh.digest) > scoreOf(b, fresh.digest) ? -1 : 1))[0] ?? '';
+    expect(exchange.ask(next, fresh, 30)).toEqual({ do: 'fetch' });
   });
 });

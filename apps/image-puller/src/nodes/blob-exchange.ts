@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 /** Order about a blob: fetch it from the registry, take it from one of these nodes, or ask again. */
 type BlobOrder = { readonly do: 'fetch' } | { readonly do: 'copy'; readonly from: readonly string[] } | { readonly do: 'wait' };
 
-/** Milliseconds for which the node that the hash picks may come first. */
+/** Milliseconds for which the node that the hash picks may come first, while something else is on the link. */
 const HEAD_START_MS = 1_500;
 /** Milliseconds for which a fetch may stand still before another node takes it over. */
 const STILL_MS = 45_000;
@@ -17,6 +17,8 @@ const SLOWEST_BYTES_PER_MS = 32;
 const AWAITED_MS = 45_000;
 /** Nodes that are named to one that asks. */
 const MOST_SOURCES = 3;
+/** Blobs on the link at once. With more, all would end together, and nobody could copy or unpack meanwhile. */
+const LINK_FETCHES = 8;
 
 interface Blob {
   readonly size: number;
@@ -39,6 +41,10 @@ export class BlobExchange {
   readonly #blobs = new Map<string, Blob>();
   /** Nodes that fetch and serve. */
   readonly #nodes = new Set<string>();
+  /** Nodes that only serve. */
+  readonly #retired = new Set<string>();
+  /** Blobs that are being fetched. */
+  readonly #fetching = new Set<Blob>();
   readonly #since: number;
   #bytesFetched = 0;
 
@@ -55,6 +61,7 @@ export class BlobExchange {
 
   join(node: string): void {
     this.#nodes.add(node);
+    this.#retired.delete(node);
   }
 
   /** Takes a vanished node out: its fetches go to others, and nobody is sent to it. */
@@ -62,8 +69,18 @@ export class BlobExchange {
     this.#nodes.delete(node);
     for (const blob of this.#blobs.values()) {
       if (blob.holders.delete(node) && blob.holders.size === 0) blob.awaitedUntil = now + AWAITED_MS;
-      if (blob.fetcher?.node === node) blob.fetcher = undefined;
+      if (blob.fetcher?.node === node) this.#end(blob);
     }
+  }
+
+  /** Gives a node nothing more to fetch, while the others take from it what it has. */
+  retire(node: string): void {
+    this.#retired.add(node);
+  }
+
+  /** True for a node with a blob that no other has. */
+  isAlone(node: string): boolean {
+    return [...this.#blobs.values()].some(({ holders }) => holders.size === 1 && holders.has(node));
   }
 
   /** Decides for a node that needs a blob. */
@@ -76,8 +93,11 @@ export class BlobExchange {
     if ((blob.fetcher && !this.#isStill(blob, now)) || now < blob.awaitedUntil) return { do: 'wait' };
     const isFirst = this.#first(digest, blob) === node;
     // Without the failed ones nobody is left: whoever asks tries by itself.
-    if (!blob.fetcher && !isFirst && now - blob.askedAt < HEAD_START_MS) return { do: 'wait' };
+    const isHeadStart = now - blob.askedAt < HEAD_START_MS && this.#fetching.size > 0;
+    if (!blob.fetcher && !isFirst && isHeadStart) return { do: 'wait' };
+    if (this.#fetchesOf(node, now) >= Math.ceil(LINK_FETCHES / Math.max(1, this.#nodes.size))) return { do: 'wait' };
     blob.fetcher = { node, since: now, offset: 0, grewAt: now };
+    this.#fetching.add(blob);
     return { do: 'fetch' };
   }
 
@@ -86,7 +106,7 @@ export class BlobExchange {
     const blob = this.#blobs.get(digest) ?? this.#open(digest, size, now);
     if (this.#nodes.has(node)) blob.holders.add(node);
     if (blob.fetcher?.node !== node) return;
-    blob.fetcher = undefined;
+    this.#end(blob);
     this.#bytesFetched += blob.size;
   }
 
@@ -95,7 +115,7 @@ export class BlobExchange {
     const blob = this.#blobs.get(digest);
     if (!blob) return;
     if (from === undefined) {
-      if (blob.fetcher?.node === node) blob.fetcher = undefined;
+      if (blob.fetcher?.node === node) this.#end(blob);
       blob.failed.add(node);
       return;
     }
@@ -123,9 +143,19 @@ export class BlobExchange {
     return blob;
   }
 
+  #end(blob: Blob): void {
+    blob.fetcher = undefined;
+    this.#fetching.delete(blob);
+  }
+
+  /** Fetches of a node that move. Its share of the link is its own: a hostile node takes no more than that from the others. */
+  #fetchesOf(node: string, now: number): number {
+    return [...this.#fetching].filter((blob) => blob.fetcher?.node === node && !this.#isStill(blob, now)).length;
+  }
+
   #first(digest: string, { failed }: Blob): string | undefined {
     const [first] = [...this.#nodes]
-      .filter((node) => !failed.has(node))
+      .filter((node) => !failed.has(node) && !this.#retired.has(node))
       .toSorted((a, b) => (scoreOf(a, digest) > scoreOf(b, digest) ? -1 : 1));
     return first;
   }

@@ -15,8 +15,8 @@ const MAX_IDENTITY_CHARS = 128;
 const HANDSHAKE_MS = 10_000;
 /** Longer than a turn of the cap may take. */
 const IDLE_MS = 330_000;
-/** Connections to one process: each node has a few. */
-const MAX_CONNECTIONS = 4_096;
+/** Connections to one process: each node has some dozens at most. */
+const MAX_CONNECTIONS = 8_192;
 const SOCKETS_PER_PEER = 12;
 
 /** The other side does not answer, or refuses. */
@@ -121,11 +121,12 @@ export interface ChannelCredential {
 export class ChannelClient implements Disposable {
   readonly place: ChannelPlace;
   readonly #key: ChannelCredential;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_PER_PEER });
+  readonly #agent: Agent;
 
-  constructor(place: ChannelPlace, key: ChannelCredential) {
+  constructor(place: ChannelPlace, key: ChannelCredential, sockets = SOCKETS_PER_PEER) {
     this.place = place;
     this.#key = key;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: sockets });
   }
 
   /**

@@ -25,6 +25,6 @@ export interface BlobSharing {
   has(blob: Blob): Promise<void>;
   /** The blob could not be had from the registry, or from that node. */
   failed(blob: Blob, from?: string): Promise<void>;
-  /** Orders images so that each node begins with others. */
-  readonly orderOf: (digest: string) => string;
+  /** Fetches nothing more, and waits until other nodes have what is on this one alone. */
+  handOver(signal: AbortSignal): Promise<void>;
 }

@@ -87,7 +87,7 @@ class Story {
   async #start(place: Parameters<typeof followLead>[0], name: string): Promise<void> {
     const store = this.stores.get(name) ?? new MemoryStore();
     this.stores.set(name, store);
-    const node = await followLead(place, name, store, clock);
+    const node = await followLead(place, name, store, { clock });
     this.nodes.set(name, node);
     this.#fills.push(node.fill(this.registry).catch(() => undefined));
   }

@@ -3,11 +3,10 @@ import type { PullerReport } from '@flotilla/api/ran';
 import { type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
 import type { z } from 'zod';
-import { scoreOf } from './blob-exchange.ts';
 import { ChannelClient, ChannelError, serveChannel } from './channel.ts';
 import { createChannelKey } from './channel-key.ts';
 import type { BlobSharing } from './coordination.ts';
-import { Beaten, Joined, type LeadPlace, Nothing, Order } from './messages.ts';
+import { Beaten, HandedOver, Joined, type LeadPlace, Nothing, Order } from './messages.ts';
 import { createBlobServer, Peers } from './peer-blobs.ts';
 
 /** Name of this side of the blobs' channel. */
@@ -16,10 +15,14 @@ const BEAT_MS = 1_000;
 const CALL_MS = 15_000;
 /** Milliseconds without an answer after which the lead is lost. */
 const LOST_MS = 60_000;
+/** Milliseconds without an answer after which another lead is looked for. */
+const REPLACED_AFTER_MS = 5_000;
 const RETRY_MS = 1_000;
 /** A turn of the cap may be long in coming. */
 const BYTES_MS = 300_000;
 const UNKNOWN = 401;
+/** Questions at once; a blob whose question waits for its turn is not copied yet. */
+const ASKS = 24;
 
 /** Dependencies of a run that follows a lead. */
 interface FollowerOptions {
@@ -30,6 +33,8 @@ interface FollowerOptions {
   /** Reads the token that shows who this pod is. */
   readonly readToken: () => Promise<string>;
   readonly report: () => PullerReport;
+  /** True once another lead has taken the place of this one. */
+  readonly isReplaced: () => Promise<boolean>;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -40,6 +45,8 @@ export class Follower implements AsyncDisposable {
   readonly #options: FollowerOptions;
   readonly #stack = new AsyncDisposableStack();
   readonly #client: ChannelClient;
+  /** Questions about blobs are held back until there is an answer, so they have connections of their own. */
+  readonly #asks: ChannelClient;
   readonly #lost = new AbortController();
   readonly #fetching = new Map<string, number>();
   #peers: Peers | undefined;
@@ -57,7 +64,9 @@ export class Follower implements AsyncDisposable {
     const key = createChannelKey();
     const psk = key.secretWith(options.lead.key);
     if (!psk) throw new ChannelError('the key of the lead cannot be used');
-    this.#client = this.#stack.use(new ChannelClient(options.lead, { identity: key.publicKey, psk, from: options.address }));
+    const credential = { identity: key.publicKey, psk, from: options.address };
+    this.#client = this.#stack.use(new ChannelClient(options.lead, credential));
+    this.#asks = this.#stack.use(new ChannelClient(options.lead, credential, ASKS));
   }
 
   /** Aborts when the lead is lost; what is pulled stays. */
@@ -104,16 +113,25 @@ export class Follower implements AsyncDisposable {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ChannelError && error.status === UNKNOWN) await this.join().catch(() => undefined);
-      if (clock.now() - this.#answeredAt <= LOST_MS || this.#lost.signal.aborted) return;
+      if (this.#lost.signal.aborted || !(await this.#isLost())) return;
       logger.warn({ err: errorMessage(error) }, 'The lead is lost');
       this.#lost.abort(new ChannelError('the puller that leads this spoke does not answer any more'));
     }
+  }
+
+  /** A lead that answers no more is waited for, unless another has come: its node may have been rebooted. */
+  async #isLost(): Promise<boolean> {
+    const { clock, isReplaced } = this.#options;
+    const silentMs = clock.now() - this.#answeredAt;
+    if (silentMs > LOST_MS) return true;
+    return silentMs > REPLACED_AFTER_MS && (await isReplaced().catch(() => false));
   }
 
   /** Reports the verdict, and serves blobs until nobody takes any or the lead is lost. */
   async serveUntilOver(exitCode: number): Promise<void> {
     const { clock, signal } = this.#options;
     this.#exitCode = exitCode;
+    void this.#beat();
     while (!this.#isOver && !this.#lost.signal.aborted && !signal.aborted) await pause(clock, BEAT_MS / 2, signal);
   }
 
@@ -123,10 +141,8 @@ export class Follower implements AsyncDisposable {
   }
 
   sharing(): BlobSharing {
-    const { nodeName } = this.#options;
     return {
       open: (blobs) => this.#open(blobs && createBlobServer(blobs)),
-      orderOf: (digest) => scoreOf(nodeName, digest),
       source: async (blob, signal) => {
         for (;;) {
           const order = await this.#call('/ask', { digest: blob.digest, size: blob.size }, Order, { timeoutMs: CALL_MS, signal });
@@ -141,6 +157,9 @@ export class Follower implements AsyncDisposable {
       grew: (digest, offset) => void this.#fetching.set(digest, offset),
       has: ({ digest, size }) => this.#tell({ digest, size, outcome: 'has' }),
       failed: ({ digest, size }, from) => this.#tell({ digest, size, outcome: 'failed', ...(from !== undefined && { from }) }),
+      handOver: async (signal) => {
+        while ((await this.#call('/hand-over', {}, HandedOver, { timeoutMs: CALL_MS, signal })).isNeeded);
+      },
     };
   }
 
@@ -171,7 +190,8 @@ export class Follower implements AsyncDisposable {
     const stop = AbortSignal.any(signals);
     for (;;) {
       try {
-        return await this.#client.post(path, body, schema, { timeoutMs, signal: stop });
+        const client = path === '/ask' ? this.#asks : this.#client;
+        return await client.post(path, body, schema, { timeoutMs, signal: stop });
       } catch (error) {
         stop.throwIfAborted();
         if (error instanceof ChannelError && error.status === UNKNOWN) await this.join().catch(() => undefined);

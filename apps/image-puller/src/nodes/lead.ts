@@ -4,14 +4,16 @@ import { errorMessage } from '@flotilla/api';
 import { type NodeRules, PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
-import { BlobExchange, scoreOf } from './blob-exchange.ts';
+import { BlobExchange } from './blob-exchange.ts';
 import { type ChannelRequest, serveChannel } from './channel.ts';
 import { createChannelKey } from './channel-key.ts';
 import type { BlobSharing } from './coordination.ts';
 import { type Expected, type FilledNode, type Member, Members, sumReports } from './members.ts';
 import { Ask, Beat, Bytes, Join, type LeadPlace, type Order, Tell } from './messages.ts';
+import { News } from './news.ts';
 import { createBlobServer, type Peer, Peers, type SharedBlobs } from './peer-blobs.ts';
 import type { PodIdentity } from './pod-token.ts';
+import { Probes } from './probes.ts';
 
 /** Milliseconds without a beat before a node's fetches go to others. */
 const SILENT_MS = 12_000;
@@ -64,9 +66,10 @@ export class Lead implements AsyncDisposable {
   readonly #members: Members;
   readonly #exchange: BlobExchange;
   readonly #byIdentity = new Map<string, Member>();
-  /** Nodes that were asked for a blob, by digest. */
-  readonly #probed = new Map<string, Set<string>>();
-  readonly #wakers = new Set<() => void>();
+  readonly #probes = new Probes(this.#peers);
+  readonly #news: News;
+  /** Names of nodes that fetch and copy nothing more, while others may need their blobs. */
+  readonly #ended = new Set<string>();
   readonly #startedAt: number;
   #ownPeer: Peer | undefined;
   #isOver = false;
@@ -77,6 +80,7 @@ export class Lead implements AsyncDisposable {
     const now = options.clock.now();
     this.#options = options;
     this.#startedAt = now;
+    this.#news = new News(options.clock);
     this.#exchange = new BlobExchange(now);
     this.#members = new Members({ ownName: options.nodeName, patienceMs: options.rules.patienceSeconds * 1_000, now });
   }
@@ -128,10 +132,12 @@ export class Lead implements AsyncDisposable {
    * @returns `whole` when the others are, or their absence is no failure; `absent` when absence alone is wrong
    */
   async awaitNodes(): Promise<'whole' | 'failed' | 'absent'> {
-    const { clock, signal, logger, rules, goal } = this.#options;
+    const { clock, signal, logger, rules, goal, nodeName } = this.#options;
     const judge = () => this.#members.judge(clock.now());
+    this.#ended.add(nodeName);
+    this.#news.tell();
     while (judge().some(({ verdict }) => verdict === 'pulling')) {
-      await pause(clock, TICK_MS, signal);
+      await this.#news.next(signal);
       signal.throwIfAborted();
     }
     const nodes = judge();
@@ -148,9 +154,10 @@ export class Lead implements AsyncDisposable {
   async end(): Promise<void> {
     const { clock } = this.#options;
     this.#isOver = true;
+    this.#news.tell();
     const until = clock.now() + FAREWELL_MS;
     const isWaiting = (): boolean => [...this.#members.all].some(({ hasHeardEnd, isSilent }) => !hasHeardEnd && !isSilent);
-    while (isWaiting() && clock.now() < until) await pause(clock, TICK_MS);
+    while (isWaiting() && clock.now() < until) await this.#news.next();
   }
 
   /** Sharing for the lead's own store. */
@@ -158,7 +165,6 @@ export class Lead implements AsyncDisposable {
     const { clock, nodeName } = this.#options;
     return {
       open: (blobs) => this.#openOwn(blobs),
-      orderOf: (digest) => scoreOf(nodeName, digest),
       source: async (blob, signal) => {
         for (;;) {
           const order = await this.#order(OWN, blob, signal);
@@ -169,6 +175,9 @@ export class Lead implements AsyncDisposable {
       grew: (digest, offset) => this.#exchange.grows(OWN, digest, offset, clock.now()),
       has: async (blob) => this.#tell(OWN, { ...blob, outcome: 'has' }),
       failed: async (blob, from) => this.#tell(OWN, { ...blob, outcome: 'failed', from }),
+      handOver: async (signal) => {
+        while (await this.#isNeeded({ id: OWN, name: nodeName }, signal));
+      },
     };
   }
 
@@ -201,7 +210,7 @@ export class Lead implements AsyncDisposable {
     this.#see(member);
     switch (request.path) {
       case '/beat':
-        return this.#beat(member, Beat.safeParse(body).data);
+        return this.#beat(member, Beat.safeParse(body).data, signal);
       case '/ask': {
         const blob = Ask.safeParse(body).data;
         return blob && member.peer ? this.#order(member.id, blob, signal) : 400;
@@ -212,6 +221,8 @@ export class Lead implements AsyncDisposable {
         this.#tell(member.id, told);
         return {};
       }
+      case '/hand-over':
+        return { isNeeded: await this.#isNeeded(member, signal) };
       case '/bytes': {
         const wanted = Bytes.safeParse(body).data;
         if (!wanted) return 400;
@@ -236,6 +247,7 @@ export class Lead implements AsyncDisposable {
     if (isBeside) return joined;
     const peer = join.port === undefined ? undefined : { id, address, port: join.port };
     if (before) this.#byIdentity.delete(before.identity);
+    if (before?.identity !== identity) this.#ended.delete(name);
     const fresh = { report: undefined, exitCode: undefined };
     const { report, exitCode } = before?.identity === identity ? before : fresh;
     const member = {
@@ -269,22 +281,45 @@ export class Lead implements AsyncDisposable {
   /** Lets a node take part; it may have blobs from before. */
   #enter(id: string): void {
     this.#exchange.join(id);
-    for (const probed of this.#probed.values()) probed.delete(id);
+    this.#probes.forget(id);
   }
 
-  #beat(member: Member, beat: Beat | undefined): object | number {
+  /** Takes a report. A node that has ended only waits for the end of all, so its answer is held back until then. */
+  async #beat(member: Member, beat: Beat | undefined, signal: AbortSignal): Promise<object | number> {
     if (!beat) return 400;
-    const now = this.#options.clock.now();
+    const { clock } = this.#options;
+    const now = clock.now();
+    const hasEnded = beat.exitCode !== undefined && member.exitCode === undefined;
     Object.assign(member, { report: beat.report, exitCode: beat.exitCode });
     for (const [digest, offset] of Object.entries(beat.fetching)) this.#exchange.grows(member.id, digest, offset, now);
-    member.hasHeardEnd = this.#isOver;
+    if (hasEnded) this.#news.tell();
+    while (beat.exitCode !== undefined && !this.#isOver && !signal.aborted && clock.now() < now + HOLD_MS) await this.#news.next(signal);
+    member.hasHeardEnd = this.#isOver && !signal.aborted;
+    if (this.#isOver) this.#news.tell();
     return { isOver: this.#isOver };
+  }
+
+  /** True while a node that wants to let go of its blobs has some alone, and others are still being filled. */
+  async #isNeeded({ id, name }: { readonly id: string; readonly name: string }, signal: AbortSignal): Promise<boolean> {
+    const { clock, nodeName } = this.#options;
+    const until = clock.now() + HOLD_MS;
+    this.#exchange.retire(id);
+    this.#ended.add(name);
+    this.#news.tell();
+    for (;;) {
+      const others = this.#members.judge(clock.now()).filter(({ verdict }) => verdict === 'pulling');
+      const isAwaited = [nodeName, ...others.map((other) => other.name)].some((other) => !this.#ended.has(other));
+      const isNeeded = isAwaited && this.#exchange.isAlone(id);
+      if (!isNeeded || clock.now() >= until) return isNeeded;
+      await this.#news.next(signal);
+      signal.throwIfAborted();
+    }
   }
 
   #tell(node: string, { digest, size, outcome, from }: Tell): void {
     if (outcome === 'has') this.#exchange.has(node, digest, size, this.#options.clock.now());
     else this.#exchange.failed(node, digest, from);
-    this.#wake();
+    this.#news.tell();
   }
 
   async #order(node: string, blob: { digest: string; size: number }, signal: AbortSignal): Promise<Order> {
@@ -293,7 +328,7 @@ export class Lead implements AsyncDisposable {
     for (;;) {
       const order = await this.#orderNow(node, blob);
       if (order.do !== 'wait' || clock.now() >= until) return order;
-      await this.#change(signal);
+      await this.#news.next(signal);
       signal.throwIfAborted();
     }
   }
@@ -309,35 +344,13 @@ export class Lead implements AsyncDisposable {
 
   /** Asks the nodes that were not asked yet: an earlier run may have left the blob there. */
   async #probe(asker: string, { digest, size }: { digest: string; size: number }): Promise<void> {
-    const probed = this.#probed.get(digest) ?? new Set<string>();
-    this.#probed.set(digest, probed);
     const peers = [this.#ownPeer, ...[...this.#members.all].map(({ peer, isSilent }) => (isSilent ? undefined : peer))];
-    const unasked = peers.filter((peer) => peer !== undefined).filter(({ id }) => id !== asker && !probed.has(id));
-    const ask = async (peer: Peer): Promise<void> => {
-      if (await this.#peers.hasBlob(peer, digest)) this.#exchange.has(peer.id, digest, size, this.#options.clock.now());
-      probed.add(peer.id);
-    };
-    await Promise.all(unasked.map(ask));
+    const others = peers.filter((peer) => peer !== undefined).filter(({ id }) => id !== asker);
+    for (const id of await this.#probes.ask(digest, others)) this.#exchange.has(id, digest, size, this.#options.clock.now());
   }
 
   #peerOf(id: string): Peer | undefined {
     return id === OWN ? this.#ownPeer : this.#members.find(id)?.peer;
-  }
-
-  /** Waits for any news, or a moment: some orders change by time alone. */
-  async #change(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wakers.add(resolve);
-    try {
-      await Promise.race([promise, pause(this.#options.clock, TICK_MS, signal)]);
-    } finally {
-      this.#wakers.delete(resolve);
-    }
-  }
-
-  #wake(): void {
-    for (const wake of this.#wakers) wake();
-    this.#wakers.clear();
   }
 
   /** Notices silent nodes, and reads anew which nodes are expected. */
@@ -352,7 +365,7 @@ export class Lead implements AsyncDisposable {
         if (member.peer) this.#exchange.leave(member.id, now);
         if (hasFailed) member.peer = undefined;
         else member.isSilent = true;
-        this.#wake();
+        this.#news.tell();
       }
       if (now - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) return;
       expectedAt = now;

@@ -44,6 +44,9 @@ export type Order = z.output<typeof Order>;
 export const Tell = z.object({ digest: Digest, size, outcome: z.enum(['has', 'failed']), from: text.optional() });
 export type Tell = z.output<typeof Tell>;
 
+/** `/hand-over`: a node can keep its blobs no longer. `isNeeded`: others still need some of them. */
+export const HandedOver = z.object({ isNeeded: z.boolean() });
+
 /** `/bytes`: a node waits until so many bytes may cross the link. */
 export const Bytes = z.object({ bytes: size });
 export const Nothing = z.object({});

@@ -116,14 +116,22 @@ export async function findLead(client: Client, namespace: string, signal: AbortS
 }
 
 /** Verifies the tokens of other pods by the keys that the cluster publishes to every account. */
-export function createVerifier(client: Client, clock: Clock): (token: string, signal: AbortSignal) => Promise<PodIdentity | undefined> {
+export function createVerifier(client: Client, clock: Clock): (token: string) => Promise<PodIdentity | undefined> {
   let keys: ReturnType<typeof parseKeys> = [];
   let readAt = Number.NEGATIVE_INFINITY;
-  return async (token, signal) => {
+  let reading: Promise<void> | undefined;
+  const read = async (): Promise<void> => {
+    keys = parseKeys(await client.getText('/openid/v1/jwks', { maxBytes: KEYS_BYTES, timeoutMs: CALL_MS }));
+  };
+  return async (token) => {
     const known = verifyPodToken(token, keys, clock.now());
-    if (known || clock.now() - readAt < KEYS_EVERY_MS) return known;
-    readAt = clock.now();
-    keys = parseKeys(await client.getText('/openid/v1/jwks', { maxBytes: KEYS_BYTES, signal, timeoutMs: CALL_MS }));
+    if (known) return known;
+    if (clock.now() - readAt >= KEYS_EVERY_MS) {
+      readAt = clock.now();
+      reading = read();
+    }
+    // Nodes that come at the same time share one reading.
+    await reading;
     return verifyPodToken(token, keys, clock.now());
   };
 }

@@ -88,6 +88,60 @@ test('a node that serves wrong bytes spoils nothing: they are not stored, and th
   expect(registry.servedBytes).toBe(registry.neededBytes);
 });
 
+test('a node that can keep its blobs no longer lets go of them once another has them, and they are not fetched again', {
+  timeout: 60_000,
+}, async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 6));
+  await using led = await startLead({ nodes: ['n0', 'n1'] });
+  const sharing = led.lead.sharing();
+  await sharing.open(led.store);
+  await using full = await followLead(led.place, 'n1');
+  await full.fill(registry);
+  let isGone = false;
+  const leaving = full.follower
+    .sharing()
+    .handOver(led.signal)
+    .then(() => {
+      isGone = true;
+      full.store.blobs.clear();
+      void full.follower.serveUntilOver(PullerExit.noSpace);
+    });
+  const [one, ...rest] = registry.blobs;
+  await sharing.source(one ?? expect.fail(), led.signal);
+  expect(isGone).toBe(false);
+  await fillStore(led.store, registry, sharing, led);
+  await leaving;
+  expect([isWhole(led.store, registry), registry.servedBytes, rest.length]).toEqual([true, registry.neededBytes, 5]);
+  expect(await led.lead.awaitNodes()).toBe('failed');
+  await led.lead.end();
+});
+
+test('a lead that can keep its blobs no longer waits for the others alike, and not for those that have ended', async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 3));
+  await using led = await startLead({ nodes: ['n0', 'n1', 'n2'] });
+  const sharing = led.lead.sharing();
+  await sharing.open(led.store);
+  await using one = await followLead(led.place, 'n1');
+  await using other = await followLead(led.place, 'n2');
+  await fillStore(led.store, registry, sharing, led);
+  void other.follower.serveUntilOver(PullerExit.done);
+  const leaving = sharing.handOver(led.signal);
+  await one.fill(registry);
+  await leaving;
+  expect([isWhole(one.store, registry), registry.servedBytes]).toEqual([true, registry.neededBytes]);
+});
+
+test('a lead that is gone is given up as soon as another has taken its place', { timeout: 30_000 }, async () => {
+  const led = await startLead({ nodes: ['n0', 'n1'] });
+  let isReplaced = false;
+  await using one = await followLead(led.place, 'n1', new MemoryStore(), { isReplaced: () => isReplaced });
+  await led[Symbol.asyncDispose]();
+  const goneAt = performance.now();
+  isReplaced = true;
+  await eventually(() => one.follower.lost.aborted, 'the lead to be given up', 20_000);
+  expect(performance.now() - goneAt).toBeGreaterThan(3_000);
+});
+
 test('a stranger gets nothing: neither with another key, nor without any, nor with a token of its own', async () => {
   const registry = new MemoryRegistry([10_000]);
   await using led = await startLead({ nodes: ['n0'] });

@@ -65,7 +65,16 @@ function quickClock(meanwhile: () => Promise<unknown> = async () => {}): Clock {
 
 function open(sockets: readonly string[], clock = quickClock()) {
   const { signal } = new AbortController();
-  return openCriStore({ sockets, credentials: { auths: {} }, signal, retryForMs: 60_000, clock, random: () => 0, logger });
+  return openCriStore({
+    sockets,
+    credentials: { auths: {} },
+    parallelPulls: 2,
+    signal,
+    retryForMs: 60_000,
+    clock,
+    random: () => 0,
+    logger,
+  });
 }
 
 test('the first candidate that answers is taken: not one that is absent, no socket, or no runtime', async () => {
@@ -108,7 +117,7 @@ test.each<[string, () => Promise<string[]>, RegExp]>([
 test.each(['containerd', 'cri-o'])('%s without a content service fetches the blobs itself', async (name) => {
   await using client = new RegistryClient();
   const { signal } = new AbortController();
-  const options = { credentials: { auths: {} }, signal, retryForMs: 0, clock: quickClock(), random: () => 0, logger };
+  const options = { credentials: { auths: {} }, parallelPulls: 2, signal, retryForMs: 0, clock: quickClock(), random: () => 0, logger };
   await using store = await openCriStore({ ...options, sockets: [await runtime(name)], fetching: { client, isCapped: false } });
   expect(store.fetchedBy).toBe('runtime');
   expect(store.listContent).toBeUndefined();

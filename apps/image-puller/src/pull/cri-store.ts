@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
+import { Semaphore } from '@flotilla/pace';
 import { type DockerConfig, findCredential, parseImageReference, type RegistryClient, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { Layer, PullName, StoredContent } from '@flotilla/software';
@@ -48,6 +49,8 @@ interface CriStoreOptions {
   readonly logger: Logger;
   /** Fetches blobs into containerd's content store; absent: the runtime fetches them. */
   readonly fetching?: { readonly client: RegistryClient; readonly isCapped: boolean } | undefined;
+  /** Pulls by the runtime at once. */
+  readonly parallelPulls: number;
   /** Other nodes of the spoke. */
   readonly sharing?: BlobSharing | undefined;
 }
@@ -148,6 +151,7 @@ class CriStore implements ImageStore {
   readonly #content: OpenContent | undefined;
   /** Blobs that are shorter than they should be. */
   readonly #cut = new Set<string>();
+  readonly #pulls: Semaphore;
   /** Only containerd has the content API; CRI reports no bytes in flight. */
   readonly #isContainerd: boolean;
 
@@ -162,6 +166,7 @@ class CriStore implements ImageStore {
   ) {
     this.#connection = connection;
     this.#options = options;
+    this.#pulls = new Semaphore(options.parallelPulls);
     this.#content = content;
     this.description = description;
     this.runtime = runtime;
@@ -200,10 +205,8 @@ class CriStore implements ImageStore {
     const isFilled = layers.length > 0 && (await this.#content?.way.fill(pullSpec)) === true;
     const bytes = layers.reduce((sum, { size }) => sum + size, 0);
     const deadlineMs = PULL_BASE_MS + (bytes / SLOWEST_BYTES_PER_SECOND) * 1_000;
-    await this.#connection.call(Protocol.pullImage, { image: { image: pullSpec }, auth: this.#auth(pullSpec) }, PullAnswer, {
-      signal,
-      deadlineMs,
-    });
+    const request = { image: { image: pullSpec }, auth: this.#auth(pullSpec) };
+    await this.#pulls.run(() => this.#connection.call(Protocol.pullImage, request, PullAnswer, { signal, deadlineMs }));
     return isFilled ? 'puller' : 'runtime';
   }
 

@@ -23,8 +23,6 @@ interface PullOptions extends StoreRetries {
   readonly store: ImageStore;
   readonly images: readonly WantedImage[];
   readonly parallel: number;
-  /** Orders images by a layer, so that the nodes of a spoke begin with others; default: the largest first. */
-  readonly orderOf?: ((digest: string) => string) | undefined;
 }
 
 /** Result of `pullImages`. */
@@ -79,8 +77,8 @@ export async function askStore<T>(ask: () => Promise<T>, retries: StoreRetries):
 }
 
 /**
- * Pulls images in a sliding window, the largest first so that none is left over at the end, or as the other nodes of the spoke leave them. A failed image does not stop the others; a full disk
- * stops everything.
+ * Pulls images in a sliding window, the largest first so that none is left over at the end. All nodes of a spoke keep this order, so each copies an
+ * image's blobs while others fetch the next. A failed image does not stop the others; a full disk stops everything.
  * @throws NoSpaceError, or the signal's reason
  */
 export async function pullImages(options: PullOptions): Promise<PullOutcome> {
@@ -89,7 +87,7 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
   let pulled = 0;
   using _poll = pollLayers(options, active);
   await mapConcurrently(
-    inOrder(options),
+    options.images.toSorted((a, b) => size(b) - size(a)),
     options.parallel,
     async (image) => {
       active.add(image);
@@ -121,14 +119,6 @@ const withReason = (failure: unknown, { handedOver }: WantedImage): unknown =>
         transient: false,
         cause: failure,
       });
-
-/** Images whose largest layer this node is to fetch come first. */
-function inOrder({ images, orderOf }: PullOptions): WantedImage[] {
-  if (!orderOf) return images.toSorted((a, b) => size(b) - size(a));
-  const keyOf = ({ layers, digest }: WantedImage): string => orderOf(layers.toSorted((a, b) => b.size - a.size)[0]?.digest ?? digest);
-  const keys = new Map(images.map((image) => [image, keyOf(image)]));
-  return images.toSorted((a, b) => ((keys.get(a) ?? '') > (keys.get(b) ?? '') ? -1 : 1));
-}
 
 const size = ({ layers }: WantedImage): number => layers.reduce((sum, layer) => sum + layer.size, 0);
 

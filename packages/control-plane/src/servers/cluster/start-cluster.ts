@@ -39,10 +39,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const obstacle = clusterObstacle();
   if (obstacle) throw new PackagesMissingError(obstacle);
   const runtime = options.runtime ?? 'containerd';
-  const missing = await missingPrograms(NODE_PACKAGES[runtime]);
+  const runtimes = new Set([runtime, ...(options.nodes ?? []).map((node) => node.runtime ?? runtime)]);
+  const missing = await missingPrograms([...new Set([...runtimes].flatMap((each) => NODE_PACKAGES[each]))]);
   if (missing.length > 0) throw new PackagesMissingError(`a node needs ${missing.join(', ')}: run \`npm run setup\` as root first`);
   const log = options.log ?? ((line: string) => void process.stderr.write(`${line}\n`));
-  const tools = await ensureTools([...TOOLS, ...RUNTIME_TOOLS[runtime]], { log });
+  const tools = await ensureTools([...TOOLS, ...[...runtimes].flatMap((each) => RUNTIME_TOOLS[each])], { log });
   const cluster = new RunningCluster(options, tools, await createRunFolder(options.name));
   try {
     await cluster.start(await ensurePauseProgram(log));

@@ -23,6 +23,17 @@ const RECORD = { name: 'record', path: '/var/lib/flotilla', mountPath: '/host/va
 /** Volume with the token by which a node's puller shows the lead who it is. */
 const POD_TOKEN = 'pod-token';
 
+/** Exit codes that no puller gives: a kill or a container that is gone, and one that the runtime lost sight of. Both follow a reboot. */
+const LOST_CODES = [137, 255];
+
+/** Lets the Job go on after a reboot or a drain of its node: the run resumes where it was, until the deadline. A verdict still ends it. */
+const RESUMED = {
+  rules: [
+    { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+    { action: 'Ignore', onExitCodes: { operator: 'In', values: LOST_CODES } },
+  ],
+};
+
 /** Builds Job `pre-cache` with the puller beside the node's runtime. */
 export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
   const { nodes } = inputs;
@@ -33,6 +44,8 @@ export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest
     spec: {
       activeDeadlineSeconds: inputs.deadlineSeconds,
       backoffLimit: 0,
+      // An agent of before refuses both this policy and a Job with other nodes.
+      ...(nodes && { podFailurePolicy: RESUMED }),
       template: {
         metadata: { annotations: podAnnotations(inputs) },
         spec: {
