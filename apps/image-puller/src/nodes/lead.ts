@@ -289,10 +289,9 @@ export class Lead implements AsyncDisposable {
     if (!beat) return 400;
     const { clock } = this.#options;
     const now = clock.now();
-    const hasEnded = beat.exitCode !== undefined && member.exitCode === undefined;
     Object.assign(member, { report: beat.report, exitCode: beat.exitCode });
     for (const [digest, offset] of Object.entries(beat.fetching)) this.#exchange.grows(member.id, digest, offset, now);
-    if (hasEnded) this.#news.tell();
+    if (beat.exitCode !== undefined) this.#news.tell();
     while (beat.exitCode !== undefined && !this.#isOver && !signal.aborted && clock.now() < now + HOLD_MS) await this.#news.next(signal);
     member.hasHeardEnd = this.#isOver && !signal.aborted;
     if (this.#isOver) this.#news.tell();
