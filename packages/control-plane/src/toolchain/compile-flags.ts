@@ -26,10 +26,10 @@ const WITHOUT_DEBUGGER = '-dwarf=false';
 
 /**
  * Flags of `go build` by which a build from nothing costs less. A package that is compiled without inlining takes three quarters of the CPU; the hot
- * ones (serializers, storage, requests) keep it. Everything that is built has the same flags, so that what is shared is compiled once.
+ * ones (serializers, storage, requests) keep it. Everything that is built has the same flags, so that what is shared is compiled once; with `-trimpath`
+ * helm would compile the libraries of Kubernetes again, because its module file asks for another version than it then replaces.
  */
 export const COMPILE_FLAGS: readonly string[] = [
-  '-trimpath',
   `-gcflags=all=${WITHOUT_DEBUGGER}`,
   ...SELDOM_CALLED.map((packages) => `-gcflags=${packages}=${WITHOUT_DEBUGGER} -l`),
 ];
