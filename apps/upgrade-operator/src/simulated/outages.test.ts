@@ -51,8 +51,7 @@ test('an upgrade is done while Alertmanager is away, says what is open, and clos
   await operator.upgrade('4.14.10', '01:00');
   await operator.until('Mon 01:30');
   operator.away(true);
-  // Retries while Alertmanager is away are spread at random: the last of them may be some minutes late.
-  await operator.until('Mon 02:45');
+  await operator.until('Mon 02:20');
   expect((await operator.entry())?.phase).toBe('Upgraded');
   expect(told()).toContain('StateCompleted');
   expect(await condition(UpgradeCondition.controlPlaneWindowRemoved)).toEqual(AWAY);

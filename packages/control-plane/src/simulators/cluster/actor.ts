@@ -8,8 +8,19 @@ export interface ActorDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pace: ClusterPace;
+  /** By the node's uid, which another cluster may use too. */
+  readonly drains: Map<string, Drain>;
   /** As they are now: a test changes them while it runs. */
   readonly faults: () => ClusterFaults;
+}
+
+/** A drain that was asked for. */
+export interface Drain {
+  readonly since: number;
+  /** When it may be tried again. */
+  againAt: number;
+  /** Since when the node is drained, so that changing it takes its time. */
+  drainedAt?: number;
 }
 
 /** How long things take, in milliseconds. */

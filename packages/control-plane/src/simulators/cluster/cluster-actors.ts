@@ -52,6 +52,7 @@ export async function startClusterActors(options: ClusterActorsOptions): Promise
       lookAgainMs: 50,
       ...pace,
     },
+    drains: new Map(),
     faults: () => faults,
   };
   const stopping = new AbortController();

@@ -1,22 +1,12 @@
 import { Node } from '@flotilla/api/core';
 import { MachineConfigAnnotation, MachineConfigPool, MachineConfigState } from '@flotilla/api/machine';
 import type { ReconcileResult } from '@flotilla/runtime';
-import type { ActorDeps } from './actor.ts';
+import type { ActorDeps, Drain } from './actor.ts';
 import { annotationsOf, cordon, drain, finishNode, unlessGone } from './nodes.ts';
 
 /** Name of what a version configures for a pool. */
 export const renderedConfig = (pool: string, version: string): string => `rendered-${pool}-${version}`;
 
-/** A drain that was asked for. */
-interface Drain {
-  readonly since: number;
-  /** When it may be tried again. */
-  againAt: number;
-  /** Since when the node is drained, so that changing it takes its time. */
-  drainedAt?: number;
-}
-/** By the node's uid. */
-const drains = new Map<string, Drain>();
 const SOON_MS = 10 * 60_000;
 
 /**
@@ -57,7 +47,7 @@ async function report({ client }: ActorDeps, pool: MachineConfigPool, machineCou
 
 /** One look at the node that is being changed: it is told what it shall have, its daemon sets to work, and it is cordoned, drained and changed. */
 async function change(deps: ActorDeps, node: Node, wanted: string): Promise<void> {
-  const { client, clock, pace, faults } = deps;
+  const { client, clock, pace, drains, faults } = deps;
   const { name, uid = '' } = node.metadata;
   const say = (facts: Parameters<typeof annotationsOf>[0]) =>
     client.patch(Node, { name }, { metadata: { annotations: annotationsOf(facts) } }, { type: 'merge' }).catch(unlessGone);
