@@ -76,7 +76,7 @@ const FORBIDDEN =
 export const nodesRefused = (times: number) =>
   new Map([['precache-nodes-create', buildAction({ outcome: 'failed', retries: times, refusals: times, message: FORBIDDEN })]]);
 /** Message about them. */
-export const NODES_REFUSED = `the agent cannot create the pullers of the other nodes: precache-nodes-create: ${FORBIDDEN}; let the agent on spoke-1 create DaemonSets, ServiceAccounts, Roles and RoleBindings in openshift-talo-pre-cache, or fill one node alone: annotation flotilla.io/absent-nodes: ignore on the PreCachingConfig`;
+export const NODES_REFUSED = `its other nodes cannot be filled: User "system:serviceaccount:agent:work" cannot create resource "daemonsets" in API group "apps" in the namespac…; let the agent on spoke-1 create DaemonSets, or set flotilla.io/absent-nodes: ignore on the PreCachingConfig`;
 /** Message about an upgrade with leftovers. */
 export const LEFTOVERS =
   'waits for ClusterGroupUpgrade ns/other, which has ended and could not yet remove from this cluster what it left there';

@@ -193,11 +193,18 @@ function orRefusedNodes(meaning: Meaning, { nodesFailure }: SpokeObservation, ba
   if (isVerdict || !basis.failsWithoutNodes || nodesFailure?.finalAt === undefined) return meaning;
   const { finalAt, message } = nodesFailure;
   if (basis.now < finalAt) return { ...meaning, requeueAt: Math.min(meaning.requeueAt ?? finalAt, finalAt) };
-  const said = explain('NodesRefused', `the agent cannot create the pullers of the other nodes: ${message}`, {
-    cluster: basis.cluster,
-    namespace: basis.job.names.namespace,
-  });
+  const said = explain('NodesRefused', `its other nodes cannot be filled: ${quoteRefusal(message)}`, { cluster: basis.cluster });
   return { event: { type: 'FAILED' }, message: said };
+}
+
+/** Longest refusal that leaves room for the fix in a status, in characters. */
+const MAX_REFUSAL = 112;
+
+/** Quotes who refuses, and why: what is refused is said already, and the binding of a policy tells nobody anything. */
+function quoteRefusal(message: string): string {
+  const [, refusal = message] = message.split(' is forbidden: ', 2);
+  const why = refusal.replace(/ with binding '[^']*'/, '');
+  return why.length <= MAX_REFUSAL ? why : `${why.slice(0, MAX_REFUSAL - 1)}…`;
 }
 
 /** Longest reason that a verdict quotes from a spoke, in characters: a status shows 256. */

@@ -1,5 +1,5 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createPrecacheJob, type PrecacheInputs } from '../spoke-jobs/kinds/precache/job.ts';
@@ -103,4 +103,31 @@ test.each<{ name: string; pins?: 'runtime'; completedAt?: string; keeps?: boolea
   expect(hub.writes.toSorted()).toEqual(want.map((name) => `patch managedclusters ${name}`));
   for (const name of want)
     expect(hub.get(ManagedCluster, { name })?.metadata.annotations).toEqual({ 'pins.flotilla.io/abc-1': 'registry.test/puller:1' });
+});
+
+test('the leader judges by the rules of the PreCachingConfig that the steps follow', () => {
+  const annotations = { 'flotilla.io/absent-nodes': 'fail', 'flotilla.io/bandwidth': '1Mi' };
+  const config = PreCachingConfig.schema.parse({ metadata: { name: 'config', namespace: 'ns', annotations }, spec: {} });
+  const job = createPrecacheJob(settings, { get: () => config });
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
+    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true, preCachingConfigRef: { name: 'config' } },
+  });
+  const requested: PrecacheInputs[] = [];
+  const engine = {
+    job,
+    run: () => undefined,
+    hasHubObjects: () => false,
+    request: (request: { inputs: PrecacheInputs }) => void requested.push(request.inputs),
+  };
+  const jobs = new UpgradeJobs({ precaching: { jobs: engine, settings }, backup: { jobs: engine, settings } } as never);
+  const spec = { platformImage: 'registry.test/release:1' };
+  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), {
+    selection: { clusters: ['a'] },
+    precaching: { spec, image: settings.image },
+    precachingClusters: ['a'],
+  } as never);
+  const stored = { ...upgrade, status: { status: {}, precaching: { spec, status: {} } } } as ClusterGroupUpgrade;
+  expect(requested[0]?.nodes?.rules?.absent).toBe('fail');
+  expect(requested).toEqual([{ ...job.inputsIn(stored), retries: {}, proofs: undefined }]);
 });

@@ -28,7 +28,7 @@ import { owePins } from '../pins/apply.ts';
 import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
 import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { BackupSettings } from '../spoke-jobs/kinds/backup/settings.ts';
-import { keepsRecord, type PrecacheJobs, type PrecacheRun, pinsWanted, precacheTeardown } from '../spoke-jobs/kinds/precache/job.ts';
+import { type PrecacheJobs, type PrecacheRun, pinsWanted, precacheTeardown } from '../spoke-jobs/kinds/precache/job.ts';
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
@@ -121,11 +121,12 @@ export class UpgradeJobs {
     // A cluster that left the plan may be under way, or have the objects of a job that a pause has stopped.
     const isLeft = (cluster: string) => isBegun(states[cluster]) || (!clusters.has(cluster) && jobs.hasHubObjects(uid, cluster));
     for (const cluster of Object.keys(states)) if (isLeft(cluster)) clusters.add(cluster);
+    // As whoever takes a step reads them from the status, so that both decide by the same rules of nodes and of the link.
+    const precaching = { ...upgrade.status?.precaching, status: states, spec: wanted, retries };
+    const own = jobs.job.inputsIn({ ...upgrade, spec, status: { status: {}, ...upgrade.status, precaching } });
     const { image = settings.image } = plan.precaching ?? {};
-    const jobSeconds = spec.remediationStrategy.timeout * 60;
-    const proving = { keepsRecord: keepsRecord(upgrade, settings), pins: pinsWanted(upgrade, settings), proofs: proofs?.byCluster };
-    const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds, retries, ...proving };
-    return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
+    const inputs = own && { ...own, image, proofs: proofs?.byCluster };
+    return inputs && jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
 
   /** The stored states but of clusters that are tried again, and how often each was. The same until a status confirms the retry. */

@@ -199,7 +199,7 @@ const clusterReasons = {
   NodesRefused: {
     meaning:
       'The agent of the cluster may not create what fills its other nodes: by its rights, or by an admission policy or quota of the cluster.',
-    fix: 'let the agent on {cluster} create DaemonSets, ServiceAccounts, Roles and RoleBindings in {namespace}, or fill one node alone: annotation flotilla.io/absent-nodes: ignore on the PreCachingConfig',
+    fix: 'let the agent on {cluster} create DaemonSets, or set flotilla.io/absent-nodes: ignore on the PreCachingConfig',
   },
   CacheAtRisk: {
     meaning:

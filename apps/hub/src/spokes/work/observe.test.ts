@@ -338,7 +338,7 @@ describe('events from a work', () => {
     const at = (now: number) => decide('Active', found, { ...context, now, failsWithoutNodes: true });
     const finalAt = found.nodesFailure?.finalAt ?? 0;
     expect(at(finalAt - 1)).toMatchObject({ state: 'Active', requeueAt: finalAt });
-    expect(at(finalAt)).toMatchObject({ state: 'UnrecoverableError', message: expect.stringContaining(text) });
+    expect(at(finalAt)).toMatchObject({ state: 'UnrecoverableError', message: expect.stringContaining('cannot be filled: no; let') });
     expect(observe({ work: { ...job({ active: 1, ready: 1 }), binding } }).nodesFailure).toBeUndefined();
   });
 

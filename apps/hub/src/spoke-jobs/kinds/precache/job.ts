@@ -200,7 +200,7 @@ function rulesOfProof(rules: NodeRules, jobSeconds: number): NodeRules {
 }
 
 /** True where pulls leave a record for proofs. The reference's job knows none. */
-export const keepsRecord = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): boolean =>
+const keepsRecord = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): boolean =>
   !talmStrict && profile !== 'talm' && readProofWithin(upgrade).withinMs !== undefined;
 
 /** Cached, because every reconcile of every spoke asks for the same entries, which are immutable. */
