@@ -16,6 +16,8 @@ export interface BlobTransfer {
   bytes: number;
 }
 
+type OnAsked = (digest: string) => void;
+
 /** A registry's front that counts every byte of blobs, by who asked and when. */
 export interface CountingRegistry extends AsyncDisposable {
   readonly host: string;
@@ -31,7 +33,7 @@ export interface CountingRegistry extends AsyncDisposable {
   /** Blobs that get another first byte. */
   readonly corrupt: Set<string>;
   /** Called when a blob is asked for. */
-  onAsked: (digest: string) => void;
+  onAsked: OnAsked | undefined;
   /** Cuts all connections. */
   cut(): void;
 }
@@ -43,7 +45,13 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
   const transfers: BlobTransfer[] = [];
   const runtimeRequests: string[] = [];
   const sent: [number, number][] = [];
-  const state = { rate: undefined as number | undefined, corrupt: new Set<string>(), freeAt: 0, requests: 0, onAsked: (_: string) => {} };
+  const state = {
+    rate: undefined as number | undefined,
+    corrupt: new Set<string>(),
+    freeAt: 0,
+    requests: 0,
+    onAsked: undefined as OnAsked | undefined,
+  };
 
   async function pass(answer: IncomingMessage, response: ServerResponse, transfer: BlobTransfer): Promise<void> {
     const closed = new AbortController();
@@ -77,7 +85,7 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
       const from = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
       const transfer: BlobTransfer = { digest, by, from, asked: Number(answer.headers['content-length']), bytes: 0 };
       transfers.push(transfer);
-      state.onAsked(digest);
+      state.onAsked?.(digest);
       void pass(answer, response, transfer).catch(() => response.destroy());
     });
     response.on('close', () => passed.destroy());

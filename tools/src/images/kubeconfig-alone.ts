@@ -9,16 +9,16 @@ const GENERATED = 'generated-client';
  */
 export const kubeconfigAlone: Plugin = {
   name: 'kubeconfig-alone',
-  setup({ onResolve, onLoad, resolve }) {
-    onResolve({ filter: /^@kubernetes\/client-node$/ }, ({ kind, resolveDir }) =>
-      resolve('@kubernetes/client-node/dist/config.js', { kind, resolveDir }),
+  setup(build) {
+    build.onResolve({ filter: /^@kubernetes\/client-node$/ }, ({ kind, resolveDir }) =>
+      build.resolve('@kubernetes/client-node/dist/config.js', { kind, resolveDir }),
     );
-    onResolve({ filter: /^\.\/gen\/index\.js$/ }, ({ importer, resolveDir }) =>
+    build.onResolve({ filter: /^\.\/gen\/index\.js$/ }, ({ importer, resolveDir }) =>
       importer.endsWith('client-node/dist/config.js')
         ? { path: 'index', namespace: GENERATED, pluginData: join(resolveDir, 'gen') }
         : undefined,
     );
-    onLoad({ filter: /.*/, namespace: GENERATED }, ({ pluginData }) => ({
+    build.onLoad({ filter: /.*/, namespace: GENERATED }, ({ pluginData }) => ({
       contents: "export { createConfiguration } from './configuration.js'; export { ServerConfiguration } from './servers.js';",
       resolveDir: pluginData,
     }));
