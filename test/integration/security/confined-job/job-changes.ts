@@ -182,6 +182,7 @@ export const CHANGES: Readonly<Record<string, (parts: Edited, random: Random) =>
   'the end of pins': ({ variable }) => variable('MODE', 'unpin'),
   pins: ({ variable }) => variable('PIN_FOR', '11111111-aaaa-4bbb-8ccc-000000000001'),
   'pins by sets': ({ variable }) => variable('PIN_BY', 'pinned-image-set'),
+  'pins by sets with a deadline': ({ variable }) => variable('JOB_SECONDS', '14400'),
   'pins by another way': ({ variable }) => variable('PIN_BY', 'ctr'),
   'pins of nobody': ({ variable }) => variable('PIN_FOR', '$(id)'),
   'a mode that is none of its own': ({ variable }) => variable('MODE', 'shell'),
