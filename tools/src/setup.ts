@@ -52,7 +52,7 @@ const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
   crio: ['crio', 'pinns', 'import-image'],
 };
 
-/** What a command uses on this machine. */
+/** Tools and images that a command uses on this machine. */
 interface Requirements {
   readonly tools: ToolName[];
   /** Tools that it uses once its clusters run. */

@@ -39,7 +39,7 @@ export interface OperatorConfig {
     /** Timeout in seconds. */
     readonly http: { readonly timeout: number; readonly urls: readonly string[] };
   };
-  /** Whether an upgrade waits until every node is proven to have its images, and how old a proof may be. */
+  /** Rule of the proof that every node has the images: asked for or not, and its greatest age in minutes. */
   readonly cacheProof: { readonly required: boolean; readonly maxAge: number };
   readonly featureGate: { readonly enabled: readonly string[] };
 }

@@ -39,6 +39,7 @@ test.each<[string, CachedRelease[], RegExp]>([
   ['no note', [], /^a proof that the nodes have the images of release 4\.20\.1 \(.*\): there is none$/],
   ['a note of another release', [note(['1', '2'], { digest: 'sha256:b' })], /there is none$/],
   ['an old note', [note(['1', '2'], { minutes: 60 })], /the last one is 60 minutes old, of 60 at most$/],
+  ['a note of the future', [note(['1', '2'], { minutes: -6 })], /says a time 6 minutes ahead; set the clocks of the nodes$/],
   ['a note without a node', [note(['1'])], /^a proof that 1 of 2 nodes have the images of release 4\.20\.1: b$/],
   ['a note of a node that was replaced', [note(['1', '3'])], /^a proof that 1 of 2 nodes .*: b$/],
   ['a newer note of fewer nodes', [note(['1', '2'], { minutes: 9 }), note(['2'], { minutes: 1 })], /: a$/],

@@ -4,6 +4,8 @@ import type { CachedRelease } from '@flotilla/api/managed';
 import { offeredUpdate, type UpgradeTarget } from './cluster-version.ts';
 import type { ObservedCluster } from './observed-cluster.ts';
 
+/** Minutes that the clock of another node may be ahead: a proof of the future would never be too old. */
+const MOST_AHEAD_MINUTES = 5;
 /** Nodes that a message names. */
 const NAMED = 5;
 
@@ -26,6 +28,8 @@ export function cacheObstacle({ cluster, target, notes, maxAge, nowMs }: CacheQu
   const [note] = ofRelease;
   if (!note) return `a proof that the nodes have ${release} (${image}): there is none`;
   const age = Math.floor((nowMs - Date.parse(note.at)) / 60_000);
+  if (age < -MOST_AHEAD_MINUTES)
+    return `a proof that the nodes have ${release}: the last one says a time ${-age} minutes ahead; set the clocks of the nodes`;
   if (age >= maxAge) return `a proof that the nodes have ${release}: the last one is ${age} minutes old, of ${maxAge} at most`;
   const proven = new Set(note.nodes.map(({ uid }) => uid));
   const missing = scheduledNodes(cluster).filter(({ metadata }) => !proven.has(metadata.uid ?? ''));

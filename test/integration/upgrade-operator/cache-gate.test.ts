@@ -122,7 +122,7 @@ test('an upgrade waits for each node until a puller has proven it', { timeout: 2
   await pull('worker-0');
   await eventually(commenced, 'the upgrade to begin', 60_000);
   expect(await held()).toMatch(/^True /);
-  // What is no note went with the next one.
+  // The next note took away an entry that is none.
   const kept = (await client.get(ConfigMap, NOTES))?.data ?? {};
   expect(Object.keys(kept).toSorted()).toEqual(['sha256-0', release.slice(release.indexOf('@') + 1).replace(':', '-')].toSorted());
 });

@@ -8,7 +8,7 @@ import { bundleApp } from './app-bundle.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const ENTRY = 'packages/runtime/src/credential-provider.ts';
 
-/** What a kubeconfig names that asks a program for its token. */
+/** Access to a cluster whose kubeconfig asks a program for its token. */
 const access = (command: string, ...args: string[]) => ({
   server: 'https://127.0.0.1:1',
   skipsVerification: false,

@@ -27,7 +27,7 @@ interface GoBuild {
   readonly crds?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** How a tool set is built. */
+/** Options of a tool set's build. */
 export interface BuildOptions {
   readonly log: Log;
   /** Leaves the cores to others while they have work. */

@@ -173,7 +173,7 @@ export const CRDS = 'crds';
 /** Folder with the `go.mod` of a set. */
 export const moduleFolder = (set: string): string => fileURLToPath(new URL(`../../tools/${set}`, import.meta.url));
 
-/** What identifies a build: the locked sources, the machine and the way it is linked; how it is compiled changes nothing that a program does. */
+/** Identifies a build by its locked sources, the machine and its linking; compile flags change nothing that a program does. */
 export async function buildKey(set: ToolSet): Promise<string> {
   const folder = moduleFolder(set.name);
   const hash = createHash('sha256');

@@ -8,7 +8,7 @@ interface PinsWanted {
   readonly problem?: string;
 }
 
-/** Of two ways the one whose removal removes both: pins last until the end, even if nobody asks for more, or asks for others. */
+/** Chooses of two ways the one whose removal removes both: pins last until the end, even if nobody asks for more, or asks for others. */
 export const strongerPins = (kept: PinWay | undefined, wanted: PinWay | undefined): PinWay | undefined =>
   kept === 'pinned-image-set' ? kept : (wanted ?? kept);
 
