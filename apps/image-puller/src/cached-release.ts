@@ -9,12 +9,14 @@ import {
   OPERATOR_NAMESPACE,
   readCachedReleases,
 } from '@flotilla/api/managed';
-import { type Client, type Clock, isForbidden, type Logger } from '@flotilla/runtime';
+import { type Client, type Clock, isConflict, isForbidden, type Logger } from '@flotilla/runtime';
 import type { FilledNode } from './nodes/members.ts';
 import { listNodes } from './nodes/own-cluster.ts';
 import type { Cached } from './proof/prove.ts';
 
 const CALL_MS = 10_000;
+/** Tries of a note that meets another run's. */
+const TRIES = 3;
 const PLACE = { namespace: OPERATOR_NAMESPACE, name: CACHED_RELEASES };
 
 /** Facts that are noted. */
@@ -31,24 +33,33 @@ interface NoteAsk extends Cached {
  * Notes the release in a ConfigMap that the chart makes where it is asked for; where it is not there, or not this account's to write, nobody waits for
  * it. A failure fails nothing: without a note there is no proof, and whoever asks for one says so.
  */
-export async function noteCachedRelease(client: Client, { spec, names, filled, upgrade, signal, clock, logger }: NoteAsk): Promise<void> {
+export async function noteCachedRelease(client: Client, ask: NoteAsk): Promise<void> {
+  const { signal, logger } = ask;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await note(client, ask);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isConflict(error) && attempt < TRIES) continue;
+      if (!isForbidden(error)) logger.warn({ err: errorMessage(error) }, 'Noting the cached release failed');
+      return;
+    }
+  }
+}
+
+async function note(client: Client, { spec, names, filled, upgrade, signal, clock, logger }: NoteAsk): Promise<void> {
   const image = spec.platformImage;
   const digest = names.find(({ pullSpec }) => pullSpec === image)?.referenceDigest;
   if (image === undefined || digest === undefined) return;
-  try {
-    const call = { signal, timeoutMs: CALL_MS };
-    const map = await client.get(ConfigMap, PLACE, call);
-    if (!map) return;
-    const nodes = identified(filled, await listNodes(client, signal)).slice(0, MOST_CACHED_NODES);
-    const note = CachedRelease.parse({ image, digest, upgrade, at: new Date(clock.now()).toISOString(), nodes });
-    const data = { ...dropped(map, keyOf(digest)), [keyOf(digest)]: JSON.stringify(note) };
-    const { uid, resourceVersion } = map.metadata;
-    await client.patch(ConfigMap, PLACE, { metadata: { uid, resourceVersion }, data }, { type: 'merge', ...call });
-    logger.info({ release: image, nodes: nodes.length }, 'Noted the cached release');
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!isForbidden(error)) logger.warn({ err: errorMessage(error) }, 'Noting the cached release failed');
-  }
+  const call = { signal, timeoutMs: CALL_MS };
+  const map = await client.get(ConfigMap, PLACE, call);
+  if (!map) return;
+  const nodes = identified(filled, await listNodes(client, signal)).slice(0, MOST_CACHED_NODES);
+  const entry = CachedRelease.parse({ image, digest, upgrade, at: new Date(clock.now()).toISOString(), nodes });
+  const data = { ...dropped(map, keyOf(digest)), [keyOf(digest)]: JSON.stringify(entry) };
+  const { uid, resourceVersion } = map.metadata;
+  await client.patch(ConfigMap, PLACE, { metadata: { uid, resourceVersion }, data }, { type: 'merge', ...call });
+  logger.info({ release: image, nodes: nodes.length }, 'Noted the cached release');
 }
 
 const keyOf = (digest: string): string => digest.replace(':', '-');
