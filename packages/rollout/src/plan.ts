@@ -21,7 +21,7 @@ import type { PolicyStructure } from './policies/policy-structure.ts';
 import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 import { findOtherSoftware } from './software/same-software.ts';
 import type { SoftwareFailure } from './software/software-spec.ts';
-import { derivePrecachingSpec } from './software/software-spec.ts';
+import { derivePrecachingSpec, ownWorkloadImage } from './software/software-spec.ts';
 import {
   policyFrameworkMissing,
   SERVED_AGAIN_MS,
@@ -82,9 +82,7 @@ export interface UpgradePlan {
   readonly validation: Validation | undefined;
   readonly batches: string[][];
   /** Absent when nothing is to be pre-cached. */
-  readonly precaching:
-    | { readonly spec?: PrecachingSpec; readonly image?: string | undefined; readonly failure?: SoftwareFailure }
-    | undefined;
+  readonly precaching: { readonly spec?: PrecachingSpec; readonly failure?: SoftwareFailure } | undefined;
   /** Clusters of the plan, canaries first. */
   readonly precachingClusters: readonly string[];
   /** Who has nothing to do in the rollout. */
@@ -165,8 +163,7 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
     const recheckAfterMs = software.failure.transient ? RECHECK_MS : undefined;
     return { ...planned, precaching: { failure: software.failure }, precachingClusters, stopped: 'precacheSpec', recheckAfterMs };
   }
-  const precaching = { spec: software.spec, image: software.workloadImage };
-  return bound({ ...planned, precaching, precachingClusters, stopped: undefined, recheckAfterMs: undefined });
+  return bound({ ...planned, precaching: { spec: software.spec }, precachingClusters, stopped: undefined, recheckAfterMs: undefined });
 }
 
 /** Nobody is no failure for the reference, which then ends as if all were done. */
@@ -235,7 +232,7 @@ function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, polici
   const { status } = observed.upgrade;
   const frozenBy = deps.talmStrict ? ClusterGroupUpgradeCondition.precacheSpecValid : ClusterGroupUpgradeCondition.precachingSucceeded;
   const frozen = status?.precaching?.spec;
-  if (frozen && findCondition(status.conditions, frozenBy)?.status === 'True') return { spec: frozen, workloadImage: undefined };
+  if (frozen && findCondition(status.conditions, frozenBy)?.status === 'True') return { spec: frozen };
   const software = derivePrecachingSpec({
     policies: [...policies.forUpgrade, ...policies.compliantBefore],
     configRef: spec.preCachingConfigRef,
@@ -247,7 +244,7 @@ function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, polici
     lookUpRelease: lookUpFor(observed, deps),
   });
   if ('pending' in software || software.failure) return software;
-  if (!software.workloadImage && deps.precacheImage === '') return { failure: NO_IMAGE };
+  if (deps.precacheImage === '' && !ownWorkloadImage(observed.config, deps.talmStrict)) return { failure: NO_IMAGE };
   const failure = deps.talmStrict ? undefined : findOtherSoftware(observed.upgrade, software.spec, observed.upgradeAt);
   return failure ? { failure } : software;
 }

@@ -124,7 +124,7 @@ test('the leader judges by the rules of the PreCachingConfig that the steps foll
   const spec = { platformImage: 'registry.test/release:1' };
   jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), {
     selection: { clusters: ['a'] },
-    precaching: { spec, image: settings.image },
+    precaching: { spec },
     precachingClusters: ['a'],
   } as never);
   const stored = { ...upgrade, status: { status: {}, precaching: { spec, status: {} } } } as ClusterGroupUpgrade;

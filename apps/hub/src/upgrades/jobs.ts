@@ -124,8 +124,7 @@ export class UpgradeJobs {
     // As whoever takes a step reads them from the status, so that both decide by the same rules of nodes and of the link.
     const precaching = { ...upgrade.status?.precaching, status: states, spec: wanted, retries };
     const own = jobs.job.inputsIn({ ...upgrade, spec, status: { status: {}, ...upgrade.status, precaching } });
-    const { image = settings.image } = plan.precaching ?? {};
-    const inputs = own && { ...own, image, proofs: proofs?.byCluster };
+    const inputs = own && { ...own, proofs: proofs?.byCluster };
     return inputs && jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
 

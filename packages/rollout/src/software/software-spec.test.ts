@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { buildPolicy, catalogSource, clusterVersion, configurationPolicy, subscription } from '../../testing/policy-builders.ts';
 import { objectDefinitions } from '../policies/policy-structure.ts';
 import type { SoftwarePolicy } from './policy-software.ts';
-import { derivePrecachingSpec, type SoftwareInput } from './software-spec.ts';
+import { derivePrecachingSpec, ownWorkloadImage, type SoftwareInput } from './software-spec.ts';
 
 const policy = (name: string, ...objects: unknown[]): SoftwarePolicy => ({
   name,
@@ -162,7 +162,7 @@ describe('the spec', () => {
       },
       want: { platformImage: 'o/r', operatorsPackagesAndChannels: ['a:b'] },
     },
-  ])('$name', ({ input, want }) => expect(derive(input)).toEqual({ spec: { ...empty, ...want }, workloadImage: undefined }));
+  ])('$name', ({ input, want }) => expect(derive(input)).toEqual({ spec: { ...empty, ...want } }));
 
   test.each<{ name: string; input: Partial<SoftwareInput>; want: string | undefined }>([
     { name: 'operators alone', input: { policies: [operators] }, want: undefined },
@@ -181,8 +181,7 @@ describe('the spec', () => {
     { talmStrict: false, want: 'o/puller' },
     { talmStrict: true, want: undefined },
   ])('honours preCacheImage: $want when talmStrict is $talmStrict', ({ talmStrict, want }) => {
-    const result = derive({ policies: [platform], talmStrict, config: config({ overrides: { preCacheImage: 'o/puller' } }) });
-    expect(result).toHaveProperty('workloadImage', want);
+    expect(ownWorkloadImage(config({ overrides: { preCacheImage: 'o/puller' } }), talmStrict)).toBe(want);
   });
 });
 

@@ -44,7 +44,7 @@ export interface SoftwareFailure {
 
 /** A spec, complete and consistent, without the fields that are empty; or why there is none, or none yet. */
 type SoftwareResult =
-  | { readonly spec: PrecachingSpec; readonly workloadImage: string | undefined; readonly failure?: undefined }
+  | { readonly spec: PrecachingSpec; readonly failure?: undefined }
   | { readonly failure: SoftwareFailure }
   /** A release is being looked up. */
   | { readonly pending: true; readonly failure?: undefined };
@@ -98,15 +98,19 @@ export function derivePrecachingSpec(input: SoftwareInput): SoftwareResult {
     checkAnnotations(input);
     const spec = withoutEmpty(derive(input));
     checkConsistency(spec, input.talmStrict);
-    const workloadImage = input.talmStrict ? undefined : input.config?.spec?.overrides?.preCacheImage?.trim();
+    const workloadImage = ownWorkloadImage(input.config, input.talmStrict);
     if (workloadImage) checkWorkloadImage(workloadImage, input.imageAllow);
-    return { spec, workloadImage: workloadImage || undefined };
+    return { spec };
   } catch (error) {
     if (error instanceof Pending) return { pending: true };
     if (!(error instanceof Incomplete)) throw error;
     return { failure: { reason: 'PrecacheSpecIncomplete', message: `${INCOMPLETE}: ${error.message}`, transient: error.transient } };
   }
 }
+
+/** Reads the image of the puller that a PreCachingConfig names instead of the hub's, which may not allow it; undefined: it names none. */
+export const ownWorkloadImage = (config: PreCachingConfig | undefined, talmStrict: boolean): string | undefined =>
+  (talmStrict ? undefined : config?.spec?.overrides?.preCacheImage?.trim()) || undefined;
 
 function derive(input: SoftwareInput): PrecachingSpec {
   const { policies, talmStrict } = input;

@@ -27,10 +27,10 @@ const settings: PrecacheSettings = {
   graceMs: 0,
 };
 
-/** Plans the workload of an upgrade whose PreCachingConfig has these annotations. */
-function workloadWith(annotations: Record<string, string>, talmStrict = false) {
-  const config = PreCachingConfig.schema.parse({ metadata: { name: 'config', namespace: 'ns', annotations } });
-  const job = createPrecacheJob({ ...settings, talmStrict }, { get: () => config });
+/** Plans the workload of an upgrade whose PreCachingConfig has these annotations and this spec. */
+function workloadWith(annotations: Record<string, string>, talmStrict = false, spec = {}) {
+  const config = PreCachingConfig.schema.parse({ metadata: { name: 'config', namespace: 'ns', annotations }, spec });
+  const job = createPrecacheJob({ ...settings, talmStrict, imageAllow: ['registry.test/own'] }, { get: () => config });
   const upgrade = ClusterGroupUpgrade.schema.parse({
     metadata: { name: 'u', namespace: 'ns' },
     spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true, preCachingConfigRef: { name: 'config' } },
@@ -50,6 +50,14 @@ test.each<{ name: string; annotations: Record<string, string>; talmStrict: boole
   const manifests = JSON.stringify(workload.manifests());
   expect(manifests.includes('{"name":"BANDWIDTH","value":"2000000"}')).toBe(has);
   expect(manifests.includes('BANDWIDTH')).toBe(has);
+});
+
+test.each([
+  { talmStrict: false, image: 'registry.test/own:2' },
+  { talmStrict: true, image: settings.image },
+])('the image of a PreCachingConfig counts as far as the reference allows: $image', ({ talmStrict, image }) => {
+  const workload = workloadWith({}, talmStrict, { overrides: { preCacheImage: 'registry.test/own:2' } });
+  expect(JSON.stringify(workload.manifests())).toContain(`"image":"${image}"`);
 });
 
 test('a cap that cannot be read holds the spoke instead of being left out', () => {

@@ -21,6 +21,7 @@ import {
   type ClusterProof,
   findHold,
   isImageAllowed,
+  ownWorkloadImage,
   type PullerVariables,
   precacheJobMachine,
   proofsOf,
@@ -264,9 +265,9 @@ function configOf(
 }
 
 /** Returns the image of a PreCachingConfig if this hub allows it, else the hub's own. */
-function imageOf(config: PreCachingConfig | undefined, { image, imageAllow }: PrecacheSettings): string {
-  const wanted = config?.spec?.overrides?.preCacheImage?.trim();
-  if (!wanted) return image;
+function imageOf(config: PreCachingConfig | undefined, { image, imageAllow, talmStrict = false }: PrecacheSettings): string {
+  const wanted = ownWorkloadImage(config, talmStrict);
+  if (wanted === undefined) return image;
   return isImageAllowed(wanted, imageAllow) ? wanted : '';
 }
 
