@@ -128,8 +128,16 @@ class Runs {
   }
 
   async once(key: string, signal: AbortSignal): Promise<void> {
-    const { name, metrics } = this.#options;
-    const context = { logger: this.#options.logger.child({ key }), signal };
+    const { name, metrics, logger } = this.#options;
+    let own: ReconcileContext['logger'] | undefined;
+    const context: ReconcileContext = {
+      // A logger of its own costs as much as a small reconcile, and most of them log nothing.
+      get logger() {
+        own ??= logger.child({ key });
+        return own;
+      },
+      signal,
+    };
     const started = performance.now();
     let outcome: Outcome = 'done';
     try {

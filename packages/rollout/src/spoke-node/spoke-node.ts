@@ -55,8 +55,18 @@ function productOf(cluster: ManagedCluster | undefined): string {
   return claimOf(cluster, ClusterClaim.microshiftVersion) ? 'MicroShift' : named;
 }
 
+/** Cached, because every reconcile of a spoke asks, and a ManagedCluster from a cache is immutable. */
+const known = new WeakMap<ManagedCluster, SpokeNode>();
+
 /** Annotations of the ManagedCluster override the defaults of its product. Only `/run` is assumed of an unknown node. */
 export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
+  if (!cluster) return derive(undefined);
+  const node = known.get(cluster) ?? derive(cluster);
+  known.set(cluster, node);
+  return node;
+}
+
+function derive(cluster: ManagedCluster | undefined): SpokeNode {
   const annotations = cluster?.metadata.annotations ?? {};
   const product = productOf(cluster);
   const found: Draft = { mounts: new Map(), ...clusterValues(annotations) };
