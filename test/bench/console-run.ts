@@ -114,7 +114,9 @@ async function measure(run: ConsoleRun, scene: Scene): Promise<ConsoleFigures> {
   const wire = countBytes(running.base, { authorization: `Bearer ${running.token}` });
   await sleep(2_000);
   const snapshotBytes = wire.bytes();
+  using ending = new DisposableStack();
   const stopping = new AbortController();
+  ending.defer(() => stopping.abort());
   hub.start(stopping.signal);
   measured.probe(client, hub.names, stopping.signal);
   hub.go();
@@ -123,6 +125,7 @@ async function measure(run: ConsoleRun, scene: Scene): Promise<ConsoleFigures> {
   const watching = setInterval(() => {
     rssMiB = Math.max(rssMiB, readProcess(running.pid).rssMiB);
   }, 1_000);
+  ending.defer(() => clearInterval(watching));
   const random = randomOf(run.seed);
   const truth: Record<string, Compared> = {};
   let [held, compared, different] = [0, 0, 0];
@@ -148,10 +151,8 @@ async function measure(run: ConsoleRun, scene: Scene): Promise<ConsoleFigures> {
   const late = long.filter(({ at }) => at > first + SETTLED_MS).map(({ ms }) => ms);
   await measured.rowsAt(0);
   const heapAtEnd = await measured.heapMiB();
-  clearInterval(watching);
   const { written, failed } = hub.counts;
   Object.assign(truth, await afterBreaks(run, scene, random));
-  stopping.abort();
   return {
     firstRowsSeconds: (first - begun) / 1000,
     pixelMs: { sent: percentiles(delays.sent), acknowledged: percentiles(delays.acknowledged) },
