@@ -75,6 +75,7 @@ async function startSpoke(name: string, hub: HubSite, parts: Parts): Promise<Spo
   const mirror = () => link.translate(addressOf(parts.registry));
   return {
     ...site,
+    nodes: [name],
     setRate: async (rate) => link.setRate(rate),
     cutLink: async () => link.cut(),
     restoreLink: async () => link.restore(),

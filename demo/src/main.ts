@@ -14,6 +14,9 @@ import { tellOcmStory } from './ocm/story.ts';
 import { type DemoOptions, HELP, parseOptions } from './options.ts';
 import { tellStory } from './story.ts';
 
+/** Every node of a spoke is filled, over one link. */
+const FURTHER_NODES = { 'spoke-1': [{ name: 'node-2' }, { name: 'node-3' }] };
+
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const screen = {
   isTTY: process.stdout.isTTY ?? false,
@@ -31,7 +34,7 @@ async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
   const obstacle = options.apiOnly ? '--api-only was given' : clusterObstacle();
   const fleetOptions = { spokes: options.spokes, bystander: true, say: (line: string) => say(`  ${line}`), signal };
   say(obstacle ? `\nAPI servers only (${obstacle})` : '\nStarting whole clusters');
-  await using fleet = await (obstacle ? startApiOnlyFleet(fleetOptions) : startRealFleet(fleetOptions));
+  await using fleet = await (obstacle ? startApiOnlyFleet(fleetOptions) : startRealFleet({ ...fleetOptions, furtherNodes: FURTHER_NODES }));
   say(`  ${fleet.description}`);
   say(`  up after ${elapsed(start)}`);
   const telling = { rate: options.rate, screen, signal };

@@ -6,6 +6,7 @@ import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from '../../tools/src/fl
 import { allSpokes, type Fleet } from '../../tools/src/fleets/fleet.ts';
 import { installFlotilla, joinOptions } from '../../tools/src/fleets/installation.ts';
 import { INSTALLED, type InstalledImages, pushProgramImages } from '../../tools/src/fleets/program-images.ts';
+import { isRealFleet } from '../../tools/src/fleets/real-fleet.ts';
 import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { imagePlaceholders, startWorkloads, workloadImages } from '../../tools/src/fleets/workloads.ts';
@@ -42,7 +43,9 @@ export async function tellStory(fleet: Fleet, options: WholeStory): Promise<Inst
   await shapeLinks(fleet, options.rate, say);
   const images = workloadImages(largestFirst(release));
   const windowStart = await applyUpgrade(fleet, release, images, { ...options, say });
+  const { length: since } = (await fleet.registry.served()).requests;
   await precache(fleet, release, { ...options, say });
+  await tellLinks(fleet, release, { since, say });
   await rollOutInWindow(fleet, release, { ...options, images, windowStart, say });
   await startWithoutLinks(fleet, release.components, new Set(Object.values(images)), say);
   return programs;
@@ -130,6 +133,23 @@ async function precache({ hub, spokes }: Fleet, release: ReleaseFixture, options
   if (bad.length === 0) return;
   const reasons = bad.map(({ name, state, message }) => `${name} ended as ${state}: ${message ?? 'no reason given'}`);
   throw new FlotillaError('FLOTILLA_DEMO_PRECACHING_FAILED', reasons.join('; '));
+}
+
+/** Says what crossed the links of spokes with several nodes. */
+async function tellLinks(
+  fleet: Fleet,
+  { release, components, releaseBytes }: ReleaseFixture,
+  { since, say }: Say & { since: number },
+): Promise<void> {
+  if (!isRealFleet(fleet)) return;
+  const images = [release, ...components];
+  const layers = new Set(images.flatMap((image) => image.layers.map(({ digest }) => digest)));
+  for (const { name, nodes } of fleet.spokes.filter((spoke) => spoke.nodes.length > 1)) {
+    const to = fleet.clusters.get(name)?.address;
+    const { byDigest } = await fleet.registry.served({ since, ...(to !== undefined && { to }) });
+    const sent = [...byDigest].reduce((sum, [digest, bytes]) => sum + (layers.has(digest) ? bytes : 0), 0);
+    say(`  ${name} has ${nodes.length} nodes, each with all of it; over its link came ${megabytes(sent)} for ${megabytes(releaseBytes)}`);
+  }
 }
 
 /** Three times what the link takes, and two minutes. */

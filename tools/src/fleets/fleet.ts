@@ -37,6 +37,8 @@ export interface Started {
 
 /** A spoke, with the link to it in our hands. */
 export interface SpokeSite extends Site {
+  /** Names of its nodes. */
+  readonly nodes: readonly string[];
   /** Shapes the link, or takes the limit off. */
   setRate(rate: string | undefined): Promise<void>;
   cutLink(): Promise<void>;

@@ -18,20 +18,30 @@ export const isRealFleet = (fleet: Fleet): fleet is RealFleet => 'clusters' in f
 export interface RealFleetOptions extends FleetOptions {
   /** What the spokes' nodes are; default: what a cluster has by itself. */
   readonly spokeNodes?: Pick<ClusterOptions, 'runtime' | 'proxy' | 'trustedAuthorities' | 'nodes'>;
+  /** Further nodes of one spoke, by its name. */
+  readonly furtherNodes?: Readonly<Record<string, NonNullable<ClusterOptions['nodes']>>>;
 }
 
 /**
  * Whole clusters on this machine, each in namespaces of its own, and a registry on the hub's side. Needs root on Linux.
  * Throws as startCluster does, and leaves nothing behind then.
  */
-export async function startRealFleet({ spokes, bystander, say, signal, spokeNodes }: RealFleetOptions): Promise<RealFleet> {
+export async function startRealFleet({
+  spokes,
+  bystander,
+  say,
+  signal,
+  spokeNodes,
+  furtherNodes = {},
+}: RealFleetOptions): Promise<RealFleet> {
   const stack = new AsyncDisposableStack();
   try {
     const dir = join((await currentRun()).dir, 'story');
     await mkdir(dir, { recursive: true });
     const registry = stack.use(await startRegistry({ host: '0.0.0.0', log: say }));
     const names = Array.from({ length: spokes + (bystander ? 1 : 0) }, (_, i) => `spoke-${i + 1}`);
-    const started = await startAll([{ name: 'hub' }, ...names.map((name) => ({ ...spokeNodes, name }))], stack, say);
+    const wanted = names.map((name) => ({ ...spokeNodes, ...(furtherNodes[name] && { nodes: furtherNodes[name] }), name }));
+    const started = await startAll([{ name: 'hub' }, ...wanted], stack, say);
     const [hub, ...others] = started;
     if (!hub) throw new TypeError('a fleet without a hub');
     // One address for everyone: spokes reach the hub's side of the machine over their own link.
@@ -85,6 +95,7 @@ function spokeSite(cluster: Cluster, signal: AbortSignal): SpokeSite {
   const base = site(cluster, signal);
   return {
     ...base,
+    nodes: [cluster.name, ...cluster.nodes.map(({ name }) => name)],
     setRate: (rate) => cluster.setRate(rate),
     cutLink: () => cluster.cutLink(),
     restoreLink: () => cluster.restoreLink(),

@@ -10,6 +10,8 @@ export interface ServedRequest {
   readonly status: number;
   /** Bytes of the body that were written; also of a transfer that was broken off. */
   readonly bytes: number;
+  /** Address of the client, without its port. */
+  readonly to: string;
 }
 
 /** What a registry has sent. */
@@ -27,6 +29,7 @@ const Line = z.object({
   'http.request.uri': z.string(),
   'http.response.status': z.number().default(0),
   'http.response.written': z.number().default(0),
+  'http.request.remoteaddr': z.string().default(''),
 });
 
 /** Reads the registry's JSON log; lines that are no finished requests are left out. */
@@ -41,6 +44,7 @@ export async function readAccessLog(file: string): Promise<ServedRequest[]> {
       uri: data['http.request.uri'],
       status: data['http.response.status'],
       bytes: data['http.response.written'],
+      to: data['http.request.remoteaddr'].replace(/:\d+$/, ''),
     });
   }
   return requests;

@@ -39,8 +39,8 @@ export interface Registry extends AsyncDisposable {
   readonly logFile: string;
   /** PEM to trust, with `tlsAddresses`. */
   readonly certificateAuthority?: string;
-  /** What it has sent, from its own log; with `since` (a number of requests seen before) only what came after. */
-  served(options?: { readonly since?: number }): Promise<Served>;
+  /** What it has sent, from its own log; with `since` (a number of requests seen before) only what came after, with `to` what went to that address. */
+  served(options?: { readonly since?: number; readonly to?: string }): Promise<Served>;
   stop(): Promise<void>;
 }
 
@@ -78,7 +78,8 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
     pid: server.pid,
     logFile,
     certificateAuthority: certificate?.pem,
-    served: async ({ since = 0 } = {}) => countServed((await readAccessLog(logFile)).slice(since)),
+    served: async ({ since = 0, to } = {}) =>
+      countServed((await readAccessLog(logFile)).slice(since).filter((request) => to === undefined || request.to === to)),
     stop,
     [Symbol.asyncDispose]: stop,
   };
