@@ -1,6 +1,8 @@
 import { Annotation, Label } from '@flotilla/api';
-import { ManagedCluster, Placement } from '@flotilla/api/ocm';
+import { ManagedCluster, ManagedClusterAction, Placement } from '@flotilla/api/ocm';
+import { PrecacheAction, SpokeName } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
+import { workLabels } from '@flotilla/rollout';
 import { expect } from 'vitest';
 import { testIn } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
@@ -10,7 +12,20 @@ import { COMPLETED, REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 const NO_EDITS = { actions: { afterCompletion: {} } };
 
 const test = testIn(() => {
-  const fleets = { whole: 5, shape: 2, done: 2, half: 2, placed: 3, edits: 2, kept: 1, late: 2, unnamed: 1, sequence: 1, hidden: 2 };
+  const fleets = {
+    whole: 5,
+    shape: 2,
+    done: 2,
+    half: 2,
+    placed: 3,
+    edits: 2,
+    kept: 1,
+    late: 2,
+    unnamed: 1,
+    sequence: 1,
+    hidden: 2,
+    ended: 1,
+  };
   return RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
 });
 
@@ -273,4 +288,26 @@ test.concurrent('a policy of the same name in two namespaces is refused, until o
   );
   await world.client.delete(Placement, { namespace: 'other-policies', name: 'hidden-p' });
   await world.untilCompleted('hidden');
+});
+
+test.concurrent('what a late step writes after the end of its upgrade is removed, and keeps no other upgrade away', async ({ world }) => {
+  const caching = { preCaching: true, preCachingConfigRef: { name: 'config' } };
+  await world.policies(['ended-1'], { 'ended-p': {} });
+  await world.upgrade('ended', ['ended-1'], ['ended-p'], caching);
+  await world.untilCompleted('ended');
+  await world.untilClean(['ended-1']);
+  const { uid = '' } = (await world.get('ended'))?.metadata ?? {};
+  const metadata = {
+    name: PrecacheAction.deleteNamespace,
+    namespace: 'ended-1',
+    labels: workLabels({ namespace: 'default', name: 'ended', uid }, 'precache'),
+    annotations: { 'flotilla.io/deletes': 'after' },
+  };
+  const spec = { actionType: 'Delete', kube: { resource: 'namespace', name: SpokeName.namespace } } as const;
+  await world.client.create(ManagedClusterAction, { metadata, spec });
+  await world.untilClean(['ended-1']);
+  await world.policies(['ended-1'], { 'next-p': {} });
+  await world.upgrade('next', ['ended-1'], ['next-p'], caching);
+  await world.untilCompleted('next');
+  expect(world.spokes.jobsCreated('ended-1')).toHaveLength(2);
 });

@@ -52,7 +52,10 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
   const enforcedAt = (world: RolloutWorld, name: string, cluster: string) =>
     world.happenedAt(`${name}-p`, cluster, 'enforced') ?? expect.fail(`${cluster} was never enforced`);
 
-  test('what is lost is found and pulled again, nobody is upgraded before its proof, and the others do not wait', async ({ world }) => {
+  const sweepMs = 120_000 + SPOKES * 5_000;
+  test('what is lost is found and pulled again, nobody is upgraded before its proof, and the others do not wait', {
+    timeout: sweepMs,
+  }, async ({ world }) => {
     const clusters = await precached(world, 'many', { remediationStrategy: { maxConcurrency: 4, timeout: 240 } });
     const random = createRandom(SEED, transport);
     const lost = new Set(clusters.filter((_, index) => index === 0 || random() < 0.4));

@@ -1,3 +1,4 @@
+import type { KubeObject } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
   type ClusterGroupUpgradeSpec,
@@ -33,7 +34,8 @@ import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
-import type { SpokeJobCaches } from '../spokes/port/caches.ts';
+import { BY_WORK_AND_UPGRADE, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import { isLeftBehind } from '../spokes/reach.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
 
@@ -224,6 +226,16 @@ export class UpgradeJobs {
     if (way === undefined || upgrade.status?.status.completedAt !== undefined) return;
     const image = precaching.jobs.job.inputsIn(upgrade)?.image ?? '';
     await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image, way }, { client, caches, signal });
+  }
+
+  /** True while the hub has objects of an upgrade's jobs, besides those that wait for nobody. */
+  hasObjects({ metadata: { uid = '' } }: ClusterGroupUpgrade): boolean {
+    const { views, actions, jobWorks } = this.#deps.caches;
+    const keys = [this.#deps.precaching, this.#deps.backup].map(({ jobs }) => `${jobs.job.work}/${uid}`);
+    const found = keys.flatMap((key) =>
+      [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key)),
+    );
+    return found.some((object) => !isLeftBehind(object));
   }
 
   /** Creates the teardowns of an upgrade's jobs. */

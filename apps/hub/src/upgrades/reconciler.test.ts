@@ -55,7 +55,7 @@ async function begin(): Promise<void> {
   });
   const jobs: Pick<
     UpgradeJobs,
-    'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
+    'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'noteStored' | 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins'
   > = {
     nextProofs: () => undefined,
     precache: () => undefined,
@@ -63,6 +63,7 @@ async function begin(): Promise<void> {
     precacheLate: () => ({}),
     noteStored: () => undefined,
     end: () => undefined,
+    hasObjects: () => false,
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
     tearDown: async (_, __, force) => gaveUp.push(force) > 0,
     owePins: () => Promise.resolve(),

@@ -17,7 +17,7 @@ import { withWaits } from './status-waits.ts';
 interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
   readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean' | 'problems'>;
-  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'noteStored' | 'end' | 'teardowns' | 'tearDown' | 'owePins'>;
+  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'noteStored' | 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
 }
 
@@ -43,7 +43,7 @@ interface Memory {
   preparedAt?: number | undefined;
   /** Time of the last pass of the rollout. */
   advancedAt?: number;
-  teardowns?: Teardowns;
+  teardowns?: Teardowns | undefined;
   /** Start of the clean-up in this process. */
   cleaningSince?: number | undefined;
 }
@@ -77,7 +77,7 @@ export class UpgradeReconciler {
       return {};
     }
     const state = stateOf(upgrade);
-    if (state === 'cleaned') return this.#noteGeneration(upgrade, memory);
+    if (state === 'cleaned') return this.#stayClean(upgrade, memory);
     if (state === 'ended') return this.#complete(upgrade, memory);
     // The inputs of a waiting upgrade's plan can change a thousand times a second during other rollouts.
     const waitMs = isRunning(upgrade)
@@ -150,6 +150,12 @@ export class UpgradeReconciler {
     return {};
   }
 
+  /** A step that was under way at the end can write after the clean-up. Nobody else removes that, and other upgrades wait for it to go. */
+  async #stayClean(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    const isUnclean = !keepsObjects(upgrade) && this.#deps.jobs.hasObjects(upgrade);
+    return (isUnclean ? await this.#cleanUp(upgrade, memory) : undefined) ?? this.#noteGeneration(upgrade, memory);
+  }
+
   /** An edit after the end changes nothing; a tool that compares generations would wait for ever unless the status says that it was seen. */
   async #noteGeneration(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const { metadata, status } = upgrade;
@@ -172,7 +178,7 @@ export class UpgradeReconciler {
     const areSpokesClean = keepsObjects(upgrade) || (await jobs.tearDown(memory.teardowns, upgrade, isLate));
     if (areSpokesClean && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
       await jobs.owePins(upgrade);
-      memory.cleaningSince = undefined;
+      Object.assign(memory, { cleaningSince: undefined, teardowns: undefined });
       return undefined;
     }
     return { requeueAfterMs: isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, 1000) };
