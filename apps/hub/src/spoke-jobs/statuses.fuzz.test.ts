@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { findCondition, Label } from '@flotilla/api';
+import { Annotation, findCondition, Label } from '@flotilla/api';
 import { ClusterClaim, HUB_ACCEPTED, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { judgeWork, trimWork } from '@flotilla/rollout';
@@ -119,8 +119,13 @@ const largest = (random: RandomValues) => ({
     conditions: [seen],
     result: {
       ...results[random.below(results.length)],
-      metadata: { name: 'x', annotations: Object.fromEntries(fill(random, (i, text): [string, string] => [`a${i}`, text])) },
-      data: { progress: 'x'.repeat(random.below(SERVER_BYTES)) },
+      metadata: {
+        name: 'x',
+        annotations: {
+          ...Object.fromEntries(fill(random, (i, text): [string, string] => [`a${i}`, text])),
+          [Annotation.progress]: 'x'.repeat(random.below(SERVER_BYTES)),
+        },
+      },
     },
   },
 });

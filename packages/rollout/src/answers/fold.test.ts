@@ -102,6 +102,23 @@ describe('a status says what clusters wait for', () => {
       want: { a: 'policy: policy p to be compliant', b: 'soak: the soak of policy p', c: 'batch: batch 1 to end' },
     },
     {
+      name: 'in a batch of works: for a work, for leave to begin, and for the last edits',
+      inquiry: inquire(
+        batch(
+          1,
+          { a: { state: 'InProgress', manifestWorkIndex: 0 }, c: { state: 'Completed' } },
+          { remediationPlan: [['a', 'b', 'c'], ['d']], manifestWorkTemplates: ['t'] },
+        ),
+        { spec: { managedPolicies: undefined, manifestWorkTemplates: ['t'] } },
+      ),
+      want: {
+        a: 'work: ManifestWork of t to be done',
+        b: 'leave: leave to begin',
+        c: 'edits: waits for its edits after completion',
+        d: 'batch: batch 1 to end',
+      },
+    },
+    {
       name: 'while others are prepared',
       inquiry: inquire(
         { conditions: RUNNING, remediationPlan: [['a', 'b']], status: { startedAt: T0 } },
@@ -161,6 +178,21 @@ test('twenty causes at most, five names of each, what most wait for first; numbe
   expect(waits.slice(1).every(({ clusters: count }) => count === 2)).toBe(true);
 });
 
+test('causes that as many clusters wait for come by their sentence, and those that fewest wait for are left out', () => {
+  const [single, pairs] = [['u', 'v', 'w', 'x', 'y'], Array.from({ length: 20 }, (_, index) => String.fromCodePoint(116 - index))];
+  const causes = [...single, ...pairs, ...pairs];
+  const clusters = causes.map((_, index) => `c${index}`);
+  const messages = Object.fromEntries(causes.map((cause, index) => [`c${index}`, `job ${cause} has failed`]));
+  const states = Object.fromEntries(clusters.map((name) => [name, 'Active']));
+  const waits = summarizeWaits(
+    inquire({ remediationPlan: [clusters], precaching: { status: states, messages } }, { spec: { preCaching: true } }),
+    new Map(),
+  );
+  expect(waits.map(({ for: says, clusters: count }) => `${count} ${says}`)).toEqual(
+    pairs.toSorted().map((cause) => `2 job ${cause} has failed`),
+  );
+});
+
 test('since when is that of the first, and what was stored before a process began counts too', () => {
   const fallen = (waits: object[]) =>
     inquire(
@@ -177,4 +209,7 @@ test('since when is that of the first, and what was stored before a process bega
   expect(sinceOf(fallen([]))).toEqual(['2026-01-01T00:00:10Z', undefined]);
   const stored = { cause: 'policy', for: 'policy p to be compliant again', clusters: 1, names: ['b'], since: '2026-01-01T00:00:05Z' };
   expect(sinceOf(fallen([stored]))).toEqual(['2026-01-01T00:00:05Z', undefined]);
+  // A stored time of another cause, or one that is none, counts for nothing.
+  expect(sinceOf(fallen([{ ...stored, for: 'policy q to be compliant again' }]))).toEqual(['2026-01-01T00:00:10Z', undefined]);
+  expect(sinceOf(fallen([{ ...stored, since: 'tomorrow' }]))).toEqual(['2026-01-01T00:00:10Z', undefined]);
 });

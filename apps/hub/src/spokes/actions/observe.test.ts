@@ -130,6 +130,14 @@ describe('readAnswer follows spec/ocm 1.12', () => {
     };
     expect(JSON.stringify(trimView(viewObject('view-precache-job', getting(hostile)))).length).toBeLessThan(1000);
   });
+
+  test('endless values of annotations that are kept are cut: marks to what the hub writes, a report to the longest', () => {
+    const annotations = Object.fromEntries(
+      ['upgrade-uid', 'spec-digest', 'progress'].map((key) => [`flotilla.io/${key}`, 'x'.repeat(500_000)]),
+    );
+    const hostile = { ...job, metadata: { ...job.metadata, annotations } };
+    expect(JSON.stringify(trimView(viewObject('view-precache-job', getting(hostile)))).length).toBeLessThan(18_000);
+  });
 });
 
 describe('the report on a Job', () => {
