@@ -63,7 +63,7 @@ export function unpinWorkload({ upgradeUid, managed, image, way }: UnpinTarget, 
   const puller = isImageAllowed(image, settings.imageAllow) ? image : settings.image;
   // Its progress interests nobody, and a whole fleet may be unpinned at a time.
   const variables = { MODE: 'unpin', ...pinVariables(way, upgradeUid, JOB_SECONDS), PROGRESS_SECONDS: String(JOB_SECONDS) };
-  const nodes = node.mayHaveMore ? EVERY_NODE : undefined;
+  const nodes = node.moreNodes === 'no' ? undefined : EVERY_NODE;
   const inputs = { upgradeUid, spec: {}, image: puller, profile: 'least-privilege' as const, node, nodes, variables, caBundle: '' };
   const manifests = () =>
     markWithDigest(precacheManifests({ ...inputs, deadlineSeconds: JOB_SECONDS }), UNPIN_DIGEST).map((manifest) => ({

@@ -3,18 +3,18 @@ import { DEFAULT_NODE_RULES, readNodeRules } from './node-rules.ts';
 
 describe('the nodes of a PreCachingConfig', () => {
   test('are all that take pods and the control plane, where nothing is said', () => {
-    expect(readNodeRules()).toEqual({ rules: DEFAULT_NODE_RULES });
-    expect(readNodeRules({ 'flotilla.io/bandwidth': '1000000' })).toEqual({ rules: DEFAULT_NODE_RULES });
+    expect(readNodeRules()).toEqual({ rules: DEFAULT_NODE_RULES, isGiven: false });
+    expect(readNodeRules({ 'flotilla.io/bandwidth': '1000000' })).toEqual({ rules: DEFAULT_NODE_RULES, isGiven: false });
   });
 
   test('are read from all four annotations', () => {
-    const { rules, problem } = readNodeRules({
+    const { rules, isGiven, problem } = readNodeRules({
       'flotilla.io/node-selector': 'node-role.kubernetes.io/worker=, zone=a',
       'flotilla.io/node-tolerations': 'gpu=yes:NoSchedule, example.com/edge:NoExecute, other',
       'flotilla.io/node-patience': '120',
       'flotilla.io/absent-nodes': 'ignore',
     });
-    expect(problem).toBeUndefined();
+    expect([isGiven, problem]).toEqual([true, undefined]);
     expect(rules).toEqual({
       selector: { 'node-role.kubernetes.io/worker': '', zone: 'a' },
       tolerations: [

@@ -38,11 +38,16 @@ const VALUE = String.raw`(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?`;
 const LABEL = new RegExp(`^(${NAME})=(${VALUE})$`);
 const TOLERATION = new RegExp(`^(${NAME})(?:=(${VALUE}))?(?::(NoSchedule|PreferNoSchedule|NoExecute))?$`);
 
-/** Reads the node rules of a PreCachingConfig's annotations; a problem says how to write them. */
-export function readNodeRules(annotations: Readonly<Record<string, string>> = {}): {
+/** Node rules of a PreCachingConfig. */
+interface ReadNodeRules {
   readonly rules: NodeRules;
+  /** At least one of them is in the PreCachingConfig. */
+  readonly isGiven: boolean;
   readonly problem?: string;
-} {
+}
+
+/** Reads the node rules of a PreCachingConfig's annotations; a problem says how to write them. */
+export function readNodeRules(annotations: Readonly<Record<string, string>> = {}): ReadNodeRules {
   const problems: string[] = [];
   const read = <T>(name: string, parse: (text: string) => T | undefined, hint: string): T | undefined => {
     const text = annotations[name]?.trim();
@@ -64,7 +69,8 @@ export function readNodeRules(annotations: Readonly<Record<string, string>> = {}
   const given = { selector, tolerations, patienceSeconds, absent };
   const rules = { ...DEFAULT_NODE_RULES, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
   const [problem] = problems;
-  return problem === undefined ? { rules } : { rules, problem };
+  const isGiven = Object.values(given).some((value) => value !== undefined);
+  return problem === undefined ? { rules, isGiven } : { rules, isGiven, problem };
 }
 
 const entriesOf = (text: string): string[] => (text === '' ? [] : text.split(',').map((entry) => entry.trim()));

@@ -29,8 +29,8 @@ export interface SpokeNode {
   readonly hasSccs: boolean;
   /** The spoke's agent makes the puller's account. */
   readonly hasAccount: boolean;
-  /** The spoke has more nodes than one, or may have: whoever knows no better must ask each. */
-  readonly mayHaveMore: boolean;
+  /** More nodes than one: not by the agent's own count, unlikely by the topology of the control plane alone, which knows no workers, or maybe. */
+  readonly moreNodes: 'no' | 'unlikely' | 'maybe';
   readonly mounts: readonly NodeMount[];
   /** Variables of the puller, by name. */
   readonly variables: PullerVariables;
@@ -81,11 +81,10 @@ function derive(cluster: ManagedCluster | undefined): SpokeNode {
   const unknown = cluster && describeUnknown(cluster.metadata, KNOWN, ' on the ManagedCluster');
   const hasSccs = OPENSHIFT.has(product) || MORE_WITH_SCCS.has(product);
   const hasAccount = claimedTransports(cluster).includes(PULLER_ACCOUNT);
-  const mayHaveMore = mayHaveMoreNodes(cluster);
   return {
     hasSccs,
     hasAccount,
-    mayHaveMore,
+    moreNodes: judgeNodes(cluster),
     mounts: [...found.mounts.values()],
     variables: found.variables,
     problems: found.problems,
@@ -94,13 +93,13 @@ function derive(cluster: ManagedCluster | undefined): SpokeNode {
 }
 
 /** Our own agent counts its nodes. Of a stock one only the topology of an OpenShift control plane is known. */
-function mayHaveMoreNodes(cluster: ManagedCluster | undefined): boolean {
-  if (!cluster) return false;
+function judgeNodes(cluster: ManagedCluster | undefined): SpokeNode['moreNodes'] {
+  if (!cluster) return 'no';
   const count = claimedNodes(cluster).reduce((sum, nodes) => sum + nodes.count, 0);
   const transports = claimedTransports(cluster);
-  if (transports.length > 0 && !transports.includes(NODE_PULLERS)) return false;
-  if (count > 0) return count > 1;
-  return claimOf(cluster, ClusterClaim.controlPlaneTopology) !== 'SingleReplica';
+  if (transports.length > 0 && !transports.includes(NODE_PULLERS)) return 'no';
+  if (count > 0) return count > 1 ? 'maybe' : 'no';
+  return claimOf(cluster, ClusterClaim.controlPlaneTopology) === 'SingleReplica' ? 'unlikely' : 'maybe';
 }
 
 /** All annotations that the hub reads from a ManagedCluster. */

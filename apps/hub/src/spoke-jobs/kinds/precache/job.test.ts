@@ -1,3 +1,4 @@
+import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { createPrecacheJob, progressPace } from './job.ts';
@@ -28,7 +29,10 @@ const settings: PrecacheSettings = {
 };
 
 /** Plans the workload of an upgrade whose PreCachingConfig has these annotations and this spec. */
-function workloadWith(annotations: Record<string, string>, talmStrict = false, spec = {}) {
+function workloadWith(
+  annotations: Record<string, string>,
+  { talmStrict = false, spec = {}, managed }: { talmStrict?: boolean; spec?: object; managed?: ManagedCluster } = {},
+) {
   const config = PreCachingConfig.schema.parse({ metadata: { name: 'config', namespace: 'ns', annotations }, spec });
   const job = createPrecacheJob({ ...settings, talmStrict, imageAllow: ['registry.test/own'] }, { get: () => config });
   const upgrade = ClusterGroupUpgrade.schema.parse({
@@ -37,7 +41,7 @@ function workloadWith(annotations: Record<string, string>, talmStrict = false, s
     status: { precaching: { spec: { platformImage: 'registry.test/release:1' } } },
   });
   const inputs = job.inputsIn(upgrade) ?? expect.fail('no inputs');
-  return job.workload(inputs, { upgradeUid: 'uid', managed: undefined, clusters: 1 });
+  return job.workload(inputs, { upgradeUid: 'uid', managed, clusters: 1 });
 }
 
 test.each<{ name: string; annotations: Record<string, string>; talmStrict: boolean; has: boolean }>([
@@ -45,7 +49,7 @@ test.each<{ name: string; annotations: Record<string, string>; talmStrict: boole
   { name: 'no cap without the annotation', annotations: {}, talmStrict: false, has: false },
   { name: 'no cap where the hub follows the reference', annotations: { 'flotilla.io/bandwidth': '2000000' }, talmStrict: true, has: false },
 ])('the puller gets $name', ({ annotations, talmStrict, has }) => {
-  const workload = workloadWith(annotations, talmStrict);
+  const workload = workloadWith(annotations, { talmStrict });
   expect(workload.problem).toBeUndefined();
   const manifests = JSON.stringify(workload.manifests());
   expect(manifests.includes('{"name":"BANDWIDTH","value":"2000000"}')).toBe(has);
@@ -56,8 +60,35 @@ test.each([
   { talmStrict: false, image: 'registry.test/own:2' },
   { talmStrict: true, image: settings.image },
 ])('the image of a PreCachingConfig counts as far as the reference allows: $image', ({ talmStrict, image }) => {
-  const workload = workloadWith({}, talmStrict, { overrides: { preCacheImage: 'registry.test/own:2' } });
+  const workload = workloadWith({}, { talmStrict, spec: { overrides: { preCacheImage: 'registry.test/own:2' } } });
   expect(JSON.stringify(workload.manifests())).toContain(`"image":"${image}"`);
+});
+
+test.each<{ name: string; claims: Record<string, string>; annotations: Record<string, string>; has: boolean }>([
+  {
+    name: 'a topology that knows no workers',
+    claims: { 'controlplanetopology.openshift.io': 'SingleReplica' },
+    annotations: {},
+    has: false,
+  },
+  {
+    name: 'the same where a PreCachingConfig asks for nodes',
+    claims: { 'controlplanetopology.openshift.io': 'SingleReplica' },
+    annotations: { 'flotilla.io/absent-nodes': 'fail' },
+    has: true,
+  },
+  {
+    name: 'a count of one',
+    claims: { 'nodes.flotilla.io': '1 amd64 containerd://2.1.4', 'transports.flotilla.io': 'actions,works,puller-account,node-pullers' },
+    annotations: { 'flotilla.io/absent-nodes': 'fail' },
+    has: false,
+  },
+  { name: 'no claim', claims: {}, annotations: {}, has: true },
+])('other nodes are asked by $name: $has', ({ claims, annotations, has }) => {
+  const clusterClaims = Object.entries(claims).map(([name, value]) => ({ name, value }));
+  const managed = ManagedCluster.schema.parse({ metadata: { name: 'a' }, status: { clusterClaims } });
+  const manifests = workloadWith(annotations, { managed }).manifests();
+  expect(manifests.some(({ template }) => template.kind === 'DaemonSet')).toBe(has);
 });
 
 test('a cap that cannot be read holds the spoke instead of being left out', () => {

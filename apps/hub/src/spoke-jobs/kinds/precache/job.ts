@@ -164,7 +164,8 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const pins = profile === 'talm' ? {} : pinVariables(own.pins, upgradeUid, jobSeconds);
       const cap = String(bandwidth.bytesPerSecond ?? '');
       const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: cap, MODE: mode, ...pins };
-      const wanted = node.mayHaveMore && profile !== 'talm' ? nodes?.rules : undefined;
+      const asks = node.moreNodes === 'maybe' || (node.moreNodes === 'unlikely' && nodes?.isGiven === true);
+      const wanted = asks && profile !== 'talm' ? nodes?.rules : undefined;
       const rules = wanted && isProof ? rulesOfProof(wanted, jobSeconds) : wanted;
       const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
       const inputs = { ...common, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
