@@ -1,5 +1,8 @@
+import { ClusterClaim, claimOf, ManagedCluster } from '@flotilla/api/ocm';
+import { ManualClock } from '@flotilla/pace/testing';
+import { createLogger } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { type SpokeFacts, toClaims, withClaims } from './claims.ts';
+import { reportClaims, type SpokeFacts, toClaims, withClaims } from './claims.ts';
 
 const facts = (parts: Partial<SpokeFacts>): SpokeFacts => ({
   kubeVersion: 'v1.33.2',
@@ -68,4 +71,69 @@ describe('claims of others', () => {
     expect(withClaims(withClaims(before, ours), ours)).toEqual([...others, ...ours]);
   });
   test.each([undefined, 'text', 3, {}])('%j is no list of any', (before) => expect(withClaims(before, ours)).toEqual(ours));
+});
+
+describe('a report', () => {
+  /** Runs an agent whose spoke has so many nodes, and returns what the hub is told and asked. */
+  function start(nodes: number) {
+    const clock = new ManualClock();
+    const stop = new AbortController();
+    const spoke = { nodes };
+    const hub = { cluster: ManagedCluster.schema.parse({ metadata: { name: 'a' } }), requests: 0 };
+    const answers: Record<string, () => unknown> = {
+      '/version': () => ({ gitVersion: 'v1.33.2' }),
+      '/apis': () => ({ groups: [] }),
+    };
+    const nodeInfo = { architecture: 'amd64', containerRuntimeVersion: 'containerd://2.1.4' };
+    const list = () => ({ metadata: {}, items: Array.from({ length: spoke.nodes }, () => ({ status: { nodeInfo } })) });
+    const deps = {
+      hub: {
+        get: async () => {
+          hub.requests += 1;
+          return hub.cluster;
+        },
+        patch: async (_: unknown, __: unknown, { status }: { status: object }) => {
+          hub.cluster = ManagedCluster.schema.parse({ ...hub.cluster, status: { ...hub.cluster.status, ...status } });
+          return hub.cluster;
+        },
+      },
+      spoke: { getText: async (path: string) => JSON.stringify((answers[path] ?? list)()) },
+      workSpoke: undefined,
+      makesPullerAccount: false,
+      clusterName: 'a',
+      clock,
+      logger: createLogger({ name: 'test', level: 'silent' }),
+    };
+    const ended = reportClaims(deps as never, stop.signal);
+    const told = () => claimOf(hub.cluster, ClusterClaim.nodes);
+    const end = async (): Promise<void> => {
+      stop.abort();
+      await ended.catch(() => undefined);
+    };
+    return { clock, spoke, hub, told, [Symbol.asyncDispose]: end };
+  }
+
+  test('of a node that joins comes within a minute, and unchanged claims cost the hub one request in ten', async () => {
+    await using agent = start(1);
+    await agent.clock.advance(0);
+    expect(agent.told()).toBe('1 amd64 containerd://2.1.4');
+    agent.spoke.nodes = 3;
+    await agent.clock.advance(60_000);
+    expect(agent.told()).toBe('3 amd64 containerd://2.1.4');
+    const { requests } = agent.hub;
+    await agent.clock.advance(9 * 60_000);
+    expect(agent.hub.requests).toBe(requests);
+    await agent.clock.advance(60_000);
+    expect(agent.hub.requests).toBe(requests + 1);
+  });
+
+  test('of more than a hundred nodes is made every ten minutes', async () => {
+    await using agent = start(101);
+    await agent.clock.advance(0);
+    agent.spoke.nodes = 102;
+    await agent.clock.advance(9 * 60_000);
+    expect(agent.told()).toBe('101 amd64 containerd://2.1.4');
+    await agent.clock.advance(60_000);
+    expect(agent.told()).toBe('102 amd64 containerd://2.1.4');
+  });
 });

@@ -1,12 +1,15 @@
-import { isJsonObject } from '@flotilla/api';
+import { isJsonObject, isSameJson } from '@flotilla/api';
 import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, NODE_PULLERS, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { SpokeName } from '@flotilla/api/ran';
 import { type Client, type Clock, isForbidden, type Logger, pause } from '@flotilla/runtime';
 import { z } from 'zod';
 import { updateClusterStatus } from './own-status.ts';
 
-/** Milliseconds between reports: nodes change seldom, and a list of them costs the spoke. */
-const REPORT_EVERY_MS = 10 * 60_000;
+/** Milliseconds between looks: a second node that is claimed late is not filled. A long list of nodes costs the spoke, so it is read less often. */
+const LOOK_EVERY_MS = 60_000;
+const LOOK_AT_MANY_EVERY_MS = 10 * 60_000;
+/** Milliseconds after which unchanged claims are compared with those on the hub. */
+const COMPARE_EVERY_MS = 10 * 60_000;
 const RETRY_AFTER_MS = 60_000;
 const NODE_PAGE = 100;
 const MOST_NODES = 5_000;
@@ -101,19 +104,27 @@ interface ClaimsDeps {
   readonly logger: Logger;
 }
 
-/** Observes the spoke and keeps its claims on the hub, until the signal aborts. Writes only changes. */
+/** Observes the spoke and keeps its claims on the hub, until the signal aborts. Asks the hub little, and writes only changes. */
 export async function reportClaims(deps: ClaimsDeps, signal: AbortSignal): Promise<void> {
+  const { clock, logger, clusterName } = deps;
+  let reported: { readonly claims: readonly Claim[]; readonly at: number } | undefined;
   while (!signal.aborted) {
-    const isReported = await report(deps, signal).catch((err: unknown) => {
-      if (!signal.aborted) deps.logger.warn({ err, managedCluster: deps.clusterName }, 'Reporting claims failed');
-      return false;
-    });
-    await pause(deps.clock, isReported ? REPORT_EVERY_MS : RETRY_AFTER_MS, signal);
+    let pauseMs = RETRY_AFTER_MS;
+    try {
+      const facts = await observeSpoke(deps, signal);
+      const claims = toClaims(facts);
+      const isOld = !reported || clock.now() - reported.at >= COMPARE_EVERY_MS || !isSameJson(reported.claims, claims);
+      if (isOld) reported = (await report(deps, claims)) ? { claims, at: clock.now() } : undefined;
+      const { length: nodes } = facts.nodes ?? { length: Number.POSITIVE_INFINITY };
+      if (reported) pauseMs = nodes > NODE_PAGE ? LOOK_AT_MANY_EVERY_MS : LOOK_EVERY_MS;
+    } catch (err) {
+      if (!signal.aborted) logger.warn({ err, managedCluster: clusterName }, 'Reporting claims failed');
+    }
+    await pause(clock, pauseMs, signal);
   }
 }
 
-async function report(deps: ClaimsDeps, signal: AbortSignal): Promise<boolean> {
-  const claims = toClaims(await observeSpoke(deps, signal));
+async function report(deps: ClaimsDeps, claims: readonly Claim[]): Promise<boolean> {
   const written = await updateClusterStatus(deps, (status) => ({
     ...status,
     clusterClaims: withClaims(status.clusterClaims, claims),
