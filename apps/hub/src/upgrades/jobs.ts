@@ -34,6 +34,7 @@ import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
+import { isLeftover } from '../spokes/actions/hub-objects.ts';
 import { BY_WORK_AND_UPGRADE, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { isLeftBehind } from '../spokes/reach.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
@@ -228,14 +229,15 @@ export class UpgradeJobs {
     await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image, way }, { client, caches, signal });
   }
 
-  /** True while the hub has objects of an upgrade's jobs, besides those that wait for nobody. */
+  /** True while the hub has objects of an upgrade's jobs, besides those that wait for nobody, and those of leftovers/. */
   hasObjects({ metadata: { uid = '' } }: ClusterGroupUpgrade): boolean {
     const { views, actions, jobWorks } = this.#deps.caches;
     const keys = [this.#deps.precaching, this.#deps.backup].map(({ jobs }) => `${jobs.job.work}/${uid}`);
     const found = keys.flatMap((key) =>
       [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key)),
     );
-    return found.some((object) => !isLeftBehind(object));
+    const marked = new Set(found.filter(isLeftover).map(({ metadata }) => metadata.namespace));
+    return found.some((object) => !isLeftBehind(object) && !marked.has(object.metadata.namespace));
   }
 
   /** Creates the teardowns of an upgrade's jobs. */
