@@ -18,6 +18,8 @@ export interface ObserveDeps {
   readonly now: () => number;
   /** Tells whether an upgrade may begin on a cluster; default: no other stored status has the cluster under way. */
   readonly mayBegin?: ((upgradeUid: string, cluster: string) => boolean) | undefined;
+  /** The spoke as the same caches have shown it to the same caller. */
+  readonly reach?: SpokeReach | undefined;
 }
 
 /** One spoke as the leader has recorded it. */
@@ -37,11 +39,11 @@ export function observeSpoke<S extends JobState, I>(
   { upgrade, clusters, inputs }: Pick<RunRequest<S, I>, 'upgrade' | 'clusters' | 'inputs'>,
   { cluster, since, trouble, holder }: RecordedSpoke,
   deps: ObserveDeps,
-): { readonly spoke: SpokeObservation; readonly context: StepContext<S> } {
+): { readonly spoke: SpokeObservation; readonly reach: SpokeReach; readonly context: StepContext<S> } {
   const { reach, workload, context } = observe(job, { uid: upgrade.uid, inputs, clusters: clusters.length }, cluster, deps);
   const deadlineAt = (reach.spoke.since ?? since) + workload.patienceMs;
   const held = { heldBy: holder?.name, holderEnded: holder?.hasEnded ?? false };
-  return { spoke: reach.spoke, context: { ...context, ...held, deadlineAt, trouble } };
+  return { spoke: reach.spoke, reach, context: { ...context, ...held, deadlineAt, trouble } };
 }
 
 /** Observation of one spoke for a step. */
@@ -87,10 +89,10 @@ function observe<S extends JobState, I>(
   job: SpokeJob<S, I>,
   { uid, inputs, clusters }: { readonly uid: string; readonly inputs: I; readonly clusters: number },
   cluster: string,
-  { caches, now }: ObserveDeps,
+  { caches, now, reach: seen }: ObserveDeps,
 ) {
   const managed = caches.clusters.get({ name: cluster });
-  const reach = reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
+  const reach = seen ?? reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
   const workload = job.workload(inputs, { upgradeUid: uid, managed, cluster, clusters });
   const context: StepContext<S> = {
     job,

@@ -14,7 +14,7 @@ import { Claims, type Holder } from './claims.ts';
 import { isHeldUp } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';
-import { observeSpoke, observeStep, storedSpoke } from './observe.ts';
+import { type ObserveDeps, observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { watchSpokes } from './watches.ts';
@@ -193,7 +193,7 @@ export class SpokeJobs<S extends JobState, I> {
     // A reconcile claims a spoke that can begin.
     const holder = record.state === initial ? this.#claims.claim(uid, cluster) : undefined;
     const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, cluster) };
-    const { spoke, context } = observeSpoke(this.job, run.request, { ...record, cluster, holder: held }, { caches, now });
+    const { spoke, reach, context } = observeSpoke(this.job, run.request, { ...record, cluster, holder: held }, { caches, now });
     const stops = paused?.stops === true;
     // A stopped job ends by its own verdict or by none: no time-out comes from a pause.
     const { state, message, requeueAt } = decide(
@@ -212,7 +212,7 @@ export class SpokeJobs<S extends JobState, I> {
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
     const times = [requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
-    if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, key));
+    if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, { ...key, reach }));
     const next = Math.min(...times.filter((time) => time !== undefined));
     return Number.isFinite(next) ? Math.max(next - at, 0) : undefined;
   }
@@ -250,12 +250,16 @@ export class SpokeJobs<S extends JobState, I> {
    * Requests a step if its plan has writes.
    * @returns time of the next reconcile, milliseconds since the epoch
    */
-  #requestStep(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, key: StepKey): number | undefined {
+  #requestStep(
+    run: SpokeJobRun<S, I>,
+    record: TrackedSpoke<S>,
+    { reach, ...key }: StepKey & Pick<ObserveDeps, 'reach'>,
+  ): number | undefined {
     const requests = this.#requests;
     if (!requests) return undefined;
     const { caches, now } = this.#deps;
     const [upgrade] = caches.upgrades.byIndex(BY_UID, key.upgrade);
-    const observed = observeStep(this.job, upgrade, key.cluster, { caches, now, mayBegin: this.#mayBegin });
+    const observed = observeStep(this.job, upgrade, key.cluster, { caches, now, reach, mayBegin: this.#mayBegin });
     const plan = observed && planStep(observed.task, { current: observed.state, stored: observed.state }, observed.reach, observed.context);
     if (!plan || plan.writes.length === 0) {
       requests.done(key);
