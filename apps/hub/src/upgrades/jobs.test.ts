@@ -1,5 +1,5 @@
 import { type KubeObject, Label, type Resource } from '@flotilla/api';
-import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
@@ -123,11 +123,29 @@ test.each<{ name: string; objects: readonly (readonly [Resource, KubeObject])[];
   { name: 'an action of a backup', objects: [action('a', labelsOf('backup'))], want: true },
   { name: 'the action of another upgrade', objects: [action('a', labelsOf('precache', { [Label.upgradeUid]: 'other' }))], want: false },
   { name: 'the mark of a leftover, and the action that removes it', objects: [MARK, action('away', labelsOf('precache'))], want: false },
+  {
+    name: 'a work that its agent has to let go',
+    objects: [
+      [
+        ManifestWork,
+        {
+          metadata: {
+            name: 'w',
+            namespace: 'a',
+            labels: labelsOf('precache'),
+            finalizers: ['agent'],
+            deletionTimestamp: '2026-01-01T00:00:00Z',
+          },
+        },
+      ],
+    ],
+    want: false,
+  },
   { name: 'a mark, and an action on another cluster', objects: [MARK, action('a', labelsOf('precache'))], want: true },
 ])('an ended upgrade has objects to remove: $name is $want', async ({ objects, want }) => {
   const { client, caches } = await hub.process();
   for (const [kind, object] of objects) hub.put(kind, object);
-  await vi.waitFor(() => expect(caches.views.size + caches.actions.size).toBe(objects.length));
+  await vi.waitFor(() => expect(caches.views.size + caches.actions.size + caches.jobWorks.size).toBe(objects.length));
   const kinds = { precaching: { jobs: { job: { work: 'precache' } } }, backup: { jobs: { job: { work: 'backup' } } } };
   const jobs = new UpgradeJobs({ client, caches, ...kinds } as never);
   expect(jobs.hasObjects({ metadata: { name: 'u', uid: 'abc-1' } })).toBe(want);

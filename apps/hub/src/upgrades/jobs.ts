@@ -229,7 +229,7 @@ export class UpgradeJobs {
     await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image, way }, { client, caches, signal });
   }
 
-  /** True while the hub has objects of an upgrade's jobs, besides those that wait for nobody, and those of leftovers/. */
+  /** True while the hub has objects of an upgrade's jobs that nobody is removing: not those of leftovers/, nor those that their agent has to let go. */
   hasObjects({ metadata: { uid = '' } }: ClusterGroupUpgrade): boolean {
     const { views, actions, jobWorks } = this.#deps.caches;
     const keys = [this.#deps.precaching, this.#deps.backup].map(({ jobs }) => `${jobs.job.work}/${uid}`);
@@ -237,7 +237,8 @@ export class UpgradeJobs {
       [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key)),
     );
     const marked = new Set(found.filter(isLeftover).map(({ metadata }) => metadata.namespace));
-    return found.some((object) => !isLeftBehind(object) && !marked.has(object.metadata.namespace));
+    const isOpen = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined && !marked.has(metadata.namespace);
+    return found.some((object) => !isLeftBehind(object) && isOpen(object));
   }
 
   /** Creates the teardowns of an upgrade's jobs. */
