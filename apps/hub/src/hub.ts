@@ -23,9 +23,9 @@ import { serveFleetMetrics } from './metrics/fleet-metrics.ts';
 import { startPins } from './pins/reconciler.ts';
 import { createPolicyReader } from './policy-reader.ts';
 import { startRegistration } from './registration/reconciler.ts';
-import { createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
+import { backupTeardown, createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
 import type { BackupSettings } from './spoke-jobs/kinds/backup/settings.ts';
-import { createPrecacheJob } from './spoke-jobs/kinds/precache/job.ts';
+import { createPrecacheJob, precacheTeardown } from './spoke-jobs/kinds/precache/job.ts';
 import type { PrecacheSettings } from './spoke-jobs/kinds/precache/settings.ts';
 import { SpokeJobs } from './spoke-jobs/reconciler.ts';
 import { startSpokeJobs, startSpokeJobWorker } from './spoke-jobs/steps.ts';
@@ -128,8 +128,12 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const registration = config.standalone
     ? startRegistration({ ...shared, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
     : undefined;
+  const teardowns = [
+    { jobs: precache, ...precacheTeardown(settings.profile) },
+    { jobs: backup, ...backupTeardown(backupSettings(config)) },
+  ];
   const leftovers = [
-    ...[precache, backup].map((jobs) => startLeftovers({ ...shared, caches, recorder, now, jobs }, signal)),
+    ...teardowns.map(({ jobs, deletions }) => startLeftovers({ ...shared, caches, recorder, now, jobs, deletions }, signal)),
     startPins({ ...shared, caches, recorder, now, jobs: precache, settings }, signal),
   ];
   await Promise.all([

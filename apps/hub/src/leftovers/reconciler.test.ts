@@ -14,15 +14,17 @@ import { startLeftovers } from './reconciler.ts';
 const SPOKE = 'spoke';
 const MARK = 'view-backup-namespace-leftover';
 const OTHER = { namespace: 'default', name: 'other', uid: 'uid-2' };
-const now = Date.parse('2026-01-01T00:00:10Z');
+const T0 = Date.parse('2026-01-01T00:00:10Z');
 const job = createBackupJob({ jobViewSeconds: 4 });
 
 let hub: MemoryHub;
+let now: number;
 let leader: HubProcess;
 let engine: SpokeJobs<BackupState, BackupInputs>;
 let stop: AbortController;
 
 beforeEach(async () => {
+  now = T0;
   hub = new MemoryHub();
   leader = await hub.process();
   engine = await startHub();
@@ -40,7 +42,15 @@ async function startHub(): Promise<SpokeJobs<BackupState, BackupInputs>> {
   const queue = { enqueue: () => {}, forget: () => {}, holds: () => false };
   started.start(queue, stop.signal);
   startLeftovers(
-    { ...leader, recorder: { record: () => undefined }, now: () => now, logger, metrics: createMetrics(), jobs: started },
+    {
+      ...leader,
+      recorder: { record: () => undefined },
+      now: () => now,
+      logger,
+      metrics: createMetrics(),
+      jobs: started,
+      ...backupTeardown({}),
+    },
     stop.signal,
   );
   return started;
@@ -159,6 +169,35 @@ describe('an upgrade that ends while a spoke is away', () => {
     expect(views()).toEqual([MARK]);
     hub.remove(ManagedCluster, { name: SPOKE });
     await vi.waitFor(() => expect(views()).toEqual([]));
+  });
+});
+
+describe('what a late step wrote for an upgrade that has ended', () => {
+  const late = { name: 'backup-ns-delete', namespace: SPOKE, labels: { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid } };
+
+  test('is removed once the upgrade is gone for a while, from its spoke too, and is left to the upgrade before', async () => {
+    setAvailable(true);
+    hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE } });
+    await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+    hub.put(ManagedClusterAction, { metadata: late });
+    await untilCached();
+    now += 60_000;
+    carriesOut(late.name);
+    await untilCached();
+    hub.remove(ClusterGroupUpgrade, UPGRADE);
+    await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(0));
+    now += 5_000;
+    carriesOut(late.name);
+    await untilCached();
+    expect(hub.writes).toEqual([]);
+    now += 5_000;
+    carriesOut(late.name);
+    await vi.waitFor(() => expect([views(), actions()]).toEqual([[MARK], []]));
+    seesNamespace(UPGRADE.uid);
+    await untilAsked();
+    carriesOut('backup-ns-delete');
+    carriesOut('backup-crb-delete');
+    await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
   });
 });
 

@@ -1,7 +1,8 @@
-/** Removes objects that ended upgrades left on absent or refusing spokes. The upgrade itself may be gone. */
+/** Removes objects that ended upgrades left on absent or refusing spokes, and what a late step wrote. The upgrade itself may be gone. */
 
-import { Annotation, Label } from '@flotilla/api';
+import { Annotation, type KubeObject, Label } from '@flotilla/api';
 import { ManagedCluster, type ManagedClusterView } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { isAvailable } from '@flotilla/rollout';
 import {
@@ -21,10 +22,11 @@ import { isLeftover, owedDeletions } from '../spokes/actions/hub-objects.ts';
 import { observeActions, readAnswer } from '../spokes/actions/observe.ts';
 import { ActionsEffects } from '../spokes/actions/plan.ts';
 import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
-import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from '../spokes/port/caches.ts';
+import { BY_UID, BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, hubObjectsOf, type SpokeJobCaches, spokeKey } from '../spokes/port/caches.ts';
 import type { NamedJob } from '../spokes/port/port.ts';
 import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import { cleaningOf } from '../spokes/port/workload.ts';
+import { isLeftBehind, reachSpoke } from '../spokes/reach.ts';
 
 /** Dependencies of `LeftoverReconciler`. */
 interface LeftoverDeps extends ApplyPlanDeps {
@@ -39,16 +41,22 @@ interface LeftoverDeps extends ApplyPlanDeps {
     /** Releases the claim. */
     release(uid: string, cluster: string): void;
   };
+  /** Actions whose execution leaves a spoke clean. */
+  readonly deletions: readonly string[];
 }
 
 /** Milliseconds until a held spoke is tried again, in case the end of its upgrade goes unnoticed. */
 const HELD_RECHECK_MS = 30_000;
+/** Milliseconds after which an object without an upgrade is nobody's: watches tell of both in any order. */
+const ORPHAN_MS = 10_000;
 /** Spokes that are cleaned at the same time: a whole fleet may return at once, and rollouts go first. */
 const CONCURRENCY = 2;
 
 /** Removes the leftovers of one upgrade on one spoke: waits for its agent and for other upgrades there, deletes, and forgets. */
 class LeftoverReconciler {
   readonly #deps: LeftoverDeps;
+  /** Keys of objects without an upgrade, with the time of the first look, milliseconds since the epoch. */
+  readonly #orphans = new Map<string, number>();
 
   constructor(deps: LeftoverDeps) {
     this.#deps = deps;
@@ -60,7 +68,8 @@ class LeftoverReconciler {
     const [uid = '', cluster = ''] = key.split('/');
     const objects = hubObjectsOf(caches, spokeKey(jobs.job.work, uid, cluster));
     const mark = objects.views.find(isLeftover);
-    if (!mark) return {};
+    if (!mark) return this.#adopt(key, Object.values(objects).flat());
+    this.#orphans.delete(key);
     const managed = caches.clusters.get({ name: cluster });
     const spoke = observeActions(jobs.job.names, uid, { cluster: managed, ...objects });
     const workload = cleaningOf(owedDeletions(jobs.job, mark));
@@ -71,6 +80,25 @@ class LeftoverReconciler {
     if (isDone) effects.drop();
     await applySpokePlan(plan, task, this.#deps);
     return plan.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(plan.requeueAt - this.#deps.now(), 0) };
+  }
+
+  /** Marks as left over what a late step wrote for an upgrade that is gone: nobody else would remove it. */
+  async #adopt(key: string, objects: readonly KubeObject[]): Promise<ReconcileResult> {
+    const { caches, jobs, deletions, now } = this.#deps;
+    const [uid = '', cluster = ''] = key.split('/');
+    const orphan = objects.find((object) => !isLeftBehind(object) && object.metadata.deletionTimestamp === undefined);
+    if (!orphan || caches.upgrades.byIndex(BY_UID, uid).length > 0) {
+      this.#orphans.delete(key);
+      return {};
+    }
+    const since = Math.min(this.#orphans.get(key) ?? now(), now());
+    this.#orphans.set(key, since);
+    if (now() < since + ORPHAN_MS) return { requeueAfterMs: since + ORPHAN_MS - now() };
+    const task = { job: jobs.job, upgrade: identityOf(orphan), cluster, workload: cleaningOf(deletions) };
+    const plan = new SpokePlan(now());
+    reachSpoke(caches, { job: jobs.job, upgradeUid: uid, cluster, now: now() }).effects(task, '', plan).remember();
+    await applySpokePlan(plan, task, this.#deps);
+    return {};
   }
 
   /** Deletes the leftovers once the agent answers and no other upgrade works on the spoke. True when all deletions were executed. */
@@ -98,7 +126,7 @@ class LeftoverReconciler {
 }
 
 /** Upgrade of a leftover. The label cuts long names, which nothing compares. */
-function identityOf({ metadata: { labels } }: ManagedClusterView): UpgradeIdentity {
+function identityOf({ metadata: { labels } }: KubeObject): UpgradeIdentity {
   return {
     namespace: labels?.[Label.upgradeNamespace] ?? '',
     name: labels?.[Label.upgradeName] ?? '',
@@ -106,7 +134,7 @@ function identityOf({ metadata: { labels } }: ManagedClusterView): UpgradeIdenti
   };
 }
 
-const keyOf = ({ metadata }: ManagedClusterView): string => `${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`;
+const keyOf = ({ metadata }: KubeObject): string => `${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`;
 
 /** Removes leftovers of one kind of job until the signal aborts. */
 export function startLeftovers(
@@ -122,18 +150,29 @@ export function startLeftovers(
   const { work } = jobs.job;
   const leftIn = (cluster: string): string[] =>
     caches.views.byIndex(BY_WORK_AND_CLUSTER, `${work}/${cluster}`).filter(isLeftover).map(keyOf);
-  const ofThisJob = {
-    select: ({ object }: Change<ManagedClusterView>) => object.metadata.labels?.[Label.work] === work,
-    // A deleted view is in no index any more.
-    enqueue: ({ object }: Change<ManagedClusterView>) =>
-      new Set([...leftIn(object.metadata.namespace ?? ''), ...(isLeftover(object) ? [keyOf(object)] : [])]),
+  const isOrphan = ({ metadata: { labels } }: KubeObject): boolean => {
+    const uid = labels?.[Label.upgradeUid];
+    return uid !== undefined && caches.upgrades.byIndex(BY_UID, uid).length === 0;
   };
+  const ofThisJob = {
+    select: ({ object }: Change<KubeObject>) => object.metadata.labels?.[Label.work] === work,
+    // A deleted view is in no index any more.
+    enqueue: ({ object }: Change<KubeObject>) =>
+      new Set([...leftIn(object.metadata.namespace ?? ''), ...(isLeftover(object) || isOrphan(object) ? [keyOf(object)] : [])]),
+  };
+  const objectsOf = ({ metadata: { uid = '' } }: ClusterGroupUpgrade): KubeObject[] =>
+    [caches.views, caches.actions, caches.jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, `${work}/${uid}`));
   const reconciler = new LeftoverReconciler({ ...deps, signal });
   return startReconciler({
     name: `${work}-leftovers`,
     for: watch(caches.views, ofThisJob),
     watches: [
       watch(caches.actions, ofThisJob),
+      watch(caches.jobWorks, ofThisJob),
+      watch(caches.upgrades, {
+        select: ({ type }) => type === 'deleted',
+        enqueue: ({ object }) => new Set(objectsOf(object).map(keyOf)),
+      }),
       watch(caches.clusters, { select: hasAvailabilityChanged, enqueue: ({ object }) => leftIn(object.metadata.name) }),
     ],
     concurrency: CONCURRENCY,
