@@ -290,7 +290,7 @@ describe('one upgrade at a time on a spoke', () => {
     expect(hub.writes).toEqual([]);
     hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-backup-namespace' });
     await vi.waitFor(() => expect(leader.caches.views.size).toBe(0));
-    jobs.end(UPGRADE.uid);
+    await jobs.end(UPGRADE.uid);
     await untilWanted(OTHER);
     expect(messageOf(OTHER)).toBeUndefined();
   });
@@ -492,6 +492,27 @@ test('a failed step is enqueued again as before', async () => {
   await expect(jobs.apply(keyOf(UPGRADE), stop.signal)).rejects.toThrow('no');
   await pass(15_000);
   await untilWanted();
+});
+
+test('the end of a run waits for its steps under way, and takes no further one', async () => {
+  const gate = Promise.withResolvers<void>();
+  const create: typeof leader.client.create = async (...args) => {
+    await gate.promise;
+    return leader.client.create(...args);
+  };
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const client = { ...leader.client, create };
+  jobs = new SpokeJobs(job, { ...leader, client, now: () => now, clock, logger, onChange: () => {} });
+  jobs.start(queue, stop.signal);
+  await begin();
+  const step = jobs.apply(keyOf(UPGRADE), stop.signal);
+  const ends: string[] = [];
+  const ended = jobs.end(UPGRADE.uid).then(() => ends.push(hub.writes.join()));
+  await idle();
+  expect([ends, await jobs.apply(keyOf(UPGRADE), stop.signal)]).toEqual([[], false]);
+  gate.resolve();
+  await Promise.all([step, ended]);
+  expect(ends).toEqual(['create managedclusterviews view-backup-namespace']);
 });
 
 test('leftovers of another upgrade are part of the plan', async () => {

@@ -35,8 +35,7 @@ interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
  */
 export class SpokeJobs<S extends JobState, I> {
   readonly job: SpokeJob<S, I>;
-  /** Applies one step in the leader's process. */
-  readonly apply: SpokeStep;
+  readonly #step: SpokeStep;
   readonly #deps: SpokeJobsDeps;
   readonly #runs = new Map<string, SpokeJobRun<S, I>>();
   readonly #claims: Claims;
@@ -50,7 +49,7 @@ export class SpokeJobs<S extends JobState, I> {
     this.job = job;
     this.#deps = deps;
     const { caches, client, now, clock } = deps;
-    this.apply = createSpokeStep(job, { caches, client, now, mayBegin: this.#mayBegin });
+    this.#step = createSpokeStep(job, { caches, client, now, mayBegin: this.#mayBegin });
     this.#claims = new Claims(job.work, caches);
     this.#admission = new Admission({ clock, onAdmitted: (key) => this.#reconciler?.enqueue(key) });
   }
@@ -63,7 +62,7 @@ export class SpokeJobs<S extends JobState, I> {
       ...shared,
       name: this.job.work,
       queue,
-      apply: this.apply,
+      apply: (key, stepSignal) => this.apply(key, stepSignal),
       onApplied: (key, error) => {
         if (error !== undefined) this.fail(key, errorMessage(error));
       },
@@ -85,6 +84,19 @@ export class SpokeJobs<S extends JobState, I> {
     this.#reconciler = reconciler;
     signal.addEventListener('abort', () => this.#admission.stop(), { once: true });
     return { stopped: Promise.all([reconciler.stopped, requests.stopped]).then(() => {}) };
+  }
+
+  /** Applies one step in the leader's process. A step of an ended run does nothing. */
+  async apply(key: Pick<StepKey, 'upgrade' | 'cluster'>, signal: AbortSignal): Promise<boolean> {
+    const run = this.#runs.get(key.upgrade);
+    if (!run) return false;
+    const applied = this.#step(key, signal);
+    run.underWay.add(applied);
+    try {
+      return await applied;
+    } finally {
+      run.underWay.delete(applied);
+    }
   }
 
   /** Accepts the request of one reconcile of an upgrade; reconciles changed spokes at once. */
@@ -115,8 +127,8 @@ export class SpokeJobs<S extends JobState, I> {
     return this.#runs.get(uid);
   }
 
-  /** Forgets an upgrade and releases its spokes. */
-  end(uid: string): void {
+  /** Forgets an upgrade and releases its spokes. Resolves once none of its steps is under way in this process, which could write later. */
+  async end(uid: string): Promise<void> {
     const run = this.#runs.get(uid);
     if (!run) return;
     this.#runs.delete(uid);
@@ -127,6 +139,7 @@ export class SpokeJobs<S extends JobState, I> {
       this.#admission.leave(key);
       this.release(uid, cluster);
     }
+    await Promise.allSettled(run.underWay);
   }
 
   /** True while an upgrade's job has objects on the hub, except those that wait for the upgrade's end. */

@@ -211,10 +211,10 @@ export class UpgradeJobs {
     backup.jobs.noteStored(uid, status?.backup?.status ?? {});
   }
 
-  /** Ends an upgrade's jobs. */
-  end(uid: string): void {
-    this.#deps.precaching.jobs.end(uid);
-    this.#deps.backup.jobs.end(uid);
+  /** Ends an upgrade's jobs. Resolves once no step of them is under way in this process. */
+  async end(uid: string): Promise<void> {
+    const { precaching, backup } = this.#deps;
+    await Promise.all([precaching.jobs.end(uid), backup.jobs.end(uid)]);
   }
 
   /** Marks the clusters of an upgrade that has ended, if it had pins: they are removed by themselves from then on (pins/). */
@@ -257,7 +257,7 @@ export class UpgradeJobs {
    * @param force drop the objects on the hub without waiting for the spokes
    */
   async tearDown({ precaching, backup }: Teardowns, upgrade: ClusterGroupUpgrade, force: boolean): Promise<boolean> {
-    this.end(upgrade.metadata.uid ?? '');
+    await this.end(upgrade.metadata.uid ?? '');
     const { status } = upgrade;
     const named = namedClusters(upgrade);
     const done = await Promise.all([

@@ -62,7 +62,7 @@ async function begin(): Promise<void> {
     backUp: () => undefined,
     precacheLate: () => ({}),
     noteStored: () => undefined,
-    end: () => undefined,
+    end: () => Promise.resolve(),
     hasObjects: () => false,
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
     tearDown: async (_, __, force) => gaveUp.push(force) > 0,

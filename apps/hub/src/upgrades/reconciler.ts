@@ -213,7 +213,7 @@ export class UpgradeReconciler {
     const uid = upgrade.metadata.uid ?? '';
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;
-    if (known) this.#deps.jobs.end(known.uid);
+    if (known) void this.#deps.jobs.end(known.uid);
     const memory: Memory = { uid, writtenAt: 0, writtenBytes: 0 };
     this.#memory.set(key, memory);
     return memory;
@@ -222,7 +222,7 @@ export class UpgradeReconciler {
   #forget(key: string): void {
     const memory = this.#memory.get(key);
     if (memory) {
-      this.#deps.jobs.end(memory.uid);
+      void this.#deps.jobs.end(memory.uid);
       this.#passes.forget(memory.uid);
     }
     this.#memory.delete(key);
