@@ -141,10 +141,15 @@ testAlone(
     await world.untilCondition('old', 'Validated', refused);
     expect(world.spokes.jobsCreated('old-1')).toEqual([]);
     await applyCrds(world.client, ranCrds());
-    await eventually(() => {
-      world.clock.skip(31_000);
-      return world.spokes.jobsCreated('old-1').length > 0;
-    }, 'the hub to ask the server again');
+    await eventually(
+      () => {
+        world.clock.skip(31_000);
+        return world.spokes.jobsCreated('old-1').length > 0;
+      },
+      'the hub to ask the server again',
+      60_000,
+      1_000,
+    );
     await world.untilCompleted('old');
     expect(world.spokes.jobsCreated('old-1').length).toBe(2);
   },
