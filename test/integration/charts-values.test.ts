@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { CHARTS } from './chart-hub.ts';
 import type { Chart } from './chart-server.ts';
 
-/** Keys below which stands what Kubernetes names, or a user: any name is right there. */
+/** Keys below which names come from Kubernetes or a user, so that any name is right. */
 const FREE = new Set(['resources', 'labels', 'annotations', 'podLabels', 'podAnnotations', 'nodeSelector', 'affinity']);
 
 const Values = z.record(z.string(), z.unknown());

@@ -16,7 +16,7 @@ export interface WorkQueueOptions {
   readonly concurrency?: number;
   /** Where keys wait. Default: in this process's memory. */
   readonly queue?: OpenBackend;
-  /** Whether a key from the store is one of this queue's: others are dropped with a warning. Default: any. */
+  /** Tells whether a key from the store is one of this queue's: others are dropped with a warning. Default: any. */
   readonly accepts?: (key: string) => boolean;
   /** A share of the runs for keys that more urgent ones keep overtaking. Default none. */
   readonly reserve?: Reserve;

@@ -1,5 +1,5 @@
 import { Annotation, Label } from '@flotilla/api';
-import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
@@ -198,6 +198,26 @@ describe('what a late step wrote for an upgrade that has ended', () => {
     carriesOut('backup-ns-delete');
     carriesOut('backup-crb-delete');
     await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
+  });
+
+  test('is removed as a work too, whose agent removes the rest, and from a cluster that is detached', async () => {
+    const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+    setAvailable(true);
+    await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+    hub.put(ManifestWork, { metadata: { name: job.names.manifestWork, namespace: SPOKE, labels } });
+    hub.put(ManagedClusterAction, { metadata: { ...late, namespace: 'detached' } });
+    await vi.waitFor(() => expect([leader.caches.jobWorks.size, leader.caches.actions.size]).toEqual([1, 1]));
+    await vi.waitFor(() => {
+      now += 1_000;
+      for (const [kind, namespace, name] of [
+        [ManifestWork, SPOKE, job.names.manifestWork],
+        [ManagedClusterAction, 'detached', late.name],
+      ] as const) {
+        const object = hub.get(kind, { namespace, name });
+        if (object) hub.put(kind, object);
+      }
+      expect([hub.names(ManifestWork), views(), actions()]).toEqual([[], [], []]);
+    }, 10_000);
   });
 });
 

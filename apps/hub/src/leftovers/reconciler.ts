@@ -2,7 +2,6 @@
 
 import { Annotation, type KubeObject, Label } from '@flotilla/api';
 import { ManagedCluster, type ManagedClusterView } from '@flotilla/api/ocm';
-import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { isAvailable } from '@flotilla/rollout';
 import {
@@ -22,7 +21,7 @@ import { isLeftover, owedDeletions } from '../spokes/actions/hub-objects.ts';
 import { observeActions, readAnswer } from '../spokes/actions/observe.ts';
 import { ActionsEffects } from '../spokes/actions/plan.ts';
 import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
-import { BY_UID, BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, hubObjectsOf, type SpokeJobCaches, spokeKey } from '../spokes/port/caches.ts';
+import { BY_UID, BY_WORK_AND_CLUSTER, hubObjectsOf, objectsOf, type SpokeJobCaches, spokeKey } from '../spokes/port/caches.ts';
 import type { NamedJob } from '../spokes/port/port.ts';
 import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import { cleaningOf } from '../spokes/port/workload.ts';
@@ -160,8 +159,6 @@ export function startLeftovers(
     enqueue: ({ object }: Change<KubeObject>) =>
       new Set([...leftIn(object.metadata.namespace ?? ''), ...(isLeftover(object) || isOrphan(object) ? [keyOf(object)] : [])]),
   };
-  const objectsOf = ({ metadata: { uid = '' } }: ClusterGroupUpgrade): KubeObject[] =>
-    [caches.views, caches.actions, caches.jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, `${work}/${uid}`));
   const reconciler = new LeftoverReconciler({ ...deps, signal });
   return startReconciler({
     name: `${work}-leftovers`,
@@ -171,7 +168,7 @@ export function startLeftovers(
       watch(caches.jobWorks, ofThisJob),
       watch(caches.upgrades, {
         select: ({ type }) => type === 'deleted',
-        enqueue: ({ object }) => new Set(objectsOf(object).map(keyOf)),
+        enqueue: ({ object }) => new Set(objectsOf(caches, work, object.metadata.uid ?? '').map(keyOf)),
       }),
       watch(caches.clusters, { select: hasAvailabilityChanged, enqueue: ({ object }) => leftIn(object.metadata.name) }),
     ],

@@ -1,8 +1,8 @@
-import { type KubeObject, Label } from '@flotilla/api';
+import { Label } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
-import { BY_WORK_AND_UPGRADE, objectsIn, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import { objectsIn, objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import { cleaningOf } from '../spokes/port/workload.ts';
 import { isLeftBehind, reachSpoke } from '../spokes/reach.ts';
@@ -66,9 +66,7 @@ export class Teardown {
 
   /** Spokes with objects of ours on the hub, and unsuccessful ones, which still have the job. */
   #spokes(states: Readonly<Record<string, string>>): string[] {
-    const { views, actions, jobWorks } = this.#deps.caches;
-    const key = `${this.#job.work}/${this.#upgrade.uid}`;
-    const withObjects = [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key));
+    const withObjects = objectsOf(this.#deps.caches, this.#job.work, this.#upgrade.uid);
     const unclean = Object.entries(states).flatMap(([cluster, state]) => (this.#isUnclean(state) ? [cluster] : []));
     return [...new Set([...withObjects.map(({ metadata }) => metadata.namespace ?? ''), ...unclean])];
   }

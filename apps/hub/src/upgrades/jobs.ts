@@ -35,7 +35,7 @@ import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts'
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
 import { isLeftover } from '../spokes/actions/hub-objects.ts';
-import { BY_WORK_AND_UPGRADE, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import { objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { isLeftBehind } from '../spokes/reach.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
@@ -231,11 +231,8 @@ export class UpgradeJobs {
 
   /** True while the hub has objects of an upgrade's jobs that nobody is removing: not those of leftovers/, nor those that their agent has to let go. */
   hasObjects({ metadata: { uid = '' } }: ClusterGroupUpgrade): boolean {
-    const { views, actions, jobWorks } = this.#deps.caches;
-    const keys = [this.#deps.precaching, this.#deps.backup].map(({ jobs }) => `${jobs.job.work}/${uid}`);
-    const found = keys.flatMap((key) =>
-      [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key)),
-    );
+    const { caches, precaching, backup } = this.#deps;
+    const found = [precaching, backup].flatMap(({ jobs }) => objectsOf(caches, jobs.job.work, uid));
     const marked = new Set(found.filter(isLeftover).map(({ metadata }) => metadata.namespace));
     const isOpen = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined && !marked.has(metadata.namespace);
     return found.some((object) => !isLeftBehind(object) && isOpen(object));

@@ -53,7 +53,7 @@ export interface OcmClient extends AsyncDisposable {
 
 /** Options of posting a service log. */
 interface ServiceLogOptions {
-  /** When the upgrade that it is about began: what was posted before is another one's. Default: any time. */
+  /** Start of the upgrade that it is about: whatever was posted before is another one's. Default: any time. */
   readonly since?: string | undefined;
   readonly signal?: AbortSignal;
 }

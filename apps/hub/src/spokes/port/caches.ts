@@ -39,6 +39,12 @@ export function hubObjectsOf({ views, actions, jobWorks }: Pick<SpokeJobCaches, 
   return { views: views.byIndex(BY_SPOKE, key), actions: actions.byIndex(BY_SPOKE, key), works: jobWorks.byIndex(BY_SPOKE, key) };
 }
 
+/** Finds the hub objects of one kind of job for one upgrade, on all clusters. */
+export function objectsOf({ views, actions, jobWorks }: SpokeJobCaches, work: string, upgradeUid: string): KubeObject[] {
+  const key = `${work}/${upgradeUid}`;
+  return [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key));
+}
+
 /** Finds the hub objects of one kind of job for one cluster, of all upgrades. */
 export function objectsIn({ views, actions, jobWorks }: SpokeJobCaches, work: string, cluster: string): KubeObject[] {
   const key = `${work}/${cluster}`;

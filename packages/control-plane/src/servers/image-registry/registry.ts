@@ -39,7 +39,7 @@ export interface Registry extends AsyncDisposable {
   readonly logFile: string;
   /** PEM to trust, with `tlsAddresses`. */
   readonly certificateAuthority?: string;
-  /** What it has sent, from its own log; with `since` (a number of requests seen before) only what came after, with `to` what went to that address. */
+  /** Counts what it has sent, by its own log; `since` leaves out so many first requests, `to` all that went to other addresses. */
   served(options?: { readonly since?: number; readonly to?: string }): Promise<Served>;
   stop(): Promise<void>;
 }
