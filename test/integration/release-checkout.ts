@@ -1,4 +1,4 @@
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runCommand } from '@flotilla/control-plane/processes';
 
@@ -14,9 +14,7 @@ export async function makeCheckout(folder: string): Promise<void> {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await copyFile(join(ROOT, path), join(folder, path));
   }
-  // Links where the file system has them: the packages are half a gigabyte.
-  const copy = (how: string) => runCommand('cp', [how, join(ROOT, 'node_modules'), folder], { timeoutMs: 300_000 });
-  await copy('-al').catch(() => copy('-a'));
+  await copyModules(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const author = { NAME: 'Test', EMAIL: 'test@example.com', DATE: WHEN };
   const env = Object.fromEntries(
     ['AUTHOR', 'COMMITTER'].flatMap((who) => Object.entries(author).map(([key, value]) => [`GIT_${who}_${key}`, value])),
@@ -27,4 +25,21 @@ export async function makeCheckout(folder: string): Promise<void> {
     ['commit', '-q', '--no-gpg-sign', '-m', 'Release'],
   ])
     await runCommand('git', args, { cwd: folder, env });
+}
+
+/** The packages, by links where the file system has them: they are half a gigabyte. */
+async function copyModules(from: string, to: string): Promise<void> {
+  // The runner writes its caches here meanwhile: they are no packages, and a file that changes under `cp` fails it.
+  const entries = (await readdir(from)).filter((name) => name !== '.cache' && !name.startsWith('.vite'));
+  const copy = async (how: string) => {
+    await mkdir(to);
+    await runCommand('cp', [how, ...entries, to], { cwd: from, timeoutMs: 300_000 });
+  };
+  try {
+    await copy('-al');
+  } catch {
+    // What has been linked so far would be in the way of the copies.
+    await rm(to, { recursive: true });
+    await copy('-a');
+  }
 }
