@@ -5,7 +5,7 @@ import { objectDefinitions, PLACEMENT_APP } from '@flotilla/rollout';
 import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { MemoryHub } from '../../testing/memory-hub.ts';
+import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
 import { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import type { UpgradeJobs } from './jobs.ts';
@@ -24,6 +24,7 @@ let reconciler: UpgradeReconciler;
 let events: EventToRecord[];
 /** Value of `force` in each teardown. */
 let gaveUp: boolean[];
+let hold: HubProcess['hold'];
 
 beforeEach(async () => {
   hub = new MemoryHub();
@@ -40,7 +41,9 @@ afterEach(() => {
 
 /** Starts a hub process: caches, engine and reconciler know nothing of an earlier one. */
 async function begin(): Promise<void> {
-  const { client } = await hub.process();
+  const hubProcess = await hub.process();
+  const { client } = hubProcess;
+  hold = hubProcess.hold;
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
   const queue = { enqueue: () => undefined, holds: () => false, forget: () => undefined };
@@ -126,6 +129,18 @@ test('an upgrade that was deleted long before the hub started keeps its finalize
   await untilCached();
   await reconciler.reconcile(KEY);
   expect(stored()).toBeUndefined();
+});
+
+test('an upgrade that was let go is not cleaned up again before its end is seen', async () => {
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
+  await untilCached();
+  hold(ClusterGroupUpgrade.plural);
+  await reconciler.reconcile(KEY);
+  expect(stored()).toBeUndefined();
+  expect(gaveUp).toEqual([false]);
+  await reconciler.reconcile(KEY);
+  // Cleaning a clean spoke writes an action that nobody would remove.
+  expect(gaveUp).toEqual([false]);
 });
 
 test('completedAt is not written before the hub is clean, however long ago the verdict was', async () => {

@@ -46,6 +46,8 @@ interface Memory {
   teardowns?: Teardowns | undefined;
   /** Start of the clean-up in this process. */
   cleaningSince?: number | undefined;
+  /** Version from which our finalizer was removed. */
+  letGo?: string | undefined;
 }
 
 /**
@@ -135,10 +137,13 @@ export class UpgradeReconciler {
   }
 
   async #finalize(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
-    if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) return {};
+    const { finalizers, resourceVersion } = upgrade.metadata;
+    // Its end may be on its way here, and cleaning a clean spoke writes an action that nobody would remove.
+    if (!finalizers?.includes(CLEANUP_FINALIZER) || memory.letGo === resourceVersion) return {};
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await writeFinalizer(upgrade, false, this.#deps.client);
+    memory.letGo = resourceVersion;
     return {};
   }
 
