@@ -1,4 +1,4 @@
-import { DEFAULT_WORK_CADENCE, FeedbackMode, type WorkCadence } from '@flotilla/agent';
+import { DEFAULT_WORK_CADENCE, FeedbackMode, FIRST_REPORT_MS, type WorkCadence } from '@flotilla/agent';
 import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
 
@@ -95,6 +95,7 @@ function toConfig({
     resyncMs: workResyncSeconds * 1000,
     feedback: workFeedback,
     watchedReadMs: WATCHED_READ_MS,
+    firstReportMs: FIRST_REPORT_MS,
   };
   return Object.freeze({
     ...rest,

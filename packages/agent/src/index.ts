@@ -12,6 +12,6 @@ export {
 } from './semantics.ts';
 export { FeedbackMode } from './works/feedback.ts';
 export { isSameResource, watchedResources } from './works/manifests.ts';
-export { DEFAULT_WORK_CADENCE, WORK_HUB_BURST, WORK_HUB_QPS, type WorkCadence, type WorkMemory } from './works/pass.ts';
+export { DEFAULT_WORK_CADENCE, FIRST_REPORT_MS, WORK_HUB_BURST, WORK_HUB_QPS, type WorkCadence, type WorkMemory } from './works/pass.ts';
 export type { WorkStatus } from './works/status.ts';
 export { passWork } from './works/work.ts';

@@ -20,9 +20,17 @@ export interface WorkCadence {
    * changes by `isTold`.
    */
   readonly watchedReadMs?: number;
+  /**
+   * Milliseconds for which the first status of a work waits for the controllers of its watched objects, so that one write says applied, available and
+   * the first reading. Absent: not at all, as the stock agent.
+   */
+  readonly firstReportMs?: number;
 }
 /** Cadence of the stock work agent (spec/ocm 4.3). */
 export const DEFAULT_WORK_CADENCE: WorkCadence = { statusSyncMs: 10_000, resyncMs: 240_000 };
+
+/** `firstReportMs` of our agent, milliseconds: a controller that needs longer is busy, and its reading a write of its own. */
+export const FIRST_REPORT_MS = 2000;
 
 /** Memory of a work between two passes; its loss costs one more apply. */
 export interface WorkMemory {
@@ -36,6 +44,8 @@ export interface WorkMemory {
   readonly quietReads: number;
   /** Consecutive applies with a failed manifest. */
   readonly failures: number;
+  /** First status, which waits for the controllers of watched objects until then. */
+  readonly unreported?: { readonly status: WorkStatus; readonly untilMs: number } | undefined;
 }
 
 /** Writes of a pass to the hub, in this order, and the time of the next pass. */
@@ -59,6 +69,8 @@ export interface WorkMoment {
 }
 
 const FIRST_READ_MS = 1000;
+/** Milliseconds until the first read of an object whose controller has not looked at it yet. */
+const UNTOUCHED_READ_MS = 250;
 const LAST_RETRY_MS = 60_000;
 
 /** Milliseconds until the next pass of a work. */
@@ -71,6 +83,10 @@ export function readDelay(quietReads: number, { random, cadence }: WorkMoment, i
   const steadyMs = Math.min(cadence.statusSyncMs, (isWatched && cadence.watchedReadMs) || Number.POSITIVE_INFINITY);
   return backOffMs({ baseMs: FIRST_READ_MS, maxMs: steadyMs * (1 + random / 10), floor: 1 }, quietReads + 1);
 }
+
+/** Milliseconds until the next read while the first status waits so long: short, because a controller looks at a new object at once. */
+export const heldReadDelay = (quietReads: number, leftMs: number): number =>
+  backOffMs({ baseMs: UNTOUCHED_READ_MS, maxMs: leftMs, floor: 1 }, quietReads + 1);
 
 /** Milliseconds until the next apply: short after a failure, because missing objects often arrive soon. */
 export const applyDelay = (failures: number, { random, cadence }: WorkMoment): number =>

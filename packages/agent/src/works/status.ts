@@ -1,4 +1,4 @@
-import { type Condition, findCondition, withCondition } from '@flotilla/api';
+import { type Condition, findCondition, isJsonObject, withCondition } from '@flotilla/api';
 import { type ManifestStatus, type ManifestWork, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import type { WorkAccess } from '../access.ts';
 import { textOf } from '../semantics.ts';
@@ -35,6 +35,8 @@ interface Observation {
   readonly available: Verdict;
   /** Undefined: no feedback was requested. */
   readonly feedback: Feedback | undefined;
+  /** The object is watched, and its controller has not looked at it yet. */
+  readonly isUntouched?: boolean;
 }
 
 /** Reads a manifest's object and its feedback. "Available" only means that it exists (spec/ocm 4.2). */
@@ -55,6 +57,7 @@ export async function observeManifest(
     return {
       available: { type: WORK_AVAILABLE, status: 'True', reason: 'ResourceAvailable', message: 'Resource is available' },
       feedback: readFeedback(object, target.served, rules, mode),
+      isUntouched: config?.feedbackScrapeType === 'Watch' && isJsonObject(object.status) && Object.keys(object.status).length === 0,
     };
   } catch (error) {
     return unread('Unknown', 'FetchingResourceFailed', `Failed to fetch resource: ${textOf(error)}`);

@@ -26,6 +26,8 @@ class PlainSpoke implements WorkAccess {
   readonly calls: string[] = [];
   refusal: string | undefined;
   keepsDeleted = false;
+  /** Status of every object that is applied. */
+  status: Json | undefined;
 
   findKind(apiVersion: string, name: string) {
     return Promise.resolve(this.kinds.find((served) => served.kind === name && apiVersion.endsWith(served.version)));
@@ -42,7 +44,7 @@ class PlainSpoke implements WorkAccess {
   apply(served: ServedResource, namespace: string | undefined, name: string, object: Json) {
     const key = this.#call('apply', [served, namespace, name]);
     const metadata = { uid: `uid of ${key}`, ...Object(object.metadata) };
-    this.objects.set(key, { ...object, metadata });
+    this.objects.set(key, { ...object, metadata, ...(this.status && { status: this.status }) });
     return Promise.resolve();
   }
 
@@ -56,6 +58,10 @@ class PlainSpoke implements WorkAccess {
     const key = this.#call('delete', where);
     if (!this.keepsDeleted) this.objects.delete(key);
     return Promise.resolve();
+  }
+
+  change(key: string, change: Json): void {
+    this.objects.set(key, { ...this.objects.get(key), ...change });
   }
 
   #call(verb: string, [served, namespace = '', name]: Where): string {
@@ -173,6 +179,61 @@ test('where changes are reported, a changed value is read and written at once, a
   expect(await hub.pass()).toMatchObject({ hasWritten: false });
   expect(await hub.pass(true)).toMatchObject({ hasWritten: true });
   expect(hub.manifest(0)?.statusFeedback?.values).toEqual([{ name: 'a', fieldValue: { type: 'String', string: 'new' } }]);
+});
+
+describe('where the first status may wait', () => {
+  const start = async () => {
+    const hub = new Hub([configMap('one')], watched);
+    hub.cadence = { ...DEFAULT_WORK_CADENCE, firstReportMs: 2000 };
+    hub.spoke.status = {};
+    const first = await hub.pass();
+    return { hub, first, touch: () => hub.spoke.change('ConfigMap/ns/one', { status: { active: 1 }, data: { b: 'new' } }) };
+  };
+
+  test("one write says applied, available and the first reading, as soon as the object's controller has looked at it", async () => {
+    const { hub, first, touch } = await start();
+    expect(first).toMatchObject({ hasWritten: false, requeueAfterMs: 250 });
+    expect(hub.memory?.unreported).toBeDefined();
+    touch();
+    hub.nowMs += 250;
+    expect(await hub.pass()).toMatchObject({ hasWritten: true });
+    expect([hub.condition('Applied')?.status, hub.condition('Available')?.status, hub.writes, hub.count('apply')]).toEqual([
+      'True',
+      'True',
+      1,
+      1,
+    ]);
+    expect(hub.manifest(0)?.statusFeedback?.values).toEqual([{ name: 'a', fieldValue: { type: 'String', string: 'new' } }]);
+  });
+
+  test('a controller that is slow is waited for two seconds, and its reading follows', async () => {
+    const { hub, touch } = await start();
+    expect(await hub.run(1999)).toEqual([0, 250, 750, 1750]);
+    expect(hub.writes).toBe(0);
+    hub.nowMs += 250;
+    await hub.pass();
+    expect([hub.writes, hub.condition('Applied')?.status, hub.memory?.unreported]).toEqual([1, 'True', undefined]);
+    touch();
+    expect(await hub.pass(true)).toMatchObject({ hasWritten: true });
+  });
+
+  test('a failed manifest is told at once, and so is one of an object without a controller', async () => {
+    const { hub } = await start();
+    hub.spoke.refusal = 'denied';
+    hub.edit({});
+    expect(await hub.pass()).toMatchObject({ hasWritten: true });
+    expect(hub.condition('Applied')).toMatchObject({ status: 'False' });
+    const other = new Hub([configMap('one')], watched);
+    other.cadence = hub.cadence;
+    expect(await other.pass()).toMatchObject({ hasWritten: true });
+  });
+
+  test('an agent that starts again meanwhile applies again and tells it', async () => {
+    const { hub } = await start();
+    hub.memory = undefined;
+    hub.spoke.status = { active: 1 };
+    expect(await hub.pass()).toMatchObject({ hasWritten: true });
+  });
 });
 
 describe('as the stock agent', () => {

@@ -6,7 +6,7 @@ import { type Applied, applyManifest } from './apply.ts';
 import { dropEntries, endWork, removedEntries } from './end.ts';
 import { readManifests, refusalOfWork, type WorkManifest, watchedResources } from './manifests.ts';
 import { markKey } from './marks.ts';
-import { applyDelay, readDelay, untilNext, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
+import { applyDelay, heldReadDelay, readDelay, untilNext, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
 import { manifestStatus, observeManifest, previousOf, refusedWork, workStatus } from './status.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function passWork(
   // The finalizer comes before any object, so that a work deleted right after cannot orphan one. This write causes the next pass.
   if (!finalizers.includes(WORK_FINALIZER)) return { finalizers: [...finalizers, WORK_FINALIZER] };
   const { uid, generation } = work.metadata;
-  const known = memory && !memory.isEnding && memory.uid === uid && memory.generation === generation ? memory : undefined;
+  const known = memory && isOf(memory, work) ? memory : undefined;
   const { nowMs, cadence } = moment;
   const isApplyDue = !known || nowMs >= known.nextApplyAtMs;
   if (known && !isApplyDue && nowMs < known.nextReadAtMs && !moment.isTold)
@@ -32,22 +32,42 @@ export async function passWork(
 
   // The stock agent applies and reads in separate controllers: two writes, and reads independent of applies.
   const isReadApart = isApplyDue && cadence.feedback === 'immediate';
-  const manifests = await passManifests(work, access, { isApplyDue, isRead: !isReadApart }, moment);
-  const status = workStatus(work, manifests.statuses, nowMs, { isRead: !isReadApart });
-  const hasChanged = !isSameJson(status, work.status ?? {});
-  const quietReads = hasChanged || !known ? 0 : known.quietReads + 1;
-  const failures = !isApplyDue ? (known?.failures ?? 0) : manifests.hasFailed ? (known?.failures ?? 0) + 1 : 0;
+  const latest = { ...work, status: known?.unreported?.status ?? work.status };
+  const manifests = await passManifests(latest, access, { isApplyDue, isRead: !isReadApart }, moment);
+  const status = workStatus(latest, manifests.statuses, nowMs, { isRead: !isReadApart });
+  const hasChanged = !isSameJson(status, latest.status ?? {});
+  const failures = isApplyDue && !manifests.hasFailed ? 0 : (known?.failures ?? 0) + (isApplyDue ? 1 : 0);
+  const quietReads = hasChanged ? 0 : (known?.quietReads ?? -1) + 1;
+  const untilMs = manifests.isSettled ? nowMs : reportBy(known, moment);
+  const isHeld = untilMs > nowMs;
+  const readAfterMs = untilRead(work, { quietReads, untilMs }, moment);
   const next: WorkMemory = {
     uid,
     generation,
     isEnding: false,
     failures,
     quietReads,
-    nextApplyAtMs: isApplyDue || !known ? nowMs + applyDelay(failures, moment) : known.nextApplyAtMs,
-    nextReadAtMs: isReadApart ? nowMs : nowMs + readDelay(quietReads, moment, isWatched(work)),
+    nextApplyAtMs: isApplyDue ? nowMs + applyDelay(failures, moment) : known.nextApplyAtMs,
+    nextReadAtMs: nowMs + (isReadApart ? 0 : readAfterMs),
+    ...(isHeld && { unreported: { status, untilMs } }),
   };
-  return { ...(hasChanged && { status }), memory: next, requeueAfterMs: untilNext(next, nowMs) };
+  const isNews = !isHeld && !isSameJson(status, work.status ?? {});
+  return { ...(isNews && { status }), memory: next, requeueAfterMs: untilNext(next, nowMs) };
 }
+
+/** True for the memory of this generation of the work. */
+const isOf = ({ isEnding, ...memory }: WorkMemory, { metadata: { uid, generation } }: ManifestWork): boolean =>
+  !isEnding && memory.uid === uid && memory.generation === generation;
+
+/** Time by which the status of a work is written, milliseconds since the epoch: only the first one waits. */
+const reportBy = (known: WorkMemory | undefined, { nowMs, cadence }: WorkMoment): number =>
+  known ? (known.unreported?.untilMs ?? nowMs) : nowMs + (cadence.firstReportMs ?? 0);
+
+const untilRead = (
+  work: ManifestWork,
+  { quietReads, untilMs }: { readonly quietReads: number; readonly untilMs: number },
+  moment: WorkMoment,
+): number => (untilMs > moment.nowMs ? heldReadDelay(quietReads, untilMs - moment.nowMs) : readDelay(quietReads, moment, isWatched(work)));
 
 async function passManifests(
   work: ManifestWork,
@@ -59,15 +79,17 @@ async function passManifests(
   const refusal = isApplyDue ? refusalOfWork(work) : undefined;
   const statuses: ManifestStatus[] = [];
   let hasFailed = false;
+  let isUntouched = false;
   for (const manifest of manifests) {
     const applied = isApplyDue ? await applyUnless(refusal, manifest, markKey(work.metadata.name), access) : undefined;
     hasFailed ||= applied?.error !== undefined;
     const observation = isRead ? await observeManifest(manifest, access, cadence.feedback) : undefined;
+    isUntouched ||= observation?.isUntouched === true;
     statuses.push(manifestStatus(manifest.meta, previousOf(work, manifest.meta), { applied, observation }, nowMs));
   }
   const removed = removedEntries(work, manifests);
   const left = isApplyDue ? await dropEntries(work, removed, manifests.length, access, nowMs) : removed;
-  return { statuses: [...statuses, ...left], hasFailed: hasFailed || left.length > 0 };
+  return { statuses: [...statuses, ...left], hasFailed: hasFailed || left.length > 0, isSettled: hasFailed || !isUntouched };
 }
 
 const applyUnless = (refusal: string | undefined, manifest: WorkManifest, key: string, access: WorkAccess): Promise<Applied> | Applied =>

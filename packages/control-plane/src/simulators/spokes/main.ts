@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { DEFAULT_WORK_CADENCE, FeedbackMode } from '@flotilla/agent';
+import { DEFAULT_WORK_CADENCE, FeedbackMode, FIRST_REPORT_MS } from '@flotilla/agent';
 import { NODE_PULLERS, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { amount, json, runSimulator, SimulatorArguments } from '../simulator-program.ts';
@@ -71,7 +71,7 @@ await runSimulator({
       seed: args.seed,
       job: { seconds: args['job-seconds'], jitter: args['job-jitter'], startupMs: args['job-startup-ms'], nodes: args.nodes },
       work: { seconds: args['work-seconds'], jitter: args['work-jitter'], status: args['work-status'] },
-      workCadence: { ...DEFAULT_WORK_CADENCE, feedback: args['work-feedback'] },
+      workCadence: { ...DEFAULT_WORK_CADENCE, feedback: args['work-feedback'], firstReportMs: FIRST_REPORT_MS },
       workWatches: args['work-scrape'] === 'watch',
       makesPullerAccount,
       executeLatencyMs: args['latency-ms'],
