@@ -80,7 +80,16 @@ export async function endWork(
   const isReported = isLasting && moment.cadence.feedback !== 'immediate' && !isSameJson(status, work.status ?? {});
   return {
     ...(isReported && { status }),
-    memory: { uid, generation, isEnding: true, failures, quietReads: 0, nextApplyAtMs, nextReadAtMs: nextApplyAtMs },
+    memory: {
+      uid,
+      generation,
+      isEnding: true,
+      failures,
+      quietReads: 0,
+      nextApplyAtMs,
+      nextReadAtMs: nextApplyAtMs,
+      unreported: memory?.uid === uid ? memory?.unreported : undefined,
+    },
     requeueAfterMs,
   };
 }

@@ -21,8 +21,8 @@ export interface WorkCadence {
    */
   readonly watchedReadMs?: number;
   /**
-   * Milliseconds for which the first status of a work waits for the controllers of its watched objects, so that one write says applied, available and
-   * the first reading. Absent: not at all, as the stock agent.
+   * Milliseconds for which the first status of a generation waits for the controllers of its watched objects, so that one write says applied,
+   * available and the first reading. Absent: not at all, as the stock agent.
    */
   readonly firstReportMs?: number;
 }

@@ -228,6 +228,33 @@ describe('where the first status may wait', () => {
     expect(await other.pass()).toMatchObject({ hasWritten: true });
   });
 
+  test.each<{ name: string; metadata?: Json }>([
+    { name: 'an edit' },
+    { name: 'an edit and a deletion', metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } },
+  ])('$name meanwhile leaves nothing of the version before', async ({ metadata = {} }) => {
+    const hub = new Hub([configMap('one'), configMap('two')], watched);
+    hub.cadence = { ...DEFAULT_WORK_CADENCE, firstReportMs: 2000 };
+    hub.spoke.status = {};
+    expect(await hub.pass()).toMatchObject({ hasWritten: false });
+    hub.edit({ workload: { manifests: [configMap('one')] } }, metadata);
+    await hub.pass();
+    expect([...hub.spoke.objects.keys()]).toEqual('deletionTimestamp' in metadata ? [] : ['ConfigMap/ns/one']);
+  });
+
+  test('what is deleted meanwhile and is slow to go is waited for', async () => {
+    const { hub } = await start();
+    hub.spoke.keepsDeleted = true;
+    hub.edit({ workload: { manifests: [] } }, { deletionTimestamp: '2026-01-01T00:00:00Z' });
+    for (let n = 0; n < 2; n += 1) {
+      const { requeueAfterMs = 0 } = await hub.pass();
+      hub.nowMs += requeueAfterMs;
+    }
+    expect(hub.work.metadata.finalizers).toEqual([WORK_FINALIZER]);
+    hub.spoke.objects.clear();
+    await hub.pass();
+    expect(hub.work.metadata.finalizers).toEqual([]);
+  });
+
   test('an agent that starts again meanwhile applies again and tells it', async () => {
     const { hub } = await start();
     hub.memory = undefined;

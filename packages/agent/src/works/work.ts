@@ -19,7 +19,8 @@ export async function passWork(
   access: WorkAccess,
   moment: WorkMoment,
 ): Promise<WorkPass> {
-  if (work.metadata.deletionTimestamp) return endWork(work, memory, access, moment);
+  const latest = withUnreported(work, memory);
+  if (work.metadata.deletionTimestamp) return endWork(latest, memory, access, moment);
   const finalizers = work.metadata.finalizers ?? [];
   // The finalizer comes before any object, so that a work deleted right after cannot orphan one. This write causes the next pass.
   if (!finalizers.includes(WORK_FINALIZER)) return { finalizers: [...finalizers, WORK_FINALIZER] };
@@ -32,7 +33,6 @@ export async function passWork(
 
   // The stock agent applies and reads in separate controllers: two writes, and reads independent of applies.
   const isReadApart = isApplyDue && cadence.feedback === 'immediate';
-  const latest = { ...work, status: known?.unreported?.status ?? work.status };
   const manifests = await passManifests(latest, access, { isApplyDue, isRead: !isReadApart }, moment);
   const status = workStatus(latest, manifests.statuses, nowMs, { isRead: !isReadApart });
   const hasChanged = !isSameJson(status, latest.status ?? {});
@@ -54,6 +54,10 @@ export async function passWork(
   const isNews = !isHeld && !isSameJson(status, work.status ?? {});
   return { ...(isNews && { status }), memory: next, requeueAfterMs: untilNext(next, nowMs) };
 }
+
+/** Shows a work with the status that is not written yet: what it names was applied, and is removed when the work is edited or deleted. */
+const withUnreported = (work: ManifestWork, memory: WorkMemory | undefined): ManifestWork =>
+  memory?.unreported && memory.uid === work.metadata.uid ? { ...work, status: memory.unreported.status } : work;
 
 /** True for the memory of this generation of the work. */
 const isOf = ({ isEnding, ...memory }: WorkMemory, { metadata: { uid, generation } }: ManifestWork): boolean =>
