@@ -73,10 +73,8 @@ async function end(
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
-  return new Teardown(UPGRADE, backupTeardown({ talmStrict }), { ...leader, now: () => now, signal: stop.signal }).advance(
-    { [SPOKE]: state },
-    force,
-  );
+  const teardown = new Teardown(UPGRADE, backupTeardown({ talmStrict }), { ...leader, now: () => now, signal: stop.signal });
+  return (await teardown.advance({ [SPOKE]: state }, force)) === undefined;
 }
 
 /** Answers as the spoke's agent. */
@@ -266,6 +264,37 @@ test("objects with an upgrade's labels in a cluster that it never named delay no
   await untilCached();
   hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
   const teardown = () => new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now, signal: stop.signal });
-  expect(await teardown().advance({}, false, new Set(['another']))).toBe(true);
+  expect(await teardown().advance({}, false, new Set(['another']))).toBeUndefined();
   await expect(teardown().advance({}, true, new Set([SPOKE]))).rejects.toThrow('request is too large');
+});
+
+test('a named cluster without a namespace, as one that was never accepted, keeps no upgrade', async () => {
+  hub.put(ManagedCluster, { metadata: { name: SPOKE } });
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  hub.refuse = (verb) =>
+    verb === 'create'
+      ? new ApiError('FLOTILLA_API_NOT_FOUND', 'POST', {
+          status: 404,
+          reason: 'NotFound',
+          serverMessage: `namespaces "${SPOKE}" not found`,
+        })
+      : undefined;
+  const teardown = () => new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now, signal: stop.signal });
+  for (const force of [false, true]) expect(await teardown().advance({ [SPOKE]: 'BackupTimeout' }, force)).toBeUndefined();
+});
+
+test('a deletion that failed is tried again at its time, not only when the patience with the spoke ends', async () => {
+  setAvailable(true);
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  const teardown = new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now, signal: stop.signal });
+  expect(await teardown.advance({ [SPOKE]: 'BackupTimeout' }, false)).toBe(Number.POSITIVE_INFINITY);
+  answer(ManagedClusterAction, 'backup-ns-delete', {
+    conditions: [{ ...agentCondition('Completed', 'False', 'ActionFailed'), message: 'no answer' }],
+  });
+  await vi.waitFor(() => expect(leader.caches.actions.list().some(({ status }) => status?.conditions?.length === 1)).toBe(true));
+  const at = await teardown.advance({ [SPOKE]: 'BackupTimeout' }, false);
+  expect(at).toBeGreaterThan(now);
+  now = at ?? 0;
+  await teardown.advance({ [SPOKE]: 'BackupTimeout' }, false);
+  expect(hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-ns-delete' })?.status).toBeUndefined();
 });

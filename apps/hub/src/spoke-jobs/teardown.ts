@@ -1,6 +1,7 @@
 import { Label } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
 import type { UpgradeIdentity } from '@flotilla/rollout';
+import { isNotFound } from '@flotilla/runtime';
 import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
 import { objectsIn, objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { SpokePlan } from '../spokes/port/spoke-plan.ts';
@@ -52,16 +53,24 @@ export class Teardown {
    * @param states the spokes' states in the upgrade's status
    * @param force mark absent spokes instead of waiting for them
    * @param named clusters that the upgrade names; default: every one
-   * @returns true when nothing is left to do
+   * @returns time of the next try even without events, milliseconds since the epoch, which may be infinite; undefined when nothing is left to do
    */
-  async advance(states: Readonly<Record<string, string>>, force: boolean, named?: ReadonlySet<string>): Promise<boolean> {
+  async advance(states: Readonly<Record<string, string>>, force: boolean, named?: ReadonlySet<string>): Promise<number | undefined> {
     const pending = this.#spokes(states).filter((cluster) => !this.#done.has(cluster));
-    await mapConcurrently(pending, PARALLEL, async (cluster) => {
-      if (!named || named.has(cluster) || Object.hasOwn(states, cluster)) return this.#advanceSpoke(cluster, states[cluster], force);
-      // Objects with our labels in other namespaces are not ours: they are removed if possible, and never waited for.
-      await this.#advanceSpoke(cluster, undefined, true).catch(() => this.#done.add(cluster));
+    const times = await mapConcurrently(pending, PARALLEL, async (cluster) => {
+      const isNamed = !named || named.has(cluster) || Object.hasOwn(states, cluster);
+      try {
+        // Objects with our labels in other namespaces are not ours: they are removed if possible, and never waited for.
+        return await this.#advanceSpoke(cluster, isNamed ? states[cluster] : undefined, force || !isNamed);
+      } catch (error) {
+        // A cluster without a namespace, as one that was never accepted, and a hub without the kind have nothing of ours.
+        if (isNamed && !isNotFound(error)) throw error;
+        this.#done.add(cluster);
+        return undefined;
+      }
     });
-    return pending.every((cluster) => this.#done.has(cluster));
+    if (pending.every((cluster) => this.#done.has(cluster))) return undefined;
+    return Math.min(...times.filter((time) => time !== undefined), Number.POSITIVE_INFINITY);
   }
 
   /** Spokes with objects of ours on the hub, and unsuccessful ones, which still have the job. */
@@ -82,12 +91,16 @@ export class Teardown {
     return state !== this.#job.initial && state !== 'Succeeded';
   }
 
-  async #advanceSpoke(cluster: string, state: string | undefined, force: boolean): Promise<void> {
+  /** Returns the time of the next try even without events, if the plan has one. */
+  async #advanceSpoke(cluster: string, state: string | undefined, force: boolean): Promise<number | undefined> {
     const { caches, now } = this.#deps;
     const managed = caches.clusters.get({ name: cluster });
     const { by, spoke, effects: effectsOf } = reachSpoke(caches, { job: this.#job, upgradeUid: this.#upgrade.uid, cluster, now: now() });
     if (by === 'work') this.#byWork.add(cluster);
-    else if (this.#byWork.has(cluster) && !spoke.isHeld) return void this.#done.add(cluster);
+    else if (this.#byWork.has(cluster) && !spoke.isHeld) {
+      this.#done.add(cluster);
+      return undefined;
+    }
     const task = { job: this.#job, upgrade: this.#upgrade, cluster, workload: cleaningOf(this.#job.deletions) };
     const plan = new SpokePlan(now());
     const effects = effectsOf(task, state ?? '', plan);
@@ -102,5 +115,6 @@ export class Teardown {
     else effects.drop();
     await applySpokePlan(plan, task, this.#deps);
     if (isDone) this.#done.add(cluster);
+    return plan.requeueAt;
   }
 }

@@ -177,3 +177,35 @@ test('the leader judges by the rules of the PreCachingConfig that the steps foll
   expect(requested[0]?.nodes?.rules?.absent).toBe('fail');
   expect(requested).toEqual([{ ...job.inputsIn(stored), retries: {}, proofs: undefined }]);
 });
+
+test.each([
+  { name: 'was cleaned at its end asks no spoke again', deleteObjects: undefined, completedAt: '2026-01-01T00:00:00Z', want: [] },
+  { name: 'kept its objects asks its spokes', deleteObjects: false, completedAt: '2026-01-01T00:00:00Z', want: ['precache-ns-delete'] },
+  { name: 'is deleted before its end asks its spokes', deleteObjects: undefined, completedAt: undefined, want: ['precache-ns-delete'] },
+])('the deletion of an upgrade that $name', async ({ deleteObjects, completedAt, want }) => {
+  const { client, caches } = await hub.process();
+  hub.put(ManagedCluster, { metadata: { name: 'failed' } });
+  await vi.waitFor(() => expect(caches.clusters.size).toBe(1));
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', uid: 'abc-1', deletionTimestamp: '2026-01-02T00:00:00Z' },
+    spec: {
+      clusters: ['failed'],
+      remediationStrategy: { maxConcurrency: 1 },
+      preCaching: true,
+      actions: { afterCompletion: { deleteObjects } },
+    },
+    status: { status: { completedAt }, precaching: { spec: {}, status: { failed: 'UnrecoverableError' } } },
+  });
+  const ended = { end: () => Promise.resolve() };
+  const deps = {
+    client,
+    caches,
+    now: Date.now,
+    signal: new AbortController().signal,
+    precaching: { jobs: ended, settings },
+    backup: { jobs: ended, settings },
+  };
+  const jobs = new UpgradeJobs(deps as never);
+  await jobs.tearDown(jobs.teardowns(upgrade), upgrade, false);
+  expect(hub.names(ManagedClusterAction)).toEqual(want);
+});

@@ -250,18 +250,23 @@ export class UpgradeJobs {
   }
 
   /**
-   * Tears the jobs down; true when nothing is left.
+   * Tears the jobs down.
    * @param force drop the objects on the hub without waiting for the spokes
+   * @returns time of the next try even without events, milliseconds since the epoch, which may be infinite; undefined when nothing is left
    */
-  async tearDown({ precaching, backup }: Teardowns, upgrade: ClusterGroupUpgrade, force: boolean): Promise<boolean> {
+  async tearDown({ precaching, backup }: Teardowns, upgrade: ClusterGroupUpgrade, force: boolean): Promise<number | undefined> {
     await this.end(upgrade.metadata.uid ?? '');
     const { status } = upgrade;
     const named = namedClusters(upgrade);
-    const done = await Promise.all([
-      precaching.advance(status?.precaching?.status ?? {}, force, named),
-      backup.advance(status?.backup?.status ?? {}, force, named),
+    // Spokes that were cleaned at the end may have another upgrade's failed job by now, which is kept for its users.
+    const wasCleaned = status?.status.completedAt !== undefined && upgrade.spec?.actions?.afterCompletion?.deleteObjects !== false;
+    const statesOf = (states: Readonly<Record<string, string>> = {}) => (wasCleaned ? {} : states);
+    const times = await Promise.all([
+      precaching.advance(statesOf(status?.precaching?.status), force, named),
+      backup.advance(statesOf(status?.backup?.status), force, named),
     ]);
-    return done.every(Boolean);
+    const left = times.filter((time) => time !== undefined);
+    return left.length > 0 ? Math.min(...left) : undefined;
   }
 }
 

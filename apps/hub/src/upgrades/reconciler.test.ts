@@ -68,7 +68,10 @@ async function begin(): Promise<void> {
     end: () => Promise.resolve(),
     hasObjects: () => false,
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
-    tearDown: async (_, __, force) => gaveUp.push(force) > 0,
+    tearDown: async (_, __, force) => {
+      gaveUp.push(force);
+      return undefined;
+    },
     owePins: () => Promise.resolve(),
   };
   reconciler = new UpgradeReconciler({

@@ -29,6 +29,9 @@ const RUNNING_INTERVAL_MS = 200;
 const SPOKE_PATIENCE_MS = 60_000;
 /** Milliseconds until the hub is checked again without events. */
 const CLEAN_RECHECK_MS = 5000;
+const LEAST_RECHECK_MS = 1000;
+/** Memory of a clean-up once its end is stored: before, a repeated clean-up would ask clean spokes again. */
+const CLEANED = { cleaningSince: undefined, teardowns: undefined };
 
 /** Finds values beyond the CRD's limits: older CRDs and other vendors' have none. */
 const findExcess = limitsOf(ClusterGroupUpgradeSpec);
@@ -143,6 +146,7 @@ export class UpgradeReconciler {
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await writeFinalizer(upgrade, false, this.#deps.client);
+    Object.assign(memory, CLEANED);
     memory.letGo = resourceVersion;
     return {};
   }
@@ -152,13 +156,17 @@ export class UpgradeReconciler {
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
+    Object.assign(memory, CLEANED);
     return {};
   }
 
   /** A step that was under way at the end can write after the clean-up. Nobody else removes that, and other upgrades wait for it to go. */
   async #stayClean(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const isUnclean = !keepsObjects(upgrade) && this.#deps.jobs.hasObjects(upgrade);
-    return (isUnclean ? await this.#cleanUp(upgrade, memory) : undefined) ?? this.#noteGeneration(upgrade, memory);
+    const again = isUnclean ? await this.#cleanUp(upgrade, memory) : undefined;
+    if (again) return again;
+    Object.assign(memory, CLEANED);
+    return this.#noteGeneration(upgrade, memory);
   }
 
   /** An edit after the end changes nothing; a tool that compares generations would wait for ever unless the status says that it was seen. */
@@ -170,7 +178,7 @@ export class UpgradeReconciler {
   }
 
   /**
-   * Removes the objects that the upgrade does not keep. Returns undefined once done, else the time of the next try. It waits for spokes only for a
+   * Removes the objects that the upgrade does not keep. Returns undefined once done, else when to try again. It waits for spokes only for a
    * while, because one may stay away. Hub objects enforce policies and run on spokes, so they must go at any time.
    */
   async #cleanUp(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult | undefined> {
@@ -180,13 +188,13 @@ export class UpgradeReconciler {
     const leftMs = memory.cleaningSince + SPOKE_PATIENCE_MS - now();
     const isLate = leftMs <= 0;
     memory.teardowns ??= jobs.teardowns(upgrade);
-    const areSpokesClean = keepsObjects(upgrade) || (await jobs.tearDown(memory.teardowns, upgrade, isLate));
-    if (areSpokesClean && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
+    const spokesAt = keepsObjects(upgrade) ? undefined : await jobs.tearDown(memory.teardowns, upgrade, isLate);
+    if (spokesAt === undefined && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
       await jobs.owePins(upgrade);
-      Object.assign(memory, { cleaningSince: undefined, teardowns: undefined });
       return undefined;
     }
-    return { requeueAfterMs: isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, 1000) };
+    const waitMs = isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, LEAST_RECHECK_MS);
+    return { requeueAfterMs: Math.min(waitMs, Math.max((spokesAt ?? Number.POSITIVE_INFINITY) - now(), LEAST_RECHECK_MS)) };
   }
 
   /** Reports the problems of the clean-up as long as they last. */
