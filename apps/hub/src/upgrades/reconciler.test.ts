@@ -43,7 +43,7 @@ afterEach(() => {
 async function begin(): Promise<void> {
   const hubProcess = await hub.process();
   const { client } = hubProcess;
-  hold = hubProcess.hold;
+  hold = (...kinds) => hubProcess.hold(...kinds);
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
   const queue = { enqueue: () => undefined, holds: () => false, forget: () => undefined };
