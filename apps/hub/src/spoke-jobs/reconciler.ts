@@ -110,6 +110,7 @@ export class SpokeJobs<S extends JobState, I> {
       for (const cluster of run.spokes.keys()) if (run.isUnderWay(cluster)) this.#claims.set(uid, cluster);
     }
     const changed = known ? run.update(request) : [...run.spokes.keys()];
+    for (const cluster of run.unwanted()) if (!this.hasHubObjects(uid, cluster)) this.#forget(run, cluster);
     // Once the last verdict is stored, cleaning delays nobody.
     const hasAllVerdicts = known !== undefined && changed.length > 0 && run.hasAllVerdicts();
     for (const cluster of hasAllVerdicts ? run.spokes.keys() : changed) this.#reconcileNow(run, cluster);
@@ -133,13 +134,19 @@ export class SpokeJobs<S extends JobState, I> {
     if (!run) return;
     this.#runs.delete(uid);
     this.#requests?.forget(uid);
-    for (const cluster of run.spokes.keys()) {
-      const key = keyId(this.#keyOf(uid, cluster));
-      this.#reconciler?.forget(key);
-      this.#admission.leave(key);
-      this.release(uid, cluster);
-    }
+    for (const cluster of run.spokes.keys()) this.#forget(run, cluster);
     await Promise.allSettled(run.underWay);
+  }
+
+  /** Forgets a spoke of a run, and releases it. */
+  #forget(run: SpokeJobRun<S, I>, cluster: string): void {
+    const { uid } = run.request.upgrade;
+    const key = keyId(this.#keyOf(uid, cluster));
+    run.spokes.delete(cluster);
+    this.#requests?.forget(uid, cluster);
+    this.#reconciler?.forget(key);
+    this.#admission.leave(key);
+    this.release(uid, cluster);
   }
 
   /** True while an upgrade's job has objects on the hub, except those that wait for the upgrade's end. */

@@ -86,6 +86,13 @@ export class SpokeJobRun<S extends JobState, I> {
     return changed;
   }
 
+  /** Returns the spokes that the request no longer names, and whose job has not begun by the status: nobody stores a state of theirs any more. */
+  unwanted(): string[] {
+    const named = new Set(this.request.clusters);
+    const isUnbegun = (stored: S | undefined) => stored === undefined || stored === this.#machine.initial;
+    return [...this.spokes].flatMap(([cluster, { stored }]) => (!named.has(cluster) && isUnbegun(stored) ? [cluster] : []));
+  }
+
   /** Restarts spokes with a verdict about other inputs. The others notice by the digests of their objects. */
   #startOver(isOther: (cluster: string) => boolean): string[] {
     const others = [...this.spokes].filter(([cluster]) => isOther(cluster));

@@ -111,13 +111,19 @@ export class StepRequests {
     if (entry) Object.assign(entry, { since: undefined, isOpen: false });
   }
 
-  /** Forgets all steps of an upgrade. */
-  forget(upgrade: string): void {
+  /**
+   * Forgets steps of an upgrade.
+   * @param cluster default: all of them
+   */
+  forget(upgrade: string, cluster?: string): void {
     const entries = this.#entries.get(upgrade);
-    this.#entries.delete(upgrade);
-    for (const { id } of entries?.values() ?? []) {
-      this.#late.forget(id);
-      this.#deps.queue.forget(id);
+    if (cluster === undefined) this.#entries.delete(upgrade);
+    for (const name of cluster === undefined ? (entries?.keys() ?? []) : [cluster]) {
+      const entry = entries?.get(name);
+      if (!entry) continue;
+      entries?.delete(name);
+      this.#late.forget(entry.id);
+      this.#deps.queue.forget(entry.id);
     }
   }
 

@@ -1,0 +1,123 @@
+import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
+import { ManualClock } from '@flotilla/pace/testing';
+import type { UpgradeIdentity } from '@flotilla/rollout';
+import { createLogger } from '@flotilla/runtime';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
+import { agentCondition, buildPrecacheSettings, UPGRADE } from '../../testing/observation-builders.ts';
+import { createPrecacheJob, type PrecacheJobs } from './kinds/precache/job.ts';
+import { SpokeJobs } from './reconciler.ts';
+import type { RunRequest } from './run.ts';
+
+const SPOKE = 'spoke';
+const OTHER: UpgradeIdentity = { namespace: 'default', name: 'other', uid: 'uid-2' };
+const THIRD: UpgradeIdentity = { namespace: 'default', name: 'third', uid: 'uid-3' };
+const job = createPrecacheJob(buildPrecacheSettings({ image: 'registry.test/puller:1' }));
+const spec = { platformImage: 'registry.test/release:1' };
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+let hub: MemoryHub;
+let leader: HubProcess;
+let clock: ManualClock;
+let jobs: PrecacheJobs;
+let stop: AbortController;
+
+beforeEach(async () => {
+  hub = new MemoryHub();
+  clock = new ManualClock(Date.parse('2026-01-01T00:00:10Z'));
+  putCluster();
+  leader = await hub.process();
+  lead();
+});
+afterEach(() => {
+  stop.abort();
+  hub.stop();
+});
+
+function putCluster(annotations: Record<string, string> = {}): void {
+  const conditions = [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')];
+  hub.put(ManagedCluster, { metadata: { name: SPOKE, annotations }, status: { conditions } });
+}
+
+/** Becomes the leader, which knows nothing yet. */
+function lead(): void {
+  stop?.abort();
+  stop = new AbortController();
+  jobs = new SpokeJobs(job, { ...leader, now: () => clock.now(), clock, logger, onChange: () => {} });
+  jobs.start({ enqueue: () => {}, forget: () => {}, holds: () => false }, stop.signal);
+}
+
+/** Stores a state of the spoke in an upgrade's status; undefined: the status does not name it. */
+async function store(upgrade: UpgradeIdentity, state: PrecacheState | undefined): Promise<void> {
+  const status: Record<string, PrecacheState> = state === undefined ? {} : { [SPOKE]: state };
+  const put = hub.put(ClusterGroupUpgrade, {
+    metadata: { ...upgrade },
+    spec: { remediationStrategy: { maxConcurrency: 1, timeout: 240 }, preCaching: true },
+    status: { status: {}, precaching: { spec, status } },
+  } as never);
+  await vi.waitFor(() => expect(leader.caches.upgrades.get(upgrade)?.metadata.resourceVersion).toBe(put.metadata.resourceVersion));
+  jobs.noteStored(upgrade.uid, status);
+}
+
+type Request = Partial<RunRequest<PrecacheState, never>>;
+const request = (upgrade: UpgradeIdentity, { clusters = [SPOKE], stored = {}, paused }: Request = {}) =>
+  jobs.request({
+    upgrade,
+    clusters,
+    stored,
+    inputs: { spec, image: 'registry.test/puller:1', profile: 'least-privilege', jobSeconds: 14_400 },
+    paused,
+  });
+const recordOf = ({ uid }: UpgradeIdentity) => jobs.run(uid)?.spokes.get(SPOKE);
+const stateOf = (upgrade: UpgradeIdentity) => recordOf(upgrade)?.state;
+
+/** Requests a job, and stores its state. */
+async function begin(upgrade: UpgradeIdentity): Promise<void> {
+  request(upgrade);
+  await store(upgrade, stateOf(upgrade));
+}
+
+describe('a spoke that left the plan before its job began', () => {
+  test('does not begin for that upgrade when the spoke is let go', async () => {
+    await begin(UPGRADE);
+    await begin(OTHER);
+    expect([stateOf(UPGRADE), stateOf(OTHER)]).toEqual(['PreparingToStart', 'NotStarted']);
+    request(OTHER, { clusters: [], stored: { [SPOKE]: 'NotStarted' } });
+    await store(OTHER, undefined);
+    await jobs.end(UPGRADE.uid);
+    await store(UPGRADE, 'Succeeded');
+    request(THIRD);
+    expect([recordOf(OTHER), stateOf(THIRD)]).toEqual([undefined, 'PreparingToStart']);
+  });
+
+  test('is free for others, if it was held by its annotation or had not stored that it begins', async () => {
+    putCluster({ 'flotilla.io/hold': 'a change freeze' });
+    await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toHaveProperty('flotilla.io/hold'));
+    await begin(UPGRADE);
+    expect([stateOf(UPGRADE), jobs.claim(OTHER.uid, SPOKE)?.uid]).toEqual(['NotStarted', UPGRADE.uid]);
+    putCluster();
+    await vi.waitFor(() => expect(stateOf(UPGRADE)).toBe('PreparingToStart'));
+    request(OTHER);
+    expect(recordOf(OTHER)?.message).toMatch(/^waits for ClusterGroupUpgrade default\/upgrade/);
+    request(UPGRADE, { clusters: [], stored: { [SPOKE]: 'NotStarted' } });
+    expect([recordOf(UPGRADE), stateOf(OTHER)]).toEqual([undefined, 'PreparingToStart']);
+    await clock.advance(14_400_000);
+    expect(recordOf(UPGRADE)).toBeUndefined();
+  });
+
+  test('comes again as a new one', async () => {
+    await begin(UPGRADE);
+    request(OTHER);
+    await clock.advance(60_000);
+    request(OTHER, { clusters: [] });
+    request(OTHER);
+    expect(recordOf(OTHER)).toMatchObject({ state: 'NotStarted', since: clock.now() });
+  });
+
+  test('keeps its record while the status says that the job has begun', async () => {
+    await begin(UPGRADE);
+    request(UPGRADE, { clusters: [], stored: { [SPOKE]: 'PreparingToStart' } });
+    expect([stateOf(UPGRADE), jobs.claim(OTHER.uid, SPOKE)?.uid]).toEqual(['PreparingToStart', UPGRADE.uid]);
+  });
+});
