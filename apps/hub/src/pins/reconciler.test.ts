@@ -39,7 +39,7 @@ afterEach(() => {
 /** Starts what a hub process runs. */
 function start(transport: 'work' | 'actions' = 'work'): void {
   stop = new AbortController();
-  claims = new Claims('precache', leader.caches);
+  claims = new Claims('precache', leader.caches, () => undefined);
   const logger = createLogger({ name: 'test', level: 'silent' });
   const shared = { ...leader, settings: { ...settings, transport }, now: () => now, logger, metrics: createMetrics(), clock };
   startPins({ ...shared, jobs: claims, recorder: { record: (event) => void events.push(event) } }, stop.signal);

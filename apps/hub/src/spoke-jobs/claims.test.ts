@@ -35,26 +35,26 @@ afterEach(() => {
   hub.stop();
 });
 
-function putCluster(annotations: Record<string, string> = {}): void {
-  const conditions = [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')];
+function putCluster(annotations: Record<string, string> = {}, available: 'True' | 'False' = 'True'): void {
+  const conditions = [agentCondition(CLUSTER_AVAILABLE, available, 'Test')];
   hub.put(ManagedCluster, { metadata: { name: SPOKE, annotations }, status: { conditions } });
 }
 
-/** Becomes the leader, which knows nothing yet. */
+/** Becomes the leader, which knows nothing yet. Its steps wait in the queue. */
 function lead(): void {
   stop?.abort();
   stop = new AbortController();
   jobs = new SpokeJobs(job, { ...leader, now: () => clock.now(), clock, logger, onChange: () => {} });
-  jobs.start({ enqueue: () => {}, forget: () => {}, holds: () => false }, stop.signal);
+  jobs.start({ enqueue: () => {}, forget: () => {}, holds: () => true }, stop.signal);
 }
 
 /** Stores a state of the spoke in an upgrade's status; undefined: the status does not name it. */
-async function store(upgrade: UpgradeIdentity, state: PrecacheState | undefined): Promise<void> {
+async function store(upgrade: UpgradeIdentity, state: PrecacheState | undefined, parts: Record<string, unknown> = {}): Promise<void> {
   const status: Record<string, PrecacheState> = state === undefined ? {} : { [SPOKE]: state };
   const put = hub.put(ClusterGroupUpgrade, {
     metadata: { ...upgrade },
     spec: { remediationStrategy: { maxConcurrency: 1, timeout: 240 }, preCaching: true },
-    status: { status: {}, precaching: { spec, status } },
+    status: { status: {}, precaching: { spec, status }, ...parts },
   } as never);
   await vi.waitFor(() => expect(leader.caches.upgrades.get(upgrade)?.metadata.resourceVersion).toBe(put.metadata.resourceVersion));
   jobs.noteStored(upgrade.uid, status);
@@ -119,5 +119,42 @@ describe('a spoke that left the plan before its job began', () => {
     await begin(UPGRADE);
     request(UPGRADE, { clusters: [], stored: { [SPOKE]: 'PreparingToStart' } });
     expect([stateOf(UPGRADE), jobs.claim(OTHER.uid, SPOKE)?.uid]).toEqual(['PreparingToStart', UPGRADE.uid]);
+  });
+});
+
+describe('a new leader', () => {
+  test('lets nobody begin where another upgrade has begun by its status, whichever it looks at first', async () => {
+    await store(UPGRADE, 'PreparingToStart');
+    await store(OTHER, 'NotStarted');
+    putCluster({}, 'False');
+    await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.status?.conditions?.[0]?.status).toBe('False'));
+    lead();
+    request(OTHER, { stored: { [SPOKE]: 'NotStarted' } });
+    request(UPGRADE, { stored: { [SPOKE]: 'PreparingToStart' } });
+    await clock.advance(14_000_000);
+    expect([stateOf(UPGRADE), stateOf(OTHER)]).toEqual(['PreparingToStart', 'NotStarted']);
+    expect(recordOf(OTHER)?.message).toBe('waits for ClusterGroupUpgrade default/upgrade, which is pre-caching this cluster');
+    await clock.advance(400_000);
+    expect([stateOf(UPGRADE), stateOf(OTHER)]).toEqual(['PrecacheTimeout', 'NotStarted']);
+    await store(UPGRADE, 'PrecacheTimeout');
+    expect(stateOf(OTHER)).toBe('PreparingToStart');
+  });
+
+  test('notices the end of a job that it never saw', async () => {
+    await store(UPGRADE, 'Starting');
+    lead();
+    request(OTHER);
+    await clock.advance(60_000);
+    expect(stateOf(OTHER)).toBe('NotStarted');
+    await store(UPGRADE, undefined);
+    await clock.advance(15_000);
+    expect(stateOf(OTHER)).toBe('PreparingToStart');
+  });
+
+  test('leaves a spoke free that an upgrade had not finished when it ended', async () => {
+    await store(UPGRADE, 'Active', { conditions: [{ ...agentCondition('Succeeded', 'False', 'TimedOut') }] });
+    lead();
+    request(OTHER);
+    expect(stateOf(OTHER)).toBe('PreparingToStart');
   });
 });

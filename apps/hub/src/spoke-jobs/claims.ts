@@ -8,18 +8,23 @@ export interface Holder {
   readonly uid: string;
   /** `namespace/name`. */
   readonly name: string;
+  /** Known by its stored status alone: no event of this process tells of its end. */
+  readonly isStored: boolean;
 }
 
 /** Claims of upgrades to spokes, for one kind of job: never two on a spoke. Only the leader keeps them. */
 export class Claims {
   readonly #work: string;
   readonly #caches: SpokeJobCaches;
+  readonly #storedOwner: (uid: string, cluster: string) => string | undefined;
   /** Uid of the claiming upgrade, by cluster. */
   readonly #holders = new Map<string, string>();
 
-  constructor(work: string, caches: SpokeJobCaches) {
+  /** @param storedOwner finds another upgrade whose job is under way on the cluster by its stored status */
+  constructor(work: string, caches: SpokeJobCaches, storedOwner: (uid: string, cluster: string) => string | undefined) {
     this.#work = work;
     this.#caches = caches;
+    this.#storedOwner = storedOwner;
   }
 
   /** Claims a cluster without a check: the upgrade's job has begun there. */
@@ -29,13 +34,16 @@ export class Claims {
 
   /** Claims the cluster for this upgrade, or returns the upgrade that holds it. */
   claim(uid: string, cluster: string): Holder | undefined {
-    const holder = this.#holders.get(cluster) ?? ownerOfObjects(this.#work, cluster, uid, this.#caches);
+    const known = this.#holders.get(cluster) ?? ownerOfObjects(this.#work, cluster, uid, this.#caches);
+    // A new leader may look at this upgrade before the one that has begun.
+    const holder = known ?? this.#storedOwner(uid, cluster);
     if (holder === undefined || holder === uid) {
       this.#holders.set(cluster, uid);
       return undefined;
     }
     const upgrade = this.#caches.upgrades.byIndex(BY_UID, holder)[0];
-    return { uid: holder, name: upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted' };
+    const isStored = known === undefined;
+    return { uid: holder, isStored, name: upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted' };
   }
 
   /** True when the upgrade has claimed the cluster. */

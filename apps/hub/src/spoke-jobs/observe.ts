@@ -131,12 +131,21 @@ export function storedSpoke<S extends JobState, I>(
   { isHeld = () => false }: { readonly isHeld?: () => boolean } = {},
 ): StoredSpoke<S, I> | undefined {
   if (!upgrade) return undefined;
+  const state = storedState(job, upgrade, cluster);
+  if (state === undefined || (state === 'NotStarted' && !isHeld())) return undefined;
+  const inputs = job.inputsIn(upgrade);
+  return inputs && { upgrade, state, inputs, clusters: countOf(job.statesIn(upgrade.status) ?? {}) };
+}
+
+/** Reads the bare state, which costs nothing; undefined as for `storedSpoke`. */
+function storedState<S extends JobState>(
+  job: Pick<SpokeJob<S, never>, 'machine' | 'statesIn'>,
+  upgrade: ClusterGroupUpgrade,
+  cluster: string,
+): S | undefined {
   const states = job.statesIn(upgrade.status) ?? {};
   const state = Object.hasOwn(states, cluster) ? states[cluster] : undefined;
-  const inputs = job.inputsIn(upgrade);
-  if (state === undefined || (state === 'NotStarted' && !isHeld()) || !inputs) return undefined;
-  if (hasEnded(upgrade) && !job.machine.isFinal(state)) return undefined;
-  return { upgrade, state, inputs, clusters: countOf(states) };
+  return state === undefined || (!job.machine.isFinal(state) && hasEnded(upgrade)) ? undefined : state;
 }
 
 /** Cached, because a watch cache returns the same status until it changes and every reconcile of every spoke asks. */
@@ -152,10 +161,22 @@ const hasEnded = ({ metadata, status }: ClusterGroupUpgrade): boolean =>
   metadata.deletionTimestamp !== undefined || findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
 
 /** Only the leader knows which of several upgrades came first. */
-function isUncontested<S extends JobState, I>(job: SpokeJob<S, I>, uid: string, cluster: string, { upgrades }: SpokeJobCaches): boolean {
-  return upgrades.list().every((other) => {
-    const state = other.metadata.uid === uid ? undefined : storedSpoke(job, other, cluster)?.state;
-    return state === undefined || job.machine.isFinal(state);
+const isUncontested = <S extends JobState, I>(job: SpokeJob<S, I>, uid: string, cluster: string, caches: SpokeJobCaches): boolean =>
+  findUnderWay(job, uid, cluster, { caches, idle: 'NotStarted' }) === undefined;
+
+/**
+ * Finds another upgrade whose stored state of the cluster is neither final nor idle.
+ * @param idle state in which the job has not begun
+ */
+export function findUnderWay<S extends JobState>(
+  job: Pick<SpokeJob<S, never>, 'machine' | 'statesIn'>,
+  uid: string,
+  cluster: string,
+  { caches, idle }: { readonly caches: Pick<SpokeJobCaches, 'upgrades'>; readonly idle: JobState },
+): ClusterGroupUpgrade | undefined {
+  return caches.upgrades.list().find((other) => {
+    const state = storedState(job, other, cluster);
+    return state !== undefined && state !== idle && !job.machine.isFinal(state) && other.metadata.uid !== uid;
   });
 }
 

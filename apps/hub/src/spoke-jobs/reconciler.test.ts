@@ -313,6 +313,16 @@ describe('one upgrade at a time on a spoke', () => {
     await untilWanted(OTHER);
   });
 
+  test('a hub that starts where two wait lets one begin: by its status neither has', async () => {
+    for (const upgrade of [UPGRADE, OTHER]) await store('PreparingToStart', upgrade);
+    for (const upgrade of [OTHER, UPGRADE]) request(upgrade, { [SPOKE]: 'PreparingToStart' });
+    await untilWanted(OTHER);
+    expect([messageOf(OTHER), messageOf()]).toEqual([
+      undefined,
+      'waits for ClusterGroupUpgrade default/other, which is backing up this cluster',
+    ]);
+  });
+
   test('a hub that starts in the middle knows by the objects who was there', async () => {
     const view = { name: 'view-backup-namespace', namespace: SPOKE, labels: { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid } };
     hub.put(ManagedClusterView, { metadata: view });

@@ -14,10 +14,13 @@ import { Claims, type Holder } from './claims.ts';
 import { isHeldUp } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';
-import { type ObserveDeps, observeSpoke, observeStep, storedSpoke } from './observe.ts';
+import { findUnderWay, type ObserveDeps, observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { watchSpokes } from './watches.ts';
+
+/** Milliseconds until a spoke asks again whether another upgrade holds it by its stored status. */
+const HELD_RECHECK_MS = 10_000;
 
 /** Dependencies of `SpokeJobs`. */
 interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
@@ -50,7 +53,8 @@ export class SpokeJobs<S extends JobState, I> {
     this.#deps = deps;
     const { caches, client, now, clock } = deps;
     this.#step = createSpokeStep(job, { caches, client, now, mayBegin: this.#mayBegin });
-    this.#claims = new Claims(job.work, caches);
+    const { initial: idle } = job.machine;
+    this.#claims = new Claims(job.work, caches, (uid, cluster) => findUnderWay(job, uid, cluster, { caches, idle })?.metadata.uid);
     this.#admission = new Admission({ clock, onAdmitted: (key) => this.#reconciler?.enqueue(key) });
   }
 
@@ -231,6 +235,7 @@ export class SpokeJobs<S extends JobState, I> {
     // Time does not count while another upgrade works on the spoke.
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
     const times = [requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
+    if (holder?.isStored) times.push(at + HELD_RECHECK_MS);
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
     if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, { ...key, reach }));
     const next = Math.min(...times.filter((time) => time !== undefined));
@@ -359,10 +364,10 @@ export class SpokeJobs<S extends JobState, I> {
     }
   }
 
-  /** True when the holder has a verdict for the cluster or no run: only its leftovers hold the cluster. */
-  #hasEnded(holder: Holder, cluster: string): boolean {
-    const record = this.#runs.get(holder.uid)?.spokes.get(cluster);
-    return !record || this.job.machine.isFinal(record.state);
+  /** True when the holder has a verdict for the cluster or no job: only its leftovers hold the cluster. */
+  #hasEnded({ uid, isStored }: Holder, cluster: string): boolean {
+    const record = this.#runs.get(uid)?.spokes.get(cluster);
+    return record ? this.job.machine.isFinal(record.state) : !isStored;
   }
 
   #keyOf(upgrade: string, cluster: string): StepKey {
