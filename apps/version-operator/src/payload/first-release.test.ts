@@ -1,6 +1,8 @@
 import { ClusterVersion } from '@flotilla/api/config';
-import { expect, test } from 'vitest';
-import { firstRelease } from './first-release.ts';
+import { ManualClock } from '@flotilla/pace/testing';
+import { type Client, createLogger } from '@flotilla/runtime';
+import { describe, expect, test } from 'vitest';
+import { firstRelease, readFirstRelease } from './first-release.ts';
 
 const image = (digit: string, repository = 'registry.example/release'): string => `${repository}@sha256:${digit.repeat(64)}`;
 const entry = (version: string, of: string, state = 'Completed', verified = true) => ({
@@ -53,3 +55,60 @@ test.each<{ name: string; version: ClusterVersion | undefined; want: object }>([
     want: { image: image('a', 'mirror.example/release'), isGiven: false },
   },
 ])('$name', ({ version, want }) => expect(firstRelease(version, given)).toMatchObject(want));
+
+describe('the given release is asked for while the cluster runs another', () => {
+  const running = image('b');
+  const history = [entry('4.20.2', running), entry('4.19.7', given)];
+  const upgradeable = (status: string) => [
+    { type: 'Upgradeable', status, reason: 'NotReady', message: 'dns is not ready', lastTransitionTime: '2026-01-01T00:00:00Z' },
+  ];
+  const asking = (more: object = {}, conditions: readonly object[] = []): ClusterVersion => {
+    const object = cluster(history, { image: given, ...more });
+    return ClusterVersion.schema.parse({
+      ...object,
+      status: { ...object.status, desired: { version: '4.20.2', image: running }, conditions },
+    });
+  };
+
+  /** Begins with one of two releases; the given one is of a version. */
+  const begin = async (stored: ClusterVersion, version: string, now = stored) => {
+    const files = { given: [], running: [] };
+    let current = stored;
+    const first = await readFirstRelease(
+      {
+        given: {
+          image: () => given,
+          read: () => {
+            current = now;
+            return files.given;
+          },
+          isFolder: true,
+        },
+        reopen: async () => files.running,
+        clusterVersion: () => current,
+        isObserving: false,
+        client: {} as Client,
+        clock: new ManualClock(),
+        logger: createLogger({ name: 'test', level: 'silent' }),
+      },
+      async (read, { image: of }) => ({ of, release: { version: read === files.given ? version : '4.20.2' } }),
+      new AbortController().signal,
+    );
+    return first.of;
+  };
+
+  test('it is begun with where nothing is against it: a release that brings its own operator', async () => {
+    expect(await begin(asking(), '4.20.3')).toBe(given);
+    expect(await begin(asking(), '4.21.0')).toBe(given);
+  });
+
+  test('it is not where an update to it would be refused: the cluster stays where it is', async () => {
+    expect(await begin(asking(), '4.19.7')).toBe(running);
+    expect(await begin(asking({}, upgradeable('False')), '4.21.0')).toBe(running);
+    expect(await begin(asking({ force: true }), '4.19.7')).toBe(given);
+  });
+
+  test('it is not where nobody asks for it any more when it is read', async () => {
+    expect(await begin(asking(), '4.20.3', cluster(history))).toBe(running);
+  });
+});

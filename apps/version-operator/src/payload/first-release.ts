@@ -1,6 +1,13 @@
 import { errorMessage, mergePatch } from '@flotilla/api';
 import { ClusterVersion } from '@flotilla/api/config';
-import { type NamedRelease, releaseNotReadStatus, resolveDesiredUpdate, UpdateError } from '@flotilla/release';
+import {
+  checkPreconditions,
+  type NamedRelease,
+  releaseNotReadStatus,
+  resolveDesiredUpdate,
+  summarizePreconditions,
+  UpdateError,
+} from '@flotilla/release';
 import { digestOfPullSpec } from '@flotilla/release/signatures';
 import { type Client, type Clock, type Logger, pause, replaceStatus } from '@flotilla/runtime';
 import type { ReleaseFiles } from './source.ts';
@@ -25,16 +32,21 @@ interface FirstRelease extends NamedRelease {
 
 /**
  * The release that an operator begins with: the one that the cluster runs by its history, because the one that the operator was started with is
- * older after an update. The given one counts in a cluster without a history, and where it is the one that is run or asked for. A release without a
- * digest cannot be found again. Pure.
+ * older after an update. The given one counts in a cluster without a history, and where it is the one that is run or asked for. Pure.
  */
 export function firstRelease(clusterVersion: ClusterVersion | undefined, given: string): FirstRelease {
   const [newest] = clusterVersion?.status?.history ?? [];
-  const digest = digestOfPullSpec(newest?.image ?? '');
+  const running = runningRelease(clusterVersion);
   const asked = clusterVersion && resolveDesiredUpdate(clusterVersion)?.image;
   const isRunning = newest !== undefined && newest.image === given;
-  if (!newest || digest === '' || isRunning || asked === given)
-    return { version: isRunning ? newest.version : '', image: given, isGiven: true, verified: isRunning && newest.verified };
+  if (running && !isRunning && asked !== given) return running;
+  return { version: isRunning ? newest.version : '', image: given, isGiven: true, verified: isRunning && newest.verified };
+}
+
+/** The release that the cluster runs by its history; undefined for one without a digest, which cannot be found again. */
+function runningRelease(clusterVersion: ClusterVersion | undefined): FirstRelease | undefined {
+  const [newest] = clusterVersion?.status?.history ?? [];
+  if (!newest || digestOfPullSpec(newest.image) === '') return undefined;
   return { version: newest.version, image: newest.image, isGiven: false, verified: newest.verified };
 }
 
@@ -58,7 +70,7 @@ const AGAIN_MS = { first: 1_000, longest: 30_000 } as const;
  * ClusterVersion says why it has not begun.
  * @throws what the signal aborts with, and what a given folder is refused for
  */
-export async function readFirstRelease<T>(
+export async function readFirstRelease<T extends { readonly release: Pick<NamedRelease, 'version'> }>(
   options: FirstReleaseOptions,
   load: (files: ReleaseFiles, first: FirstRelease) => Promise<T>,
   signal: AbortSignal,
@@ -66,8 +78,12 @@ export async function readFirstRelease<T>(
   const { given, clusterVersion, isObserving, clock, logger } = options;
   for (let waitMs: number = AGAIN_MS.first; ; waitMs = Math.min(waitMs * 2, AGAIN_MS.longest)) {
     const name = given.image(clusterVersion());
-    const first = firstRelease(isObserving ? undefined : clusterVersion(), name);
+    let first = firstRelease(isObserving ? undefined : clusterVersion(), name);
     try {
+      const loaded = await load(await open(first, name, options, signal), first);
+      const running = isObserving ? undefined : runningInstead(first, loaded.release.version, options);
+      if (!running) return loaded;
+      first = running;
       return await load(await open(first, name, options, signal), first);
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
@@ -77,6 +93,22 @@ export async function readFirstRelease<T>(
       await pause(clock, waitMs, signal);
     }
   }
+}
+
+/**
+ * The release that the cluster runs, where it is begun with although the given one is at hand: an update to that is refused, or no longer asked
+ * for. Beginning with it would go past the preconditions.
+ */
+function runningInstead(first: FirstRelease, version: string, { clusterVersion, logger }: FirstReleaseOptions): FirstRelease | undefined {
+  const object = clusterVersion();
+  const running = runningRelease(object);
+  if (!object || !running || !first.isGiven || running.image === first.image) return undefined;
+  const asked = resolveDesiredUpdate(object);
+  if (asked?.image !== first.image) return running;
+  const { error } = summarizePreconditions(checkPreconditions({ clusterVersion: object, target: version }), asked.force);
+  if (!error) return undefined;
+  logger.warn({ err: error, release: first.image, running: running.image }, 'Beginning with the release that the cluster runs');
+  return running;
 }
 
 /** A given release of the same digest is the same one under another name, which may be reachable where the first is not. */

@@ -47,7 +47,10 @@ interface Taking {
   endedAtMs?: number;
 }
 
-/** Takes releases that are asked for: fetches, reads and checks them. Until one is taken, the one before counts. */
+/**
+ * Takes releases that are asked for: fetches, reads and checks them. Until one is taken, the one before counts. A cluster that is sent back to
+ * the release which the operator began with is checked too: that one is at hand alone.
+ */
 export class ReleaseTaker {
   readonly #options: TakerOptions;
   #taken: LoadedRelease;
@@ -105,14 +108,14 @@ export class ReleaseTaker {
   async #take(wanted: WantedRelease, clusterVersion: ClusterVersion, taking: Taking): Promise<void> {
     const { tell, onProgress, logger } = this.#options;
     const named = { version: wanted.version, image: wanted.image };
-    const isLocal = wanted.image === this.#own.release.image;
+    const isOwn = wanted.image === this.#own.release.image;
     let step: AcceptanceStep = 'RetrievePayload';
     const acceptance = (changes: Partial<Acceptance>): Acceptance => ({
       step,
       message: stepMessage(step, named),
       failed: false,
       release: named,
-      local: isLocal,
+      local: false,
       verified: false,
       acceptedRisks: '',
       ...changes,
@@ -126,22 +129,21 @@ export class ReleaseTaker {
       onProgress();
     };
     try {
-      const release = isLocal ? { release: this.#own, risks: '' } : await this.#load(wanted, taking, begin);
+      const release = isOwn ? { release: this.#own, risks: '' } : await this.#load(wanted, taking, begin);
       begin('VerifyPayloadVersion');
       const { version } = release.release.release;
       if (wanted.version !== '' && wanted.version !== version)
         throw new UpdateError({ reason: 'VerifyPayloadVersionFailed', message: wrongVersionMessage(version, wanted.version) });
       begin('PreconditionChecks');
-      const { error, acceptedRisks = '' } = isLocal
-        ? {}
-        : summarizePreconditions(checkPreconditions({ clusterVersion, target: version }), wanted.force);
+      const { error, acceptedRisks = '' } = summarizePreconditions(checkPreconditions({ clusterVersion, target: version }), wanted.force);
       if (error) throw error;
       if (taking.ended.signal.aborted) return;
-      if (!isLocal) tell(preconditionsEvent({ version, image: wanted.image }, acceptedRisks));
+      tell(preconditionsEvent({ version, image: wanted.image }, acceptedRisks));
       const exposed = this.#taken.featureGates.has(ACCEPT_RISKS) ? acceptedExposure(clusterVersion, wanted.image) : undefined;
       this.#taken = release.release;
       this.#taking = undefined;
-      this.#acceptance = { ...loaded(release.release), acceptedRisks: acceptedRisksOf([release.risks, acceptedRisks], exposed) };
+      const risks = acceptedRisksOf([release.risks, acceptedRisks], exposed);
+      this.#acceptance = { ...loaded(release.release), local: false, acceptedRisks: risks };
       tell(loadedEvent(this.#taken.release, this.#taken.release.architecture ?? architectureOf(process.arch)));
       onProgress();
     } catch (cause) {

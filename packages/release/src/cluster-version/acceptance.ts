@@ -18,7 +18,7 @@ export interface Acceptance {
   /** The step failed: what was applied before goes on being applied. */
   readonly failed: boolean;
   readonly release: NamedRelease;
-  /** The release the operator itself is of: neither verified nor checked. */
+  /** The operator began with it: neither verified nor checked. */
   readonly local: boolean;
   /** Its signature was checked. */
   readonly verified: boolean;
