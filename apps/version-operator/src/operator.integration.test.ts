@@ -123,40 +123,6 @@ test('updates level by level, waits for what rolls out, and deletes what is no l
   expect((await world.client.get(kinds.configMap, { ...own, name: 'old' }))?.data).toEqual({ a: 'mine' });
 });
 
-test('goes back to the release it began with by force alone, also after a restart, and deletes again afterwards', async () => {
-  await using world = await World.start(await startApiServer());
-  await play(world, scripts('4.1.0', '4.2.0'));
-  const releaseOf = (version: string, more = {}) =>
-    release(version, { '0000_40_late_00_old.json': [configMap('old', { a: '1' }, more), configMap('mark', { version })] });
-  const [first, second] = [releaseOf('4.1.0'), releaseOf('4.2.0', removed)];
-  const ask = ({ version }: TestRelease, force = false) =>
-    world.ask({ desiredUpdate: { version, image: imageOf({ version, files: {} }), force } });
-  const refused = async () => (await world.condition('ReleaseAccepted')).startsWith('False PreconditionChecks: ');
-  const versions = async () => (await world.version())?.status?.history?.map(({ version }) => version);
-  const old = () => world.client.get(kinds.configMap, { ...own, name: 'old' });
-  await using before = world.run(first, [first, second]);
-  await world.completed(first);
-  await ask(second);
-  await world.completed(second);
-  await ask(first);
-  await world.until(refused);
-  await before.stop();
-  await world.client.patch(kinds.configMap, { ...own, name: 'mark' }, { data: { version: 'drifted' } }, { type: 'merge' });
-  await using _after = world.run(first, [first, second]);
-  const mark = async () => JSON.stringify((await world.client.get(kinds.configMap, { ...own, name: 'mark' }))?.data);
-  await world.until(async () => (await mark()) !== '{"version":"drifted"}');
-  expect(await mark()).toBe('{"version":"4.2.0"}');
-  await world.until(refused);
-  expect(await versions()).toEqual(['4.2.0', '4.1.0']);
-  await ask(first, true);
-  const [newest] = (await world.completed(first)).status?.history ?? [];
-  expect(newest?.acceptedRisks).toContain('Forced through blocking failures');
-  expect(await old()).toBeDefined();
-  await ask(second);
-  await world.completed(second);
-  expect(await old()).toBeUndefined();
-});
-
 test('tells of an operator that fails, and goes on as soon as it recovers', async () => {
   await using world = await World.start(await startApiServer());
   const operators = await play(world, scripts('4.1.0', '4.1.1'));

@@ -25,7 +25,9 @@ import { type LoadedRelease, readRelease } from './payload/release.ts';
 import type { SourceSurroundings } from './payload/release-source.ts';
 import { ReleaseTaker } from './payload/release-taker.ts';
 import type { ReleaseFiles, ReleaseSource } from './payload/source.ts';
+import { observe } from './reconcilers/cluster-version/observe.ts';
 import { startVersionReconciler } from './reconcilers/cluster-version/reconciler.ts';
+import { type StatusParts, statusOf } from './reconcilers/cluster-version/status.ts';
 import { startClusterUpdates, type UpdateSources } from './updates/cluster-updates.ts';
 import type { Updates } from './updates/reconciler.ts';
 import { VersionEvents } from './version-events.ts';
@@ -76,7 +78,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   const release = await loadFirstRelease(options, cluster, signal);
   const run: Run = { options, cluster, release, signal, told: createChannel(), events: new VersionEvents(options, cluster.version) };
   const worker = createWorker(run);
-  const { taker, source } = createTaker(run);
+  const { taker, source } = createTaker(run, worker);
   const mending = startMending(run, worker);
   const prefetch = startPrefetching(run, source);
   const updates = startUpdates(run, worker);
@@ -120,6 +122,17 @@ async function clusterVersionCreated(versions: WatchCache<ClusterVersion>, logge
   });
 }
 
+/** What a ClusterVersion is judged with beside the caches. */
+interface JudgedWith extends Pick<StatusParts, 'work' | 'pendingDeletions'> {
+  readonly featureGates: ReadonlySet<string>;
+}
+
+/** The ClusterVersion as it counts, with the status of this moment: the stored one may be of before a restart. Undefined where there is none. */
+function currentVersion({ caches }: ClusterView, { featureGates, ...parts }: JudgedWith, nowMs: number): ClusterVersion | undefined {
+  const observed = observe(CLUSTER_VERSION_NAME, caches, featureGates);
+  return observed && { ...observed.effective, status: statusOf(observed.object, parts, caches, nowMs).status };
+}
+
 /** The features of this moment decide which manifests of a release count. */
 const readingOf = ({ profile, excludeIdentifier }: VersionOperatorOptions, { settings }: ClusterView) => ({
   profile,
@@ -130,8 +143,9 @@ const readingOf = ({ profile, excludeIdentifier }: VersionOperatorOptions, { set
 
 async function loadFirstRelease(options: VersionOperatorOptions, cluster: ClusterView, signal: AbortSignal): Promise<LoadedRelease> {
   const { given, reopen, observe, client, clock, logger } = options;
+  const judged = () => currentVersion(cluster, { featureGates: new Set(), work: undefined, pendingDeletions: [] }, clock.now());
   const loaded = await readFirstRelease(
-    { given, reopen, clusterVersion: cluster.version, isObserving: observe !== undefined, client, clock, logger },
+    { given, reopen, clusterVersion: cluster.version, judged, isObserving: observe !== undefined, client, clock, logger },
     (files, { image, verified }) => readRelease(files, { ...readingOf(options, cluster), image, verified, local: true, signal }),
     signal,
   );
@@ -152,7 +166,7 @@ function createWorker(run: Run): PayloadWorker {
   return new PayloadWorker({ tools, wakeups, clock, logger, context, degradedBlocks, passEveryMs, onReport: () => enqueueVersion(run) });
 }
 
-function createTaker(run: Run): { readonly taker: ReleaseTaker; readonly source: ReleaseSource } {
+function createTaker(run: Run, worker: PayloadWorker): { readonly taker: ReleaseTaker; readonly source: ReleaseSource } {
   const { options, cluster, release, signal, events } = run;
   const { clock, logger, observe } = options;
   const source = options.source({
@@ -163,6 +177,10 @@ function createTaker(run: Run): { readonly taker: ReleaseTaker; readonly source:
   const taker: ReleaseTaker = new ReleaseTaker(release, {
     source,
     reading: () => readingOf(options, cluster),
+    clusterVersion: () => {
+      const { featureGates } = taker.taken;
+      return currentVersion(cluster, { featureGates, work: worker.report(), pendingDeletions: worker.pendingDeletions() }, clock.now());
+    },
     clock,
     logger,
     signal,

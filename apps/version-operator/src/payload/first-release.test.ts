@@ -71,7 +71,11 @@ describe('the given release is asked for while the cluster runs another', () => 
   };
 
   /** Begins with one of two releases; the given one is of a version. */
-  const begin = async (stored: ClusterVersion, version: string, now = stored) => {
+  const begin = async (
+    stored: ClusterVersion,
+    version: string,
+    { now = stored, judged }: { now?: ClusterVersion; judged?: ClusterVersion } = {},
+  ) => {
     const files = { given: [], running: [] };
     let current = stored;
     const first = await readFirstRelease(
@@ -86,6 +90,7 @@ describe('the given release is asked for while the cluster runs another', () => 
         },
         reopen: async () => files.running,
         clusterVersion: () => current,
+        judged: () => judged ?? current,
         isObserving: false,
         client: {} as Client,
         clock: new ManualClock(),
@@ -105,10 +110,12 @@ describe('the given release is asked for while the cluster runs another', () => 
   test('it is not where an update to it would be refused: the cluster stays where it is', async () => {
     expect(await begin(asking(), '4.19.7')).toBe(running);
     expect(await begin(asking({}, upgradeable('False')), '4.21.0')).toBe(running);
+    expect(await begin(asking(), '4.21.0', { judged: asking({}, upgradeable('False')) })).toBe(running);
+    expect(await begin(asking({}, upgradeable('False')), '4.21.0', { judged: asking() })).toBe(running);
     expect(await begin(asking({ force: true }), '4.19.7')).toBe(given);
   });
 
   test('it is not where nobody asks for it any more when it is read', async () => {
-    expect(await begin(asking(), '4.20.3', cluster(history))).toBe(running);
+    expect(await begin(asking(), '4.20.3', { now: cluster(history) })).toBe(running);
   });
 });

@@ -56,6 +56,8 @@ interface FirstReleaseOptions {
   /** Files of a release that is known by its digest, of a cache or a registry. */
   readonly reopen: (image: string, signal: AbortSignal) => Promise<ReleaseFiles>;
   readonly clusterVersion: () => ClusterVersion | undefined;
+  /** The ClusterVersion with what speaks against updates now: its stored status is of before the start. */
+  readonly judged: () => ClusterVersion | undefined;
   /** The given release counts, whatever the cluster runs: nothing is written. */
   readonly isObserving: boolean;
   readonly client: Client;
@@ -99,15 +101,18 @@ export async function readFirstRelease<T extends { readonly release: Pick<NamedR
  * The release that the cluster runs, where it is begun with although the given one is at hand: an update to that is refused, or no longer asked
  * for. Beginning with it would go past the preconditions.
  */
-function runningInstead(first: FirstRelease, version: string, { clusterVersion, logger }: FirstReleaseOptions): FirstRelease | undefined {
-  const object = clusterVersion();
+function runningInstead(first: FirstRelease, version: string, options: FirstReleaseOptions): FirstRelease | undefined {
+  const object = options.clusterVersion();
   const running = runningRelease(object);
   if (!object || !running || !first.isGiven || running.image === first.image) return undefined;
   const asked = resolveDesiredUpdate(object);
   if (asked?.image !== first.image) return running;
-  const { error } = summarizePreconditions(checkPreconditions({ clusterVersion: object, target: version }), asked.force);
+  // deletions that are under way are in the stored status alone
+  const [error] = [object, options.judged() ?? object].flatMap(
+    (judged) => summarizePreconditions(checkPreconditions({ clusterVersion: judged, target: version }), asked.force).error ?? [],
+  );
   if (!error) return undefined;
-  logger.warn({ err: error, release: first.image, running: running.image }, 'Beginning with the release that the cluster runs');
+  options.logger.warn({ err: error, release: first.image, running: running.image }, 'Beginning with the release that the cluster runs');
   return running;
 }
 

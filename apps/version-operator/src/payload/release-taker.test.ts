@@ -1,5 +1,5 @@
 import { ClusterVersion } from '@flotilla/api/config';
-import { ManualClock } from '@flotilla/pace/testing';
+import { eventually, ManualClock } from '@flotilla/pace/testing';
 import type { PayloadFile } from '@flotilla/release';
 import { buildReleaseHead } from '@flotilla/release/testing';
 import { createLogger } from '@flotilla/runtime';
@@ -43,17 +43,19 @@ const clusterAt = (versions: readonly string[], upgradeable?: 'False'): ClusterV
 async function takerOf(first: string, clusterVersion: ClusterVersion) {
   const own = await readRelease(filesOf(first), { ...reading, image: imageOf(first), verified: false, local: true });
   const retrieved: string[] = [];
-  const cluster = { version: clusterVersion };
+  const cluster: { version: ClusterVersion | undefined; duringDownload?: () => void } = { version: clusterVersion };
   const ended = { next: Promise.withResolvers<void>() };
   const taker = new ReleaseTaker(own, {
     source: {
       async retrieve({ version }) {
         retrieved.push(version);
+        cluster.duringDownload?.();
         return { files: filesOf(version), verified: true, acceptedRisks: '' };
       },
       prefetch: async () => undefined,
     },
     reading: () => reading,
+    clusterVersion: () => cluster.version,
     clock: new ManualClock(),
     logger: createLogger({ name: 'test', level: 'silent' }),
     signal: new AbortController().signal,
@@ -65,7 +67,7 @@ async function takerOf(first: string, clusterVersion: ClusterVersion) {
   /** Asks for a release until it is taken or refused. */
   const ask = async (release: ReturnType<typeof wanted>) => {
     ended.next = Promise.withResolvers<void>();
-    taker.want(release, cluster.version);
+    taker.want(release);
     await ended.next.promise;
     return { taken: taker.taken.release.version, ...taker.acceptance };
   };
@@ -91,4 +93,30 @@ test('a patch is taken back to the release that the operator began with, which i
   cluster.version = clusterAt(['4.1.1', '4.1.0']);
   expect(await ask(wanted('4.1.0'))).toMatchObject({ taken: '4.1.0', failed: false, step: 'PayloadLoaded' });
   expect(retrieved).toEqual(['4.1.1']);
+});
+
+test('what comes to speak against an update while it is downloaded counts', async () => {
+  const { cluster, ask } = await takerOf('4.1.0', clusterAt(['4.1.0']));
+  cluster.duringDownload = () => (cluster.version = clusterAt(['4.1.0'], 'False'));
+  const refused = await ask(wanted('4.2.0'));
+  expect(refused).toMatchObject({ taken: '4.1.0', failed: true, step: 'PreconditionChecks' });
+  expect(refused.message).toContain('dns is not ready');
+});
+
+test('what spoke against an update and is gone when it is there does not count', async () => {
+  const { cluster, ask } = await takerOf('4.1.0', clusterAt(['4.1.0'], 'False'));
+  cluster.duringDownload = () => (cluster.version = clusterAt(['4.1.0']));
+  expect(await ask(wanted('4.2.0'))).toMatchObject({ taken: '4.2.0', failed: false });
+});
+
+test('nothing is taken for a ClusterVersion that is gone, and what one that comes back asks for is', async () => {
+  const { taker, cluster, retrieved, ask } = await takerOf('4.1.0', clusterAt(['4.1.0']));
+  cluster.duringDownload = () => (cluster.version = undefined);
+  void ask(wanted('4.1.1'));
+  await eventually(async () => taker.acceptance.step === 'PreconditionChecks');
+  expect(taker.taken.release.version).toBe('4.1.0');
+  cluster.duringDownload = undefined;
+  cluster.version = clusterAt(['4.1.0']);
+  expect(await ask(wanted('4.1.1'))).toMatchObject({ taken: '4.1.1', failed: false });
+  expect(retrieved).toEqual(['4.1.1', '4.1.1']);
 });

@@ -30,6 +30,8 @@ interface TakerOptions {
   readonly source: ReleaseSource;
   /** How a release is read for this cluster, now. */
   readonly reading: () => Pick<ReadRelease, 'profile' | 'featureSet' | 'gatesOf' | 'excludeIdentifier'>;
+  /** As it counts when it is asked for: a download takes minutes. Undefined where it is gone. */
+  readonly clusterVersion: () => ClusterVersion | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -83,7 +85,7 @@ export class ReleaseTaker {
   }
 
   /** Asks for a release; without one, for that which is applied. Returns at once. */
-  want(wanted: WantedRelease | undefined, clusterVersion: ClusterVersion): void {
+  want(wanted: WantedRelease | undefined): void {
     if (!wanted || wanted.image === this.#taken.release.image) {
       this.#stop();
       // one that was refused is no longer asked for
@@ -97,7 +99,7 @@ export class ReleaseTaker {
     this.#stop();
     const taking: Taking = { key, ended: new AbortController() };
     this.#taking = taking;
-    void this.#take(wanted, clusterVersion, taking);
+    void this.#take(wanted, taking);
   }
 
   #stop(): void {
@@ -105,7 +107,7 @@ export class ReleaseTaker {
     this.#taking = undefined;
   }
 
-  async #take(wanted: WantedRelease, clusterVersion: ClusterVersion, taking: Taking): Promise<void> {
+  async #take(wanted: WantedRelease, taking: Taking): Promise<void> {
     const { tell, onProgress, logger } = this.#options;
     const named = { version: wanted.version, image: wanted.image };
     const isOwn = wanted.image === this.#own.release.image;
@@ -135,6 +137,9 @@ export class ReleaseTaker {
       if (wanted.version !== '' && wanted.version !== version)
         throw new UpdateError({ reason: 'VerifyPayloadVersionFailed', message: wrongVersionMessage(version, wanted.version) });
       begin('PreconditionChecks');
+      const clusterVersion = this.#options.clusterVersion();
+      // nobody asks any more; one that comes back does so anew
+      if (!clusterVersion) return this.#stop();
       const { error, acceptedRisks = '' } = summarizePreconditions(checkPreconditions({ clusterVersion, target: version }), wanted.force);
       if (error) throw error;
       if (taking.ended.signal.aborted) return;

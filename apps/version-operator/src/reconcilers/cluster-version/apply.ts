@@ -18,7 +18,7 @@ export interface VersionActors {
 export function applyVersion(object: ClusterVersion, { worker, taker, alwaysEnabled, isChanged }: VersionActors): WorkReport {
   const isInstalling = worker.state === 'initializing';
   const wanted = planRelease(object, taker.taken, isInstalling);
-  taker.want(wanted, object);
+  taker.want(wanted);
   const { taken, acceptance } = taker;
   const before = worker.work;
   const capabilities = planCapabilities(object, taken, { always: alwaysEnabled, before });

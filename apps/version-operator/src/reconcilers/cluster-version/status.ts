@@ -3,8 +3,9 @@ import { type ClusterVersionJudgement, clusterVersionStatus, type KnownUpdates, 
 import type { VersionCaches } from './observe.ts';
 
 /** What the status of a ClusterVersion is made of. */
-interface StatusParts {
-  readonly work: WorkReport;
+export interface StatusParts {
+  /** Undefined before there is any. */
+  readonly work: WorkReport | undefined;
   readonly updates?: KnownUpdates | undefined;
   /** Objects whose deletion is asked for and not confirmed. */
   readonly pendingDeletions: readonly string[];
