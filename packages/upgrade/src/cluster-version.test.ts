@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
 import { buildSpec, buildVersion } from '../testing/upgrade-builders.ts';
-import { commencement, currentVersion, hasCompleted, isCommenced, isUnderChange, precedingVersion, targetOf } from './cluster-version.ts';
+import {
+  commencement,
+  currentVersion,
+  hasCompleted,
+  isCommenced,
+  isUnderChange,
+  precedingVersion,
+  startedAt,
+  targetOf,
+} from './cluster-version.ts';
 import { upgradeObstacle } from './upgradeable.ts';
 
 const image = 'r/12';
@@ -30,6 +39,31 @@ test('the version is the one that was completed last', () => {
   ];
   expect(currentVersion(buildVersion({}, { history }))).toBe('4.14.9');
   expect(hasCompleted(buildVersion({}, { history }), '4.14.12')).toBe(false);
+});
+
+const entryOf = (version: string, startedTime: string, state = 'Completed') => ({ state, version, image: `r/${version}`, startedTime });
+const rolledBack = [
+  entryOf('4.14.9', '2026-01-03T00:00:00Z'),
+  entryOf('4.14.12', '2026-01-02T00:00:00Z'),
+  entryOf('4.14.9', '2026-01-01T00:00:00Z'),
+];
+test.each([
+  { name: 'it was rolled back from the version', history: rolledBack, completed: false, started: undefined },
+  {
+    name: 'it tries the version again',
+    history: [entryOf('4.14.12', '2026-01-04T00:00:00Z', 'Partial'), ...rolledBack],
+    completed: false,
+    started: '2026-01-04T00:00:00Z',
+  },
+  {
+    name: 'it has the version again',
+    history: [entryOf('4.14.12', '2026-01-04T00:00:00Z'), ...rolledBack],
+    completed: true,
+    started: '2026-01-04T00:00:00Z',
+  },
+])('what an earlier attempt has completed does not count: $name', ({ history, completed, started }) => {
+  expect(hasCompleted(buildVersion({}, { history }), '4.14.12')).toBe(completed);
+  expect(startedAt(buildVersion({}, { history }), '4.14.12')).toBe(started && Date.parse(started));
 });
 
 test.each([

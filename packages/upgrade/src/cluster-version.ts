@@ -36,13 +36,19 @@ export function completedVersions({ status }: ClusterVersion): readonly string[]
 /** Current version of the cluster. */
 export const currentVersion = (clusterVersion: ClusterVersion): string | undefined => completedVersions(clusterVersion)[0];
 
-/** True when the cluster version operator reports a version as applied. */
-export const hasCompleted = ({ status }: ClusterVersion, version: string): boolean =>
-  (status?.history ?? []).some((entry) => entry.state === 'Completed' && entry.version === version);
+/** Newest update of the cluster, if it is to this version: earlier updates to it were followed by others, such as a rollback. */
+function latestUpdateTo({ status }: ClusterVersion, version: string) {
+  const [latest] = status?.history ?? [];
+  return latest?.version === version ? latest : undefined;
+}
 
-/** Start of the update to a version, in milliseconds since the epoch. */
-export function startedAt({ status }: ClusterVersion, version: string): number | undefined {
-  const time = Date.parse(status?.history?.find((entry) => entry.version === version)?.startedTime ?? '');
+/** True when the cluster version operator reports a version as applied, and nothing else since. */
+export const hasCompleted = (clusterVersion: ClusterVersion, version: string): boolean =>
+  latestUpdateTo(clusterVersion, version)?.state === 'Completed';
+
+/** Start of the update to a version, in milliseconds since the epoch; undefined when the newest update is to another. */
+export function startedAt(clusterVersion: ClusterVersion, version: string): number | undefined {
+  const time = Date.parse(latestUpdateTo(clusterVersion, version)?.startedTime ?? '');
   return Number.isNaN(time) ? undefined : time;
 }
 
