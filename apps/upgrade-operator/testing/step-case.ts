@@ -5,7 +5,7 @@ import type { MachineSet } from '@flotilla/api/machine';
 import { type NotificationState, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { ManualClock } from '@flotilla/pace/testing';
 import { createLogger } from '@flotilla/runtime';
-import { isCommenced, type ObservedCluster, targetOf } from '@flotilla/upgrade';
+import { isSent, type ObservedCluster, targetOf } from '@flotilla/upgrade';
 import type { ClusterWrites } from '../src/cluster-writes.ts';
 import type { DrainState } from '../src/drain/node-drains.ts';
 import type { OperatorConfig } from '../src/ports.ts';
@@ -58,12 +58,14 @@ export async function runStepCase(name: string, given: StepCase = {}): Promise<S
   const target = targetOf(upgradeConfig.spec);
   if (!target) throw new RangeError('a case has a target');
   const cluster = buildCluster(given);
+  const startTime = new Date(nowMs).toISOString();
+  const entry: UpgradeHistory = { version: '4.14.12', phase: 'Upgrading', startTime, conditions: [], ...given.entry };
   const context: StepContext = {
     upgradeConfig,
-    entry: { version: '4.14.12', phase: 'Upgrading', startTime: new Date(nowMs).toISOString(), conditions: [], ...given.entry },
+    entry,
     target,
     cluster,
-    isCommenced: isCommenced(cluster.clusterVersion, target),
+    isCommenced: isSent({ upgradeConfig, entry }, cluster.clusterVersion),
     config: world.config,
     nowMs,
     ports: world.ports,

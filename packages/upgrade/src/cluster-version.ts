@@ -21,6 +21,19 @@ export function isCommenced({ spec }: ClusterVersion, target: UpgradeTarget): bo
   return desiredUpdate?.version === target.version;
 }
 
+/** Longest quote of a desired update, in characters. */
+const LONGEST_UPDATE = 256;
+
+/** Describes what the cluster is asked for instead of the target; undefined while it is asked for the target. */
+export function askedInstead(clusterVersion: ClusterVersion, target: UpgradeTarget): string | undefined {
+  if (isCommenced(clusterVersion, target)) return undefined;
+  const { version = '', image = '' } = clusterVersion.spec.desiredUpdate ?? {};
+  const asked = (version || image).slice(0, LONGEST_UPDATE);
+  const wanted = target.kind === 'image' ? target.image : target.version;
+  const remedy = `set its spec.desiredUpdate to ${wanted} again, or delete the UpgradeConfig to end the upgrade here`;
+  return `the ClusterVersion asks for ${asked || 'no update any more'}: ${remedy}`;
+}
+
 type Completed = { readonly version: string; readonly completionTime: string };
 
 /** Completed versions, the current one first. */

@@ -1,7 +1,7 @@
 import { UpgradeConfig, type UpgradeConfigSpec, type UpgradeHistory } from '@flotilla/api/managed';
 import { describe, expect, test } from 'vitest';
-import { buildSpec } from '../testing/upgrade-builders.ts';
-import { beginningOf, heldMessage, isSameBeginning, isUnderWay, upgradeInForce } from './in-force.ts';
+import { buildSpec, buildVersion } from '../testing/upgrade-builders.ts';
+import { beginningOf, heldMessage, isSameBeginning, isSent, isUnderWay, upgradeInForce } from './in-force.ts';
 
 const begun: UpgradeHistory = { version: '4.14.12', phase: 'Upgrading', begunWith: beginningOf(buildSpec()) };
 const other = { version: '4.15.3', channel: 'stable-4.15' };
@@ -76,6 +76,27 @@ test.each([
   { phase: 'Upgraded' as const, want: false },
   { phase: 'Failed' as const, want: false },
 ])('an upgrade in phase $phase is under way: $want', ({ phase, want }) => expect(isUnderWay(build({}, { ...begun, phase }))).toBe(want));
+
+const commenced = (status: 'True' | 'False') => ({ ...begun, conditions: [{ type: 'UpgradeCommenced', status }] });
+const askedFor = (version: string) => buildVersion({ desiredUpdate: { version } });
+test.each([
+  { name: 'it asks for the version', cluster: askedFor('4.14.12'), entry: begun, want: true },
+  { name: 'it asks for nothing', cluster: buildVersion(), entry: begun, want: false },
+  { name: 'its offer is waited for', cluster: buildVersion(), entry: commenced('False'), want: false },
+  { name: 'it asks for nothing any more', cluster: buildVersion(), entry: commenced('True'), want: true },
+  { name: 'it asks for another version by now', cluster: askedFor('4.14.13'), entry: commenced('True'), want: true },
+  { name: 'it says nothing at the moment', cluster: undefined, entry: commenced('True'), want: true },
+  { name: 'it says nothing yet', cluster: undefined, entry: begun, want: false },
+  {
+    name: 'an earlier attempt had sent it',
+    cluster: buildVersion(),
+    entry: { ...commenced('True'), phase: 'Upgraded' as const },
+    want: false,
+  },
+])('the cluster was sent while $name: $want', ({ cluster, entry, want }) => {
+  const isLater = entry.phase === 'Upgraded' ? { upgradeAt: '2026-03-01T10:00:00Z' } : {};
+  expect(isSent(upgradeInForce(build(isLater, entry)), cluster)).toBe(want);
+});
 
 describe('message about a held upgrade', () => {
   const current = build({}, begun);

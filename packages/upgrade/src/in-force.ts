@@ -1,7 +1,9 @@
 /** Selects the upgrade of an UpgradeConfig: a started upgrade ends before another one starts. */
 import { isSameJson } from '@flotilla/api';
+import type { ClusterVersion } from '@flotilla/api/config';
 import { EndReason, UpgradeCondition, type UpgradeConfig, type UpgradeConfigSpec, type UpgradeHistory } from '@flotilla/api/managed';
-import { conditionOf, findEntry, historyOf } from './history.ts';
+import { isCommenced, targetOf } from './cluster-version.ts';
+import { conditionOf, findEntry, historyOf, isTrue } from './history.ts';
 import { parseTime } from './schedule.ts';
 
 /** Part of the spec that is fixed at the start of an upgrade. Changes of other fields apply at once. */
@@ -47,6 +49,16 @@ export const isWithdrawn = (entry: UpgradeHistory): boolean => conditionOf(entry
 
 /** True for an upgrade that has started and not ended. */
 export const isUnderWay = (upgradeConfig: UpgradeConfig): boolean => upgradeInForce(upgradeConfig).entry?.phase === 'Upgrading';
+
+/**
+ * True once the cluster was sent to the target of an upgrade, also after somebody has cleared or changed the desired update since.
+ * @param clusterVersion undefined when it cannot be seen at the moment
+ */
+export function isSent({ upgradeConfig, entry }: Omit<UpgradeInForce, 'held'>, clusterVersion: ClusterVersion | undefined): boolean {
+  if (entry && isTrue(entry, UpgradeCondition.commenced)) return true;
+  const target = targetOf(upgradeConfig.spec);
+  return clusterVersion !== undefined && target !== undefined && isCommenced(clusterVersion, target);
+}
 
 /** Compares starts; equal times may be written differently. */
 export function isSameBeginning(a: UpgradeBeginning, b: UpgradeBeginning): boolean {

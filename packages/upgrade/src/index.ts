@@ -1,6 +1,7 @@
 export { cacheObstacle } from './cache.ts';
 export { channelChange, channelKept, channelReturn } from './channel.ts';
 export {
+  askedInstead,
   commencement,
   completedVersions,
   currentVersion,
@@ -28,6 +29,7 @@ export {
   beginningOf,
   heldMessage,
   isSameBeginning,
+  isSent,
   isUnderWay,
   isWithdrawn,
   type UpgradeBeginning,

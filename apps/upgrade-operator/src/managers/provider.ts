@@ -2,7 +2,7 @@ import { errorMessage, FlotillaError, isSameJson, mergePatch, refKey } from '@fl
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeConfigSpec } from '@flotilla/api/managed';
 import { type Client, createChannel, type Logger } from '@flotilla/runtime';
-import { beginningOf, heldMessage, isCommenced, targetOf, upgradeInForce } from '@flotilla/upgrade';
+import { beginningOf, heldMessage, isSent, upgradeInForce } from '@flotilla/upgrade';
 import { ClusterUnknownError, type OcmClient } from '../clients/ocm.ts';
 import type { OcmPolicy } from '../clients/ocm-answers.ts';
 import type { ConfigSource, OperatorConfig, Provider, ProviderProblem } from '../ports.ts';
@@ -137,10 +137,7 @@ async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, sign
 async function carryOut(options: ProviderOptions, wanted: UpgradeConfigSpec | undefined, signal: AbortSignal) {
   const current = await readCurrent(options, signal);
   const clusterVersion = current && (await readClusterVersion(options, signal));
-  const plan = planRefresh(current, wanted, (upgradeConfig) => {
-    const target = targetOf(upgradeInForce(upgradeConfig).upgradeConfig.spec);
-    return clusterVersion !== undefined && target !== undefined && isCommenced(clusterVersion, target);
-  });
+  const plan = planRefresh(current, wanted, (upgradeConfig) => isSent(upgradeInForce(upgradeConfig), clusterVersion));
   try {
     return { plan, isChanged: await write(options, current, plan, signal) };
   } catch (error) {

@@ -1,12 +1,12 @@
 import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
-import { conditionOf, hasCompleted, startedAt } from '@flotilla/upgrade';
+import { askedInstead, conditionOf, hasCompleted, startedAt } from '@flotilla/upgrade';
 import { done, MINUTE, type Step, waiting } from './step.ts';
 
 /** Waits until the cluster version operator says that the version is applied. */
 export const awaitControlPlane: Step = {
   name: 'await-control-plane',
   endsWithCommencement: false,
-  async run({ entry, target, cluster, config, nowMs, ports, notify }) {
+  async run({ entry, target, cluster, isCommenced, config, nowMs, ports, notify }) {
     const { version } = target;
     if (hasCompleted(cluster.clusterVersion, version)) {
       await notify(NotificationState.controlPlaneFinished);
@@ -18,6 +18,9 @@ export const awaitControlPlane: Step = {
     const deadline = (startedAt(cluster.clusterVersion, version) ?? commencedAt) + config.maintenance.controlPlaneTime * MINUTE;
     const isLate = nowMs > deadline;
     if (isLate) ports.metrics.controlPlaneTimeout(version, true);
-    return waiting(`version ${version} to be applied`, isLate ? undefined : deadline - nowMs + 1);
+    // In the pass that sends the cluster, its ClusterVersion is the one from before.
+    const instead = isCommenced ? askedInstead(cluster.clusterVersion, target) : undefined;
+    const reason = `version ${version} to be applied${instead === undefined ? '' : `, but ${instead}`}`;
+    return waiting(reason, isLate ? undefined : deadline - nowMs + 1);
   },
 };

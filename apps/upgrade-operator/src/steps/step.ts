@@ -13,7 +13,7 @@ export interface StepContext {
   readonly entry: UpgradeHistory;
   readonly target: UpgradeTarget;
   readonly cluster: ObservedCluster;
-  /** The cluster was sent to the target. */
+  /** The cluster was sent to the target, whatever it is asked for by now. */
   readonly isCommenced: boolean;
   readonly config: OperatorConfig;
   readonly nowMs: number;

@@ -265,6 +265,19 @@ describe('await-control-plane', () => {
     const hours = await step({ spec: { upgradeAt: minutesAgo(600) } });
     expect(hours.world.metrics.has('controlPlaneTimeout 4.14.12')).toBe(false);
   });
+  test.each([
+    { desiredUpdate: null, asks: 'no update any more' },
+    { desiredUpdate: { version: '4.14.13' }, asks: '4.14.13' },
+    { desiredUpdate: { image: 'r/13' }, asks: 'r/13' },
+  ])('says that the ClusterVersion asks for $asks, and what to do', async ({ desiredUpdate, asks }) => {
+    const entry = { conditions: [said('UpgradeCommenced', 'True', minutesAgo(60))] };
+    expect((await step({ version: { spec: { desiredUpdate } }, entry })).outcome).toMatchObject({
+      kind: 'waiting',
+      reason:
+        `version 4.14.12 to be applied, but the ClusterVersion asks for ${asks}: ` +
+        'set its spec.desiredUpdate to 4.14.12 again, or delete the UpgradeConfig to end the upgrade here',
+    });
+  });
   test('tells when it is through', async () => {
     const through = await step({ version: { status: completed } });
     expect(through).toMatchObject({ outcome: { kind: 'done' }, told: ['StateControlPlaneFinishedSL'] });

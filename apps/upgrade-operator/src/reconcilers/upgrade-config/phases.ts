@@ -16,6 +16,7 @@ import type { ManagedUpgradeLook } from '@flotilla/upgrade';
 import {
   isCommenced,
   isEarly,
+  isSent,
   type ObservedCluster,
   scheduleOf,
   streamOf,
@@ -186,7 +187,7 @@ async function lookAtUpgrading(pass: Pass): Promise<ManagedUpgradeLook> {
   const { upgradeConfig, cluster, config, draft, clock, retries, timers, logger } = pass;
   const target = targetOf(upgradeConfig.spec);
   if (!target) return NOTHING;
-  const commenced = isCommenced(cluster.clusterVersion, target);
+  const commenced = isSent({ upgradeConfig, entry: draft.entry }, cluster.clusterVersion);
   draft.change(poolFacts(draft.entry, cluster, commenced, clock.now()));
   const endsAt = givesUpAt(draft.entry, config, upgraders[upgradeConfig.spec.type], commenced);
   const contextOf = () => contextFor(pass, target, commenced);

@@ -10,7 +10,7 @@ import {
   startReconciler,
   troubleEvents,
 } from '@flotilla/runtime';
-import { heldMessage, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
+import { heldMessage, isSent, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
 import { restoreGauges } from '../../metrics/restored-gauges.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
@@ -27,7 +27,7 @@ import { UpgradeConfigGoneError, UpgradeDraft } from './status.ts';
 import { throughPhases } from './through-phases.ts';
 import { Timers } from './timers.ts';
 import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
-import { absentSubject, Farewell, isSent, tellOfWithdrawn, withdraw } from './withdrawal.ts';
+import { absentSubject, Farewell, tellOfWithdrawn, withdraw } from './withdrawal.ts';
 
 /** What the reconciler works with. */
 interface UpgradeConfigDeps extends ReconcilerDeps {
@@ -176,7 +176,7 @@ async function passOver(pass: Pass, held: UpgradeBeginning | undefined, takeForc
   const isUnderWay = draft.entry.phase === 'Upgrading';
   if (!isUnderWay && (leftovers.isOwed || !isChanging(cluster)))
     timers.lookAgain(await leftovers.takeBack(cluster, cluster.clusterVersion, signal));
-  if (held && isUnderWay && !isSent(pass.upgradeConfig, cluster)) return withdraw(pass, held);
+  if (held && isUnderWay && !isSent({ ...pass, entry: draft.entry }, cluster.clusterVersion)) return withdraw(pass, held);
   if (isUnderWay && takeForcedDrain()) await notify(pass, NotificationState.delayed, { detail: 'drain' });
   await throughPhases(pass);
   await tellOfWithdrawn(pass);

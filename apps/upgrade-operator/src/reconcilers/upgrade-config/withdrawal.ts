@@ -1,16 +1,10 @@
 /** The end of an upgrade that is not asked for any more: before the cluster was sent it is taken back, and its owners are told. */
 import { EndReason, NotificationState, UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import type { EventToRecord } from '@flotilla/runtime';
-import { askedMessage, isCommenced, isWithdrawn, type ObservedCluster, targetOf, type UpgradeBeginning } from '@flotilla/upgrade';
+import { askedMessage, isSent, isWithdrawn, type ObservedCluster, type UpgradeBeginning } from '@flotilla/upgrade';
 import { subjectOf } from '../../event-subject.ts';
 import { notify, type Pass, type PassDeps } from './phases.ts';
 import type { UpgradeDraft } from './status.ts';
-
-/** Whether the cluster was sent where an upgrade goes. */
-export function isSent(upgradeConfig: UpgradeConfig, { clusterVersion }: ObservedCluster): boolean {
-  const target = targetOf(upgradeConfig.spec);
-  return target !== undefined && isCommenced(clusterVersion, target);
-}
 
 /** Ends the attempt of a pass. What cannot be taken back now is taken back later; nothing of it holds up what is asked for instead. */
 export async function withdraw(pass: Pass, wanted: UpgradeBeginning): Promise<void> {
@@ -58,10 +52,10 @@ export class Farewell {
     const last = this.#last;
     if (!last || last.upgradeConfig.metadata.uid === uid) return;
     const { upgradeConfig, draft } = last;
-    if (cluster && isSent(upgradeConfig, cluster)) {
+    if (isSent({ upgradeConfig, entry: draft.entry }, cluster?.clusterVersion)) {
       this.#last = undefined;
       leftovers.expectSilences();
-      this.sayUnattended(cluster, subjectOf(upgradeConfig), ports);
+      if (cluster) this.sayUnattended(cluster, subjectOf(upgradeConfig), ports);
       return;
     }
     if (!this.#isTakenUp) leftovers.owe();
@@ -75,7 +69,8 @@ export class Farewell {
     if (this.#isUnattended) return;
     this.#isUnattended = true;
     const { version = '', image = '' } = clusterVersion.spec.desiredUpdate ?? {};
-    const note = `There is no UpgradeConfig any more: the cluster goes on to ${version || image}; extra workers and silences go once it is there`;
+    const goal = version || image || clusterVersion.status?.desired?.version;
+    const note = `There is no UpgradeConfig any more: the cluster goes on to ${goal}; extra workers and silences go once it is there`;
     ports.events.record({ type: 'Warning', reason: 'UpgradeConfigDeleted', action: 'Judge', note, regarding });
   }
 }
