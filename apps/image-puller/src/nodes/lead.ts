@@ -213,7 +213,9 @@ export class Lead implements AsyncDisposable {
         return this.#beat(member, Beat.safeParse(body).data, signal);
       case '/ask': {
         const blob = Ask.safeParse(body).data;
-        return blob && member.peer ? this.#order(member.id, blob, signal) : 400;
+        if (!blob) return 400;
+        // A node whose port is not known here has to join again, with it.
+        return member.peer ? this.#order(member.id, blob, signal) : 401;
       }
       case '/tell': {
         const told = Tell.safeParse(body).data;
