@@ -9,7 +9,8 @@ import type { Expected } from './members.ts';
 import { LeadPlace } from './messages.ts';
 import { type PodIdentity, parseKeys, verifyPodToken } from './pod-token.ts';
 
-const PAGE = 200;
+/** Nodes of one answer: with many images a node takes 100 KB and more. */
+const PAGE = 20;
 const MOST_NODES = 5_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
 const KEYS_BYTES = 256 * 1024;

@@ -74,8 +74,8 @@ describe('claims of others', () => {
 });
 
 describe('a report', () => {
-  /** Runs an agent whose spoke has so many nodes, and returns what the hub is told and asked. */
-  function start(nodes: number) {
+  /** Runs an agent whose spoke has so many nodes of so many bytes, and returns what the hub is told and asked. */
+  function start(nodes: number, nodeBytes = 0) {
     const clock = new ManualClock();
     const stop = new AbortController();
     const spoke = { nodes };
@@ -85,7 +85,18 @@ describe('a report', () => {
       '/apis': () => ({ groups: [] }),
     };
     const nodeInfo = { architecture: 'amd64', containerRuntimeVersion: 'containerd://2.1.4' };
-    const list = () => ({ metadata: {}, items: Array.from({ length: spoke.nodes }, () => ({ status: { nodeInfo } })) });
+    const node = { status: { nodeInfo, images: [{ names: ['x'.repeat(nodeBytes)] }] } };
+    const list = (path: string) => {
+      const { searchParams } = new URL(path, 'http://server');
+      const from = Number(searchParams.get('continue') ?? 0);
+      const to = Math.min(spoke.nodes, from + Number(searchParams.get('limit') ?? spoke.nodes));
+      return { metadata: to < spoke.nodes ? { continue: String(to) } : {}, items: Array.from({ length: to - from }, () => node) };
+    };
+    const getText = async (path: string, { maxBytes }: { maxBytes: number }) => {
+      const text = JSON.stringify(answers[path]?.() ?? list(path));
+      if (text.length > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`);
+      return text;
+    };
     const deps = {
       hub: {
         get: async () => {
@@ -97,7 +108,7 @@ describe('a report', () => {
           return hub.cluster;
         },
       },
-      spoke: { getText: async (path: string) => JSON.stringify((answers[path] ?? list)()) },
+      spoke: { getText },
       workSpoke: undefined,
       makesPullerAccount: false,
       clusterName: 'a',
@@ -125,6 +136,12 @@ describe('a report', () => {
     expect(agent.hub.requests).toBe(requests);
     await agent.clock.advance(60_000);
     expect(agent.hub.requests).toBe(requests + 1);
+  });
+
+  test('of nodes with 100 KB each counts all of them', async () => {
+    await using agent = start(101, 100_000);
+    await agent.clock.advance(0);
+    expect(agent.told()).toBe('101 amd64 containerd://2.1.4');
   });
 
   test('of more than a hundred nodes is made every ten minutes', async () => {

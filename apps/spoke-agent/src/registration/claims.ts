@@ -11,7 +11,10 @@ const LOOK_AT_MANY_EVERY_MS = 10 * 60_000;
 /** Milliseconds after which unchanged claims are compared with those on the hub. */
 const COMPARE_EVERY_MS = 10 * 60_000;
 const RETRY_AFTER_MS = 60_000;
-const NODE_PAGE = 100;
+/** Nodes above which a look comes seldom. */
+const MANY_NODES = 100;
+/** Nodes of one answer: with many images a node takes 100 KB and more. */
+const NODE_PAGE = 20;
 const MOST_NODES = 5_000;
 const ANSWER_BYTES = 4 * 1024 * 1024;
 
@@ -116,7 +119,7 @@ export async function reportClaims(deps: ClaimsDeps, signal: AbortSignal): Promi
       const isOld = !reported || clock.now() - reported.at >= COMPARE_EVERY_MS || !isSameJson(reported.claims, claims);
       if (isOld) reported = (await report(deps, claims)) ? { claims, at: clock.now() } : undefined;
       const { length: nodes } = facts.nodes ?? { length: Number.POSITIVE_INFINITY };
-      if (reported) pauseMs = nodes > NODE_PAGE ? LOOK_AT_MANY_EVERY_MS : LOOK_EVERY_MS;
+      if (reported) pauseMs = nodes > MANY_NODES ? LOOK_AT_MANY_EVERY_MS : LOOK_EVERY_MS;
     } catch (err) {
       if (!signal.aborted) logger.warn({ err, managedCluster: clusterName }, 'Reporting claims failed');
     }
