@@ -29,7 +29,7 @@ export const LONGEST = [
   'own-life/operations',
   'integration/image-puller-nodes-proof',
   'integration/image-puller',
-  'security/hostile-account',
+  'security/hostile-account.test',
   'integration/charts-versions',
   'integration/charts',
   'integration/newcomer',
