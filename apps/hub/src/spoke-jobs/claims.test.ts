@@ -1,4 +1,4 @@
-import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import type { UpgradeIdentity } from '@flotilla/rollout';
@@ -6,6 +6,7 @@ import { createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { agentCondition, buildPrecacheSettings, UPGRADE } from '../../testing/observation-builders.ts';
+import { parseStepKey } from '../steps/step-key.ts';
 import { createPrecacheJob, type PrecacheJobs } from './kinds/precache/job.ts';
 import { SpokeJobs } from './reconciler.ts';
 import type { RunRequest } from './run.ts';
@@ -22,9 +23,14 @@ let leader: HubProcess;
 let clock: ManualClock;
 let jobs: PrecacheJobs;
 let stop: AbortController;
+/** Upgrades delete what they made when they end. */
+let deleteObjects: boolean;
+/** Plans of the steps that the leader requested. */
+let steps: Set<string>;
 
 beforeEach(async () => {
   hub = new MemoryHub();
+  deleteObjects = true;
   clock = new ManualClock(Date.parse('2026-01-01T00:00:10Z'));
   putCluster();
   leader = await hub.process();
@@ -45,7 +51,8 @@ function lead(): void {
   stop?.abort();
   stop = new AbortController();
   jobs = new SpokeJobs(job, { ...leader, now: () => clock.now(), clock, logger, onChange: () => {} });
-  jobs.start({ enqueue: () => {}, forget: () => {}, holds: () => true }, stop.signal);
+  steps = new Set();
+  jobs.start({ enqueue: (key) => void steps.add(key), forget: () => {}, holds: () => true }, stop.signal);
 }
 
 /** Stores a state of the spoke in an upgrade's status; undefined: the status does not name it. */
@@ -53,20 +60,20 @@ async function store(upgrade: UpgradeIdentity, state: PrecacheState | undefined,
   const status: Record<string, PrecacheState> = state === undefined ? {} : { [SPOKE]: state };
   const put = hub.put(ClusterGroupUpgrade, {
     metadata: { ...upgrade },
-    spec: { remediationStrategy: { maxConcurrency: 1, timeout: 240 }, preCaching: true },
+    spec: { remediationStrategy: { maxConcurrency: 1, timeout: 240 }, preCaching: true, actions: { afterCompletion: { deleteObjects } } },
     status: { status: {}, precaching: { spec, status }, ...parts },
   } as never);
   await vi.waitFor(() => expect(leader.caches.upgrades.get(upgrade)?.metadata.resourceVersion).toBe(put.metadata.resourceVersion));
   jobs.noteStored(upgrade.uid, status);
 }
 
-type Request = Partial<RunRequest<PrecacheState, never>>;
-const request = (upgrade: UpgradeIdentity, { clusters = [SPOKE], stored = {}, paused }: Request = {}) =>
+type Request = Partial<RunRequest<PrecacheState, never>> & { readonly retries?: Record<string, number> };
+const request = (upgrade: UpgradeIdentity, { clusters = [SPOKE], stored = {}, paused, retries = {} }: Request = {}) =>
   jobs.request({
     upgrade,
     clusters,
     stored,
-    inputs: { spec, image: 'registry.test/puller:1', profile: 'least-privilege', jobSeconds: 14_400 },
+    inputs: { spec, image: 'registry.test/puller:1', profile: 'least-privilege', jobSeconds: 14_400, retries },
     paused,
   });
 const recordOf = ({ uid }: UpgradeIdentity) => jobs.run(uid)?.spokes.get(SPOKE);
@@ -77,6 +84,28 @@ async function begin(upgrade: UpgradeIdentity): Promise<void> {
   request(upgrade);
   await store(upgrade, stateOf(upgrade));
 }
+
+/** Runs the steps that the leader has requested. */
+async function runSteps(): Promise<void> {
+  for (const text of steps) {
+    steps.delete(text);
+    const key = parseStepKey(text);
+    if (key) await jobs.apply(key, stop.signal);
+  }
+}
+const names = () => [...hub.names(ManagedClusterView), ...hub.names(ManagedClusterAction)];
+/** Runs steps, and executes every action, until the hub has no objects of jobs. */
+const untilClean = () =>
+  vi.waitFor(async () => {
+    await runSteps();
+    for (const name of hub.names(ManagedClusterAction)) {
+      const action = hub.get(ManagedClusterAction, { namespace: SPOKE, name });
+      if (action && !action.status) hub.put(ManagedClusterAction, { ...action, status: DONE } as never);
+    }
+    expect(names()).toEqual([]);
+  });
+const DONE = { conditions: [agentCondition('Completed', 'True', 'ActionDone')] };
+const FAILED = { conditions: [agentCondition('Succeeded', 'False', 'TimedOut')] };
 
 describe('a spoke that left the plan before its job began', () => {
   test('does not begin for that upgrade when the spoke is let go', async () => {
@@ -152,9 +181,74 @@ describe('a new leader', () => {
   });
 
   test('leaves a spoke free that an upgrade had not finished when it ended', async () => {
-    await store(UPGRADE, 'Active', { conditions: [{ ...agentCondition('Succeeded', 'False', 'TimedOut') }] });
+    await store(UPGRADE, 'Active', FAILED);
     lead();
     request(OTHER);
     expect(stateOf(OTHER)).toBe('PreparingToStart');
+  });
+});
+
+describe('an upgrade that has ended and keeps its objects', () => {
+  /** Puts a job on its way, and ends its upgrade with this state of the spoke. */
+  async function end(state: PrecacheState): Promise<void> {
+    deleteObjects = false;
+    await begin(UPGRADE);
+    await vi.waitFor(async () => {
+      await runSteps();
+      expect(names()).toEqual(['view-precache-namespace']);
+    });
+    await vi.waitFor(() => expect(leader.caches.views.size).toBe(1));
+    await begin(OTHER);
+    await store(UPGRADE, state, FAILED);
+  }
+
+  test.each([false, true])('stops a job that has no verdict, and lets the spoke go; by a new leader: %j', async (isNew) => {
+    await end('PreparingToStart');
+    if (isNew) {
+      lead();
+      request(OTHER, { stored: { [SPOKE]: 'NotStarted' } });
+      request(UPGRADE, { stored: { [SPOKE]: 'PreparingToStart' } });
+    }
+    expect(stateOf(OTHER)).toBe('NotStarted');
+    await vi.waitFor(async () => {
+      await untilClean();
+      expect(stateOf(OTHER)).toBe('PreparingToStart');
+    });
+    expect(recordOf(UPGRADE)).toBeUndefined();
+  });
+
+  test('leaves a failed job on its spoke', async () => {
+    await end('PrecacheTimeout');
+    lead();
+    request(UPGRADE, { stored: { [SPOKE]: 'PrecacheTimeout' } });
+    await untilClean();
+    expect(hub.writes).not.toContain('create managedclusteractions precache-ns-delete');
+  });
+
+  test('lets a spoke go on which it had begun nothing', async () => {
+    deleteObjects = false;
+    await begin(UPGRADE);
+    await begin(OTHER);
+    await store(UPGRADE, 'PreparingToStart', FAILED);
+    await vi.waitFor(() => expect([recordOf(UPGRADE), stateOf(OTHER)]).toEqual([undefined, 'PreparingToStart']));
+  });
+
+  test('lets a spoke go that was to have another job', async () => {
+    deleteObjects = false;
+    await store(UPGRADE, 'Succeeded');
+    request(UPGRADE, { stored: { [SPOKE]: 'Succeeded' } });
+    request(UPGRADE, { retries: { [SPOKE]: 1 } });
+    request(OTHER);
+    expect([stateOf(UPGRADE), stateOf(OTHER)]).toEqual(['PreparingToStart', 'NotStarted']);
+    await store(UPGRADE, 'Succeeded', FAILED);
+    await vi.waitFor(() => expect([stateOf(UPGRADE), stateOf(OTHER)]).toEqual(['Succeeded', 'PreparingToStart']));
+  });
+
+  test('is waited for only so long where the spoke is away', async () => {
+    await end('PreparingToStart');
+    putCluster({}, 'False');
+    await vi.waitFor(() => expect(recordOf(OTHER)?.message).toMatch(/which has ended and could not yet remove from this cluster/));
+    await clock.advance(14_400_000);
+    expect(stateOf(OTHER)).toBe('PrecacheTimeout');
   });
 });

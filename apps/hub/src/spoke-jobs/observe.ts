@@ -1,6 +1,7 @@
 /** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
 import { findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { keepsObjects } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
@@ -77,7 +78,7 @@ export function observeStep<S extends JobState, I>(
   const { namespace = '', name, uid = '' } = stored.upgrade.metadata;
   const isFinal = job.machine.isFinal(state);
   if (!isFinal && ownerOfObjects(job.work, cluster, uid, caches) !== undefined) return undefined;
-  const isStopping = state === 'NotStarted';
+  const isStopping = state === 'NotStarted' || isCutShort(job, stored.upgrade, cluster);
   if (state === job.machine.initial && !isStopping && !mayBegin(uid, cluster)) return undefined;
   const { reach, workload, context: found } = observe(job, { ...stored, uid }, cluster, deps);
   const context = { ...found, isStopping };
@@ -122,7 +123,7 @@ interface StoredSpoke<S, I> {
 /**
  * Reads a spoke's stored state. Returns undefined for an ended upgrade, a cluster outside its status, or a cluster that must not begin yet. The
  * leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time; it stops a job by storing `NotStarted` again.
- * @param isHeld the hub has objects of the job, which are a stopped one's where the state is `NotStarted`; default: none
+ * @param isHeld the hub has objects of the job, which are a stopped one's where the state is `NotStarted` or cut short; default: none
  */
 export function storedSpoke<S extends JobState, I>(
   job: SpokeJob<S, I>,
@@ -130,22 +131,29 @@ export function storedSpoke<S extends JobState, I>(
   cluster: string,
   { isHeld = () => false }: { readonly isHeld?: () => boolean } = {},
 ): StoredSpoke<S, I> | undefined {
-  if (!upgrade) return undefined;
-  const state = storedState(job, upgrade, cluster);
-  if (state === undefined || (state === 'NotStarted' && !isHeld())) return undefined;
+  const state = upgrade && stateIn(job, upgrade, cluster);
+  if (!upgrade || state === undefined) return undefined;
+  const isLate = !job.machine.isFinal(state) && hasEnded(upgrade);
+  if ((isLate && !keepsObjects(upgrade)) || ((isLate || state === 'NotStarted') && !isHeld())) return undefined;
   const inputs = job.inputsIn(upgrade);
   return inputs && { upgrade, state, inputs, clusters: countOf(job.statesIn(upgrade.status) ?? {}) };
 }
 
-/** Reads the bare state, which costs nothing; undefined as for `storedSpoke`. */
-function storedState<S extends JobState>(
-  job: Pick<SpokeJob<S, never>, 'machine' | 'statesIn'>,
-  upgrade: ClusterGroupUpgrade,
-  cluster: string,
-): S | undefined {
-  const states = job.statesIn(upgrade.status) ?? {};
-  const state = Object.hasOwn(states, cluster) ? states[cluster] : undefined;
-  return state === undefined || (!job.machine.isFinal(state) && hasEnded(upgrade)) ? undefined : state;
+/**
+ * True for a spoke without a verdict of an ended upgrade that keeps its objects: what is under way is stopped, because no teardown follows.
+ * @param known state in which the leader has the spoke; one that is not stored never will be
+ */
+export function isCutShort<S extends JobState>(job: StatesOf<S>, upgrade: ClusterGroupUpgrade, cluster: string, known?: S): boolean {
+  if (!hasEnded(upgrade) || !keepsObjects(upgrade)) return false;
+  const state = stateIn(job, upgrade, cluster);
+  return state === undefined || !job.machine.isFinal(state) || state !== (known ?? state);
+}
+
+type StatesOf<S extends JobState> = Pick<SpokeJob<S, never>, 'machine' | 'statesIn'>;
+
+function stateIn<S extends JobState>(job: StatesOf<S>, { status }: ClusterGroupUpgrade, cluster: string): S | undefined {
+  const states = job.statesIn(status) ?? {};
+  return Object.hasOwn(states, cluster) ? states[cluster] : undefined;
 }
 
 /** Cached, because a watch cache returns the same status until it changes and every reconcile of every spoke asks. */
@@ -165,22 +173,22 @@ const isUncontested = <S extends JobState, I>(job: SpokeJob<S, I>, uid: string, 
   findUnderWay(job, uid, cluster, { caches, idle: 'NotStarted' }) === undefined;
 
 /**
- * Finds another upgrade whose stored state of the cluster is neither final nor idle.
+ * Finds another upgrade that has not ended and whose stored state of the cluster is neither final nor idle.
  * @param idle state in which the job has not begun
  */
 export function findUnderWay<S extends JobState>(
-  job: Pick<SpokeJob<S, never>, 'machine' | 'statesIn'>,
+  job: StatesOf<S>,
   uid: string,
   cluster: string,
   { caches, idle }: { readonly caches: Pick<SpokeJobCaches, 'upgrades'>; readonly idle: JobState },
 ): ClusterGroupUpgrade | undefined {
   return caches.upgrades.list().find((other) => {
-    const state = storedState(job, other, cluster);
-    return state !== undefined && state !== idle && !job.machine.isFinal(state) && other.metadata.uid !== uid;
+    const state = stateIn(job, other, cluster);
+    return state !== undefined && state !== idle && !job.machine.isFinal(state) && !hasEnded(other) && other.metadata.uid !== uid;
   });
 }
 
-/** Tells of which clusters an upgrade stores another state, or of all when their inputs are others. */
+/** Tells of which clusters an upgrade stores another state, or of all when their inputs are others or it has ended and keeps its objects. */
 export function differs<S extends JobState, I>(
   job: Pick<SpokeJob<S, I>, 'inputsIn' | 'statesIn' | 'digest'>,
   upgrade: ClusterGroupUpgrade,
@@ -191,6 +199,7 @@ export function differs<S extends JobState, I>(
     return inputs && (job.digest?.(inputs) ?? '');
   };
   const [before, now] = [job.statesIn(previous?.status) ?? {}, job.statesIn(upgrade.status) ?? {}];
-  const isOther = digestOf(previous) !== digestOf(upgrade);
+  const isKept = (stored: ClusterGroupUpgrade | undefined) => stored !== undefined && hasEnded(stored) && keepsObjects(stored);
+  const isOther = digestOf(previous) !== digestOf(upgrade) || isKept(previous) !== isKept(upgrade);
   return (cluster) => isOther || before[cluster] !== now[cluster];
 }

@@ -14,13 +14,14 @@ import { Claims, type Holder } from './claims.ts';
 import { isHeldUp } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';
-import { findUnderWay, type ObserveDeps, observeSpoke, observeStep, storedSpoke } from './observe.ts';
+import { findUnderWay, isCutShort, type ObserveDeps, observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { watchSpokes } from './watches.ts';
 
 /** Milliseconds until a spoke asks again whether another upgrade holds it by its stored status. */
 const HELD_RECHECK_MS = 10_000;
+const recheckAt = (holder: Holder | undefined, now: number): number | undefined => (holder?.isStored ? now + HELD_RECHECK_MS : undefined);
 
 /** Dependencies of `SpokeJobs`. */
 interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
@@ -143,7 +144,7 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** Forgets a spoke of a run, and releases it. */
-  #forget(run: SpokeJobRun<S, I>, cluster: string): void {
+  #forget(run: SpokeJobRun<S, I>, cluster: string): undefined {
     const { uid } = run.request.upgrade;
     const key = keyId(this.#keyOf(uid, cluster));
     run.spokes.delete(cluster);
@@ -212,6 +213,7 @@ export class SpokeJobs<S extends JobState, I> {
     const at = now();
     const { paused } = run.request;
     const { initial } = this.job.machine;
+    if (this.#isCutShort(uid, cluster, record)) return this.#cutShort(run, record, key);
     const isStopping = run.isWithoutJob(cluster) && this.hasHubObjects(uid, cluster);
     if (isStopping || (paused !== undefined && record.state === initial)) return this.#keepBack(run, record, key, isStopping);
     // A reconcile claims a spoke that can begin.
@@ -234,8 +236,7 @@ export class SpokeJobs<S extends JobState, I> {
     if (hasEnded) this.#enqueueWaiting(cluster);
     // Time does not count while another upgrade works on the spoke.
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
-    const times = [requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
-    if (holder?.isStored) times.push(at + HELD_RECHECK_MS);
+    const times = [requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined, recheckAt(holder, at)];
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
     if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, { ...key, reach }));
     const next = Math.min(...times.filter((time) => time !== undefined));
@@ -260,6 +261,18 @@ export class SpokeJobs<S extends JobState, I> {
     const at = isStopping ? this.#requestStep(run, record, key) : undefined;
     if (!isStopping && this.#claims.holds(uid, cluster)) this.release(uid, cluster);
     return at === undefined ? undefined : Math.max(at - now(), 0);
+  }
+
+  /** Removes what the job of an ended upgrade left without a verdict, and lets the spoke go. */
+  #cutShort(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, key: StepKey): number | undefined {
+    const { upgrade: uid, cluster } = key;
+    const at = this.hasHubObjects(uid, cluster) ? this.#requestStep(run, record, key) : this.#forget(run, cluster);
+    return at === undefined ? undefined : Math.max(at - this.#deps.now(), 0);
+  }
+
+  #isCutShort(uid: string, cluster: string, { state }: TrackedSpoke<S>): boolean {
+    const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
+    return upgrade !== undefined && isCutShort(this.job, upgrade, cluster, state);
   }
 
   /** True when a step by the stored status would do what the current state requires. A write of the status enqueues the key again. */
@@ -367,7 +380,7 @@ export class SpokeJobs<S extends JobState, I> {
   /** True when the holder has a verdict for the cluster or no job: only its leftovers hold the cluster. */
   #hasEnded({ uid, isStored }: Holder, cluster: string): boolean {
     const record = this.#runs.get(uid)?.spokes.get(cluster);
-    return record ? this.job.machine.isFinal(record.state) : !isStored;
+    return record ? this.job.machine.isFinal(record.state) || this.#isCutShort(uid, cluster, record) : !isStored;
   }
 
   #keyOf(upgrade: string, cluster: string): StepKey {

@@ -16,6 +16,7 @@ import {
   findRetry,
   type GateInput,
   identityOf,
+  isEnding,
   judgeGates,
   keepsObjects,
   latePulls,
@@ -26,6 +27,7 @@ import {
 } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { owePins } from '../pins/apply.ts';
+import type { JobState } from '../spoke-jobs/kind.ts';
 import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
 import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { BackupSettings } from '../spoke-jobs/kinds/backup/settings.ts';
@@ -33,6 +35,7 @@ import { type PrecacheJobs, type PrecacheRun, pinsWanted, precacheTeardown } fro
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
+import type { SpokeJobs } from '../spoke-jobs/reconciler.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
 import { isLeftover } from '../spokes/actions/hub-objects.ts';
 import { objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
@@ -187,21 +190,22 @@ export class UpgradeJobs {
     };
   }
 
-  /** Resumes the cleaning of spokes after a restart in mid-rollout: spokes are cleaned after their verdict. */
+  /**
+   * Resumes the cleaning of spokes after a restart in mid-rollout: spokes are cleaned after their verdict. Of an ended upgrade that keeps its objects
+   * all spokes are cleaned that it would hold.
+   */
   resumeCleaning(upgrade: ClusterGroupUpgrade): void {
     const { precaching, backup } = this.#deps;
     const identity = identityOf(upgrade);
     const states = upgrade.status?.precaching?.status;
     const inputs = precaching.jobs.job.inputsIn(upgrade);
-    if (states && inputs && !precaching.jobs.run(identity.uid)) {
-      const stored = pick(states, (cluster, state) => isFinalPrecacheState(state) && precaching.jobs.hasHubObjects(identity.uid, cluster));
-      precaching.jobs.request({ upgrade: identity, clusters: Object.keys(stored), stored, inputs });
-    }
-    const copies = upgrade.status?.backup?.status;
-    if (copies && !backup.jobs.run(identity.uid)) {
-      const stored = pick(copies, (cluster, state) => isFinalBackupState(state) && backup.jobs.hasHubObjects(identity.uid, cluster));
-      if (Object.keys(stored).length > 0) requestBackup(backup.jobs, backup.settings, { upgrade: identity, clusters: [], stored });
-    }
+    const run = precaching.jobs.run(identity.uid);
+    const stored = unclean(upgrade, states, { jobs: precaching.jobs, isFinal: isFinalPrecacheState });
+    const clusters = Object.keys(stored);
+    if (states && inputs && (!run || clusters.length > 0))
+      precaching.jobs.request({ upgrade: identity, clusters, stored, inputs: run?.request.inputs ?? inputs });
+    const copies = unclean(upgrade, upgrade.status?.backup?.status, { jobs: backup.jobs, isFinal: isFinalBackupState });
+    if (Object.keys(copies).length > 0) requestBackup(backup.jobs, backup.settings, { upgrade: identity, clusters: [], stored: copies });
   }
 
   /** Reports a stored status to the engines: spokes are cleaned only after that. */
@@ -268,6 +272,18 @@ export class UpgradeJobs {
     const left = times.filter((time) => time !== undefined);
     return left.length > 0 ? Math.min(...left) : undefined;
   }
+}
+
+/** Stored states of the clusters that an upgrade holds and no run of this process cleans; a run from before the end cleans all of its own. */
+function unclean<S extends JobState, I>(
+  upgrade: ClusterGroupUpgrade,
+  states: Readonly<Record<string, S>> = {},
+  { jobs, isFinal }: { readonly jobs: Pick<SpokeJobs<S, I>, 'run' | 'hasHubObjects'>; readonly isFinal: (state: S) => boolean },
+): Record<string, S> {
+  const { uid } = identityOf(upgrade);
+  const [run, hasEnded] = [jobs.run(uid), isEnding(upgrade)];
+  if (run && !hasEnded) return {};
+  return pick(states, (cluster, state) => (hasEnded || isFinal(state)) && !run?.spokes.has(cluster) && jobs.hasHubObjects(uid, cluster));
 }
 
 /** Clusters of an upgrade that may have pins. A failed job that is kept for its users has made none on its node, and is not taken from them. */

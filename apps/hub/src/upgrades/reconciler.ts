@@ -17,7 +17,8 @@ import { withWaits } from './status-waits.ts';
 interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
   readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean' | 'problems'>;
-  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'noteStored' | 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins'>;
+  readonly jobs: PassDeps['jobs'] &
+    Pick<UpgradeJobs, 'noteStored' | 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins' | 'resumeCleaning'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
 }
 
@@ -153,6 +154,7 @@ export class UpgradeReconciler {
 
   /** Writes `completedAt` after the verdict, once the clean-up is done (spec/talm 2.4, 2.14). */
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    if (keepsObjects(upgrade)) this.#deps.jobs.resumeCleaning(upgrade);
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
@@ -162,6 +164,7 @@ export class UpgradeReconciler {
 
   /** A step that was under way at the end can write after the clean-up. Nobody else removes that, and other upgrades wait for it to go. */
   async #stayClean(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    if (keepsObjects(upgrade)) this.#deps.jobs.resumeCleaning(upgrade);
     const isUnclean = !keepsObjects(upgrade) && this.#deps.jobs.hasObjects(upgrade);
     const again = isUnclean ? await this.#cleanUp(upgrade, memory) : undefined;
     if (again) return again;
