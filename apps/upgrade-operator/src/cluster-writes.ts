@@ -16,15 +16,19 @@ export interface ClusterWrites {
 /** Where FedRAMP clusters watch files of nodes. */
 const FILE_INTEGRITY: Required<Ref> = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };
 
-/** Writes through a client. @param onClusterVersion told of what each change made of it, before any watch is */
-export function createClusterWrites(
-  client: Pick<Client, 'patch' | 'create' | 'delete'>,
-  onClusterVersion: (clusterVersion: ClusterVersion) => void,
-): ClusterWrites {
+/** Learns of each write before any watch does. */
+interface WriteListener {
+  /** @param clusterVersion as a change made it */
+  onClusterVersion(clusterVersion: ClusterVersion): void;
+  onMachineSetDeleted(ref: Required<Ref>, uid: string | undefined): void;
+}
+
+/** Writes through a client. */
+export function createClusterWrites(client: Pick<Client, 'patch' | 'create' | 'delete'>, listener: WriteListener): ClusterWrites {
   return {
     async patchClusterVersion(_, patch, signal) {
       const after = await client.patch(ClusterVersion, { name: CLUSTER_VERSION_NAME }, patch, { type: 'merge', signal });
-      onClusterVersion(after);
+      listener.onClusterVersion(after);
       return after;
     },
     async createMachineSet(set, signal) {
@@ -35,7 +39,9 @@ export function createClusterWrites(
       }
     },
     async deleteMachineSet({ metadata: { name, uid } }, signal) {
-      await client.delete(MachineSet, { namespace: MACHINE_NAMESPACE, name }, { uid, signal });
+      const ref = { namespace: MACHINE_NAMESPACE, name };
+      await client.delete(MachineSet, ref, { uid, signal });
+      listener.onMachineSetDeleted(ref, uid);
     },
     async reinitFileIntegrity(signal) {
       const annotations = { 'file-integrity.openshift.io/re-init': '' };

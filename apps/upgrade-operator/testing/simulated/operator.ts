@@ -1,10 +1,10 @@
 /** One operator in the time of a clock that is moved on by hand, with a cluster and an Alertmanager in memory: for tests. */
-import type { KubeObject } from '@flotilla/api';
+import type { KubeObject, Resource } from '@flotilla/api';
 import { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
-import { MachineConfigPool, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
+import { MachineConfigPool, MachineSet, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 import { UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { ManualClock } from '@flotilla/pace/testing';
-import { type Client, type Clock, createLogger, createMetrics } from '@flotilla/runtime';
+import { type Client, type Clock, createLogger, createMetrics, pause } from '@flotilla/runtime';
 import { readConfig } from '../../src/config.ts';
 import { runOperator } from '../../src/operator.ts';
 import type { MemoryAlertmanager } from '../memory-alertmanager.ts';
@@ -47,6 +47,8 @@ export class SimulatedOperator {
   readonly recorder = new Recorder();
   readonly client: Client;
   readonly world: MemoryWorld;
+  /** The operator learns so late of changes of MachineSets, in milliseconds. */
+  machineSetLagMs = 0;
   readonly #clock: ManualClock;
   #running: { readonly stopping: AbortController; readonly ended: Promise<void> };
   readonly #actors: Awaited<ReturnType<ClusterParts['startClusterActors']>>;
@@ -67,8 +69,9 @@ export class SimulatedOperator {
     const { client, world, recorder } = this;
     const clock = this.#clock;
     const stopping = new AbortController();
+    const watch: Client['watch'] = (kind, options) => this.#late(kind, client.watch(kind, options), stopping.signal);
     const deps = {
-      client,
+      client: { ...client, watch },
       clock,
       settings: readConfig([], {}),
       logger: createLogger({ name: 'o', level: 'silent' }),
@@ -76,6 +79,13 @@ export class SimulatedOperator {
     };
     const createPorts = () => ({ ...world.ports, metrics: recorder.metrics, notifier: recorder.notifier });
     return { stopping, ended: runOperator(deps, { createPorts }, stopping.signal) };
+  }
+
+  async *#late<T>(kind: Resource, events: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, undefined> {
+    for await (const event of events) {
+      if (kind.kind === MachineSet.kind && this.machineSetLagMs > 0) await pause(this.#clock, this.machineSetLagMs, signal);
+      yield event;
+    }
   }
 
   /** @param aheadMinutes that Alertmanager's clock is ahead of the operator's */
@@ -162,9 +172,10 @@ export class SimulatedOperator {
     this.alertmanager.outage = is ? new Error('connect ECONNREFUSED') : undefined;
   }
 
-  /** Another process takes its place. */
-  async restart(): Promise<void> {
+  /** Another process takes its place. @param meanwhile what happens while there is none */
+  async restart(meanwhile: () => unknown = () => undefined): Promise<void> {
     await this.#stop();
+    await meanwhile();
     this.#running = this.#run();
   }
 

@@ -45,8 +45,8 @@ function setUp() {
 
 test('a process that has just begun does not know: it ends silences once, whatever the caches show', async () => {
   const { leftovers, done } = setUp();
-  expect(await leftovers.takeBack(nothing, undefined, signal)).toBeUndefined();
-  expect(await leftovers.takeBack(nothing, clusterVersion(), signal)).toBeUndefined();
+  expect(await leftovers.takeBack(nothing, undefined, signal)).toEqual({ hasWritten: false });
+  expect(await leftovers.takeBack(nothing, clusterVersion(), signal)).toEqual({ hasWritten: false });
   expect(done).toEqual(['end control plane', 'end workers']);
 });
 
@@ -56,7 +56,7 @@ test('extra workers and the channel go whenever they are seen', async () => {
   done.length = 0;
   const changed = clusterVersion({ [CHANNEL_ANNOTATION]: 'stable-4.14 stable-4.15' }, 'stable-4.15');
   expect(leftovers.isSeen(nothing, changed)).toBe(true);
-  await leftovers.takeBack(left, changed, signal);
+  expect(await leftovers.takeBack(left, changed, signal)).toEqual({ hasWritten: true });
   expect(done).toEqual([
     'delete workers-upgrade',
     `{"metadata":{"annotations":{"${CHANNEL_ANNOTATION}":null}},"spec":{"channel":"stable-4.14"}}`,
@@ -66,13 +66,14 @@ test('extra workers and the channel go whenever they are seen', async () => {
 test('what cannot be taken back is tried again, later and later, and until then nobody is asked', async () => {
   const { leftovers, done, state, clock } = setUp();
   state.problem = new Error('connect ECONNREFUSED');
-  const first = (await leftovers.takeBack(left, undefined, signal)) ?? 0;
+  const { hasWritten, againMs: first = 0 } = await leftovers.takeBack(left, undefined, signal);
+  expect(hasWritten).toBe(false);
   expect(first).toBeGreaterThan(0);
   state.problem = undefined;
-  expect(await leftovers.takeBack(left, undefined, signal)).toBeCloseTo(first, 3);
+  expect((await leftovers.takeBack(left, undefined, signal)).againMs).toBeCloseTo(first, 3);
   expect(done).toEqual([]);
   await clock.advance(first);
-  expect(await leftovers.takeBack(left, undefined, signal)).toBeUndefined();
+  expect(await leftovers.takeBack(left, undefined, signal)).toEqual({ hasWritten: true });
   expect(done).toEqual(['delete workers-upgrade', 'end control plane', 'end workers']);
 });
 

@@ -16,6 +16,14 @@ interface LeftoversDeps {
   readonly retryMs: number;
 }
 
+/** Outcome of one try. */
+interface TakenBack {
+  /** The MachineSets or the ClusterVersion are not as they were observed any more. */
+  readonly hasWritten: boolean;
+  /** Milliseconds until the next try; undefined when nothing is left to do. */
+  readonly againMs?: number;
+}
+
 /**
  * Takes back what was made for an upgrade that is no more: extra workers, the channel, silences. Whoever made them may be dead and its
  * UpgradeConfig gone, so that they are found by what is there, and Alertmanager is asked once by each process.
@@ -53,29 +61,33 @@ export class Leftovers {
     return surgeRemains(machines).sets.length > 0 || (clusterVersion !== undefined && channelReturn(clusterVersion) !== undefined);
   }
 
-  /** Takes back what is there, as far as that can be done now. @returns milliseconds until the next try; undefined when nothing is left to do */
-  async takeBack(machines: ObservedMachines, clusterVersion: ClusterVersion | undefined, signal: AbortSignal): Promise<number | undefined> {
+  /** Takes back what is there, as far as that can be done now. */
+  async takeBack(machines: ObservedMachines, clusterVersion: ClusterVersion | undefined, signal: AbortSignal): Promise<TakenBack> {
     const { writes, silences, clock, logger } = this.#deps;
-    if (!this.#mayBeSilenced && !this.isSeen(machines, clusterVersion)) return undefined;
-    if (this.#retryAt > clock.now()) return this.#retryAt - clock.now();
+    if (!this.#mayBeSilenced && !this.isSeen(machines, clusterVersion)) return { hasWritten: false };
+    if (this.#retryAt > clock.now()) return { hasWritten: false, againMs: this.#retryAt - clock.now() };
     const channel = clusterVersion && channelReturn(clusterVersion);
-    const results = await Promise.allSettled([
+    const inCluster = [
       ...surgeRemains(machines).sets.map((set) => writes.deleteMachineSet(set, signal)),
       ...(channel ? [writes.patchClusterVersion(clusterVersion, channel, signal)] : []),
+    ];
+    const results = await Promise.allSettled([
+      ...inCluster,
       ...(this.#mayBeSilenced ? [silences.endControlPlane(signal).then(() => silences.endWorkers(signal))] : []),
     ]);
     signal.throwIfAborted();
+    const hasWritten = results.slice(0, inCluster.length).some(({ status }) => status === 'fulfilled');
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [errorMessage(result.reason)] : []));
     if (failures.length === 0) {
       this.#mayBeSilenced = false;
       this.#isOwed = false;
       this.#retries.reset();
-      return undefined;
+      return { hasWritten };
     }
     const reason = failures.join('; ');
     if (this.#retries.isNews('leftovers', reason)) logger.warn({ reason }, 'What an ended upgrade left cannot be taken back yet');
     const waitMs = this.#retries.after('leftovers');
     this.#retryAt = clock.now() + waitMs;
-    return waitMs;
+    return { hasWritten, againMs: waitMs };
   }
 }

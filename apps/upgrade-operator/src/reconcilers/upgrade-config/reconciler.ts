@@ -49,7 +49,10 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
     upgradeConfigs: new OwnWrites<NonNullable<Pass['upgradeConfig']>>(),
     clusterVersions: new OwnWrites<Pass['cluster']['clusterVersion']>(),
   };
-  const writes = createClusterWrites(client, (after) => written.clusterVersions.note(after));
+  const writes = createClusterWrites(client, {
+    onClusterVersion: (after) => written.clusterVersions.note(after),
+    onMachineSetDeleted: (ref, uid) => caches.machineSets.deleted(ref, uid),
+  });
   const shared: Shared = {
     client,
     ports,
@@ -115,7 +118,7 @@ async function takeBackOrphans(
     if (leftovers.isSeen(machines, cluster.clusterVersion)) farewell.sayUnattended(cluster, absentSubject(namespace), ports);
     return {};
   }
-  const requeueAfterMs = await leftovers.takeBack(machines, cluster?.clusterVersion, signal);
+  const { againMs: requeueAfterMs } = await leftovers.takeBack(machines, cluster?.clusterVersion, signal);
   return requeueAfterMs === undefined ? {} : { requeueAfterMs };
 }
 
@@ -174,8 +177,13 @@ function unlessGone(error: unknown): void {
 async function passOver(pass: Pass, held: UpgradeBeginning | undefined, takeForcedDrain: () => boolean): Promise<void> {
   const { draft, cluster, leftovers, ports, timers, save, signal } = pass;
   const isUnderWay = draft.entry.phase === 'Upgrading';
-  if (!isUnderWay && (leftovers.isOwed || !isChanging(cluster)))
-    timers.lookAgain(await leftovers.takeBack(cluster, cluster.clusterVersion, signal));
+  if (!isUnderWay && (leftovers.isOwed || !isChanging(cluster))) {
+    const { hasWritten, againMs } = await leftovers.takeBack(cluster, cluster.clusterVersion, signal);
+    // Watches tell at once; a write that changes nothing, as where an admission reverts it, is not repeated in a tight loop.
+    timers.lookAgain(hasWritten ? AGAIN_MS : againMs);
+    // An upgrade that is due begins on the cluster as it is now, not on what this pass has observed.
+    if (hasWritten) return save();
+  }
   if (held && isUnderWay && !isSent({ ...pass, entry: draft.entry }, cluster.clusterVersion)) return withdraw(pass, held);
   if (isUnderWay && takeForcedDrain()) await notify(pass, NotificationState.delayed, { detail: 'drain' });
   await throughPhases(pass);

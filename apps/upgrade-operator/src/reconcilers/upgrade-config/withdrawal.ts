@@ -10,7 +10,7 @@ import type { UpgradeDraft } from './status.ts';
 export async function withdraw(pass: Pass, wanted: UpgradeBeginning): Promise<void> {
   const { cluster, draft, leftovers, ports, save, timers, logger, signal } = pass;
   leftovers.owe();
-  timers.lookAgain(await leftovers.takeBack(cluster, cluster.clusterVersion, signal));
+  timers.lookAgain((await leftovers.takeBack(cluster, cluster.clusterVersion, signal)).againMs);
   if (wasStartTold(draft.entry)) await notify(pass, NotificationState.cancelled);
   ports.metrics.resetFailed();
   const why = askedMessage('the UpgradeConfig', wanted);
