@@ -169,7 +169,11 @@ export class PortDriver {
   /** Removes the remaining objects, as the end of the upgrade does. */
   async end(): Promise<void> {
     const states = () => ({ [this.#cluster]: this.state });
-    await eventually(() => this.#teardown.advance(states(), false), this.#story(`${this.#cluster} to be cleaned`), PATIENCE_MS);
+    await eventually(
+      async () => (await this.#teardown.advance(states(), false)) === undefined,
+      this.#story(`${this.#cluster} to be cleaned`),
+      PATIENCE_MS,
+    );
   }
 
   readonly #story = (what: string) => (): string => `${what}: ${this.states.join(' → ')}; messages ${JSON.stringify(this.messages)}`;
