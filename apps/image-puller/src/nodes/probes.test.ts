@@ -44,3 +44,10 @@ test('a peer that has come again is asked again, whatever its earlier answer was
   await probes.ask(DIGEST, peers);
   expect(asked).toEqual(['n0', 'n1', 'n1']);
 });
+
+test('a peer that was named once is not named again: its blob may have been found broken since', async () => {
+  const { probes, answer } = startPeers(['n1']);
+  answer();
+  expect(await probes.ask(DIGEST, peersOf(2))).toEqual(['n1']);
+  expect(await probes.ask(DIGEST, peersOf(2))).toEqual([]);
+});

@@ -13,13 +13,17 @@ export class Probes {
     this.#peers = peers;
   }
 
-  /** Asks those that were not asked yet; all callers wait for the same questions. @returns ids of those that have the blob */
+  /**
+   * Asks those that were not asked yet; all callers wait for the same questions.
+   * @returns ids of those that have the blob by an answer of now: one that was told before may have been found broken since
+   */
   async ask(digest: string, peers: readonly Peer[]): Promise<string[]> {
     const answers: Answers = this.#answers.get(digest) ?? new Map();
     this.#answers.set(digest, answers);
     for (const peer of peers) if (!answers.has(peer.id)) this.#ask(digest, peer, answers);
-    await Promise.all(peers.map(({ id }) => answers.get(id)).filter((answer) => answer instanceof Promise));
-    return peers.map(({ id }) => id).filter((id) => answers.get(id) === true);
+    const asked = peers.map(({ id }) => ({ id, answer: answers.get(id) })).filter(({ answer }) => answer instanceof Promise);
+    await Promise.all(asked.map(async ({ answer }) => await answer));
+    return asked.map(({ id }) => id).filter((id) => answers.get(id) === true);
   }
 
   #ask(digest: string, peer: Peer, answers: Answers): void {
