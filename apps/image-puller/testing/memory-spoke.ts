@@ -181,12 +181,10 @@ interface LeadParts {
   readonly rules?: Partial<NodeRules>;
   readonly clock?: Clock;
   readonly takeBytes?: (bytes: number) => Promise<void>;
-  /** The lead may not list the nodes. */
-  readonly isCounted?: boolean;
 }
 
 /** Starts a lead on node `n0` for these nodes. A token is a node's name; `stranger` is none. */
-export async function startLead({ nodes, rules, takeBytes, isCounted = false, clock = systemClock }: LeadParts): Promise<MemoryLead> {
+export async function startLead({ nodes, rules, takeBytes, clock = systemClock }: LeadParts): Promise<MemoryLead> {
   const stop = new AbortController();
   const place = Promise.withResolvers<LeadPlace>();
   const lead = new Lead({
@@ -197,7 +195,7 @@ export async function startLead({ nodes, rules, takeBytes, isCounted = false, cl
     port: 0,
     blobPort: 0,
     takeBytes,
-    readExpected: async () => (isCounted ? { count: nodes.length } : { nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) }),
+    readExpected: async () => ({ nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) }),
     verify: async (token) => (token === 'stranger' ? undefined : { pod: token, node: { name: token, uid: `uid-${token}` } }),
     publish: async (found) => place.resolve(found),
     signal: stop.signal,
@@ -229,19 +227,12 @@ interface MemoryNode extends AsyncDisposable {
   readonly kill: () => Promise<void>;
 }
 
-/** Options of a node that follows. */
-interface NodeParts {
-  readonly clock?: Clock;
-  readonly isReplaced?: () => boolean;
-  readonly readToken?: () => Promise<string>;
-}
-
 /** Lets a node follow; a store from before is what it has. */
 export async function followLead(
   place: LeadPlace,
   name: string,
   store = new MemoryStore(),
-  { clock = systemClock, isReplaced = () => false, readToken = async () => name }: NodeParts = {},
+  { clock = systemClock, isReplaced = () => false }: { readonly clock?: Clock; readonly isReplaced?: () => boolean } = {},
 ): Promise<MemoryNode> {
   const stop = new AbortController();
   const follower = new Follower({
@@ -249,7 +240,7 @@ export async function followLead(
     lead: place,
     address: '127.0.0.1',
     blobPort: 0,
-    readToken,
+    readToken: async () => name,
     report: () => REPORT,
     isReplaced: async () => isReplaced(),
     signal: stop.signal,

@@ -46,39 +46,6 @@ describe('the nodes of a run', () => {
     expect(verdicts(all, 1_000)).toEqual(['a done', 'a node whose name is not known here pulling']);
   });
 
-  test('that were counted and have left are none of the count any more', () => {
-    const all = members();
-    all.expect({ count: 3 }, 0);
-    all.add(member('a', { seenAt: 0 }));
-    all.add(member('b', { seenAt: 100_000, exitCode: PullerExit.done }));
-    all.expect({ count: 2 }, 90_000);
-    expect(verdicts(all, 100_000)).toEqual(['b done']);
-  });
-
-  test('that were counted and are silent stand for no other: one that has ended is no end of its replacement', () => {
-    const all = members();
-    all.expect({ count: 2 }, 0);
-    all.add(member('a', { seenAt: 1_000, exitCode: PullerExit.done, report: REPORT }));
-    expect(verdicts(all, 13_000)).toEqual(['a done']);
-    expect(all.judge(33_000)).toMatchObject([{ name: 'a', verdict: 'pulling', isOpen: false, message: 'no word from its puller' }]);
-    all.add(member('b', { seenAt: 40_000 }));
-    expect(verdicts(all, 40_000)).toEqual(['b pulling']);
-    all.add(member('b', { seenAt: 50_000, exitCode: PullerExit.done }));
-    expect(verdicts(all, 50_000)).toEqual(['b done']);
-  });
-
-  test('that are added to the count later have all their patience, whoever was silent before', () => {
-    const all = members();
-    all.expect({ count: 3 }, 0);
-    all.add(member('a', { seenAt: 0 }));
-    all.add(member('b', { seenAt: 200_000 }));
-    all.expect({ count: 2 }, 90_000);
-    all.expect({ count: 3 }, 200_000);
-    expect(verdicts(all, 205_000)).toEqual(['b pulling', 'a node whose name is not known here pulling']);
-    all.add(member('b', { seenAt: 261_000 }));
-    expect(verdicts(all, 261_000)).toEqual(['b pulling', 'a node whose name is not known here absent']);
-  });
-
   test('are waited for, and then missed, as long as nobody knows them: none is no verdict', () => {
     const all = members();
     expect(all.judge(1_000).map(({ verdict }) => verdict)).toEqual(['pulling']);

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { PullerExit } from '@flotilla/api/ran';
-import { type Clock, systemClock } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { fillStore, followLead, MemoryRegistry, MemoryStore, REPORT, startLead } from '../../testing/memory-spoke.ts';
@@ -130,35 +129,6 @@ test('a lead that can keep its blobs no longer waits for the others alike, and n
   await one.fill(registry);
   await leaving;
   expect([isWhole(one.store, registry), registry.servedBytes]).toEqual([true, registry.neededBytes]);
-});
-
-test('a node whose call with its port fails once says it again, and is filled', async () => {
-  const registry = new MemoryRegistry(SIZES.slice(0, 2));
-  await using led = await startLead({ nodes: ['n0', 'n1'] });
-  let calls = 0;
-  const readToken = async (): Promise<string> => {
-    calls += 1;
-    if (calls === 2) throw new Error('the token cannot be read');
-    return 'n1';
-  };
-  await using one = await followLead(led.place, 'n1', new MemoryStore(), { readToken });
-  void one.fill(registry).catch(() => undefined);
-  await eventually(() => isWhole(one.store, registry), 'the node to be filled', 20_000);
-});
-
-test('nodes that can only be counted stay whole when they are silent after the end', async () => {
-  let laterMs = 0;
-  const clock: Clock = { ...systemClock, now: () => systemClock.now() + laterMs };
-  await using led = await startLead({ nodes: ['n0', 'n1'], isCounted: true, clock });
-  await using one = await followLead(led.place, 'n1');
-  const end = one.follower.serveUntilOver(PullerExit.done);
-  expect(await led.lead.awaitNodes()).toBe('whole');
-  await led.lead.end();
-  await end;
-  await one.kill();
-  laterMs = 60_000;
-  expect(led.lead.sum({ ...REPORT, phase: 'done' })).toMatchObject({ phase: 'done', nodes: { total: 2, done: 2 } });
-  expect(led.lead.filled()).toEqual([{ name: 'n1', uid: 'uid-n1' }]);
 });
 
 test('a lead that is gone is given up as soon as another has taken its place', { timeout: 30_000 }, async () => {
