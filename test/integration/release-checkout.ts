@@ -38,7 +38,7 @@ async function copyModules(from: string, to: string): Promise<void> {
   try {
     await copy('-al');
   } catch {
-    // What has been linked so far would be in the way of the copies.
+    // The links that were made so far would be in the way of the copies.
     await rm(to, { recursive: true });
     await copy('-a');
   }

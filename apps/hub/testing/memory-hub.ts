@@ -156,6 +156,7 @@ export class MemoryHub {
       },
       deleteCollection: async (kind, { namespace, labelSelector }) => {
         this.writes.push(`deleteCollection ${kind.plural}`);
+        this.#check('delete', kind, { namespace, name: '' });
         for (const [key, { metadata }] of [...this.#objects]) {
           const selected = labelSelector.split(',').every((each) => {
             const [label = '', value] = each.split(/!?=/);

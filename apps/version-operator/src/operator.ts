@@ -122,7 +122,7 @@ async function clusterVersionCreated(versions: WatchCache<ClusterVersion>, logge
   });
 }
 
-/** What a ClusterVersion is judged with beside the caches. */
+/** Facts beside the caches by which a ClusterVersion is judged. */
 interface JudgedWith extends Pick<StatusParts, 'work' | 'pendingDeletions'> {
   readonly featureGates: ReadonlySet<string>;
 }

@@ -328,7 +328,7 @@ describe('in the place of another operator', { retry: 0 }, () => {
       writes.all += 1;
     }
     expect([...versions.keys()].toSorted()).toHaveLength(7);
-    // That these CRDs keep neither progress, messages nor waits, the hub learns from the answer to its first write of each; up to four upgrades write at once.
+    // The hub learns from the answer to a first write that these CRDs keep no progress, no messages and no waits; up to four upgrades write at once.
     expect(writes.inVain.length, `of ${writes.all} writes in vain: ${writes.inVain.join()}`).toBeLessThanOrEqual(3 * 4);
     for (const name of versions.keys()) expect(writes.inVain.filter((each) => each === name).length, name).toBeLessThanOrEqual(3);
   });

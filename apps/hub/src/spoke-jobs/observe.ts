@@ -1,7 +1,6 @@
 /** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
-import { findCondition } from '@flotilla/api';
-import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
-import { keepsObjects } from '@flotilla/rollout';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { isEnding, keepsObjects } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
@@ -133,7 +132,7 @@ export function storedSpoke<S extends JobState, I>(
 ): StoredSpoke<S, I> | undefined {
   const state = upgrade && stateIn(job, upgrade, cluster);
   if (!upgrade || state === undefined) return undefined;
-  const isLate = !job.machine.isFinal(state) && hasEnded(upgrade);
+  const isLate = !job.machine.isFinal(state) && isEnding(upgrade);
   if ((isLate && !keepsObjects(upgrade)) || ((isLate || state === 'NotStarted') && !isHeld())) return undefined;
   const inputs = job.inputsIn(upgrade);
   return inputs && { upgrade, state, inputs, clusters: countOf(job.statesIn(upgrade.status) ?? {}) };
@@ -144,7 +143,7 @@ export function storedSpoke<S extends JobState, I>(
  * @param known state in which the leader has the spoke; one that is not stored never will be
  */
 export function isCutShort<S extends JobState>(job: StatesOf<S>, upgrade: ClusterGroupUpgrade, cluster: string, known?: S): boolean {
-  if (!hasEnded(upgrade) || !keepsObjects(upgrade)) return false;
+  if (!isEnding(upgrade) || !keepsObjects(upgrade)) return false;
   const state = stateIn(job, upgrade, cluster);
   return state === undefined || !job.machine.isFinal(state) || state !== (known ?? state);
 }
@@ -165,9 +164,6 @@ function countOf(states: Readonly<Record<string, unknown>>): number {
   return count;
 }
 
-const hasEnded = ({ metadata, status }: ClusterGroupUpgrade): boolean =>
-  metadata.deletionTimestamp !== undefined || findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
-
 /** Only the leader knows which of several upgrades came first. */
 const isUncontested = <S extends JobState, I>(job: SpokeJob<S, I>, uid: string, cluster: string, caches: SpokeJobCaches): boolean =>
   findUnderWay(job, uid, cluster, { caches, idle: 'NotStarted' }) === undefined;
@@ -184,7 +180,7 @@ export function findUnderWay<S extends JobState>(
 ): ClusterGroupUpgrade | undefined {
   return caches.upgrades.list().find((other) => {
     const state = stateIn(job, other, cluster);
-    return state !== undefined && state !== idle && !job.machine.isFinal(state) && !hasEnded(other) && other.metadata.uid !== uid;
+    return state !== undefined && state !== idle && !job.machine.isFinal(state) && !isEnding(other) && other.metadata.uid !== uid;
   });
 }
 
@@ -199,7 +195,7 @@ export function differs<S extends JobState, I>(
     return inputs && (job.digest?.(inputs) ?? '');
   };
   const [before, now] = [job.statesIn(previous?.status) ?? {}, job.statesIn(upgrade.status) ?? {}];
-  const isKept = (stored: ClusterGroupUpgrade | undefined) => stored !== undefined && hasEnded(stored) && keepsObjects(stored);
+  const isKept = (stored: ClusterGroupUpgrade | undefined) => stored !== undefined && isEnding(stored) && keepsObjects(stored);
   const isOther = digestOf(previous) !== digestOf(upgrade) || isKept(previous) !== isKept(upgrade);
   return (cluster) => isOther || before[cluster] !== now[cluster];
 }

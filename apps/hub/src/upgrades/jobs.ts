@@ -24,6 +24,7 @@ import {
   remainingClusters,
   retriedPrecaches,
   strongerPins,
+  wasCleaned,
 } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { owePins } from '../pins/apply.ts';
@@ -263,8 +264,7 @@ export class UpgradeJobs {
     const { status } = upgrade;
     const named = namedClusters(upgrade);
     // Spokes that were cleaned at the end may have another upgrade's failed job by now, which is kept for its users.
-    const wasCleaned = status?.status.completedAt !== undefined && upgrade.spec?.actions?.afterCompletion?.deleteObjects !== false;
-    const statesOf = (states: Readonly<Record<string, string>> = {}) => (wasCleaned ? {} : states);
+    const statesOf = (states: Readonly<Record<string, string>> = {}) => (wasCleaned(upgrade) ? {} : states);
     const times = await Promise.all([
       precaching.advance(statesOf(status?.precaching?.status), force, named),
       backup.advance(statesOf(status?.backup?.status), force, named),

@@ -49,6 +49,20 @@ test('a collection that is deleted is gone for the cache, as far as it was known
   expect([hub.names(ManagedClusterView), shown()]).toEqual([[], ['b']]);
 });
 
+test('a collection of a kind that is not served is empty, and the other writes follow', async () => {
+  hub.refuse = (verb, kind) =>
+    verb === 'delete' && kind === ManagedClusterAction
+      ? new ApiError('FLOTILLA_API_NOT_FOUND', 'DELETE', { status: 404, reason: 'NotFound', serverMessage: 'the server could not find it' })
+      : undefined;
+  await put('a');
+  const all = { verb: 'deleteCollection', namespace: 'spoke', labelSelector: `${Label.work}=precache`, objects: [] } as const;
+  await apply([
+    { ...all, kind: ManagedClusterAction },
+    { ...all, kind: ManagedClusterView },
+  ]);
+  expect(hub.names(ManagedClusterView)).toEqual([]);
+});
+
 test('nothing more is written once it is stopped', async () => {
   hub.refuse = () => {
     stop.abort(new Error('the lease is lost'));

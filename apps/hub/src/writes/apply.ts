@@ -94,7 +94,7 @@ async function applyWrite(write: Write, deps: ApplyDeps): Promise<void> {
     case 'delete':
       return deleteObject(write.kind, write.ref, write.uid, deps);
     case 'deleteCollection':
-      await client.deleteCollection(write.kind, { namespace: write.namespace, labelSelector: write.labelSelector });
+      await client.deleteCollection(write.kind, { namespace: write.namespace, labelSelector: write.labelSelector }).catch(unlessEmpty);
       for (const { metadata } of write.objects) cache?.deleted(metadata, metadata.uid);
       return;
     case 'patch':
@@ -110,6 +110,11 @@ async function applyWrite(write: Write, deps: ApplyDeps): Promise<void> {
       if (await client.get(write.kind, write.ref))
         throw new WaitingError('FLOTILLA_CACHE_BEHIND', `${write.kind.kind} ${refKey(write.ref)} is still there`, BEHIND_RETRY_MS);
   }
+}
+
+/** A kind that is not served, or a namespace that is not there, has nothing to delete; the plan's other writes follow. */
+function unlessEmpty(error: unknown): void {
+  if (!isNotFound(error)) throw error;
 }
 
 const cacheOf = (kind: Resource, { caches }: ApplyDeps): WrittenCache | undefined => caches.find((cache) => cache.kind === kind);

@@ -6,7 +6,7 @@ import { Deletions } from './deletions.ts';
 
 type Stored = KubeObject & { data?: Readonly<Record<string, string>> };
 
-/** What a cluster keeps in its one ConfigMap, and how a write ends. */
+/** The one ConfigMap of a cluster, and the end of each write to it. */
 let stored: Stored | undefined;
 let refuses: Error | undefined;
 const client = {

@@ -42,6 +42,10 @@ export function templatesOf(upgrade: ClusterGroupUpgrade): readonly string[] {
 export const keepsObjects = ({ metadata, spec }: ClusterGroupUpgrade): boolean =>
   metadata.deletionTimestamp === undefined && spec?.actions?.afterCompletion?.deleteObjects === false;
 
+/** True once the hub objects of an upgrade were removed at its end: what is on the spokes since is others'. */
+export const wasCleaned = ({ spec, status }: ClusterGroupUpgrade): boolean =>
+  status?.status.completedAt !== undefined && spec?.actions?.afterCompletion?.deleteObjects !== false;
+
 /** The part of a cluster in the upgrade has ended well. */
 export const isComplete = ({ status }: ClusterGroupUpgrade, cluster: string): boolean =>
   status?.clusters?.some(({ name, state }) => name === cluster && state === RecordState.complete) === true;
