@@ -3,6 +3,7 @@ export type { CommandOptions } from './command.ts';
 export { findProgram, runCommand } from './command.ts';
 export { cleanupOnExit, registerCleanup, registerStop } from './exit-cleanup.ts';
 export { freePorts } from './free-port.ts';
+export { identify } from './identity.ts';
 export { leftovers } from './leftovers.ts';
 export type { Run } from './run.ts';
 export { currentRun, sweepLeftovers } from './run.ts';
