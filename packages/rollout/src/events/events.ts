@@ -50,191 +50,172 @@ const phases = {
   backup: { reason: 'CguBackup', action: 'Backup', name: 'backup' },
 } as const;
 
-/** Events about one upgrade. Lists are sorted and joined by commas; `total` is the number of clusters of the plan. */
+/** Type, reason and action of an event. */
+type Kind = readonly [type: UpgradeEvent['type'], reason: string, action: string];
+type Annotations = Readonly<Record<string, string | number>>;
+
+/** Makes the events about one upgrade. @param total number of clusters of the plan */
 export function upgradeEvents(upgrade: ClusterGroupUpgrade, total: number) {
-  const { name, namespace, uid, resourceVersion } = upgrade.metadata;
+  const make = makerOf(upgrade, total);
+  return { ...eventsOfUpgrade(make), ...eventsOfBatches(make), ...eventsOfClusters(make), ...eventsOfPhases(make) };
+}
+
+/** The events that `upgradeEvents` makes. */
+export type UpgradeEvents = ReturnType<typeof upgradeEvents>;
+
+type Maker = ReturnType<typeof makerOf>;
+
+/** The parts that the events of one upgrade share. */
+function makerOf({ metadata: { name, namespace, uid, resourceVersion } }: ClusterGroupUpgrade, total: number) {
   const regarding = { apiVersion: ClusterGroupUpgrade.apiVersion, kind: ClusterGroupUpgrade.kind, namespace, name, uid, resourceVersion };
-  const event = (
-    type: UpgradeEvent['type'],
-    [reason, action]: readonly [string, string],
-    note: string,
-    annotations: Record<string, string | number>,
-    cluster?: string,
-  ): UpgradeEvent => ({
+  const event = ([type, reason, action]: Kind, note: string, annotations: Annotations): UpgradeEvent => ({
     type,
     reason,
     action,
     note,
     regarding,
     annotations: Object.fromEntries(Object.entries(annotations).map(([key, value]) => [`${PREFIX}${key}`, String(value)])),
-    ...(cluster !== undefined && { related: { apiVersion: ManagedCluster.apiVersion, kind: ManagedCluster.kind, name: cluster } }),
   });
-  const title = `ClusterGroupUpgrade ${name}`;
-  const totals = { 'total-clusters-count': total };
-  const ofCluster = (cluster: string) => ({ 'event-type': 'cluster', 'cluster-name': cluster });
-  const ofBatch = ({ clusters }: Batch) => ({
-    'event-type': 'batch',
-    'batch-clusters': clusters.toSorted().join(','),
-    'batch-clusters-count': clusters.length,
-    ...totals,
-  });
-  const listed = (key: string, items: readonly string[]) => ({ [key]: items.toSorted().join(','), [`${key}-count`]: items.length });
-
   return {
-    created: () =>
-      event('Normal', ['CguCreated', 'BuildingRemediationPlan'], `New ClusterGroupUpgrade found: ${name}`, { 'event-type': 'global' }),
-
-    started: (batches: number) =>
-      event('Normal', ['CguStarted', 'RemediationStarted'], `${title} started remediating policies`, {
-        'event-type': 'global',
-        ...totals,
-        'total-batches-count': batches,
-      }),
-
-    batchStarted: (batch: Batch) =>
-      event('Normal', ['CguStarted', 'RemediationInBatchStarted'], `${title}: batch index ${batch.index} upgrade started`, ofBatch(batch)),
-
-    clusterStarted: (cluster: string) =>
-      event(
-        'Normal',
-        ['CguStarted', 'RemediationInClusterStarted'],
-        `${title}: cluster ${cluster} upgrade started`,
-        ofCluster(cluster),
-        cluster,
-      ),
-
-    clusterCompleted: (cluster: string) =>
-      event(
-        'Normal',
-        ['CguSuccess', 'RemediationInClusterCompleted'],
-        `${title}: cluster ${cluster} upgrade finished successfully`,
-        ofCluster(cluster),
-        cluster,
-      ),
-
-    batchCompleted: (batch: Batch) =>
-      event(
-        'Normal',
-        ['CguSuccess', 'RemediationInBatchCompleted'],
-        `${title}: all clusters in the batch index ${batch.index} are compliant with managed policies`,
-        ofBatch(batch),
-      ),
-
-    completed: () =>
-      event('Normal', ['CguSuccess', 'RemediationCompleted'], `${title} succeeded remediating policies`, {
-        'event-type': 'global',
-        ...totals,
-      }),
-
-    batchTimedOut: ({ index, clusters }: Batch, timedOut: readonly string[]) =>
-      event(
-        'Warning',
-        ['CguTimedout', 'RemediationInBatchTimeout'],
-        `${title}: some clusters in the batch index ${index} timed out remediating policies`,
-        { 'event-type': 'batch', ...listed('timedout-clusters', timedOut), 'batch-clusters-count': clusters.length, ...totals },
-      ),
-
-    /** Also of an upgrade that failed otherwise: the reference has no other event for it. */
-    timedOut: (clusters: readonly string[]) =>
-      event('Warning', ['CguTimedout', 'RemediationTimeout'], `${title} timed-out remediating policies`, {
-        'event-type': 'global',
-        ...listed('timedout-clusters', clusters),
-        ...totals,
-      }),
-
-    invalid: ({ label, items, key, counted }: ValidationProblem) =>
-      event(
-        'Warning',
-        ['CguValidationFailure', 'RemediationOnHoldDueToValidationFailure'],
-        `${title}: validation failure (${label}): ${items.join(',')}`,
-        key === undefined ? {} : { [key]: items.join(','), ...(counted && { [`${key}-count`]: items.length }) },
-      ),
-
-    phaseStarted: (phase: Phase) => {
-      const { reason, action, name: what } = phases[phase];
-      return event('Normal', [`${reason}Started`, `${action}Started`], `${title}: ${what} started`, { 'event-type': 'global', ...totals });
-    },
-
-    phaseCompleted: (phase: Phase) => {
-      const { reason, action, name: what } = phases[phase];
-      return event('Normal', [`${reason}Completed`, `${action}Completed`], `${title}: ${what} completed on all clusters`, {
-        'event-type': 'global',
-        ...totals,
-      });
-    },
-
-    phasePartlyDone: (phase: Phase, failed: readonly string[]) => {
-      const { reason, action, name: what } = phases[phase];
-      const note = `${title}: ${what} failed on ${failed.length} clusters; the others go on`;
-      const lists = listed('failed-clusters', failed);
-      return event('Warning', [`${reason}PartiallyDone`, `${action}PartiallyDone`], note, { 'event-type': 'global', ...lists, ...totals });
-    },
-
-    phaseFailed: (phase: Phase, failed: readonly string[]) => {
-      const { reason, action, name: what } = phases[phase];
-      const lists = listed('failed-clusters', failed);
-      return event('Warning', [`${reason}Failed`, `${action}Failed`], `${title}: ${what} failed on all clusters`, {
-        'event-type': 'global',
-        ...lists,
-        ...totals,
-      });
-    },
-
-    /** `why`: the state of the cluster, and what more is known. */
-    phaseFailedOn: (phase: Phase, cluster: string, why: string) => {
-      const { reason, action, name: what } = phases[phase];
-      const note = `${title}: ${what} failed on cluster ${cluster}: ${why}`;
-      return event('Warning', [`${reason}Failed`, `${action}InClusterFailed`], note, ofCluster(cluster), cluster);
-    },
-
-    /** `why`: the message of the cluster in the status. */
-    phaseImpededOn: (phase: Phase, cluster: string, why: string) => {
-      const { reason, action, name: what } = phases[phase];
-      const note = `${title}: ${what} on cluster ${cluster} ${why}`;
-      return event('Warning', [`${reason}Impeded`, `${action}InClusterImpeded`], note, ofCluster(cluster), cluster);
-    },
-
-    clusterDisappeared: (cluster: string) =>
-      event(
-        'Warning',
-        ['CguClusterDisappeared', 'RemediationInClusterFailed'],
-        `${title}: cluster ${cluster} is no longer a ManagedCluster and is recorded as failed`,
-        ofCluster(cluster),
-        cluster,
-      ),
-
-    /** An error that lasts. `held`: a cluster, or what else `status.messages` names. */
-    held: (held: string, message: string) =>
-      event('Warning', ['CguHeld', 'RemediationHeldByError'], `${title}: ${held}: ${message}`, ofCluster(held), held),
-
-    clusterRefused: (cluster: string, message: string) =>
-      event(
-        'Warning',
-        ['CguClusterFailed', 'RemediationInClusterFailed'],
-        `${title}: cluster ${cluster} is recorded as failed: ${message}`,
-        ofCluster(cluster),
-        cluster,
-      ),
-
-    /** `message`: that of condition Progressing, which names the time and the annotation. */
-    waitingForWindow: (message: string) =>
-      event('Normal', ['CguWaitingForWindow', 'WaitingForWindow'], `${title}: ${message}`, { 'event-type': 'global' }),
-
-    /** `message`: that of condition Paused. */
-    paused: (message: string) => event('Normal', ['CguPaused', 'Paused'], `${title}: ${message}`, { 'event-type': 'global' }),
-
-    /** `clusters`: those that failed and are tried again. */
-    retried: (clusters: readonly string[]) =>
-      event('Normal', ['CguRetried', 'Retried'], `${title}: ${retryText(clusters)}`, { 'event-type': 'global' }),
-
-    resumed: () => event('Normal', ['CguResumed', 'Resumed'], `${title}: goes on after a pause`, { 'event-type': 'global' }),
+    name,
+    title: `ClusterGroupUpgrade ${name}`,
+    totals: { 'total-clusters-count': total },
+    event,
+    ofUpgrade: (kind: Kind, note: string, annotations: Annotations = {}) => event(kind, note, { 'event-type': 'global', ...annotations }),
+    ofCluster: (kind: Kind, note: string, cluster: string): UpgradeEvent => ({
+      ...event(kind, note, { 'event-type': 'cluster', 'cluster-name': cluster }),
+      related: { apiVersion: ManagedCluster.apiVersion, kind: ManagedCluster.kind, name: cluster },
+    }),
   };
 }
+
+/** A list as annotations: sorted, joined by commas, and counted. */
+const listed = (key: string, items: readonly string[]) => ({ [key]: items.toSorted().join(','), [`${key}-count`]: items.length });
+
+const eventsOfUpgrade = ({ name, title, totals, event, ofUpgrade }: Maker) => ({
+  created: () => ofUpgrade(['Normal', 'CguCreated', 'BuildingRemediationPlan'], `New ClusterGroupUpgrade found: ${name}`),
+
+  invalid: ({ label, items, key, counted }: ValidationProblem) =>
+    event(
+      ['Warning', 'CguValidationFailure', 'RemediationOnHoldDueToValidationFailure'],
+      `${title}: validation failure (${label}): ${items.join(',')}`,
+      key === undefined ? {} : { [key]: items.join(','), ...(counted && { [`${key}-count`]: items.length }) },
+    ),
+
+  started: (batches: number) =>
+    ofUpgrade(['Normal', 'CguStarted', 'RemediationStarted'], `${title} started remediating policies`, {
+      ...totals,
+      'total-batches-count': batches,
+    }),
+
+  completed: () => ofUpgrade(['Normal', 'CguSuccess', 'RemediationCompleted'], `${title} succeeded remediating policies`, totals),
+
+  /** Also of an upgrade that failed otherwise: the reference has no other event for it. */
+  timedOut: (clusters: readonly string[]) =>
+    ofUpgrade(['Warning', 'CguTimedout', 'RemediationTimeout'], `${title} timed-out remediating policies`, {
+      ...listed('timedout-clusters', clusters),
+      ...totals,
+    }),
+
+  /** `message`: that of condition Progressing, which names the time and the annotation. */
+  waitingForWindow: (message: string) => ofUpgrade(['Normal', 'CguWaitingForWindow', 'WaitingForWindow'], `${title}: ${message}`),
+
+  /** `message`: that of condition Paused. */
+  paused: (message: string) => ofUpgrade(['Normal', 'CguPaused', 'Paused'], `${title}: ${message}`),
+
+  resumed: () => ofUpgrade(['Normal', 'CguResumed', 'Resumed'], `${title}: goes on after a pause`),
+
+  /** `clusters`: those that failed and are tried again. */
+  retried: (clusters: readonly string[]) => ofUpgrade(['Normal', 'CguRetried', 'Retried'], `${title}: ${retryText(clusters)}`),
+});
 
 const retryText = (clusters: readonly string[]): string =>
   clusters.length > 0
     ? `tries again, as asked: ${cutAtWord(clusters.toSorted().join(', '))}`
     : 'nothing is tried again: no cluster that is meant has failed';
 
-/** What `upgradeEvents` makes. */
-export type UpgradeEvents = ReturnType<typeof upgradeEvents>;
+function eventsOfBatches({ title, totals, event }: Maker) {
+  const ofBatch = (kind: Kind, note: string, { clusters }: Batch) =>
+    event(kind, note, { 'event-type': 'batch', ...listed('batch-clusters', clusters), ...totals });
+  return {
+    batchStarted: (batch: Batch) =>
+      ofBatch(['Normal', 'CguStarted', 'RemediationInBatchStarted'], `${title}: batch index ${batch.index} upgrade started`, batch),
+
+    batchCompleted: (batch: Batch) =>
+      ofBatch(
+        ['Normal', 'CguSuccess', 'RemediationInBatchCompleted'],
+        `${title}: all clusters in the batch index ${batch.index} are compliant with managed policies`,
+        batch,
+      ),
+
+    batchTimedOut: ({ index, clusters }: Batch, timedOut: readonly string[]) =>
+      event(
+        ['Warning', 'CguTimedout', 'RemediationInBatchTimeout'],
+        `${title}: some clusters in the batch index ${index} timed out remediating policies`,
+        { 'event-type': 'batch', ...listed('timedout-clusters', timedOut), 'batch-clusters-count': clusters.length, ...totals },
+      ),
+  };
+}
+
+const eventsOfClusters = ({ title, ofCluster }: Maker) => ({
+  clusterStarted: (cluster: string) =>
+    ofCluster(['Normal', 'CguStarted', 'RemediationInClusterStarted'], `${title}: cluster ${cluster} upgrade started`, cluster),
+
+  clusterCompleted: (cluster: string) =>
+    ofCluster(
+      ['Normal', 'CguSuccess', 'RemediationInClusterCompleted'],
+      `${title}: cluster ${cluster} upgrade finished successfully`,
+      cluster,
+    ),
+
+  clusterDisappeared: (cluster: string) =>
+    ofCluster(
+      ['Warning', 'CguClusterDisappeared', 'RemediationInClusterFailed'],
+      `${title}: cluster ${cluster} is no longer a ManagedCluster and is recorded as failed`,
+      cluster,
+    ),
+
+  clusterRefused: (cluster: string, message: string) =>
+    ofCluster(
+      ['Warning', 'CguClusterFailed', 'RemediationInClusterFailed'],
+      `${title}: cluster ${cluster} is recorded as failed: ${message}`,
+      cluster,
+    ),
+
+  /** An error that lasts. `held`: a cluster, or what else `status.messages` names. */
+  held: (held: string, message: string) =>
+    ofCluster(['Warning', 'CguHeld', 'RemediationHeldByError'], `${title}: ${held}: ${message}`, held),
+});
+
+function eventsOfPhases({ title, totals, ofUpgrade, ofCluster }: Maker) {
+  const kind = (type: UpgradeEvent['type'], phase: Phase, reason: string, action = reason): Kind => [
+    type,
+    `${phases[phase].reason}${reason}`,
+    `${phases[phase].action}${action}`,
+  ];
+  const note = (phase: Phase, says: string) => `${title}: ${phases[phase].name} ${says}`;
+  const failedOn = (clusters: readonly string[]) => ({ ...listed('failed-clusters', clusters), ...totals });
+  return {
+    phaseStarted: (phase: Phase) => ofUpgrade(kind('Normal', phase, 'Started'), note(phase, 'started'), totals),
+
+    phaseCompleted: (phase: Phase) => ofUpgrade(kind('Normal', phase, 'Completed'), note(phase, 'completed on all clusters'), totals),
+
+    phasePartlyDone: (phase: Phase, failed: readonly string[]) =>
+      ofUpgrade(
+        kind('Warning', phase, 'PartiallyDone'),
+        note(phase, `failed on ${failed.length} clusters; the others go on`),
+        failedOn(failed),
+      ),
+
+    phaseFailed: (phase: Phase, failed: readonly string[]) =>
+      ofUpgrade(kind('Warning', phase, 'Failed'), note(phase, 'failed on all clusters'), failedOn(failed)),
+
+    /** `why`: the state of the cluster, and what more is known. */
+    phaseFailedOn: (phase: Phase, cluster: string, why: string) =>
+      ofCluster(kind('Warning', phase, 'Failed', 'InClusterFailed'), note(phase, `failed on cluster ${cluster}: ${why}`), cluster),
+
+    /** `why`: the message of the cluster in the status. */
+    phaseImpededOn: (phase: Phase, cluster: string, why: string) =>
+      ofCluster(kind('Warning', phase, 'Impeded', 'InClusterImpeded'), note(phase, `on cluster ${cluster} ${why}`), cluster),
+  };
+}
