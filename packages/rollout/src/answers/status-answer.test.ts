@@ -1,7 +1,8 @@
 import { Annotation } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { describePause, describeWindow } from './status-answer.ts';
+import type { Seen } from './facts.ts';
+import { answerStatus, describePause, describeWindow } from './status-answer.ts';
 
 const now = Date.parse('2026-11-25T12:00:00Z');
 const window = (annotations: object) => describeWindow({ metadata: { name: 'u', annotations: { ...annotations } } }, now);
@@ -42,4 +43,26 @@ test('a pause says its reason once a hub has taken it up, and until then that it
     'freeze',
     'its end is asked for; no hub has taken it up yet',
   ]);
+});
+
+test('a batch that runs on after its window has closed has no more time for it: the latest end stands where the hub has it', () => {
+  const skip = <T>(): Seen<T> => ({ kind: 'skipped' });
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: {
+      name: 'u',
+      namespace: 'ns',
+      annotations: { [Annotation.windowSchedule]: '0 6 * * *', [Annotation.windowDuration]: '4h' },
+    },
+    spec: { clusters: ['a'], remediationStrategy: { maxConcurrency: 1, timeout: 480 } },
+    status: {
+      conditions: [
+        { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-11-25T06:00:00Z' },
+        { type: 'Ready', status: 'False', reason: 'InProgress', message: '', lastTransitionTime: '2026-11-25T06:00:00Z' },
+      ],
+      remediationPlan: [['a']],
+      status: { startedAt: '2026-11-25T06:00:00Z', currentBatch: 1, currentBatchStartedAt: '2026-11-25T07:00:00Z' },
+    },
+  });
+  const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, work: skip };
+  expect(answerStatus({ upgrade, now, hub: skip(), ...unread }).ends?.latestAt).toBe('2026-11-25T14:00:00.000Z');
 });

@@ -11,9 +11,9 @@ import {
 } from '@flotilla/api/ran';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { stateByProgress } from '../batches/clusters-under-way.ts';
-import { upgradeDeadline } from '../batches/deadlines.ts';
 import { leastLeftMs } from '../batches/estimate.ts';
 import { lastBatch } from '../batches/last-batch.ts';
+import { RolloutClock } from '../batches/rollout-clock.ts';
 import { findPause } from '../gates/pause.ts';
 import { closedMs, judgeWindow } from '../gates/window.ts';
 import { RecordState } from '../upgrade/model.ts';
@@ -169,12 +169,11 @@ export function describeWindow(upgrade: Pick<ClusterGroupUpgrade, 'metadata'>, n
 
 function describeEnd(upgrade: ClusterGroupUpgrade, now: number): StatusAnswer['ends'] {
   const { status, spec } = upgrade;
-  const { startedAt, currentBatch = 0, pausedSeconds = 0, pausedAt } = status?.status ?? {};
+  const times = status?.status ?? {};
+  const { startedAt, currentBatch = 0, pausedAt } = times;
   if (!isRunning(upgrade) || startedAt === undefined || !spec) return undefined;
-  const begun = Date.parse(startedAt);
-  const timeoutMs = spec.remediationStrategy.timeout * 60_000;
-  const stoodStill = closedMs(upgrade, begun, now) + pausedSeconds * 1000;
-  const deadline = upgradeDeadline({ upgradeStartedAt: begun + stoodStill, timeoutMs });
+  const gates = { closedMs: (from: number, to: number) => closedMs(upgrade, from, to) };
+  const { deadline } = new RolloutClock({ times, gates, timeoutMs: spec.remediationStrategy.timeout * 60_000, now });
   // A pause that lasts moves the deadline on for as long as it lasts.
   const latest = pausedAt === undefined ? { latestAt: new Date(deadline).toISOString() } : {};
   const left = currentBatch > 1 ? leastLeftMs(upgrade, now) : undefined;

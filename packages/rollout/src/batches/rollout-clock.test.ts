@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { batchDeadline } from './deadlines.ts';
+import { RolloutClock } from './rollout-clock.ts';
 
 const MINUTE = 60_000;
 
@@ -10,6 +10,8 @@ test.each([
   { name: 'the last has all that is left', batch: 4, batches: 4, startedAt: 200, want: 240 },
   { name: 'a batch that starts too late is late at once', batch: 2, batches: 4, startedAt: 250, want: 250 - 10 / 3 },
 ])('$name', ({ batch, batches, startedAt, want }) => {
-  const deadline = batchDeadline({ upgradeStartedAt: 0, batchStartedAt: startedAt * MINUTE, timeoutMs: 240 * MINUTE, batch, batches });
-  expect(deadline / MINUTE).toBeCloseTo(want, 6);
+  const now = startedAt * MINUTE;
+  const times = { startedAt: new Date(0).toISOString(), currentBatchStartedAt: new Date(now).toISOString() };
+  const clock = new RolloutClock({ times, gates: {}, timeoutMs: 240 * MINUTE, now });
+  expect(clock.batchDeadline(batch, batches) / MINUTE).toBeCloseTo(want, 6);
 });

@@ -1,8 +1,7 @@
-/** The clock by which a rollout and its batches time out: it stands still in a pause, and between windows that recur. Pure. */
+/** The clock by which a rollout and its batches time out (spec/talm 2.11): it stands still in a pause, and between windows that recur. Pure. */
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { BatchGateInput } from '../gates/gates.ts';
-import { batchDeadline, upgradeDeadline } from './deadlines.ts';
 
 type Times = Pick<
   ClusterGroupUpgradeStatus['status'],
@@ -34,13 +33,13 @@ export class RolloutClock {
 
   /** When the whole rollout times out. */
   get deadline(): number {
-    return upgradeDeadline({ upgradeStartedAt: this.#start, timeoutMs: this.#input.timeoutMs });
+    return this.#start + this.#input.timeoutMs;
   }
 
-  /** When a batch that runs times out. @param batch from 1 */
+  /** When a batch that runs times out: the time that is left when it starts is divided among the batches that are left. @param batch from 1 */
   batchDeadline(batch: number, batches: number): number {
-    const { timeoutMs } = this.#input;
-    return batchDeadline({ upgradeStartedAt: this.#start, batchStartedAt: this.#batchStart, timeoutMs, batch, batches });
+    const left = this.deadline - this.#batchStart;
+    return this.#batchStart + left / Math.max(batches - (batch - 1), 1);
   }
 
   /** The deadline moves on with the time, and comes no nearer. */
