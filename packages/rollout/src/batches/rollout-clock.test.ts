@@ -15,3 +15,21 @@ test.each([
   const clock = new RolloutClock({ times, gates: {}, timeoutMs: 240 * MINUTE, now });
   expect(clock.batchDeadline(batch, batches) / MINUTE).toBeCloseTo(want, 6);
 });
+
+test('a pause that lasts over the time between two windows stops the clock once, also when its batch has ended', () => {
+  // Open from 6 to 10 o'clock, in hours since the first midnight.
+  const [HOUR, DAY] = [60 * MINUTE, 24 * 60 * MINUTE];
+  const openMs = (until: number) => Math.floor(until / DAY) * 4 * HOUR + Math.min(Math.max((until % DAY) - 6 * HOUR, 0), 4 * HOUR);
+  const closedMs = (from: number, to: number) => to - from - (openMs(to) - openMs(from));
+  const pause = { reason: 'Paused', message: '', why: '', stops: false } as const;
+  const at = (hour: number, times: RolloutClock['times'], isPaused = false) =>
+    new RolloutClock({ times, gates: { closedMs, ...(isPaused && { pause }) }, timeoutMs: 8 * HOUR, now: hour * HOUR });
+  const begun = at(7, { startedAt: new Date(6 * HOUR).toISOString() });
+  begun.startBatch();
+  const paused = at(8, begun.times, true);
+  const resumed = at(32, paused.times);
+  expect(resumed.deadline / HOUR).toBe(6 + 24 + 8);
+  const ended = at(32.5, resumed.times);
+  ended.endBatch();
+  expect(ended.deadline / HOUR).toBe(6 + 24 + 8);
+});

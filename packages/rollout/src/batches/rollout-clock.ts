@@ -52,8 +52,18 @@ export class RolloutClock {
     this.#times = { ...this.#times, currentBatchStartedAt: conditionTime(this.#input.now), currentBatchPausedSeconds: undefined };
   }
 
+  /** From now on the time between windows counts as closed, so a pause of the batch that lasted over it must not count a second time. */
   endBatch(): void {
-    this.#times = { ...this.#times, currentBatchStartedAt: undefined, currentBatchPausedSeconds: undefined };
+    const { currentBatchStartedAt, currentBatchPausedSeconds = 0, pausedSeconds } = this.#times;
+    const { now } = this.#input;
+    const closedMs = currentBatchStartedAt === undefined ? 0 : this.#closedMs(Date.parse(currentBatchStartedAt), now);
+    const counted = Math.min(currentBatchPausedSeconds, Math.floor(closedMs / 1000));
+    this.#times = {
+      ...this.#times,
+      currentBatchStartedAt: undefined,
+      currentBatchPausedSeconds: undefined,
+      pausedSeconds: pausedSeconds && pausedSeconds - counted,
+    };
   }
 
   /** When the rollout would have started had the clock never stood still. A batch that runs on after its window has closed has no more time for it. */
