@@ -27,7 +27,7 @@ export { findHold, findPause, type Pause } from './gates/pause.ts';
 export { readPins, strongerPins } from './gates/pins.ts';
 export { readProofWithin } from './gates/proof-within.ts';
 export { judgeWindow } from './gates/window.ts';
-export { PlacementPatience } from './placements/placement-problems.ts';
+export { judgePlacements } from './placements/placement-problems.ts';
 export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements/placements.ts';
 export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
 export { CHILD_POLICIES, trimChild } from './policies/child-policy.ts';

@@ -1,6 +1,6 @@
 import type { ManifestWork, Policy } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { PlacementPatience, RolloutMode, RolloutObservation, Sightings } from '@flotilla/rollout';
+import type { RolloutMode, RolloutObservation, Sightings } from '@flotilla/rollout';
 import {
   areEditsApplied,
   desiredWorkName,
@@ -9,6 +9,7 @@ import {
   isAvailable,
   isEnforced,
   isOurs,
+  judgePlacements,
   manifestWorkMode,
   notBound,
   type PolicyRef,
@@ -27,7 +28,6 @@ import { findDenial } from '../spokes/denied-cluster.ts';
 interface ObserveDeps {
   /** Lasting errors of steps. */
   readonly problem: RolloutObservation['problem'];
-  readonly patience: PlacementPatience;
   /** First sightings of facts about the upgrade. */
   readonly sightings: Sightings;
   readonly talmStrict: boolean;
@@ -44,7 +44,7 @@ interface ObserveDeps {
  * @param upgrade with the status the rollout runs by
  */
 export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, deps: ObserveDeps): RolloutObservation {
-  const { problem, patience, talmStrict, tenancy, sightings, now } = deps;
+  const { problem, talmStrict, tenancy, sightings, now } = deps;
   const { actions } = upgrade.spec ?? {};
   const decidingLabels = tenancy?.decidingLabels;
   const mode = modeOf(upgrade, caches, deps);
@@ -53,15 +53,16 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     const cluster = caches.clusters.get({ name });
     return cluster?.metadata.deletionTimestamp === undefined ? cluster : undefined;
   };
-  const { namespace = '', name, uid = '' } = upgrade.metadata;
+  const { namespace = '', name } = upgrade.metadata;
   const placements = nameLabel ? caches.placements.byIndex(BY_UPGRADE_NAME, upgradeIndexValue({ namespace, name })) : [];
-  const placement = patience.judge(uid, placements, {
+  const placement = judgePlacements(placements, {
     cluster: find,
     isEnforced: ({ metadata }, cluster) =>
       isEnforcedBy({ upgrade, placement: metadata.name, talmStrict }, (ref) =>
         caches.children.get({ namespace: cluster, name: copyName(ref) }),
       ),
     talmStrict,
+    sightings,
     now,
   });
   return {

@@ -15,7 +15,6 @@ import {
   judgeBlocking,
   judgeGates,
   type ObservedUpgrade,
-  PlacementPatience,
   type PlanDeps,
   planUpgrade,
   type RolloutObservation,
@@ -67,7 +66,6 @@ interface PassResult {
 export class UpgradePasses {
   readonly #deps: PassDeps;
   readonly #kept: Pick<KeptFields, 'areProofsKept' | 'askAgainAt'>;
-  readonly #patience = new PlacementPatience();
   readonly #firstSeen = new FirstSeen();
 
   constructor(deps: PassDeps, kept: Pick<KeptFields, 'areProofsKept' | 'askAgainAt'>) {
@@ -77,7 +75,6 @@ export class UpgradePasses {
 
   /** Forgets what it remembers of an upgrade. */
   forget(uid: string): void {
-    this.#patience.forget(uid);
     this.#firstSeen.forget(uid);
   }
 
@@ -140,7 +137,6 @@ export class UpgradePasses {
     const observation = observeRollout(upgrade, caches, {
       problem,
       unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states }, asked.ask)),
-      patience: this.#patience,
       sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
       talmStrict,
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),

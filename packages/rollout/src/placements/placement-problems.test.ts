@@ -1,6 +1,7 @@
 import { ManagedCluster, Placement } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
-import { type PlacementFacts, PlacementPatience } from './placement-problems.ts';
+import { FirstSeen } from '../upgrade/first-seen.ts';
+import { judgePlacements, type PlacementFacts } from './placement-problems.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const condition = (type: string, status: string, reason: string) => ({
@@ -27,21 +28,28 @@ function placement(members: readonly string[], parts: { satisfied?: string; misc
   });
 }
 
-const facts = (now: number, parts: Partial<PlacementFacts> = {}): PlacementFacts => ({
+type Parts = Partial<Omit<PlacementFacts, 'sightings' | 'now'>>;
+
+/** What is said at each look, by what the looks before have seen. */
+function looks(): (placements: Placement[], now: number, parts?: Parts) => ReturnType<typeof judgePlacements> {
+  const seen = new FirstSeen();
+  return (placements, now, parts = {}) => judgePlacements(placements, { ...facts(parts), sightings: seen.pass('uid', now), now });
+}
+
+const facts = (parts: Parts): Omit<PlacementFacts, 'sightings' | 'now'> => ({
   cluster: (name) => ManagedCluster.schema.parse({ metadata: { name, labels: { name } } }),
   isEnforced: () => false,
   talmStrict: false,
-  now,
   ...parts,
 });
 
 /** What is said ten seconds after the first look. */
-function toldOf(given: Placement, parts: Partial<PlacementFacts> = {}): string | undefined {
-  const patience = new PlacementPatience();
-  const first = patience.judge('uid', [given], facts(NOW, parts));
+function toldOf(given: Placement, parts: Parts = {}): string | undefined {
+  const look = looks();
+  const first = look([given], NOW, parts);
   expect(first).toEqual({ problem: undefined, lookAt: NOW + 10_000 });
-  expect(patience.judge('uid', [given], facts(NOW + 9999, parts))).toEqual(first);
-  const { problem, lookAt } = patience.judge('uid', [given], facts(NOW + 10_000, parts));
+  expect(look([given], NOW + 9999, parts)).toEqual(first);
+  const { problem, lookAt } = look([given], NOW + 10_000, parts);
   expect(lookAt).toBeUndefined();
   return problem;
 }
@@ -83,15 +91,15 @@ test.each([
   { name: 'without members', given: placement([], { satisfied: 'NoManagedClusterMatched', misconfigured: true }) },
   { name: 'that selects all its members', given: placement(['a'], { satisfied: 'AllDecisionsScheduled', selected: 1 }) },
 ])('nothing is said of a Placement $name', ({ given }) => {
-  expect(new PlacementPatience().judge('uid', [given], facts(NOW))).toEqual({ problem: undefined, lookAt: undefined });
+  expect(looks()([given], NOW)).toEqual({ problem: undefined, lookAt: undefined });
 });
 
 test('each cluster has its own ten seconds, and none before it became a member', () => {
-  const patience = new PlacementPatience();
+  const look = looks();
   const unmatched = { satisfied: 'NoManagedClusterMatched' };
-  patience.judge('uid', [placement(['a'], unmatched)], facts(NOW));
-  patience.judge('uid', [placement(['a', 'b'], unmatched)], facts(NOW + 5000));
-  const later = patience.judge('uid', [placement(['a', 'b'], unmatched)], facts(NOW + 10_000));
+  look([placement(['a'], unmatched)], NOW);
+  look([placement(['a', 'b'], unmatched)], NOW + 5000);
+  const later = look([placement(['a', 'b'], unmatched)], NOW + 10_000);
   expect(later.problem).toContain('clusters [a]:');
   expect(later.lookAt).toBe(NOW + 15_000);
 });
@@ -100,9 +108,8 @@ test('a namespace without a cluster set is told at once in the words of the refe
   const unbound = placement(['a'], { satisfied: 'NoManagedClusterSetBindings' });
   const told =
     'Placement "p" in namespace "policies" cannot select clusters: message of NoManagedClusterSetBindings. Create a ManagedClusterSetBinding for the "default" ManagedClusterSet in the policy namespace.';
-  for (const talmStrict of [true, false])
-    expect(new PlacementPatience().judge('uid', [unbound], facts(NOW, { talmStrict })).problem).toBe(told);
-  const patience = new PlacementPatience();
+  for (const talmStrict of [true, false]) expect(looks()([unbound], NOW, { talmStrict }).problem).toBe(told);
+  const look = looks();
   for (const now of [NOW, NOW + 60_000])
-    expect(patience.judge('uid', [placement(['a'])], facts(now, { talmStrict: true }))).toEqual({ problem: undefined, lookAt: undefined });
+    expect(look([placement(['a'])], now, { talmStrict: true })).toEqual({ problem: undefined, lookAt: undefined });
 });

@@ -2,6 +2,7 @@
 import { findCondition } from '@flotilla/api';
 import { type ManagedCluster, PLACEMENT_SATISFIED, type Placement } from '@flotilla/api/ocm';
 import { findNameLabelProblem } from '../clusters/name-label.ts';
+import type { Sightings } from '../upgrade/first-seen.ts';
 import { formatSlice } from '../values/go-format.ts';
 import { selectedBy } from './placements.ts';
 
@@ -18,6 +19,8 @@ export interface PlacementFacts {
   readonly isEnforced: (placement: Placement, cluster: string) => boolean;
   /** Only what the reference tells, and at once. */
   readonly talmStrict: boolean;
+  /** Since when clusters are not selected. Losing it delays a message by ten seconds. */
+  readonly sightings: Pick<Sightings, 'since'>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -28,42 +31,27 @@ interface PlacementReport {
   readonly lookAt: number | undefined;
 }
 
-/** Remembers since when which clusters are not selected. Losing it delays a message by ten seconds. */
-export class PlacementPatience {
-  readonly #since = new Map<string, ReadonlyMap<string, number>>();
-
-  /** @param upgrade uid */
-  forget(upgrade: string): void {
-    this.#since.delete(upgrade);
+/**
+ * Judges the Placements of an upgrade. A namespace without a binding of a cluster set is told at once, in the words of the reference;
+ * everything else once a cluster has not been selected for ten seconds.
+ */
+export function judgePlacements(placements: readonly Placement[], facts: PlacementFacts): PlacementReport {
+  const { talmStrict, sightings, now } = facts;
+  const sorted = placements.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));
+  const unbound = sorted.map(describeUnbound).find((message) => message !== undefined);
+  if (talmStrict) return { problem: unbound, lookAt: undefined };
+  const late: string[] = [];
+  let lookAt = Number.POSITIVE_INFINITY;
+  for (const placement of sorted) {
+    const waiting = unselected(placement, facts).filter((cluster) => {
+      const lateAt = sightings.since(`placement ${placement.metadata.uid}/${cluster}`) + PATIENCE_MS;
+      if (now < lateAt) lookAt = Math.min(lookAt, lateAt);
+      return now >= lateAt;
+    });
+    if (waiting.length > 0) late.push(describe(placement, waiting, facts));
   }
-
-  /**
-   * A namespace without a binding of a cluster set is told at once, in the words of the reference; everything else once a cluster has not
-   * been selected for ten seconds.
-   */
-  judge(upgrade: string, placements: readonly Placement[], facts: PlacementFacts): PlacementReport {
-    const sorted = placements.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));
-    const unbound = sorted.map(describeUnbound).find((message) => message !== undefined);
-    if (facts.talmStrict) return { problem: unbound, lookAt: undefined };
-    const before = this.#since.get(upgrade);
-    const since = new Map<string, number>();
-    const late: string[] = [];
-    let lookAt = Number.POSITIVE_INFINITY;
-    for (const placement of sorted) {
-      const waiting = unselected(placement, facts).filter((cluster) => {
-        const key = `${placement.metadata.uid}/${cluster}`;
-        const from = Math.min(before?.get(key) ?? facts.now, facts.now);
-        since.set(key, from);
-        const isLate = facts.now - from >= PATIENCE_MS;
-        if (!isLate) lookAt = Math.min(lookAt, from + PATIENCE_MS);
-        return isLate;
-      });
-      if (waiting.length > 0) late.push(describe(placement, waiting, facts));
-    }
-    this.#since.set(upgrade, since);
-    const told = late.length > 0 ? late.slice(0, MOST_PLACEMENTS).join(' ') : undefined;
-    return { problem: unbound ?? told, lookAt: Number.isFinite(lookAt) ? lookAt : undefined };
-  }
+  const told = late.length > 0 ? late.slice(0, MOST_PLACEMENTS).join(' ') : undefined;
+  return { problem: unbound ?? told, lookAt: Number.isFinite(lookAt) ? lookAt : undefined };
 }
 
 /** Members that the placement controller has not chosen, as far as its answer tells. */
