@@ -49,10 +49,11 @@ describe('the first gate that refuses is the one that is told', () => {
   });
 
   test('a misspelt annotation may be a window: it goes before the window, and holds each batch too', () => {
-    const unknownAnnotation = 'flotilla.io/windowstart is not known; did you mean flotilla.io/window-start?';
-    const told = { gate: 'annotations', progressing: { status: 'False', reason: 'UnknownAnnotation', message: unknownAnnotation } };
-    expect(judgeGates({ ...shut, enabled: true, unknownAnnotation })).toEqual(told);
-    expect(judgeBatchGates({ window: openGates.window, unknownAnnotation })).toEqual({
+    const message = 'flotilla.io/windowstart is not known; did you mean flotilla.io/window-start?';
+    const annotationProblem = { reason: 'UnknownAnnotation', message } as const;
+    const told = { gate: 'annotations', progressing: { status: 'False', reason: 'UnknownAnnotation', message } };
+    expect(judgeGates({ ...shut, enabled: true, annotationProblem })).toEqual(told);
+    expect(judgeBatchGates({ window: openGates.window, annotationProblem })).toEqual({
       ...told,
       progressing: { ...told.progressing, status: 'True' },
     });

@@ -23,12 +23,8 @@ export interface BatchGateInput {
   readonly pause?: Pause | undefined;
   /** Milliseconds between two times in which the rollout's time-out stands still; default none. */
   readonly closedMs?: (from: number, to: number) => number;
-  /** What is wrong with the annotation that asks for proofs, and the fix. */
-  readonly proofProblem?: ProofProblem | undefined;
-  /** What is wrong with an annotation that this hub does not know, and the fix. */
-  readonly unknownAnnotation?: string | undefined;
-  /** What is wrong with the annotation about membership, and the fix. */
-  readonly membershipProblem?: string | undefined;
+  /** What is wrong with an annotation, and the fix. */
+  readonly annotationProblem?: AnnotationProblem | undefined;
 }
 
 /** The same, by the upgrade itself. @param now epoch milliseconds */
@@ -39,10 +35,19 @@ export const batchGatesOf = (
   window: judgeWindow(upgrade, now),
   pause: talmStrict ? undefined : findPause(upgrade),
   closedMs: (from, to) => closedMs(upgrade, from, to),
-  proofProblem: talmStrict ? undefined : readProofWithin(upgrade, areProofsKept).problem,
-  unknownAnnotation: talmStrict ? undefined : findUnknownAnnotation(upgrade),
-  membershipProblem: talmStrict ? undefined : findMembershipProblem(upgrade),
+  annotationProblem: talmStrict ? undefined : findAnnotationProblem(upgrade, areProofsKept),
 });
+
+/** What is wrong with an annotation, for a condition. */
+type AnnotationProblem = ProofProblem | { readonly reason: 'UnknownAnnotation' | 'InvalidMembership'; readonly message: string };
+
+/** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
+function findAnnotationProblem(upgrade: ClusterGroupUpgrade, areProofsKept: boolean | undefined): AnnotationProblem | undefined {
+  const unknown = findUnknownAnnotation(upgrade);
+  if (unknown !== undefined) return { reason: 'UnknownAnnotation', message: unknown };
+  const membership = findMembershipProblem(upgrade);
+  return membership === undefined ? readProofWithin(upgrade, areProofsKept).problem : { reason: 'InvalidMembership', message: membership };
+}
 
 /** Everything the gates look at. */
 export interface GateInput extends BatchGateInput {
@@ -108,12 +113,7 @@ const windowOpen: Judge<BatchGateInput> = ({ window }) =>
 
 const notPaused: Judge<BatchGateInput> = ({ pause }) => pause && no(pause.reason, pause.message);
 
-/** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
-const annotationsKnown: Judge<BatchGateInput> = ({ unknownAnnotation, membershipProblem, proofProblem }) => {
-  if (unknownAnnotation !== undefined) return no('UnknownAnnotation', unknownAnnotation);
-  if (membershipProblem !== undefined) return no('InvalidMembership', membershipProblem);
-  return proofProblem && no(proofProblem.reason, proofProblem.message);
-};
+const annotationsKnown: Judge<BatchGateInput> = ({ annotationProblem: problem }) => problem && no(problem.reason, problem.message);
 
 const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {
   if (missing.length > 0) return no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);
@@ -167,12 +167,8 @@ export function judgeBatchGates(input: BatchGateInput): Refusal | undefined {
 }
 
 /** The clusters of the plan that the rollout starts with. */
-export function remainingClusters({
-  planned,
-  precaching,
-  backup,
-  blocking,
-}: Omit<GateInput, 'enabled' | 'canaries' | 'window' | 'unknownAnnotation' | 'wantsBackup'>): string[] {
+export function remainingClusters(input: Pick<GateInput, 'planned' | 'precaching' | 'backup' | 'blocking'>): string[] {
+  const { planned, precaching, backup, blocking } = input;
   const lost = new Set([...(precaching?.failed ?? []), ...(backup?.failed ?? [])]);
   return planned.filter((cluster) => !lost.has(cluster) && (blocking.eligible?.has(cluster) ?? true));
 }
