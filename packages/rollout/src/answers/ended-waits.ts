@@ -2,8 +2,7 @@
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { RecordState } from '../upgrade/model.ts';
-import { RolloutState } from '../upgrade/rollout-machine.ts';
-import { stateOf } from '../upgrade/stage.ts';
+import { isEnding } from '../upgrade/stage.ts';
 import { policyFellBackFrom } from '../upgrade/texts.ts';
 import { conditionEvidence } from './conditions.ts';
 import { byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
@@ -15,7 +14,7 @@ export function recordedWait(question: ClusterQuestion): Finding | undefined {
   const { facts, members, cluster } = question;
   const record = members.record(cluster);
   if (!record) return undefined;
-  const again = isOver(question) ? undefined : members.saidAgain(cluster);
+  const again = isEnding(facts.upgrade) ? undefined : members.saidAgain(cluster);
   if (again !== undefined) return saidAgain(question, again);
   const { status } = facts.upgrade;
   const evidence = upgradeEvidence(facts, `status.clusters[${cluster}].state`, record.state);
@@ -44,11 +43,6 @@ function saidAgain({ facts, cluster }: ClusterQuestion, again: string): Finding 
     { says: policy === undefined ? again : `policy ${policy} to be compliant again` },
   );
 }
-
-const isOver = ({ facts }: Question): boolean => {
-  const state = stateOf(facts.upgrade);
-  return state === RolloutState.ended || state === RolloutState.cleaned;
-};
 
 /** The verdict is there, and something of the upgrade is left. */
 export function cleaningWait({ facts }: Question): Finding {

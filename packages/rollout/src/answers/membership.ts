@@ -1,8 +1,7 @@
 /** The clusters that an upgrade means, as far as its objects tell. Pure. */
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ClusterRecord, RecordState } from '../upgrade/model.ts';
-import { RolloutState } from '../upgrade/rollout-machine.ts';
-import { stateOf } from '../upgrade/stage.ts';
+import { isEnding } from '../upgrade/stage.ts';
 
 /** Members of one upgrade, each with its batch and its record. */
 export class Membership {
@@ -28,8 +27,7 @@ export class Membership {
 
   /** Members that the upgrade still waits for: those without a record, and those with one of which the hub has something to say again. */
   get open(): readonly string[] {
-    const state = stateOf(this.#upgrade);
-    if (state === RolloutState.ended || state === RolloutState.cleaned) return [];
+    if (isEnding(this.#upgrade)) return [];
     return [...this.all].filter((cluster) => !this.#records.has(cluster) || this.saidAgain(cluster) !== undefined);
   }
 

@@ -3,8 +3,8 @@ import { refKey } from '@flotilla/api';
 import type { WhyAnswer } from '@flotilla/api/answers';
 import { type ClusterGroupUpgrade, isFinalPrecacheState, unpackStatus } from '@flotilla/api/ran';
 import type { BlockingRef } from '../gates/blocking.ts';
-import { RolloutState } from '../upgrade/rollout-machine.ts';
-import { stateOf } from '../upgrade/stage.ts';
+import type { RolloutState } from '../upgrade/rollout-machine.ts';
+import { isEnding, stateOf } from '../upgrade/stage.ts';
 import { nextWait, rolloutWait } from './batch-waits.ts';
 import { cleanedWait, cleaningWait, recordedWait, strangerWait } from './ended-waits.ts';
 import type { UpgradeFacts } from './facts.ts';
@@ -65,8 +65,7 @@ export class Inquiry {
     const question = { ...this.#question, cluster };
     const recorded = recordedWait(question);
     if (recorded) return recorded;
-    const state = stateOf(this.#facts.upgrade);
-    if (state === RolloutState.ended || state === RolloutState.cleaned) return this.upgrade();
+    if (isEnding(this.#facts.upgrade)) return this.upgrade();
     return (
       strangerWait(question) ??
       hubWait(this.#facts) ??
@@ -117,13 +116,5 @@ export function answerWhy(
   const { cause, links, release } = cluster === undefined ? inquiry.upgrade() : inquiry.cluster(cluster);
   const isCertain = links.every(({ isUnknown }) => !isUnknown);
   const whose = cluster === undefined ? {} : { cluster };
-  return {
-    upgrade: refKey(upgrade.metadata),
-    ...whose,
-    cause,
-    isCertain,
-    chain: [...links],
-    release,
-    notes: [...notes],
-  };
+  return { upgrade: refKey(upgrade.metadata), ...whose, cause, isCertain, chain: [...links], release, notes: [...notes] };
 }
