@@ -2,6 +2,15 @@ type Json = Record<string, unknown>;
 /** True for a JSON object, as opposed to a list, a scalar or null. */
 export const isJsonObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Reads a text as JSON; undefined for one that is none. */
+export function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Compares JSON values deeply; the order of keys does not count. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -2,6 +2,7 @@
 import { Annotation, type ObjectMeta } from '@flotilla/api';
 import { type ClusterGroupUpgrade, explain } from '@flotilla/api/ran';
 import { MINUTE_MS, readDuration } from '../values/duration.ts';
+import { quote } from '../values/go-format.ts';
 
 /** Shorter than this a proof would be old before the next begins; a week is longer than any window. */
 const BOUNDS = { shortestMs: 5 * MINUTE_MS, longestMs: 168 * 60 * MINUTE_MS };
@@ -30,8 +31,7 @@ export function readProofWithin(
   const text = annotations[Annotation.proofWithin]?.trim();
   if (text === undefined) return {};
   const withinMs = readDuration(text, BOUNDS);
-  const shown = JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
-  if (withinMs === undefined) return refuse('InvalidProof', `is ${shown}, no duration`);
+  if (withinMs === undefined) return refuse('InvalidProof', `is ${quote(text, 40)}, no duration`);
   if (spec?.preCaching !== true) return refuse('InvalidProof', 'stands on an upgrade that pre-caches nothing');
   return areKept ? { withinMs } : refuse('ProofsDropped', DROPPED);
 }

@@ -103,8 +103,10 @@ export function createSpokeJobMachine<S extends string>(shape: SpokeJobShape<S>)
     machine,
     initial: shape.initial,
     advance: remembered((state, event) => {
-      const { state: next, effects } = ask(machine, state, event);
-      return { state: shape.states.parse(next), effects };
+      const snapshot = machine.resolveState({ value: state });
+      if (!snapshot.can(event)) return { state, effects: [] };
+      const [next, actions] = transition(machine, snapshot, event);
+      return { state: shape.states.parse(next.value), effects: actions.map(({ type }) => type).filter(isEffect) };
     }),
     ensured: (state) => ensured.get(state) ?? [],
     isFinal: (state) => state === 'Succeeded' || state === 'UnrecoverableError' || state === shape.timeout,
@@ -149,17 +151,6 @@ function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }
       UnrecoverableError: { type: 'final', meta: { ensure: ['forget'] } },
     },
   });
-}
-
-function ask(
-  machine: ReturnType<typeof buildMachine>,
-  state: string,
-  event: SpokeJobEvent,
-): { state: unknown; effects: readonly SpokeJobEffect[] } {
-  const snapshot = machine.resolveState({ value: state });
-  if (!snapshot.can(event)) return { state, effects: [] };
-  const [next, actions] = transition(machine, snapshot, event);
-  return { state: next.value, effects: actions.map(({ type }) => type).filter(isEffect) };
 }
 
 const isEffect = (action: string): action is 'clear' | 'startOver' => action === 'clear' || action === 'startOver';

@@ -1,4 +1,5 @@
 /** Puller settings that a ManagedCluster may set for itself. Pure. */
+import { readJson } from '@flotilla/api';
 import { z } from 'zod';
 import type { PullerVariable } from './puller-variables.ts';
 
@@ -13,13 +14,7 @@ interface ClusterValue {
 }
 
 const proxyUrl = z.url({ protocol: /^https?$/ }).max(1024);
-const isJsonList = (text: string): boolean => {
-  try {
-    return Array.isArray(JSON.parse(text));
-  } catch {
-    return false; // The caller reports the expected form.
-  }
-};
+const isJsonList = (text: string): boolean => Array.isArray(readJson(text));
 
 /** Checks the form only; the puller checks the values. */
 export const CLUSTER_VALUES: readonly ClusterValue[] = [

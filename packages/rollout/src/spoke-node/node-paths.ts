@@ -1,5 +1,6 @@
 /** Paths of a node that the puller may get, and their use. Pure. */
 import { posix } from 'node:path';
+import { quote } from '../values/go-format.ts';
 import type { PullerVariable } from './puller-variables.ts';
 
 /** Type of the volume. `DirectoryOrCreate` suits a folder that may be missing, because a pod with a missing `Directory` never starts. */
@@ -106,6 +107,5 @@ export const HOST_PLACES: readonly string[] = [
 export function pathProblem(annotation: string, path: string, places: readonly string[]): string | undefined {
   const isPlain = path.length <= 256 && /^\/[\w./@+-]+$/.test(path) && posix.normalize(path) === path && !path.endsWith('/');
   if (isPlain && places.some((place) => path === place || path.startsWith(`${place}/`))) return undefined;
-  const shown = JSON.stringify(path.length > 100 ? `${path.slice(0, 100)}…` : path);
-  return `annotation ${annotation} of the ManagedCluster is ${shown}; name a path of the node that is or lies below ${places.join(', ')}, without "..", or remove it`;
+  return `annotation ${annotation} of the ManagedCluster is ${quote(path)}; name a path of the node that is or lies below ${places.join(', ')}, without "..", or remove it`;
 }

@@ -1,3 +1,4 @@
+import { readJson } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { lateClusters } from '../batches/late-clusters.ts';
@@ -25,15 +26,10 @@ function derive(upgrade: ClusterGroupUpgrade): Map<string, SpokeTarget> {
   const { beforeEnable, afterCompletion } = upgrade.spec?.actions ?? {};
   const recorded = new Set(clusters.map(({ name }) => name));
   const targets = new Map<string, SpokeTarget>();
-  if (!status.currentBatch) {
-    const nameLabel = templatesOf(upgrade).length === 0;
-    for (const cluster of remediationPlan.flat())
-      if (!recorded.has(cluster)) targets.set(cluster, { phase: 'prepare', edits: beforeEnable, nameLabel });
-  } else {
-    const nameLabel = templatesOf(upgrade).length === 0;
-    for (const cluster of lateClusters({ ...upgrade.status, status }))
-      if (!recorded.has(cluster)) targets.set(cluster, { phase: 'prepare', edits: beforeEnable, nameLabel, isLate: true });
-  }
+  const nameLabel = templatesOf(upgrade).length === 0;
+  const isLate = (status.currentBatch ?? 0) > 0;
+  for (const cluster of isLate ? lateClusters({ ...upgrade.status, status }) : remediationPlan.flat())
+    if (!recorded.has(cluster)) targets.set(cluster, { phase: 'prepare', edits: beforeEnable, nameLabel, ...(isLate && { isLate }) });
   const remediate = remediation(upgrade);
   for (const [cluster, progress] of Object.entries(status.currentBatchRemediationProgress ?? {})) {
     if (progress.state === ProgressState.completed)
@@ -63,11 +59,4 @@ function remediation(upgrade: ClusterGroupUpgrade): (progress: ClusterProgress) 
 }
 
 /** The status is ours, but a person with the right to may have edited it. */
-function readSubscriptions(content: string | undefined): readonly SubscriptionRef[] {
-  if (content === undefined) return [];
-  try {
-    return Subscriptions.safeParse(JSON.parse(content)).data ?? [];
-  } catch {
-    return []; // no JSON: as if the policy had none
-  }
-}
+const readSubscriptions = (content = ''): readonly SubscriptionRef[] => Subscriptions.safeParse(readJson(content)).data ?? [];

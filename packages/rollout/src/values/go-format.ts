@@ -9,5 +9,5 @@ export function formatSortedJson(lists: Readonly<Record<string, readonly string[
   return `{${entries.join(',')}}`;
 }
 
-/** A value from outside for a message: quoted, control characters escaped, at most 100 characters. */
-export const quote = (value: string): string => JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
+/** A value from outside for a message: quoted, control characters escaped, at most so many characters. */
+export const quote = (value: string, most = 100): string => JSON.stringify(value.length > most ? `${value.slice(0, most)}…` : value);

@@ -1,6 +1,7 @@
 /** The feedback values that end a ManifestWork, as its annotation states them (spec/talm 2.12). Pure. */
-import { Annotation } from '@flotilla/api';
+import { Annotation, readJson } from '@flotilla/api';
 import { z } from 'zod';
+import { quote } from '../values/go-format.ts';
 
 /** One value that a manifest must report. */
 export interface ExpectedValue {
@@ -37,24 +38,14 @@ const SHAPE =
 export function parseExpectedValues(text: string | undefined): ExpectedValues {
   if (text === undefined || text.trim() === '') return { values: [] };
   const at = `annotation ${Annotation.expectedValues}`;
-  const json = parseJson(text);
-  if (json === undefined) return { problem: `${at} ${shorten(text)} is no JSON: ${SHAPE}` };
-  const list = List.safeParse(json.value);
+  const json = readJson(text);
+  if (json === undefined) return { problem: `${at} ${quote(text, 120)} is no JSON: ${SHAPE}` };
+  const list = List.safeParse(json);
   if (list.success) return { values: list.data };
   const [issue] = list.error.issues;
   const where =
     issue && issue.path.length > 0
       ? ` at ${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')}`
       : '';
-  return { problem: `${at} ${shorten(text)} is malformed${where}: ${SHAPE}` };
+  return { problem: `${at} ${quote(text, 120)} is malformed${where}: ${SHAPE}` };
 }
-
-function parseJson(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined; // the caller says what was expected
-  }
-}
-
-const shorten = (text: string): string => JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
