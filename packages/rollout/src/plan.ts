@@ -9,19 +9,16 @@ import {
   type PrecachingSpec,
 } from '@flotilla/api/ran';
 import { computeMaxConcurrency, planBatches } from './batches/batches.ts';
-import type { ClusterSelection } from './clusters/cluster-selection.ts';
-import { CLUSTER_API_MISSING, findNobodySelected, selectClusters } from './clusters/cluster-selection.ts';
+import { CLUSTER_API_MISSING, type ClusterSelection, findNobodySelected, selectClusters } from './clusters/cluster-selection.ts';
 import type { Tenancy } from './clusters/tenancy.ts';
 import type { BlockingRef } from './gates/blocking.ts';
 import { findOtherPlan, planDigest } from './plan-digest.ts';
 import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
-import type { PolicyExamination } from './policies/policies.ts';
-import { examinePolicies } from './policies/policies.ts';
+import { examinePolicies, type PolicyExamination } from './policies/policies.ts';
 import type { PolicyStructure } from './policies/policy-structure.ts';
 import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 import { findOtherSoftware } from './software/same-software.ts';
-import type { SoftwareFailure } from './software/software-spec.ts';
-import { derivePrecachingSpec, ownWorkloadImage } from './software/software-spec.ts';
+import { derivePrecachingSpec, ownWorkloadImage, type SoftwareFailure } from './software/software-spec.ts';
 import {
   policyFrameworkMissing,
   SERVED_AGAIN_MS,
@@ -31,8 +28,7 @@ import {
   validateNameLabels,
   validateWork,
 } from './validation/input-checks.ts';
-import type { Validation } from './validation/validation.ts';
-import { validateUpgrade } from './validation/validation.ts';
+import { type Validation, validateUpgrade } from './validation/validation.ts';
 
 /** Everything one pass looks at, as it is known now. */
 export interface ObservedUpgrade {

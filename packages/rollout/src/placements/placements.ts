@@ -1,17 +1,15 @@
 /** Placements and PlacementBindings of an upgrade: what they must be, and what is to be written for it (spec/talm 2.8). Pure. */
-import { Annotation, type KubeObject, Label, mergePatch, type Resource } from '@flotilla/api';
+import { Annotation, isJsonObject, type KubeObject, Label, mergePatch, type Resource } from '@flotilla/api';
 import { Placement, PlacementBinding } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { NAME_LABEL } from '../clusters/name-label.ts';
 import { findPause } from '../gates/pause.ts';
 import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
-import type { PolicyRef } from '../upgrade/model.ts';
-import { ProgressState, RecordState } from '../upgrade/model.ts';
+import { type PolicyRef, ProgressState, RecordState } from '../upgrade/model.ts';
 import { desiredPlacementName, placementName, safeNameKey } from '../upgrade/safe-names.ts';
 import { isRunning } from '../upgrade/stage.ts';
 import { labelValue } from '../upgrade/work-labels.ts';
-import { isRecord } from '../values/json-value.ts';
 
 /** Value of label `app` on Placements and PlacementBindings of upgrades. */
 export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
@@ -188,13 +186,13 @@ function planObject(kind: Resource, desired: KubeObject, existing: KubeObject | 
       verb: 'patch',
       kind,
       ref: { namespace, name },
-      patch: { metadata: { resourceVersion, ...(isRecord(changes) && changes) }, ...patch },
+      patch: { metadata: { resourceVersion, ...(isJsonObject(changes) && changes) }, ...patch },
     },
   ];
 }
 
 function patchSpec(current: unknown, desired: unknown): unknown {
-  if (!isRecord(current) || !isRecord(desired)) return mergePatch(current, desired);
+  if (!isJsonObject(current) || !isJsonObject(desired)) return mergePatch(current, desired);
   const narrowing: Record<string, unknown> = { clusterSets: undefined, numberOfClusters: undefined };
   return mergePatch(current, { ...current, ...narrowing, ...desired });
 }

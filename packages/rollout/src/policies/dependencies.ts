@@ -1,4 +1,4 @@
-import { isRecord } from '../values/json-value.ts';
+import { isJsonObject } from '@flotilla/api';
 import type { ManagedPolicy } from './policies.ts';
 
 /** A policy that would be enforced before something it depends on. */
@@ -17,7 +17,7 @@ export function findUnresolvableDependency(
   const positions = new Map(forUpgrade.map(({ namespace, name }, index) => [`${namespace}/${name}`, index]));
   for (const [index, { name, namespace, policy }] of forUpgrade.entries()) {
     for (const dependency of policy.spec?.dependencies ?? []) {
-      if (!isRecord(dependency) || typeof dependency.name !== 'string') continue;
+      if (!isJsonObject(dependency) || typeof dependency.name !== 'string') continue;
       if (dependency.kind !== undefined && dependency.kind !== 'Policy') continue;
       const where = typeof dependency.namespace === 'string' && dependency.namespace !== '' ? dependency.namespace : namespace;
       const position = positions.get(`${where}/${dependency.name}`);

@@ -1,6 +1,6 @@
-import { Label } from '@flotilla/api';
+import { isJsonObject, Label } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
-import { isRecord, type SearchResult, searchText } from '../values/json-value.ts';
+import { type SearchResult, searchText } from '../values/json-value.ts';
 import type { PolicyObject, ReadPolicy } from './policy-structure.ts';
 
 /** How one cluster stands to one policy. Not matched means the policy is not placed on it: nothing to do there. */
@@ -178,7 +178,7 @@ export function indexCompliance(policy: Policy, hasCopy: (cluster: string) => bo
   const index = new Map<unknown, Compliance>();
   for (const entry of entries) {
     // The first entry of a cluster counts, as in a linear search.
-    if (isRecord(entry) && !index.has(entry.clustername))
+    if (isJsonObject(entry) && !index.has(entry.clustername))
       index.set(entry.clustername, entry.compliant === 'Compliant' ? 'Compliant' : 'NonCompliant');
   }
   return (cluster) => index.get(cluster) ?? (hasCopy(cluster) ? 'NonCompliant' : 'NotMatchedWithPolicy');

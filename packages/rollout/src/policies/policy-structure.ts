@@ -1,7 +1,8 @@
+import { isJsonObject } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
 import { parse } from 'yaml';
 import { quote } from '../values/go-format.ts';
-import { isRecord, type JsonRecord, judgeSize, MAX_DEPTH, MAX_VALUES } from '../values/json-value.ts';
+import { type JsonRecord, judgeSize, MAX_DEPTH, MAX_VALUES } from '../values/json-value.ts';
 import { yamlPieces } from './yaml-pieces.ts';
 
 /** One object a policy wants on its clusters. */
@@ -72,7 +73,7 @@ export function* readInPieces(policy: Policy): Generator<undefined, PolicyStruct
 
 function dependenciesProblem(dependencies: unknown): string | undefined {
   if (!Array.isArray(dependencies)) return 'spec.dependencies is not a list';
-  const wrong = dependencies.findIndex((each) => !isRecord(each) || typeof each.name !== 'string');
+  const wrong = dependencies.findIndex((each) => !isJsonObject(each) || typeof each.name !== 'string');
   return wrong < 0 ? undefined : `spec.dependencies[${wrong}].name is missing or no text`;
 }
 
@@ -83,11 +84,11 @@ type Template =
   | { readonly at: string; readonly raw?: undefined; readonly list: unknown; readonly invalid?: undefined };
 
 function findTemplate(template: unknown, at: string): Template {
-  const definition = isRecord(template) ? template.objectDefinition : undefined;
-  if (!isRecord(definition)) return { invalid: `${at}.objectDefinition is missing or no object` };
-  if (!isRecord(definition.metadata)) return { invalid: `${at}.objectDefinition.metadata is missing or no object` };
+  const definition = isJsonObject(template) ? template.objectDefinition : undefined;
+  if (!isJsonObject(definition)) return { invalid: `${at}.objectDefinition is missing or no object` };
+  if (!isJsonObject(definition.metadata)) return { invalid: `${at}.objectDefinition.metadata is missing or no object` };
   const spec = definition.spec;
-  if (!isRecord(spec)) return { invalid: `${at}.objectDefinition.spec is missing or no object` };
+  if (!isJsonObject(spec)) return { invalid: `${at}.objectDefinition.spec is missing or no object` };
   const list = spec['object-templates'];
   const raw = spec['object-templates-raw'];
   const field = `${at}.objectDefinition.spec.object-templates`;
@@ -101,7 +102,7 @@ const isPresent = (value: unknown): boolean => value !== undefined && value !== 
 
 function readList(list: unknown, at: string): PolicyStructure {
   if (!Array.isArray(list)) return { invalid: `${at} is not a list` };
-  const wrong = list.findIndex((entry) => !isRecord(entry) || !isRecord(entry.objectDefinition));
+  const wrong = list.findIndex((entry) => !isJsonObject(entry) || !isJsonObject(entry.objectDefinition));
   if (wrong >= 0) return { invalid: `${at}[${wrong}].objectDefinition is missing or no object` };
   return { objects: toObjects(list, false) };
 }
@@ -127,8 +128,8 @@ function* readRaw(raw: string, at: string): Generator<undefined, PolicyStructure
 
 /** Entries without an objectDefinition are skipped: a plain list was checked before, a raw one may have them. */
 const toObjects = (list: readonly unknown[], raw: boolean): PolicyObject[] =>
-  list.filter(isRecord).flatMap(({ objectDefinition, complianceType }) => {
-    if (!isRecord(objectDefinition)) return [];
+  list.filter(isJsonObject).flatMap(({ objectDefinition, complianceType }) => {
+    if (!isJsonObject(objectDefinition)) return [];
     const mustNotHave = typeof complianceType === 'string' && complianceType.toLowerCase() === 'mustnothave';
     return [{ definition: objectDefinition, mustNotHave, raw }];
   });

@@ -1,7 +1,6 @@
-import type { PolicyObject } from '../policies/policy-structure.ts';
-import { isKind } from '../policies/policy-structure.ts';
+import { isJsonObject } from '@flotilla/api';
+import { isKind, type PolicyObject } from '../policies/policy-structure.ts';
 import { quote } from '../values/go-format.ts';
-import { isRecord } from '../values/json-value.ts';
 
 /** Where the platform image of an upgrade comes from, as its policies say (spec/talm 2.6.9). */
 export type PlatformImageSource =
@@ -91,8 +90,8 @@ const invalid = (message: string): PlatformImageSource => ({ kind: 'invalid', me
 
 /** Fields that are set; null and empty are as good as absent. */
 function fieldsOf({ definition }: PolicyObject): [Field, unknown][] {
-  const spec = isRecord(definition.spec) ? definition.spec : {};
-  const desired = isRecord(spec.desiredUpdate) ? spec.desiredUpdate : {};
+  const spec = isJsonObject(definition.spec) ? definition.spec : {};
+  const desired = isJsonObject(spec.desiredUpdate) ? spec.desiredUpdate : {};
   const fields: [Field, unknown][] = [
     ['upstream', spec.upstream],
     ['channel', spec.channel],

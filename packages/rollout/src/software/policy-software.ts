@@ -1,7 +1,6 @@
-import type { PolicyObject } from '../policies/policy-structure.ts';
-import { isKind } from '../policies/policy-structure.ts';
+import { isJsonObject } from '@flotilla/api';
+import { isKind, type PolicyObject } from '../policies/policy-structure.ts';
 import { quote } from '../values/go-format.ts';
-import { isRecord } from '../values/json-value.ts';
 
 /** A policy as far as its software is concerned. */
 export interface SoftwarePolicy {
@@ -40,7 +39,7 @@ function collect(policies: readonly SoftwarePolicy[], kind: string, read: Reader
   for (const { name: policy, objects } of policies) {
     for (const object of objects) {
       const spec = object.definition.spec;
-      if (object.mustNotHave || !isKind(object, OPERATORS, kind) || !isRecord(spec)) continue;
+      if (object.mustNotHave || !isKind(object, OPERATORS, kind) || !isJsonObject(spec)) continue;
       const found = read(spec, (name, override) =>
         readField(object, { name, override, value: spec[name], where: `${kind}${titleOf(object)} of policy ${policy}` }),
       );
@@ -66,4 +65,4 @@ function readField({ raw }: PolicyObject, at: { name: string; override: string; 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 
 const titleOf = ({ definition: { metadata } }: PolicyObject): string =>
-  isRecord(metadata) && typeof metadata.name === 'string' ? ` ${quote(metadata.name)}` : '';
+  isJsonObject(metadata) && typeof metadata.name === 'string' ? ` ${quote(metadata.name)}` : '';

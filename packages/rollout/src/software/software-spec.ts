@@ -11,8 +11,7 @@ import {
 import { compileExcludePatterns, isPullSpecShaped, parsePackageChannel, ReleaseError } from '@flotilla/release';
 import { quote } from '../values/go-format.ts';
 import { allowedImages, isImageAllowed } from './image-allow.ts';
-import type { LookUpRelease } from './platform-image.ts';
-import { findPlatformImage } from './platform-image.ts';
+import { findPlatformImage, type LookUpRelease } from './platform-image.ts';
 import { readIndexes, readPackages, type SoftwareList, type SoftwarePolicy } from './policy-software.ts';
 import { parseSpaceRequired } from './space-required.ts';
 

@@ -1,14 +1,12 @@
 /** The Subscriptions of a policy, and when their InstallPlans are approved on a cluster (spec/talm 2.8, 2.13; spec/ocm 1.12). Pure. */
-import type { KubeObject } from '@flotilla/api';
+import { isJsonObject, type KubeObject } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, type ViewScope } from '@flotilla/api/ocm';
-import type { PolicyObject } from '../policies/policy-structure.ts';
-import { isKind } from '../policies/policy-structure.ts';
+import { isKind, type PolicyObject } from '../policies/policy-structure.ts';
 import { readViewAnswer } from '../transport/view-answer.ts';
 import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
 import type { UpgradeIdentity } from '../upgrade/identity.ts';
 import { upgradeLabels } from '../upgrade/labels.ts';
 import type { SubscriptionRef } from '../upgrade/model.ts';
-import { isRecord } from '../values/json-value.ts';
 import { InstallPlan, Subscription } from './answers.ts';
 import { approvalAction, observeAttempt } from './attempts.ts';
 
@@ -18,7 +16,7 @@ const GROUP = 'operators.coreos.com';
 function subscriptionsOf(objects: readonly PolicyObject[]): SubscriptionRef[] {
   return objects.flatMap((object) => {
     const { definition, mustNotHave, raw } = object;
-    if (mustNotHave || !isKind(object, GROUP, 'Subscription') || !isRecord(definition.metadata)) return [];
+    if (mustNotHave || !isKind(object, GROUP, 'Subscription') || !isJsonObject(definition.metadata)) return [];
     const { name, namespace } = definition.metadata;
     const known = (value: unknown): value is string =>
       typeof value === 'string' && value !== '' && !value.includes('{{') && !(raw && value.includes('placeholder'));

@@ -1,8 +1,7 @@
 /** What a view says of the object it asks for, whatever it is for (spec/ocm 1.12). Pure. */
-import { findCondition } from '@flotilla/api';
+import { findCondition, isJsonObject } from '@flotilla/api';
 import { type ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
 import { z } from 'zod';
-import { isRecord } from '../values/json-value.ts';
 
 /** Kind and identity of the object a view asks for; an answer about anything else is no answer. */
 export interface ViewTarget {
@@ -56,6 +55,6 @@ export function readViewAnswer<T extends Identified>(
 
 /** The object under the identity that was asked for. */
 function identified(result: unknown, { kind, name, namespace }: ViewTarget): unknown {
-  const object = isRecord(result) ? result : {};
-  return { ...object, kind, metadata: { ...(isRecord(object.metadata) && object.metadata), name, namespace } };
+  const object = isJsonObject(result) ? result : {};
+  return { ...object, kind, metadata: { ...(isJsonObject(object.metadata) && object.metadata), name, namespace } };
 }

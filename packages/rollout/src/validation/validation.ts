@@ -2,8 +2,7 @@ import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { type ConditionReason, explain } from '@flotilla/api/ran';
 import { findUnresolvableDependency } from '../policies/dependencies.ts';
 import type { PolicyExamination } from '../policies/policies.ts';
-import type { LookUpRelease } from '../software/platform-image.ts';
-import { findPlatformImage } from '../software/platform-image.ts';
+import { findPlatformImage, type LookUpRelease } from '../software/platform-image.ts';
 import { formatSlice, formatSortedJson } from '../values/go-format.ts';
 import { findTemplateProblem } from '../works/manifest-works.ts';
 

@@ -1,9 +1,6 @@
 /** An object of parsed JSON or YAML whose fields are still unknown. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** True for objects that are not lists. */
-export const isRecord = (value: unknown): value is JsonRecord => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Values looked at before a document counts as too large. */
 export const MAX_VALUES = 100_000;
 /** Nesting before a document counts as too deep. */
