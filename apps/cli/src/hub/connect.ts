@@ -3,7 +3,7 @@ import { type Client, createClient, mergeKubeconfigs, readContextNamespace } fro
 import { callersPath, readKubeconfigs } from '../config.ts';
 import type { AccessOptions } from './options.ts';
 
-/** A server, and the namespace that its context means. */
+/** A server, and the namespace that is meant: the one that is named, else that of the context. */
 interface Connected extends AsyncDisposable {
   readonly client: Client;
   readonly namespace: string;
@@ -15,13 +15,13 @@ const NO_KUBECONFIG = 'no kubeconfig: name one with --kubeconfig, in KUBECONFIG,
  * Opens a client as kubectl would: with `--kubeconfig`, else the files of KUBECONFIG, else the one in the home folder, else as a pod.
  * @throws FlotillaError `FLOTILLA_CONFIG` naming what is missing
  */
-export function connect({ kubeconfig, context }: AccessOptions): Connected {
+export function connect({ kubeconfig, context, namespace }: AccessOptions & { readonly namespace?: string | undefined }): Connected {
   const paths = kubeconfig === undefined ? readKubeconfigs() : [callersPath(kubeconfig)];
   const source = paths.length > 1 ? { kubeconfig: mergeKubeconfigs(paths), context } : { kubeconfigPath: paths[0], context };
   try {
     const client = createClient({ ...source, userAgent: 'flotilla-cli', onInvalid: () => undefined });
-    const namespace = readContextNamespace(source) ?? 'default';
-    return { client, namespace, [Symbol.asyncDispose]: () => client.close() };
+    const meant = namespace ?? readContextNamespace(source) ?? 'default';
+    return { client, namespace: meant, [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     if (paths.length > 0) throw error;
     throw new FlotillaError('FLOTILLA_CONFIG', NO_KUBECONFIG, { cause: error });

@@ -31,8 +31,7 @@ export const showStatus: Run = async ([name], given) => {
   if (name !== undefined && (options.allNamespaces || options.selector !== undefined))
     throw new FlotillaError('FLOTILLA_CONFIG', 'a name goes with neither -A nor -l: leave out one of them');
   await using connected = connect(options);
-  const { client } = connected;
-  const namespace = options.namespace ?? connected.namespace;
+  const { client, namespace } = connected;
   const screen = standardScreen(options.output === 'wide');
   // Awaited here: the client is closed when this returns.
   if (name === undefined) return await listAll(client, { options, namespace, screen });

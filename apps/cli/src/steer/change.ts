@@ -3,8 +3,9 @@ import type { ChangeAnswer } from '@flotilla/api/answers';
 import { type Client, isConflict } from '@flotilla/runtime';
 import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
+import { connect } from '../hub/connect.ts';
 import { AccessOptions, HubOptions } from '../hub/options.ts';
-import { safeJson } from '../terminal/safe-text.ts';
+import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { consent } from './consent.ts';
 import { changeText } from './print.ts';
@@ -45,14 +46,23 @@ export interface Change<T extends KubeObject> {
 /** A change, or why there is none to make. */
 export type PlannedChange<T extends KubeObject> = Change<T> | { readonly refused: string };
 
-interface CarryOutOptions {
-  readonly dryRun: boolean;
-  readonly yes: boolean;
-  readonly output?: 'json' | undefined;
+/** Options of every command that changes something. */
+type WriteOptions = z.output<typeof ClusterOptions> & { readonly namespace?: string | undefined };
+
+/** Connects to the hub, plans a change there, and carries it out; a refusal is said, also by the exit code. */
+export async function steer<T extends KubeObject>(
+  options: WriteOptions,
+  plan: (connected: ReturnType<typeof connect>) => Promise<PlannedChange<T>>,
+): Promise<void> {
+  await using connected = connect(options);
+  const planned = await plan(connected);
+  if (!('refused' in planned)) return await carryOut(connected.client, planned, options);
+  process.stderr.write(`flotilla: ${safeText(planned.refused)}\n`);
+  endWith(Exit.no);
 }
 
 /** Says what a change touches, asks, writes it, and says how it ended, also by the exit code. */
-export async function carryOut<T extends KubeObject>(client: Client, change: Change<T>, options: CarryOutOptions): Promise<void> {
+async function carryOut<T extends KubeObject>(client: Client, change: Change<T>, options: WriteOptions): Promise<void> {
   const answer = describe(change);
   const say = (ended: ChangeAnswer) =>
     process.stdout.write(options.output === 'json' ? `${safeJson(ended)}\n` : `${changeText(ended, standardScreen().width)}\n`);
@@ -91,6 +101,10 @@ function describe<T extends KubeObject>({ kind, object, isNew = false, annotatio
     ...(!isSame && undo !== undefined && { undo }),
   };
 }
+
+/** Annotations without those that are taken away. */
+export const present = (annotations: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 /** By its uid: an object of the same name that came meanwhile is not the one that was asked about. */
 async function write<T extends KubeObject>(

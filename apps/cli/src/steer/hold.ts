@@ -1,9 +1,8 @@
 import { Annotation, FlotillaError } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { connect } from '../hub/connect.ts';
 import type { Run } from '../run.ts';
-import { type Change, ClusterOptions, carryOut, Reason } from './change.ts';
+import { type Change, ClusterOptions, Reason, steer } from './change.ts';
 
 /** The reason of a hold for which none is given. */
 export const HELD = 'held';
@@ -12,17 +11,12 @@ const HoldOptions = ClusterOptions.extend({ reason: Reason.default(HELD) });
 /** `flotilla hold CLUSTER`. */
 export const holdCluster: Run = async ([name = ''], given) => {
   const options = checkOptions(HoldOptions, given);
-  await using connected = connect(options);
-  const { client } = connected;
-  await carryOut(client, await planHold(client, name, options.reason), options);
+  await steer(options, ({ client }) => planHold(client, name, options.reason));
 };
 
 /** `flotilla unhold CLUSTER`. */
 export const unholdCluster: Run = async ([name = ''], given) => {
-  const options = checkOptions(ClusterOptions, given);
-  await using connected = connect(options);
-  const { client } = connected;
-  await carryOut(client, await planUnhold(client, name), options);
+  await steer(checkOptions(ClusterOptions, given), ({ client }) => planUnhold(client, name));
 };
 
 /** The change that holds a cluster. */

@@ -4,14 +4,11 @@ import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api
 import { findPause } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
-import { Exit, endWith } from '../exit.ts';
-import { connect } from '../hub/connect.ts';
 import { FactStore } from '../hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { judgeStatus } from '../status/ask.ts';
-import { safeText } from '../terminal/safe-text.ts';
-import { type Change, carryOut, type PlannedChange, Reason, SteerOptions } from './change.ts';
+import { type Change, type PlannedChange, Reason, SteerOptions, steer } from './change.ts';
 import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
 import { untilTakenUp } from './taken-up.ts';
 
@@ -20,19 +17,13 @@ const PauseOptions = SteerOptions.extend({ reason: Reason.optional(), now: z.boo
 /** `flotilla pause CGU`. */
 export const pauseUpgrade: Run = async ([name = ''], given) => {
   const options = checkOptions(PauseOptions, given);
-  await using connected = connect(options);
-  const { client } = connected;
-  const planned = await planPause(client, { namespace: options.namespace ?? connected.namespace, name }, options);
-  if ('refused' in planned) return refuse(planned.refused);
-  await carryOut(client, planned, options);
+  await steer(options, ({ client, namespace }) => planPause(client, { namespace, name }, options));
 };
 
 /** `flotilla resume CGU`. */
 export const resumeUpgrade: Run = async ([name = ''], given) => {
   const options = checkOptions(SteerOptions, given);
-  await using connected = connect(options);
-  const { client } = connected;
-  await carryOut(client, await planResume(client, { namespace: options.namespace ?? connected.namespace, name }, options), options);
+  await steer(options, ({ client, namespace }) => planResume(client, { namespace, name }, options));
 };
 
 /** Where the hub's Lease is, and why it is done. */
@@ -91,12 +82,6 @@ export async function look(
 ): Promise<{ upgrade: ClusterGroupUpgrade; status: StatusAnswer }> {
   const upgrade = await readUpgrade(client, ref);
   return { upgrade, status: await judgeStatus(new FactStore({ client, hubNamespace }), upgrade) };
-}
-
-/** Says why the answer is no, and ends with it. */
-export function refuse(why: string): void {
-  process.stderr.write(`flotilla: ${safeText(why)}\n`);
-  endWith(Exit.no);
 }
 
 /** The hub's own words on the upgrade's pause. */

@@ -4,12 +4,11 @@ import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, hasFailedPrecache, t
 import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
-import { connect } from '../hub/connect.ts';
 import type { UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { carryOut, type PlannedChange, SteerOptions } from './change.ts';
+import { type PlannedChange, present, SteerOptions, steer } from './change.ts';
 import { count } from './effects.ts';
-import { look, refuse } from './pause.ts';
+import { look } from './pause.ts';
 import { repetitionOf } from './repetition.ts';
 import { untilTakenUp } from './taken-up.ts';
 
@@ -21,12 +20,8 @@ export const retryUpgrade: Run = async ([name = '', ...clusters], given) => {
   const options = checkOptions(RetryOptions, given);
   if (options.failed && clusters.length > 0)
     throw new FlotillaError('FLOTILLA_CONFIG', `--failed means all that failed: leave it out, or leave out ${clusters.join(' ')}`);
-  await using connected = connect(options);
-  const { client } = connected;
-  const ref = { namespace: options.namespace ?? connected.namespace, name };
-  const planned = await planRetry(client, ref, { hubNamespace: options.hubNamespace, clusters });
-  if ('refused' in planned) return refuse(planned.refused);
-  await carryOut(client, planned, options);
+  const { hubNamespace } = options;
+  await steer(options, ({ client, namespace }) => planRetry(client, { namespace, name }, { hubNamespace, clusters }));
 };
 
 /** Clusters to try again, and where the hub's Lease is. */
@@ -61,7 +56,10 @@ function tryAgain(
     [Annotation.retryAt]: new Date().toISOString(),
     [Annotation.retryClusters]: names.length > 0 ? names.join(',') : undefined,
   };
-  const asked = { ...upgrade, metadata: { ...upgrade.metadata, annotations: { ...upgrade.metadata.annotations, ...given(annotations) } } };
+  const asked = {
+    ...upgrade,
+    metadata: { ...upgrade.metadata, annotations: { ...upgrade.metadata.annotations, ...present(annotations) } },
+  };
   const again = clustersAgain(asked);
   const not = (names.length > 0 ? names : failedOf(upgrade)).filter((cluster) => !again.includes(cluster));
   if (again.length === 0)
@@ -85,9 +83,6 @@ function tryAgain(
     untilTakenUp: () => untilTakenUp(client, ref, (seen) => seen.status?.lastHandledRetryAt === findRetry(asked)?.at),
   };
 }
-
-const given = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 /** Clusters that the hub would try again, by its own rules. */
 function clustersAgain(asked: ClusterGroupUpgrade): string[] {

@@ -11,9 +11,9 @@ import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { safeJson } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
-import { carryOut, type PlannedChange, SteerOptions } from './change.ts';
+import { type PlannedChange, present, SteerOptions, steer } from './change.ts';
 import { openClusters } from './effects.ts';
-import { look, refuse } from './pause.ts';
+import { look } from './pause.ts';
 import { windowText } from './print.ts';
 
 const KEYS = {
@@ -33,7 +33,7 @@ const SetOptions = SteerOptions.extend({ start: part, end: part, schedule: part,
 export const showWindow: Run = async ([name = ''], given) => {
   const options = checkOptions(HubOptions, given);
   await using connected = connect(options);
-  const upgrade = await readUpgrade(connected.client, { namespace: options.namespace ?? connected.namespace, name });
+  const upgrade = await readUpgrade(connected.client, { namespace: connected.namespace, name });
   const all = Object.entries(upgrade.metadata.annotations ?? {});
   const answer: WindowAnswer = {
     upgrade: refKey(upgrade.metadata),
@@ -59,12 +59,8 @@ export const clearWindow: Run = async ([name = ''], given) => {
 async function change(name: string, options: z.output<typeof SteerOptions>, window: WindowParts | undefined): Promise<void> {
   // Asked before the server is: by the rule that the hub goes by.
   annotationsOf(window);
-  await using connected = connect(options);
-  const { client } = connected;
-  const ref = { namespace: options.namespace ?? connected.namespace, name };
-  const planned = await planWindow(client, ref, { hubNamespace: options.hubNamespace, window });
-  if ('refused' in planned) return refuse(planned.refused);
-  await carryOut(client, planned, options);
+  const { hubNamespace } = options;
+  await steer(options, ({ client, namespace }) => planWindow(client, { namespace, name }, { hubNamespace, window }));
 }
 
 /** A window to set, and where the hub's Lease is. */
@@ -110,9 +106,6 @@ function annotationsOf(window: WindowParts | undefined): { annotations: Record<s
   if (state.state === 'invalid') throw new FlotillaError('FLOTILLA_CONFIG', state.says ?? 'the window cannot be read');
   return { annotations, state };
 }
-
-const present = (annotations: Readonly<Record<string, string | undefined>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 /** The command that brings back the window there was. */
 function undoOf({ metadata: { name, annotations = {} } }: ClusterGroupUpgrade, namespace: string): string {

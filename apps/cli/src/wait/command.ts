@@ -47,8 +47,8 @@ export const waitFor: Run = async ([name = ''], given) => {
   const options = checkOptions(Options, given);
   if (options.output === 'wide') throw new FlotillaError('FLOTILLA_CONFIG', '--output is "wide": must be json');
   await using connected = connect(options);
-  const { client } = connected;
-  const ref = { namespace: options.namespace ?? connected.namespace, name };
+  const { client, namespace } = connected;
+  const ref = { namespace, name };
   const { verdict, upgrade } = await untilJudged(client, ref, options);
   const store = new FactStore({ client, ...options });
   const answer = await askStatus(store, upgrade);
