@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '@flotilla/api';
+import type { KubeObject, Ref, Resource } from '@flotilla/api';
 import { type Client, pause, systemClock } from '@flotilla/runtime';
 
 /** Between the end of one watch and the next list. */
@@ -6,9 +6,9 @@ const LOOK_AGAIN_MS = 500;
 
 /** Each version of one object, the present one first and undefined where there is none, until the signal ends it. */
 export async function* follow<T extends KubeObject>(
-  client: Client,
+  client: Pick<Client, 'list' | 'watch'>,
   kind: Resource<T>,
-  ref: { readonly namespace: string; readonly name: string },
+  ref: Ref,
   signal: AbortSignal,
 ): AsyncGenerator<T | undefined> {
   const selector = { namespace: ref.namespace, fieldSelector: `metadata.name=${ref.name}`, signal };

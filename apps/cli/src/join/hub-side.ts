@@ -1,12 +1,10 @@
 import { FlotillaError, findCondition } from '@flotilla/api';
 import { HUB_ACCEPTED, ManagedCluster } from '@flotilla/api/ocm';
-import { type Client, pause, systemClock } from '@flotilla/runtime';
+import type { Client } from '@flotilla/runtime';
+import { follow } from '../hub/follow.ts';
 
 /** Field manager of all writes of the command, on hub and spoke. */
 export const FIELD_MANAGER = 'flotilla-cli';
-
-/** Milliseconds between the end of one watch and the next list. */
-const RELIST_MS = 500;
 
 /** The cluster that a hub is asked to let in. */
 interface Acceptance {
@@ -24,30 +22,14 @@ export async function acceptCluster(hub: Client, { name, labels, dryRun }: Accep
 
 /** Waits until the hub accepts the spoke. Throws `FLOTILLA_NOT_ACCEPTED` on a refusal, `FLOTILLA_TIME_UP` when the time is. */
 export async function untilLetIn(hub: Pick<Client, 'list' | 'watch'>, name: string, timeoutMs: number): Promise<void> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  const selector = { fieldSelector: `metadata.name=${name}`, signal };
-  const verdict = (cluster: ManagedCluster | undefined) => {
+  for await (const cluster of follow(hub, ManagedCluster, { name }, AbortSignal.timeout(timeoutMs))) {
     const condition = findCondition(cluster?.status?.conditions, HUB_ACCEPTED);
     // A denial may predate this acceptance, but an impossible name is refused for good.
-    if (condition?.reason === 'Error') throw refusal(`the hub refuses ${name}: ${condition.message}`);
-    return condition?.status === 'True';
-  };
-  try {
-    // A server ends each watch after some minutes.
-    while (!signal.aborted) {
-      const { items, resourceVersion } = await hub.list(ManagedCluster, selector);
-      if (verdict(items[0])) return;
-      for await (const event of hub.watch(ManagedCluster, { ...selector, resourceVersion }))
-        if (event.type !== 'BOOKMARK' && verdict(event.object)) return;
-      await pause(systemClock, RELIST_MS, signal);
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
+    if (condition?.reason === 'Error') throw new FlotillaError('FLOTILLA_NOT_ACCEPTED', `the hub refuses ${name}: ${condition.message}`);
+    if (condition?.status === 'True') return;
   }
   throw new FlotillaError(
     'FLOTILLA_TIME_UP',
     `the hub did not let ${name} in within ${timeoutMs / 1000} s: see that a hub with --standalone (chart value standalone) is running there; on a hub with RHACM import the cluster with RHACM`,
   );
 }
-
-const refusal = (message: string): FlotillaError => new FlotillaError('FLOTILLA_NOT_ACCEPTED', message);
