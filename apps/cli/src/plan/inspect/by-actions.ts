@@ -3,9 +3,8 @@ import { Annotation, findCondition, isJsonObject, type KubeObject, Label } from 
 import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { INSPECT_LABEL, INSPECT_NAMESPACE, INSPECT_WORK, SpokeName } from '@flotilla/api/ran';
 import type { SpokeObject } from '@flotilla/rollout';
-import { isConflict } from '@flotilla/runtime';
 import { follow } from '../../hub/follow.ts';
-import { type Inspection, InspectRefusal, type InspectTransport, parseAnswer } from './transport.ts';
+import { createFor, type Inspection, InspectRefusal, type InspectTransport, parseAnswer, rehearse } from './transport.ts';
 
 /** Seconds between two reads of the Job by the agent. */
 const READ_EVERY = 3;
@@ -27,14 +26,10 @@ function creation(inspection: Inspection, object: SpokeObject): KubeObject {
 }
 
 /** Creates an action and waits until the agent has carried it out. */
-async function carryOut({ client, cluster }: Inspection, action: KubeObject, signal: AbortSignal): Promise<void> {
+async function carryOut(inspection: Inspection, action: KubeObject, signal: AbortSignal): Promise<void> {
+  const { client, cluster } = inspection;
   const { name } = action.metadata;
-  try {
-    await client.create(ManagedClusterAction, action, { signal });
-  } catch (error) {
-    if (!isConflict(error)) throw error;
-    throw new InspectRefusal(`ManagedClusterAction ${name} is there: somebody else inspects; delete it when nobody does`);
-  }
+  await createFor(inspection, ManagedClusterAction, action, signal);
   for await (const found of follow(client, ManagedClusterAction, { namespace: cluster, name }, signal)) {
     if (!found) throw new InspectRefusal(`ManagedClusterAction ${name} has been deleted`);
     const completed = findCondition(found.status?.conditions, ACTION_COMPLETED);
@@ -61,12 +56,7 @@ export const byActions: InspectTransport = {
   writes: `ManagedClusterActions and a ManagedClusterView ${INSPECT_WORK}-*`,
   async check(inspection) {
     const [first] = inspection.objects;
-    if (!first) return;
-    try {
-      await inspection.client.create(ManagedClusterAction, creation(inspection, first), { dryRun: true });
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-    }
+    if (first) await rehearse(inspection, ManagedClusterAction, creation(inspection, first));
   },
   async ask(inspection, signal) {
     const { client, cluster, objects } = inspection;

@@ -2,9 +2,8 @@
 import { Annotation, findCondition, type KubeObject, Label } from '@flotilla/api';
 import { type ManifestStatus, ManifestWork, WORK_APPLIED } from '@flotilla/api/ocm';
 import { INSPECT_LABEL, INSPECT_WORK, type InspectAnswer } from '@flotilla/api/ran';
-import { isConflict } from '@flotilla/runtime';
 import { follow } from '../../hub/follow.ts';
-import { type Inspection, InspectRefusal, type InspectTransport, parseAnswer } from './transport.ts';
+import { createFor, type Inspection, InspectRefusal, type InspectTransport, parseAnswer, rehearse } from './transport.ts';
 
 /** Names of feedback values. */
 const Value = { inventory: 'inventory', verdict: 'verdict', message: 'message' } as const;
@@ -72,22 +71,10 @@ const feedbackOf = (manifest: ManifestStatus | undefined, name: string): string 
 /** By ManifestWork. */
 export const byWork: InspectTransport = {
   writes: `ManifestWork ${INSPECT_WORK}`,
-  async check(inspection) {
-    try {
-      await inspection.client.create(ManifestWork, workOf(inspection), { dryRun: true });
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-    }
-  },
+  check: (inspection) => rehearse(inspection, ManifestWork, workOf(inspection)),
   async ask(inspection, signal) {
-    const { client } = inspection;
-    try {
-      await client.create(ManifestWork, workOf(inspection), { signal });
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      throw new InspectRefusal(`ManifestWork ${INSPECT_WORK} is there: somebody else inspects; delete it when nobody does`);
-    }
-    for await (const work of follow(client, ManifestWork, refOf(inspection), signal)) {
+    await createFor(inspection, ManifestWork, workOf(inspection), signal);
+    for await (const work of follow(inspection.client, ManifestWork, refOf(inspection), signal)) {
       if (!work) throw new InspectRefusal('its ManifestWork has been deleted');
       const answer = readAnswer(work);
       if (answer) return answer;

@@ -5,7 +5,8 @@ import type { LayerList } from '@flotilla/api/ran';
 import { duration } from '@flotilla/api/units';
 import { mapConcurrently } from '@flotilla/pace';
 import { chooseTransport, inspectObjects, isAvailable, spokeNode } from '@flotilla/rollout';
-import { type Client, isForbidden, isNotFound } from '@flotilla/runtime';
+import { type Client, isForbidden } from '@flotilla/runtime';
+import { listServed } from '../../hub/list-served.ts';
 import { safeText } from '../../terminal/safe-text.ts';
 import { byActions } from './by-actions.ts';
 import { byWork } from './by-work.ts';
@@ -39,20 +40,13 @@ export async function chooseTransports(
   targets: readonly InspectTarget[],
 ): Promise<ReadonlyMap<InspectTarget, InspectTransport>> {
   const [first] = targets;
-  const isServed = first ? await serves(client, first.managed.metadata.name) : false;
+  const isServed = first !== undefined && (await serves(client, first.managed.metadata.name));
   const chosen = ({ managed }: InspectTarget) => chooseTransport({ transport: 'auto', isServed, managed }).by;
   return new Map(targets.map((target) => [target, chosen(target) === 'work' ? byWork : byActions]));
 }
 
-async function serves(client: Client, namespace: string): Promise<boolean> {
-  try {
-    await client.list(ManifestWork, { namespace, labelSelector: 'flotilla.io/work=inspect' });
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
-}
+const serves = async (client: Client, namespace: string): Promise<boolean> =>
+  (await listServed(client, ManifestWork, { namespace, labelSelector: 'flotilla.io/work=inspect' })) !== undefined;
 
 /**
  * Asks a node of each cluster what it has, some clusters at a time, and takes away what that took. A cluster that does not answer has its reason.

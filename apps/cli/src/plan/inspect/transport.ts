@@ -1,6 +1,7 @@
+import { type KubeObject, type Resource, readJson } from '@flotilla/api';
 import { InspectAnswer, type NodeInventory } from '@flotilla/api/ran';
 import type { SpokeObject } from '@flotilla/rollout';
-import type { Client } from '@flotilla/runtime';
+import { type Client, isConflict } from '@flotilla/runtime';
 
 /** Longest answer that is read: a bit for each of twenty thousand layers, thrice. */
 const MOST_ANSWER = 16_384;
@@ -36,11 +37,30 @@ export interface InspectTransport {
 export class InspectRefusal extends Error {}
 
 /** Parses what a cluster wrote; undefined for an answer that is none. */
-export function parseAnswer(text: string | undefined): InspectAnswer | undefined {
-  if (text === undefined || text === '' || text.length > MOST_ANSWER) return undefined;
+export const parseAnswer = (text = ''): InspectAnswer | undefined =>
+  text.length > MOST_ANSWER ? undefined : InspectAnswer.safeParse(readJson(text)).data;
+
+/** Creates an object of an inspection. @throws InspectRefusal where another one has its name */
+export async function createFor<T extends KubeObject>(
+  { client }: Inspection,
+  kind: Resource<T>,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    return InspectAnswer.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
+    await client.create(kind, object, { signal });
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    const there = `${kind.kind} ${object.metadata.name} is there`;
+    throw new InspectRefusal(`${there}: somebody else inspects; delete it when nobody does`);
+  }
+}
+
+/** Lets the server check an object, which may be there already, and stores nothing. */
+export async function rehearse<T extends KubeObject>({ client }: Inspection, kind: Resource<T>, object: KubeObject): Promise<void> {
+  try {
+    await client.create(kind, object, { dryRun: true });
+  } catch (error) {
+    if (!isConflict(error)) throw error;
   }
 }
