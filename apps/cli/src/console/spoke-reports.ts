@@ -1,5 +1,5 @@
 /** Objects of a spoke, as far as the feedback of ManifestWorks shows them on the hub. */
-import { type Condition, findCondition } from '@flotilla/api';
+import { type Condition, findCondition, readJson } from '@flotilla/api';
 import type { ObjectReport, ReportedStep, SpokeAnswer } from '@flotilla/api/answers';
 import { ManifestWork, WORK_APPLIED } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
@@ -73,21 +73,13 @@ const Steps = z
   .min(1);
 
 function stepsOf(json: string | undefined): ReportedStep[] | undefined {
-  const read = json === undefined ? undefined : Steps.safeParse(parse(json)).data;
+  const read = json === undefined ? undefined : Steps.safeParse(readJson(json)).data;
   return read?.map(({ type, status, message, waitingFor, lastTransitionTime, startTime, completeTime }) => ({
     name: cut(type),
     state: status === 'True' ? 'done' : status === 'False' ? 'not-done' : 'unknown',
     says: cut(waitingFor ?? message),
     at: completeTime ?? startTime ?? lastTransitionTime ?? null,
   }));
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 const cut = (text: string): string => (text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT - 1)}…` : text);

@@ -1,5 +1,5 @@
 /** Remains of earlier pulls on clusters, as objects of the hub show them. */
-import { Annotation, isJsonObject, Label, type ObjectMeta, refKey } from '@flotilla/api';
+import { Annotation, isJsonObject, Label, type ObjectMeta, readJson, refKey } from '@flotilla/api';
 import { ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecachingSpec, PullerReport, SpokeName } from '@flotilla/api/ran';
 import { type Client, isForbidden } from '@flotilla/runtime';
@@ -88,12 +88,6 @@ function progressOfView({ metadata, status }: ManagedClusterView) {
   return { metadata, text: typeof text === 'string' ? text : undefined };
 }
 
-function parseReport(text: string | undefined): PullerReport | undefined {
-  if (text === undefined || text.length > MOST_TEXT) return undefined;
-  try {
-    return PullerReport.safeParse(JSON.parse(text)).data;
-  } catch {
-    // A puller of another version wrote it.
-    return undefined;
-  }
-}
+/** A puller of another version may have written anything. */
+const parseReport = (text: string | undefined): PullerReport | undefined =>
+  text === undefined || text.length > MOST_TEXT ? undefined : PullerReport.safeParse(readJson(text)).data;

@@ -1,4 +1,4 @@
-import { Annotation, FlotillaError, type KubeObject, limitsOf, type Resource, refKey, refOfKey } from '@flotilla/api';
+import { Annotation, FlotillaError, isJsonObject, type KubeObject, limitsOf, type Resource, refKey, refOfKey } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
@@ -43,12 +43,7 @@ export async function readGivenFile(file: string, namespace: string): Promise<Gi
 const refuse = (file: string, why: string) => new FlotillaError('FLOTILLA_CONFIG', `${file}: ${why}`);
 
 const isKind = (object: unknown, { apiVersion, kind }: Resource): boolean =>
-  typeof object === 'object' &&
-  object !== null &&
-  'kind' in object &&
-  object.kind === kind &&
-  'apiVersion' in object &&
-  object.apiVersion === apiVersion;
+  isJsonObject(object) && object.kind === kind && object.apiVersion === apiVersion;
 
 function parseObject<T extends KubeObject>(file: string, { kind, schema }: Resource<T>, object: unknown, namespace: string): T {
   const parsed = schema.safeParse(object);
