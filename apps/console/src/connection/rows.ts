@@ -1,23 +1,20 @@
-import { type ReadonlySignal, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { type Changes, takeChanges } from './row-map.ts';
 
-/** Rows of a table as the server has them. */
+/** Rows of a table as the server has them. Whoever reads them while being drawn is drawn again with every change. */
 export class Rows<R extends { readonly key: string }> {
   readonly #rows = new Map<string, R>();
   readonly #version = signal(0);
   #values: readonly R[] | undefined;
 
-  /** Changes with every change: whoever reads it is drawn again. */
-  get version(): ReadonlySignal<number> {
-    return this.#version;
-  }
-
   get(key: string): R | undefined {
+    void this.#version.value;
     return this.#rows.get(key);
   }
 
   /** The same array until something changes. */
   values(): readonly R[] {
+    void this.#version.value;
     this.#values ??= [...this.#rows.values()];
     return this.#values;
   }

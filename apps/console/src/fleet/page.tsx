@@ -16,7 +16,6 @@ export function FleetPage(): JSX.Element {
     world.look(undefined);
     document.title = 'Fleet · Flotilla';
   }, [world]);
-  void world.spokes.version.value;
   const asked = query.why === undefined ? undefined : world.spokes.get(query.why);
   return (
     <main id="main" class="page">

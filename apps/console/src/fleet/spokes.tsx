@@ -18,7 +18,6 @@ export function Spokes(): JSX.Element {
   const { spokes, upgrades, rights, isFilled } = useWorld();
   const { query, set, href } = useFilters();
   const { route } = useLocation();
-  void spokes.version.value;
   const all = spokes.values();
   const columns = columnsOf(href, (upgrade) => upgrades.get(upgrade)?.writtenAt);
   const rows = useRows(all, columns, isWanted);

@@ -12,8 +12,6 @@ const STATES: readonly SpokeState[] = ['done', 'in-batch', 'waiting', 'failed', 
 export function Summary(): JSX.Element {
   const { spokes, upgrades } = useWorld();
   const { query, href } = useFilters();
-  void spokes.version.value;
-  void upgrades.version.value;
   const all = spokes.values();
   const { states, available, held } = useMemo(() => count(all), [all]);
   const running = upgrades.values().filter((row) => !hasEnded(row));

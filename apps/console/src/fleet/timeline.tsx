@@ -24,7 +24,6 @@ interface Span {
 /** Windows of upgrades on one line of time, and whether they fit. */
 export function Timeline(): JSX.Element | null {
   const { upgrades } = useWorld();
-  void upgrades.version.value;
   const now = useNow();
   const spans = upgrades.values().flatMap((row) => spanOf(row, now) ?? []);
   if (spans.length === 0) return null;

@@ -19,7 +19,6 @@ const TITLES = ['Upgrade', 'Stage', 'Window', 'Cached', 'Done', 'In batch', 'Fai
 /** Every upgrade as a row. */
 export function Upgrades(): JSX.Element {
   const { upgrades, rights, isFilled } = useWorld();
-  void upgrades.version.value;
   const rows = upgrades.values().toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
   const lack = rights.value?.upgrades;
   const empty = isFilled.value

@@ -25,8 +25,6 @@ export function RolloutPage(): JSX.Element {
     world.look(key);
     document.title = `${key} · Flotilla`;
   }, [world, key]);
-  void world.upgrades.version.value;
-  void world.members.version.value;
   const row = world.upgrades.get(key);
   const members = world.members.values();
   const inOrder = useMemo(() => members.toSorted(byBatch), [members]);

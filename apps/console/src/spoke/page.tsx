@@ -25,7 +25,6 @@ export function SpokePage(): JSX.Element {
   const world = useWorld();
   const { params } = useRoute();
   const name = params.name ?? '';
-  void world.spokes.version.value;
   const row = world.spokes.get(name);
   useEffect(() => {
     world.look(undefined);

@@ -13,9 +13,6 @@ interface PanelProps {
 export function WhyPanel({ upgrade, cluster }: PanelProps): JSX.Element {
   const { href } = useFilters();
   const { members, spokes, upgrades } = useWorld();
-  void spokes.version.value;
-  void members.version.value;
-  void upgrades.version.value;
   const isWhole = cluster === WHOLE;
   const row = isWhole ? undefined : (members.get(cluster) ?? spokes.get(cluster));
   const whole = isWhole ? upgrades.get(upgrade) : undefined;
