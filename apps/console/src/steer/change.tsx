@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { upgradePath } from '../address.ts';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
-import type { Offer } from './offer.ts';
+import { changeWords, type Offer } from './offer.ts';
 import { WindowForm } from './window-form.tsx';
 
 type Step =
@@ -71,7 +71,7 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
           )}
           <div class="buttons">
             <button type="submit" class="main" ref={(button) => button?.focus()}>
-              {BUTTONS[request.action]}
+              {changeWords[request.action]}
             </button>
             <button type="button" onClick={close}>
               Cancel
@@ -94,16 +94,6 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
     </dialog>
   );
 }
-
-const BUTTONS: Readonly<Record<ActionRequest['action'], string>> = {
-  pause: 'Pause',
-  resume: 'Resume',
-  hold: 'Hold',
-  unhold: 'Unhold',
-  retry: 'Retry',
-  'window-set': 'Set window',
-  'window-clear': 'Clear window',
-};
 
 const heads = {
   changed: 'is changed',

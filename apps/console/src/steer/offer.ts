@@ -1,10 +1,8 @@
 import type { ActionRequest } from '@flotilla/api/answers';
 
-type Action = ActionRequest['action'];
-
 /** A change that makes sense now. */
 export interface Offer {
-  readonly action: Action | 'window';
+  readonly action: ActionRequest['action'] | 'window';
   readonly of: string;
   /** Its button says so; default: the action's own word. */
   readonly label?: string;
@@ -13,3 +11,15 @@ export interface Offer {
   /** The sentence on the right that is missing, or why it makes no sense now; null where it may be made. */
   readonly lack: string | null;
 }
+
+/** Words of each change. */
+export const changeWords: Readonly<Record<Offer['action'], string>> = {
+  pause: 'Pause',
+  resume: 'Resume',
+  hold: 'Hold',
+  unhold: 'Unhold',
+  retry: 'Retry',
+  window: 'Window',
+  'window-set': 'Set window',
+  'window-clear': 'Clear window',
+};

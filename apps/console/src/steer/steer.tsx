@@ -1,19 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Change } from './change.tsx';
-import type { Offer } from './offer.ts';
-
-/** Words of each change. */
-const words: Readonly<Record<Offer['action'], string>> = {
-  pause: 'Pause',
-  resume: 'Resume',
-  hold: 'Hold',
-  unhold: 'Unhold',
-  retry: 'Retry',
-  window: 'Window',
-  'window-set': 'Set window',
-  'window-clear': 'Clear window',
-};
+import { changeWords, type Offer } from './offer.ts';
 
 /** Changes that somebody may want: each is checked and shown before it is made, and its end is shown though others are offered by then. */
 export function Steer({ offers }: { readonly offers: readonly Offer[] }): JSX.Element {
@@ -31,7 +19,7 @@ export function Steer({ offers }: { readonly offers: readonly Offer[] }): JSX.El
             title={offer.lack ?? undefined}
             onClick={() => setOpened(offer)}
           >
-            {offer.label ?? words[offer.action]}…
+            {offer.label ?? changeWords[offer.action]}…
           </button>
         ))}
       </div>
@@ -40,7 +28,9 @@ export function Steer({ offers }: { readonly offers: readonly Offer[] }): JSX.El
           {lack}
         </p>
       ))}
-      {opened !== undefined && <Change offer={opened} title={`${words[opened.action]} ${opened.of}`} onEnd={() => setOpened(undefined)} />}
+      {opened !== undefined && (
+        <Change offer={opened} title={`${changeWords[opened.action]} ${opened.of}`} onEnd={() => setOpened(undefined)} />
+      )}
     </>
   );
 }
