@@ -6,7 +6,7 @@ import { Export } from '../export/export.tsx';
 import { CauseLink } from '../table/cause-link.tsx';
 import { type Column, Grid, useRows } from '../table/grid.tsx';
 import { Age, absolute } from '../words/age.tsx';
-import { AvailableMark, CacheMark, HeldMark, SpokeMark, spokeWord } from '../words/marks.tsx';
+import { CacheMark, HeldMark, SpokeMark, spokeWord, YesMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
 
@@ -125,7 +125,7 @@ function columnsOf(href: Href, writtenAt: (upgrade: string) => string | null | u
       value: ({ available }) => available,
       cell: ({ available, availableSince }) => (
         <>
-          <AvailableMark available={available} />
+          <YesMark is={available} />
           {available !== 'yes' && availableSince !== null && (
             <>
               {' '}

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { upgradePath, whyPath } from '../address.ts';
 import type { Cell } from '../export/csv.ts';
 import { Export } from '../export/export.tsx';
-import { Scroll } from '../table/scroll.tsx';
+import { Table } from '../table/table.tsx';
 import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
 import { HeldMark, StageMark, stageWord } from '../words/marks.tsx';
@@ -34,24 +34,11 @@ export function Upgrades(): JSX.Element {
       {rows.length === 0 ? (
         <p class="empty">{lack ?? empty}</p>
       ) : (
-        <Scroll label="upgrades-title">
-          <table>
-            <thead>
-              <tr>
-                {TITLES.map((title) => (
-                  <th key={title} scope="col" class={NUMBERS.includes(title) ? 'number' : undefined}>
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row) => (
-                <Row key={row.key} row={row} />
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table label="upgrades-title" heads={TITLES} numbers={NUMBERS}>
+          {rows.map((row) => (
+            <Row key={row.key} row={row} />
+          ))}
+        </Table>
       )}
     </section>
   );

@@ -8,6 +8,7 @@ import { Export } from '../export/export.tsx';
 import { WindowText } from '../fleet/upgrades.tsx';
 import { useAnswer } from '../use-answer.ts';
 import { Age } from '../words/age.tsx';
+import { Fact } from '../words/fact.tsx';
 import { Mark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { Trail } from '../words/trail.tsx';
@@ -75,44 +76,29 @@ export function PlanPage(): JSX.Element {
 }
 
 function Answer(answer: PlanAnswer): JSX.Element {
-  const { refused, batches, compliant, changes, window, rollout, notes, digest, upgrade } = answer;
+  const { batches, compliant, changes, window, rollout, notes, digest, upgrade } = answer;
   const spokes = batches.flat().length;
   return (
     <>
-      {refused !== undefined && (
-        <p class="verdict">
-          <Mark shape="cross" tone="bad" word={`The hub would not start it: ${safeText(refused)}`} />
-        </p>
-      )}
-      {refused === undefined && <Verdict {...answer} />}
+      <p class="verdict">
+        <Verdict {...answer} />
+      </p>
       <dl class="facts">
-        <div>
-          <dt>Spokes</dt>
-          <dd>
-            {spokes} in {batches.length} {batches.length === 1 ? 'batch' : 'batches'}
-            {compliant > 0 && `, ${compliant} with nothing to do`}
-          </dd>
-        </div>
-        <div>
-          <dt>Window</dt>
-          <dd>
-            <WindowText {...window} />
-            {rollout.windowSeconds !== undefined && ` (${duration(rollout.windowSeconds)})`}
-          </dd>
-        </div>
-        <div>
-          <dt>Rollout takes</dt>
-          <dd>
-            <Shown of={rollout.seconds} as={duration} />
-          </dd>
-        </div>
+        <Fact name="Spokes">
+          {spokes} in {batches.length} {batches.length === 1 ? 'batch' : 'batches'}
+          {compliant > 0 && `, ${compliant} with nothing to do`}
+        </Fact>
+        <Fact name="Window">
+          <WindowText {...window} />
+          {rollout.windowSeconds !== undefined && ` (${duration(rollout.windowSeconds)})`}
+        </Fact>
+        <Fact name="Rollout takes">
+          <Shown of={rollout.seconds} as={duration} />
+        </Fact>
         {answer.pulls.length > 0 && (
-          <div>
-            <dt>All pull together</dt>
-            <dd>
-              <Shown of={answer.bytes} as={bytes} />
-            </dd>
-          </div>
+          <Fact name="All pull together">
+            <Shown of={answer.bytes} as={bytes} />
+          </Fact>
         )}
       </dl>
       {changes.length > 0 && (
@@ -154,30 +140,14 @@ function Answer(answer: PlanAnswer): JSX.Element {
 }
 
 /** Says in a sentence whether it fits. */
-function Verdict({ rollout: { fits, seconds, windowSeconds }, window, batches }: PlanAnswer): JSX.Element {
-  if (batches.length === 0) return <p class="verdict">Nothing is to be done.</p>;
-  if (fits === true)
-    return (
-      <p class="verdict">
-        <Mark shape="check" tone="good" word={`It fits: ${figure(seconds, duration)} in a window of ${duration(windowSeconds ?? 0)}`} />
-      </p>
-    );
-  if (fits === false)
-    return (
-      <p class="verdict">
-        <Mark
-          shape="cross"
-          tone="bad"
-          word={`It does not fit: ${figure(seconds, duration)} in a window of ${duration(windowSeconds ?? 0)}`}
-        />
-      </p>
-    );
-  if (window.state === 'none') return <p class="verdict">It has no window: batches start as soon as they may.</p>;
-  return (
-    <p class="verdict">
-      <Mark shape="question" tone="late" word="Whether it fits is not known: say how long a batch takes" />
-    </p>
-  );
+function Verdict({ refused, rollout: { fits, seconds, windowSeconds }, window, batches }: PlanAnswer): JSX.Element {
+  if (refused !== undefined) return <Mark shape="cross" tone="bad" word={`The hub would not start it: ${safeText(refused)}`} />;
+  if (batches.length === 0) return <>Nothing is to be done.</>;
+  const times = `${figure(seconds, duration)} in a window of ${duration(windowSeconds ?? 0)}`;
+  if (fits === true) return <Mark shape="check" tone="good" word={`It fits: ${times}`} />;
+  if (fits === false) return <Mark shape="cross" tone="bad" word={`It does not fit: ${times}`} />;
+  if (window.state === 'none') return <>It has no window: batches start as soon as they may.</>;
+  return <Mark shape="question" tone="late" word="Whether it fits is not known: say how long a batch takes" />;
 }
 
 /** A reason that names options of the command, with the fields of this page instead. */

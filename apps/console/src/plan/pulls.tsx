@@ -2,8 +2,11 @@ import type { PlanAnswer } from '@flotilla/api/answers';
 import { bytes, duration, figure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { spokePath, useFilters } from '../address.ts';
-import { Scroll } from '../table/scroll.tsx';
+import { Table } from '../table/table.tsx';
 import { safeText } from '../words/safe-text.ts';
+
+const NUMBERS = ['Spokes', 'Missing', 'Pull', 'Space', 'Free', 'Time'];
+const HEADS = ['Spokes', 'Like', 'Nodes', 'Known of their images', 'Missing', 'Pull', 'Space', 'Free', 'Time'];
 
 /** The pulls of spokes, alike ones together, and the images. */
 export function Pulls({ pulls, images }: Pick<PlanAnswer, 'pulls' | 'images'>): JSX.Element | null {
@@ -32,63 +35,34 @@ export function Pulls({ pulls, images }: Pick<PlanAnswer, 'pulls' | 'images'>): 
           {safeText(image)} is not found: {safeText(why)}
         </p>
       ))}
-      <Scroll label="pulls-title">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Spokes
-              </th>
-              <th scope="col">Like</th>
-              <th scope="col">Nodes</th>
-              <th scope="col">Known of their images</th>
-              <th scope="col" class="number">
-                Missing
-              </th>
-              <th scope="col" class="number">
-                Pull
-              </th>
-              <th scope="col" class="number">
-                Space
-              </th>
-              <th scope="col" class="number">
-                Free
-              </th>
-              <th scope="col" class="number">
-                Time
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {pulls.map(({ clusters, example, says, architecture, runtime, images: there, bytes: pulled, space, free, fits, seconds }) => (
-              <tr key={example}>
-                <td class="number">{clusters}</td>
-                <th scope="row">
-                  <a href={spokePath(example)}>{example}</a>
-                </th>
-                <td>{[architecture, runtime].flatMap((word) => (word === undefined ? [] : [safeText(word)])).join(', ') || '?'}</td>
-                <td class="text">{safeText(says)}</td>
-                <td class="number" title={there?.missing.why}>
-                  {there ? `${figure(there.missing, String)} of ${there.of}` : '?'}
-                </td>
-                <td class="number" title={pulled.why}>
-                  {figure(pulled, bytes)}
-                </td>
-                <td class="number" title={space.why}>
-                  {figure(space, bytes)}
-                </td>
-                <td class="number" title={free.why}>
-                  {figure(free, bytes)}
-                  {fits === false && <strong class="problem"> no room</strong>}
-                </td>
-                <td class="number" title={seconds.why}>
-                  {figure(seconds, duration)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table label="pulls-title" heads={HEADS} numbers={NUMBERS}>
+        {pulls.map(({ clusters, example, says, architecture, runtime, images: there, bytes: pulled, space, free, fits, seconds }) => (
+          <tr key={example}>
+            <td class="number">{clusters}</td>
+            <th scope="row">
+              <a href={spokePath(example)}>{example}</a>
+            </th>
+            <td>{[architecture, runtime].flatMap((word) => (word === undefined ? [] : [safeText(word)])).join(', ') || '?'}</td>
+            <td class="text">{safeText(says)}</td>
+            <td class="number" title={there?.missing.why}>
+              {there ? `${figure(there.missing, String)} of ${there.of}` : '?'}
+            </td>
+            <td class="number" title={pulled.why}>
+              {figure(pulled, bytes)}
+            </td>
+            <td class="number" title={space.why}>
+              {figure(space, bytes)}
+            </td>
+            <td class="number" title={free.why}>
+              {figure(free, bytes)}
+              {fits === false && <strong class="problem"> no room</strong>}
+            </td>
+            <td class="number" title={seconds.why}>
+              {figure(seconds, duration)}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   );
 }

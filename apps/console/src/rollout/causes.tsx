@@ -1,6 +1,7 @@
 import type { UpgradeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useFilters } from '../address.ts';
+import { Table } from '../table/table.tsx';
 import { Age } from '../words/age.tsx';
 import { safeText } from '../words/safe-text.ts';
 
@@ -9,32 +10,20 @@ export function Waits({ waits }: Pick<UpgradeRow, 'waits'>): JSX.Element {
   const { href } = useFilters();
   if (waits.length === 0) return <p class="empty">No spoke waits.</p>;
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Waiting for</th>
-          <th scope="col" class="number">
-            Spokes
-          </th>
-          <th scope="col">Example</th>
-          <th scope="col">Since</th>
+    <Table label="waits-title" heads={['Waiting for', 'Spokes', 'Example', 'Since']} numbers={['Spokes']}>
+      {waits.map(({ cause, says, clusters, example, since }) => (
+        <tr key={`${cause} ${says}`}>
+          <td class="text">
+            <a href={href({ cause, says, state: undefined, batch: undefined })}>{safeText(says)}</a>
+          </td>
+          <td class="number">{clusters}</td>
+          <td>
+            <a href={href({ why: example })}>{example}</a>
+          </td>
+          <td>{since === undefined ? '–' : <Age at={since} />}</td>
         </tr>
-      </thead>
-      <tbody>
-        {waits.map(({ cause, says, clusters, example, since }) => (
-          <tr key={`${cause} ${says}`}>
-            <td class="text">
-              <a href={href({ cause, says, state: undefined, batch: undefined })}>{safeText(says)}</a>
-            </td>
-            <td class="number">{clusters}</td>
-            <td>
-              <a href={href({ why: example })}>{example}</a>
-            </td>
-            <td>{since === undefined ? '–' : <Age at={since} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 
@@ -43,29 +32,18 @@ export function Failures({ failures }: Pick<UpgradeRow, 'failures'>): JSX.Elemen
   const { href } = useFilters();
   if (failures.length === 0) return <p class="empty">No spoke has failed.</p>;
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Failed</th>
-          <th scope="col" class="number">
-            Spokes
-          </th>
-          <th scope="col">Example</th>
+    <Table label="failures-title" heads={['Failed', 'Spokes', 'Example']} numbers={['Spokes']}>
+      {failures.map(({ says, clusters, example }) => (
+        <tr key={says}>
+          <td class="text">
+            <a href={href({ state: 'failed', cause: undefined, batch: undefined, says: undefined })}>{safeText(says)}</a>
+          </td>
+          <td class="number">{clusters}</td>
+          <td>
+            <a href={href({ why: example })}>{example}</a>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {failures.map(({ says, clusters, example }) => (
-          <tr key={says}>
-            <td class="text">
-              <a href={href({ state: 'failed', cause: undefined, batch: undefined, says: undefined })}>{safeText(says)}</a>
-            </td>
-            <td class="number">{clusters}</td>
-            <td>
-              <a href={href({ why: example })}>{example}</a>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

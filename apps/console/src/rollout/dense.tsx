@@ -66,7 +66,7 @@ export function Dense({ members }: { readonly members: readonly MemberRow[] }): 
             }}
           >
             {STATES.map((state) => (
-              <path key={state} class={state} fill-rule="evenodd" d={paths[state]} />
+              <path key={state} class={state} fill-rule="evenodd" d={paths[state].join('')} />
             ))}
             {at !== undefined && (
               <rect
@@ -110,17 +110,11 @@ interface Raster {
   readonly side: number;
 }
 
-function pathsOf(members: readonly MemberRow[], { columns, step, side }: Raster): Record<SpokeState, string> {
+function pathsOf(members: readonly MemberRow[], { columns, step, side }: Raster): Record<SpokeState, string[]> {
   const parts: Record<SpokeState, string[]> = { done: [], 'in-batch': [], waiting: [], failed: [], none: [] };
   for (const [index, { state }] of members.entries())
     parts[state].push(SHAPES[state]((index % columns) * step, Math.floor(index / columns) * step, side));
-  return {
-    done: parts.done.join(''),
-    'in-batch': parts['in-batch'].join(''),
-    waiting: parts.waiting.join(''),
-    failed: parts.failed.join(''),
-    none: parts.none.join(''),
-  };
+  return parts;
 }
 
 /** The picture in a sentence. */

@@ -7,6 +7,7 @@ import type { Offer } from '../steer/offer.ts';
 import { Steer } from '../steer/steer.tsx';
 import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
+import { Fact } from '../words/fact.tsx';
 import { HeldMark, StageMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { Track } from './track.tsx';
@@ -52,51 +53,35 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
         </a>
       </p>
       <dl class="facts">
-        <div>
-          <dt>Done</dt>
-          <dd>
-            <Bar label="done" done={clusters.done} failed={clusters.failed} of={clusters.total} /> {clusters.inBatch} in batch,{' '}
-            {clusters.failed} failed, {clusters.left} to come
-          </dd>
-        </div>
+        <Fact name="Done">
+          <Bar label="done" done={clusters.done} failed={clusters.failed} of={clusters.total} /> {clusters.inBatch} in batch,{' '}
+          {clusters.failed} failed, {clusters.left} to come
+        </Fact>
         {cached && (
-          <div>
-            <dt>Cached</dt>
-            <dd>
-              <Bar label="cached" done={cached.done} failed={cached.failed} of={cached.of} /> {cached.pulling} pulling, {cached.failed}{' '}
-              failed
-              {cached.bytesTotal.value !== undefined && `, ${figure(cached.bytesDone, bytes)} of ${figure(cached.bytesTotal, bytes)}`}
-              {cached.pulling > 0 && cached.bytesPerSecond.value !== undefined && `, ${figure(cached.bytesPerSecond, bytes)}/s`}
-              {cached.pulling > 0 && cached.secondsLeft.value !== undefined && `, ${figure(cached.secondsLeft, duration)} left`}
-            </dd>
-          </div>
+          <Fact name="Cached">
+            <Bar label="cached" done={cached.done} failed={cached.failed} of={cached.of} /> {cached.pulling} pulling, {cached.failed} failed
+            {cached.bytesTotal.value !== undefined && `, ${figure(cached.bytesDone, bytes)} of ${figure(cached.bytesTotal, bytes)}`}
+            {cached.pulling > 0 && cached.bytesPerSecond.value !== undefined && `, ${figure(cached.bytesPerSecond, bytes)}/s`}
+            {cached.pulling > 0 && cached.secondsLeft.value !== undefined && `, ${figure(cached.secondsLeft, duration)} left`}
+          </Fact>
         )}
-        <div>
-          <dt>Window</dt>
-          <dd>
-            <WindowText {...window} />
-          </dd>
-        </div>
-        <div>
-          <dt>Ends in</dt>
-          <dd>
-            {ends ? figure(ends.seconds, duration) : '–'}
-            {ends?.fitsWindow === false && ', does not fit the window'}
-            {ends?.fitsWindow === true && ', fits the window'}
-            {ends?.latestAt !== undefined && !hasEnded(row) && (
-              <>
-                {' '}
-                (times out <Age at={ends.latestAt} form="in" />)
-              </>
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Written by the hub</dt>
-          <dd>
-            <Age at={writtenAt} form="ago" />
-          </dd>
-        </div>
+        <Fact name="Window">
+          <WindowText {...window} />
+        </Fact>
+        <Fact name="Ends in">
+          {ends ? figure(ends.seconds, duration) : '–'}
+          {ends?.fitsWindow === false && ', does not fit the window'}
+          {ends?.fitsWindow === true && ', fits the window'}
+          {ends?.latestAt !== undefined && !hasEnded(row) && (
+            <>
+              {' '}
+              (times out <Age at={ends.latestAt} form="in" />)
+            </>
+          )}
+        </Fact>
+        <Fact name="Written by the hub">
+          <Age at={writtenAt} form="ago" />
+        </Fact>
       </dl>
     </>
   );

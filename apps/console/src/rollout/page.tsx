@@ -3,7 +3,6 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import { useFilters } from '../address.ts';
-import { Scroll } from '../table/scroll.tsx';
 import { WhyPanel } from '../why/panel.tsx';
 import { Trail } from '../words/trail.tsx';
 import { useWorld } from '../world-context.ts';
@@ -55,15 +54,11 @@ export function RolloutPage(): JSX.Element {
           <div class="beside">
             <section aria-labelledby="waits-title">
               <h2 id="waits-title">Waits</h2>
-              <Scroll label="waits-title">
-                <Waits waits={row.waits} />
-              </Scroll>
+              <Waits waits={row.waits} />
             </section>
             <section aria-labelledby="failures-title">
               <h2 id="failures-title">Failures</h2>
-              <Scroll label="failures-title">
-                <Failures failures={row.failures} />
-              </Scroll>
+              <Failures failures={row.failures} />
             </section>
           </div>
           <Progress row={row} />

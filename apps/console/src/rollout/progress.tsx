@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Sample } from '../connection/history.ts';
 import { Export } from '../export/export.tsx';
-import { Scroll } from '../table/scroll.tsx';
+import { Table } from '../table/table.tsx';
 import { clock } from '../words/age.tsx';
 import { useWorld } from '../world-context.ts';
 import type { Drawing } from './plot.ts';
@@ -53,31 +53,18 @@ export function Progress({ row }: { readonly row: UpgradeRow }): JSX.Element | n
       </div>
       <details>
         <summary>The same as a table</summary>
-        <Scroll label="progress-title">
-          <table>
-            <thead>
-              <tr>
-                {TITLES.map((title) => (
-                  <th key={title} scope="col" class="number">
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {thinned(samples).map((sample) => (
-                <tr key={sample.at}>
-                  <td class="number">{clock(sample.at)}</td>
-                  <td class="number">{sample.done}</td>
-                  <td class="number">{sample.failed}</td>
-                  <td class="number">{sample.cached}</td>
-                  <td class="number">{shown(sample.bytesDone)}</td>
-                  <td class="number">{sample.bytesPerSecond === undefined ? '–' : `${bytes(sample.bytesPerSecond)}/s`}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table label="progress-title" heads={TITLES} numbers={TITLES}>
+          {thinned(samples).map((sample) => (
+            <tr key={sample.at}>
+              <td class="number">{clock(sample.at)}</td>
+              <td class="number">{sample.done}</td>
+              <td class="number">{sample.failed}</td>
+              <td class="number">{sample.cached}</td>
+              <td class="number">{shown(sample.bytesDone)}</td>
+              <td class="number">{sample.bytesPerSecond === undefined ? '–' : `${bytes(sample.bytesPerSecond)}/s`}</td>
+            </tr>
+          ))}
+        </Table>
       </details>
     </section>
   );

@@ -2,6 +2,7 @@ import type { SpokeAnswer, SpokeRow } from '@flotilla/api/answers';
 import { bytes } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { Bar } from '../words/bar.tsx';
+import { Fact } from '../words/fact.tsx';
 import { CacheMark } from '../words/marks.tsx';
 
 interface ImagesProps {
@@ -18,37 +19,22 @@ export function Images({ images, row }: ImagesProps): JSX.Element | null {
       <h2 id="images-title">Pre-cache</h2>
       <dl class="facts">
         {cached !== null && (
-          <div>
-            <dt>State</dt>
-            <dd>
-              <CacheMark cached={cached} />
-            </dd>
-          </div>
+          <Fact name="State">
+            <CacheMark cached={cached} />
+          </Fact>
         )}
         {images ? (
           <>
-            <div>
-              <dt>Images there</dt>
-              <dd>
-                <Bar label="images" done={images.done} of={images.total} />
-              </dd>
-            </div>
-            <div>
-              <dt>Bytes there</dt>
-              <dd>
-                {bytes(images.bytesDone)} of {bytes(images.bytesTotal)}
-              </dd>
-            </div>
-            <div>
-              <dt>Rate</dt>
-              <dd>{images.bytesPerSecond > 0 ? `${bytes(images.bytesPerSecond)}/s` : 'stands still'}</dd>
-            </div>
+            <Fact name="Images there">
+              <Bar label="images" done={images.done} of={images.total} />
+            </Fact>
+            <Fact name="Bytes there">
+              {bytes(images.bytesDone)} of {bytes(images.bytesTotal)}
+            </Fact>
+            <Fact name="Rate">{images.bytesPerSecond > 0 ? `${bytes(images.bytesPerSecond)}/s` : 'stands still'}</Fact>
           </>
         ) : (
-          <div>
-            <dt>Images</dt>
-            <dd>{cached === 'Succeeded' ? 'all there when the pull ended' : 'its puller has reported none yet'}</dd>
-          </div>
+          <Fact name="Images">{cached === 'Succeeded' ? 'all there when the pull ended' : 'its puller has reported none yet'}</Fact>
         )}
       </dl>
     </section>

@@ -9,7 +9,8 @@ import { Steer } from '../steer/steer.tsx';
 import { useAnswer } from '../use-answer.ts';
 import { Why } from '../why/chain.tsx';
 import { Age } from '../words/age.tsx';
-import { AvailableMark, HeldMark, hasNoImages, SpokeMark } from '../words/marks.tsx';
+import { Fact } from '../words/fact.tsx';
+import { HeldMark, hasNoImages, SpokeMark, YesMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { Trail } from '../words/trail.tsx';
 import { useWorld } from '../world-context.ts';
@@ -104,20 +105,13 @@ function Head({ name, row, answer, rights }: HeadProps): JSX.Element {
         </div>
       </header>
       <dl class="facts">
-        <div>
-          <dt>Version</dt>
-          <dd>{safeText(version ?? 'not reported')}</dd>
-        </div>
-        <div>
-          <dt>Available</dt>
-          <dd>
-            <AvailableMark available={available} /> {availableSince !== null && <Age at={availableSince} form="for" />}
-          </dd>
-        </div>
-        <div>
-          <dt>Its agent spoke last</dt>
-          <dd>{answer?.saidAt == null ? safeText(answer?.saidWhy ?? '…') : <Age at={answer.saidAt} form="ago" />}</dd>
-        </div>
+        <Fact name="Version">{safeText(version ?? 'not reported')}</Fact>
+        <Fact name="Available">
+          <YesMark is={available} /> {availableSince !== null && <Age at={availableSince} form="for" />}
+        </Fact>
+        <Fact name="Its agent spoke last">
+          {answer?.saidAt == null ? safeText(answer?.saidWhy ?? '…') : <Age at={answer.saidAt} form="ago" />}
+        </Fact>
       </dl>
     </>
   );

@@ -1,7 +1,7 @@
 import type { SpokeAnswer } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { upgradePath } from '../address.ts';
-import { Scroll } from '../table/scroll.tsx';
+import { Table } from '../table/table.tsx';
 import { CacheMark, SpokeMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 
@@ -12,40 +12,25 @@ export const Parts = ({ parts, name }: Pick<SpokeAnswer, 'parts' | 'name'>): JSX
     {parts.length === 0 ? (
       <p class="empty">It is in no upgrade.</p>
     ) : (
-      <Scroll label="parts-title">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Upgrade</th>
-              <th scope="col">State</th>
-              <th scope="col" class="number">
-                Batch
-              </th>
-              <th scope="col">Pre-cache</th>
-              <th scope="col">Cause</th>
-            </tr>
-          </thead>
-          <tbody>
-            {parts.map(({ upgrade, state, batch, cached, says }) => (
-              <tr key={upgrade}>
-                <th scope="row">
-                  <a href={upgradePath(upgrade)}>{upgrade}</a>
-                </th>
-                <td>
-                  <SpokeMark state={state} />
-                </td>
-                <td class="number">{batch ?? '–'}</td>
-                <td>
-                  <CacheMark cached={cached} />
-                </td>
-                <td class="text">
-                  {says === null ? '–' : <a href={`${upgradePath(upgrade)}?why=${encodeURIComponent(name)}`}>{safeText(says)}</a>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table label="parts-title" heads={['Upgrade', 'State', 'Batch', 'Pre-cache', 'Cause']} numbers={['Batch']}>
+        {parts.map(({ upgrade, state, batch, cached, says }) => (
+          <tr key={upgrade}>
+            <th scope="row">
+              <a href={upgradePath(upgrade)}>{upgrade}</a>
+            </th>
+            <td>
+              <SpokeMark state={state} />
+            </td>
+            <td class="number">{batch ?? '–'}</td>
+            <td>
+              <CacheMark cached={cached} />
+            </td>
+            <td class="text">
+              {says === null ? '–' : <a href={`${upgradePath(upgrade)}?why=${encodeURIComponent(name)}`}>{safeText(says)}</a>}
+            </td>
+          </tr>
+        ))}
+      </Table>
     )}
   </section>
 );

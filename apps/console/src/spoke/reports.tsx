@@ -1,8 +1,9 @@
 import type { ObjectReport, SpokeAnswer } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { Scroll } from '../table/scroll.tsx';
+import { Table } from '../table/table.tsx';
 import { Age } from '../words/age.tsx';
-import { Mark } from '../words/marks.tsx';
+import { Fact } from '../words/fact.tsx';
+import { Mark, YesMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 
 /** Objects that say how far a managed upgrade is. */
@@ -23,49 +24,27 @@ export function Reports({ reports, reportsWhy }: Pick<SpokeAnswer, 'reports' | '
         <Upgrade key={`${report.work} ${report.object}`} {...report} />
       ))}
       {others.length > 0 && (
-        <Scroll label="reports-title">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Object</th>
-                <th scope="col">Applied</th>
-                <th scope="col">Fed back</th>
-                <th scope="col">Changed</th>
-                <th scope="col">Work</th>
-              </tr>
-            </thead>
-            <tbody>
-              {others.map((report) => (
-                <tr key={`${report.work} ${report.object}`}>
-                  <th scope="row">{safeText(report.object)}</th>
-                  <td>
-                    <AppliedMark {...report} />
-                  </td>
-                  <td class="text">{report.says === null ? valuesOf(report) : safeText(report.says)}</td>
-                  <td>
-                    <Age at={report.at} />
-                  </td>
-                  <td>{safeText(report.work)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table label="reports-title" heads={['Object', 'Applied', 'Fed back', 'Changed', 'Work']}>
+          {others.map((report) => (
+            <tr key={`${report.work} ${report.object}`}>
+              <th scope="row">{safeText(report.object)}</th>
+              <td>
+                <YesMark is={report.applied} />
+              </td>
+              <td class="text">{report.says === null ? valuesOf(report) : safeText(report.says)}</td>
+              <td>
+                <Age at={report.at} />
+              </td>
+              <td>{safeText(report.work)}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </section>
   );
 }
 
 const valuesOf = ({ values }: ObjectReport): string => values.map(({ name, value }) => safeText(`${name} ${value}`)).join(', ');
-
-const AppliedMark = ({ applied }: Pick<ObjectReport, 'applied'>): JSX.Element =>
-  applied === 'yes' ? (
-    <Mark shape="check" tone="good" word="yes" />
-  ) : applied === 'no' ? (
-    <Mark shape="cross" tone="bad" word="no" />
-  ) : (
-    <Mark shape="question" tone="late" word="unknown" />
-  );
 
 /** One of the objects of a managed upgrade: its values, and its steps where they are fed back. */
 function Upgrade(report: ObjectReport): JSX.Element {
@@ -81,10 +60,9 @@ function Upgrade(report: ObjectReport): JSX.Element {
       {says !== null && <p class="problem">{safeText(says)}</p>}
       <dl class="facts">
         {values.map(({ name, value }) => (
-          <div key={name}>
-            <dt>{safeText(name)}</dt>
-            <dd>{value === '' ? '–' : safeText(value)}</dd>
-          </div>
+          <Fact key={name} name={safeText(name)}>
+            {value === '' ? '–' : safeText(value)}
+          </Fact>
         ))}
       </dl>
       {steps.length > 0 && (

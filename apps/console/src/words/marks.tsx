@@ -100,15 +100,14 @@ export const hasNoImages = (cached: Cached | null): boolean => cached === 'Preca
 /** The word for the stage of an upgrade. */
 export const stageWord = (stage: UpgradeStage): string => ofStages[stage].word;
 
-/** Whether a spoke's agent is there. */
-export const AvailableMark = ({ available }: { readonly available: 'yes' | 'no' | 'unknown' }): JSX.Element =>
-  available === 'yes' ? (
-    <Mark shape="check" tone="good" word="yes" />
-  ) : available === 'no' ? (
-    <Mark shape="cross" tone="bad" word="no" />
-  ) : (
-    <Mark shape="question" tone="late" word="unknown" />
-  );
+const ofAnswers = {
+  yes: { shape: 'check', tone: 'good' },
+  no: { shape: 'cross', tone: 'bad' },
+  unknown: { shape: 'question', tone: 'late' },
+} as const;
+
+/** Whether something is so that is to be so. */
+export const YesMark = ({ is }: { readonly is: keyof typeof ofAnswers }): JSX.Element => <Mark {...ofAnswers[is]} word={is} />;
 
 /** Something stands still because somebody wants it. */
 export const HeldMark = ({ word }: { readonly word: string }): JSX.Element => <Mark shape="bars" tone="late" word={word} />;
