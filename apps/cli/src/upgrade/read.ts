@@ -2,7 +2,7 @@ import { FlotillaError } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { readOptionFile } from '@flotilla/runtime';
-import { parse } from 'yaml';
+import { parseDocument } from 'yaml';
 import { callersPath } from '../config.ts';
 import { connect } from '../hub/connect.ts';
 import type { UpgradeOptions } from './options.ts';
@@ -34,8 +34,12 @@ const noClusterVersion = (server: string): string =>
   `ClusterVersion ${CLUSTER_VERSION_NAME} is missing on ${server}, so no upgrade begins; name an OpenShift cluster with --kubeconfig, or install the version operator (chart value versionOperator.enabled)`;
 
 function parseUpgradeConfig(text: string, file: string): UpgradeConfig {
-  const parsed = UpgradeConfig.schema.safeParse(parse(text));
+  const refuse = (why: string) => new FlotillaError('FLOTILLA_UPGRADE_INVALID', `${file}: ${why}`);
+  const document = parseDocument(text);
+  const [problem] = document.errors;
+  if (problem) throw refuse(problem.message.split('\n', 1).join(''));
+  const parsed = UpgradeConfig.schema.safeParse(document.toJS());
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new FlotillaError('FLOTILLA_UPGRADE_INVALID', `${file}: ${issue?.path.join('.') || 'the document'}: ${issue?.message}`);
+  throw refuse(`${issue?.path.join('.') || 'the document'}: ${issue?.message}`);
 }

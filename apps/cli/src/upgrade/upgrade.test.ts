@@ -31,6 +31,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'new.yaml'), upgrade(''));
   await writeFile(join(folder, 'under-way.yaml'), upgrade(UNDER_WAY));
   await writeFile(join(folder, 'wrong.yaml'), upgrade('').replace('ARO', 'GKE'));
+  await writeFile(join(folder, 'broken.yaml'), 'spec: [\nkind');
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -78,6 +79,7 @@ test.each([
     ends: 1,
     says: 'wrong.yaml: spec.type',
   },
+  { name: 'a file that is no YAML, naming the file', args: ['plan', '--file', 'broken.yaml'], ends: 1, says: 'broken.yaml: ' },
   { name: 'neither cluster nor file', args: ['plan'], ends: 2, says: 'no kubeconfig: name one with --kubeconfig' },
   { name: 'an option that is not known', args: ['plan', '--flie', 'new.yaml'], ends: 2, says: "unknown option '--flie'" },
   { name: 'a command that is not known', args: ['stauts'], ends: 2, says: "unknown command 'stauts'" },
