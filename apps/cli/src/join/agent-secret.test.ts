@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { hubAddress } from './agent-secret.ts';
 
 let folder: string;
@@ -54,4 +54,16 @@ test('an authority that is named lets an agent verify what the administrator doe
   const address = await hubAddress({ hubKubeconfig, hubCa: await authority() });
   expect(address).toMatchObject({ server: 'https://hub.test', skipsVerification: false });
   expect(address.certificateAuthority).toBeDefined();
+});
+
+test('files are those of whoever typed the command, also where npm runs it in another folder', async () => {
+  await kubeconfig({ server: 'https://hub.test' });
+  await authority();
+  vi.stubEnv('INIT_CWD', folder);
+  try {
+    const address = await hubAddress({ hubKubeconfig: 'hub.json', hubCa: 'ca.pem' });
+    expect(address).toMatchObject({ server: 'https://hub.test', certificateAuthority: expect.any(String) });
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });

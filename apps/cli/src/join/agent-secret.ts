@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { errorMessage, FlotillaError, type KubeObject } from '@flotilla/api';
 import { readServerAddress, type ServerAddress } from '@flotilla/runtime';
+import { callersPath } from '../config.ts';
 import type { JoinOptions } from './options.ts';
 
 /** Name of the Secret on the spoke, and the key of the kubeconfig in it. */
@@ -11,7 +12,7 @@ export const SECRET_KEY = 'kubeconfig';
 export async function hubAddress(
   options: Pick<JoinOptions, 'hubKubeconfig' | 'hubContext' | 'hubServer' | 'hubCa'>,
 ): Promise<ServerAddress> {
-  const own = readServerAddress({ kubeconfigPath: options.hubKubeconfig, context: options.hubContext });
+  const own = readServerAddress({ kubeconfigPath: callersPath(options.hubKubeconfig), context: options.hubContext });
   const server = options.hubServer?.replace(/(?<!\/)\/+$/, '') ?? own.server;
   if (!/^https:/i.test(server))
     throw new FlotillaError(
@@ -28,7 +29,7 @@ export async function hubAddress(
 }
 
 async function readAuthority(path: string): Promise<string> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+  const text = await readFile(callersPath(path), 'utf8').catch((error: unknown) => {
     throw new FlotillaError('FLOTILLA_CONFIG', `--hub-ca ${path} cannot be read: ${errorMessage(error)}`);
   });
   if (!text.includes('-----BEGIN CERTIFICATE-----'))

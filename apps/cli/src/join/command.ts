@@ -1,6 +1,7 @@
 import { Namespace, Secret } from '@flotilla/api/core';
 import { AGENT_ACCOUNT } from '@flotilla/api/ocm';
-import { createClient, requestToken } from '@flotilla/runtime';
+import { requestToken } from '@flotilla/runtime';
+import { connect } from '../hub/connect.ts';
 import type { Run } from '../run.ts';
 import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';
 import { rehearseJoin } from './dry-run.ts';
@@ -14,23 +15,20 @@ export const join: Run = (_, given) => register(readOptions(given));
 async function register(options: JoinOptions): Promise<void> {
   const { name } = options;
   const address = await hubAddress(options);
-  const hub = createClient({ kubeconfigPath: options.hubKubeconfig, context: options.hubContext, userAgent: 'flotilla-cli' });
-  try {
-    if (options.dryRun) {
-      const lines = await rehearseJoin(hub, options, address);
-      return void process.stdout.write(`Nothing was written. Without --dry-run this would\n${lines.map((line) => `- ${line}\n`).join('')}`);
-    }
-    await acceptCluster(hub, { name, labels: options.label });
-    await untilLetIn(hub, name, options.timeoutSeconds * 1000);
-    say(`${hub.server} has let ${name} in.`);
-    // The token is bound to the account, so a denied or deleted ManagedCluster ends it at once.
-    const token = await requestToken(hub, { namespace: name, name: AGENT_ACCOUNT }, options.tokenDays * 86_400);
-    const objects = secretObjects(options.namespace, renderKubeconfig(address, name, token));
-    const args = helmArguments(options, address);
-    await (options.print ? print(objects, args) : install(options, objects, args));
-  } finally {
-    await hub.close();
+  await using connected = connect({ kubeconfig: options.hubKubeconfig, context: options.hubContext });
+  const hub = connected.client;
+  if (options.dryRun) {
+    const lines = await rehearseJoin(hub, options, address);
+    return void process.stdout.write(`Nothing was written. Without --dry-run this would\n${lines.map((line) => `- ${line}\n`).join('')}`);
   }
+  await acceptCluster(hub, { name, labels: options.label });
+  await untilLetIn(hub, name, options.timeoutSeconds * 1000);
+  say(`${hub.server} has let ${name} in.`);
+  // The token is bound to the account, so a denied or deleted ManagedCluster ends it at once.
+  const token = await requestToken(hub, { namespace: name, name: AGENT_ACCOUNT }, options.tokenDays * 86_400);
+  const objects = secretObjects(options.namespace, renderKubeconfig(address, name, token));
+  const args = helmArguments(options, address);
+  await (options.print ? print(objects, args) : install(options, objects, args));
 }
 
 async function install(
@@ -38,21 +36,18 @@ async function install(
   [namespace, secret]: Objects,
   args: readonly string[],
 ): Promise<void> {
-  const spoke = createClient({ kubeconfigPath: spokeKubeconfig, context: spokeContext, userAgent: 'flotilla-cli' });
-  try {
-    await spoke.apply(Namespace, namespace, { fieldManager: FIELD_MANAGER });
-    // Forced: the agent, which has renewed the token, owns the field.
-    await spoke.apply(Secret, secret, { fieldManager: FIELD_MANAGER, force: true });
-    const isInstalled = (await runHelm(args)) !== undefined;
-    say(
-      isInstalled
-        ? `The agent is installed. It is up when the hub says so:`
-        : `There is no helm here. Install the agent with:\n\n  ${helmCommand(args)}\n\nThen:`,
-    );
-    say(`\n  kubectl wait --for=condition=ManagedClusterConditionAvailable managedcluster/${name} --timeout=120s`);
-  } finally {
-    await spoke.close();
-  }
+  await using connected = connect({ kubeconfig: spokeKubeconfig, context: spokeContext });
+  const spoke = connected.client;
+  await spoke.apply(Namespace, namespace, { fieldManager: FIELD_MANAGER });
+  // Forced: the agent, which has renewed the token, owns the field.
+  await spoke.apply(Secret, secret, { fieldManager: FIELD_MANAGER, force: true });
+  const isInstalled = (await runHelm(args)) !== undefined;
+  say(
+    isInstalled
+      ? `The agent is installed. It is up when the hub says so:`
+      : `There is no helm here. Install the agent with:\n\n  ${helmCommand(args)}\n\nThen:`,
+  );
+  say(`\n  kubectl wait --for=condition=ManagedClusterConditionAvailable managedcluster/${name} --timeout=120s`);
 }
 
 type Objects = ReturnType<typeof secretObjects>;

@@ -1,6 +1,7 @@
 import { Namespace, Secret } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
-import { type Client, createClient, type ServerAddress } from '@flotilla/runtime';
+import type { Client, ServerAddress } from '@flotilla/runtime';
+import { connect } from '../hub/connect.ts';
 import { renderKubeconfig, secretObjects } from './agent-secret.ts';
 import { helmArguments, helmCommand, runHelm } from './helm.ts';
 import { acceptCluster, FIELD_MANAGER } from './hub-side.ts';
@@ -22,25 +23,20 @@ export async function rehearseJoin(hub: Client, options: JoinOptions, address: S
 }
 
 async function onSpoke(options: JoinOptions, address: ServerAddress): Promise<string[]> {
-  const { spokeKubeconfig: kubeconfigPath, spokeContext: context, namespace, name } = options;
-  const spoke = createClient({ kubeconfigPath, context, userAgent: 'flotilla-cli' });
-  try {
-    const [place, secret] = secretObjects(namespace, renderKubeconfig(address, name, NO_TOKEN));
-    const how = { fieldManager: FIELD_MANAGER, dryRun: true };
-    const hasNamespace = (await spoke.get(Namespace, { name: namespace })) !== undefined;
-    await spoke.apply(Namespace, place, how);
-    // A dry run creates no namespace that the Secret could be checked in.
-    if (hasNamespace) await spoke.apply(Secret, secret, { ...how, force: true });
-    const args = helmArguments(options, address);
-    const rendered = await runHelm([...args, '--dry-run=server']);
-    const write = `write Secret ${namespace}/${secret.metadata.name}`;
-    return [
-      hasNamespace ? `${write} on ${spoke.server}` : `create namespace ${namespace} on ${spoke.server}, and ${write} there`,
-      rendered === undefined
-        ? `name the command that installs the agent, as there is no helm here: ${helmCommand(args)}`
-        : helmCommand(args),
-    ];
-  } finally {
-    await spoke.close();
-  }
+  const { spokeKubeconfig: kubeconfig, spokeContext: context, namespace, name } = options;
+  await using connected = connect({ kubeconfig, context });
+  const spoke = connected.client;
+  const [place, secret] = secretObjects(namespace, renderKubeconfig(address, name, NO_TOKEN));
+  const how = { fieldManager: FIELD_MANAGER, dryRun: true };
+  const hasNamespace = (await spoke.get(Namespace, { name: namespace })) !== undefined;
+  await spoke.apply(Namespace, place, how);
+  // A dry run creates no namespace that the Secret could be checked in.
+  if (hasNamespace) await spoke.apply(Secret, secret, { ...how, force: true });
+  const args = helmArguments(options, address);
+  const rendered = await runHelm([...args, '--dry-run=server']);
+  const write = `write Secret ${namespace}/${secret.metadata.name}`;
+  return [
+    hasNamespace ? `${write} on ${spoke.server}` : `create namespace ${namespace} on ${spoke.server}, and ${write} there`,
+    rendered === undefined ? `name the command that installs the agent, as there is no helm here: ${helmCommand(args)}` : helmCommand(args),
+  ];
 }

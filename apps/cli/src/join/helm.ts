@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import type { ServerAddress } from '@flotilla/runtime';
+import { callersPath } from '../config.ts';
 import { SECRET, SECRET_KEY } from './agent-secret.ts';
 import type { JoinOptions } from './options.ts';
 
@@ -40,7 +41,7 @@ export function helmArguments(options: JoinOptions, address: ServerAddress): str
 /** Runs helm and returns its output; undefined when this machine has no helm. Throws `FLOTILLA_HELM` with its complaint. */
 export async function runHelm(args: readonly string[]): Promise<string | undefined> {
   try {
-    const { stdout } = await run('helm', args, { timeout: 120_000, maxBuffer: 16 * 1024 * 1024 });
+    const { stdout } = await run('helm', args, { cwd: callersPath('.'), timeout: 120_000, maxBuffer: 16 * 1024 * 1024 });
     return stdout;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
