@@ -127,27 +127,20 @@ function differencesOf(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSp
   const begun = states.filter((state) => state !== 'NotStarted' && !isFinalPrecacheState(state)).length;
   const hasFailed = states.length > 0 && states.every(hasFailedPrecache);
   const backedUp = findCondition(status?.conditions, ClusterGroupUpgradeCondition.backupSucceeded)?.status === 'True';
-  return [
-    ...(begun > 0 && !isRunning(upgrade)
-      ? [{ why: `clusters that pre-cache now (${begun}) begin anew; images that are there already are not pulled again` }]
-      : []),
-    ...(hasFailed && !isRunning(upgrade)
-      ? [
-          {
-            why: 'every cluster failed pre-caching: TALM polls for ever, here the upgrade ends as Failed',
-            fix: 'start the hub with --talm-strict to keep it waiting',
-          },
-        ]
-      : []),
-    ...(spec.backup && !backedUp && !isRunning(upgrade)
-      ? [
-          {
-            why: 'it wants a backup, for which this hub has no image of its own',
-            fix: 'start the hub with --backup-image, or set spec.backup to false',
-          },
-        ]
-      : []),
+  const differences = [
+    { is: begun > 0, why: `clusters that pre-cache now (${begun}) begin anew; images that are there already are not pulled again` },
+    {
+      is: hasFailed,
+      why: 'every cluster failed pre-caching: TALM polls for ever, here the upgrade ends as Failed',
+      fix: 'start the hub with --talm-strict to keep it waiting',
+    },
+    {
+      is: spec.backup && !backedUp,
+      why: 'it wants a backup, for which this hub has no image of its own',
+      fix: 'start the hub with --backup-image, or set spec.backup to false',
+    },
   ];
+  return isRunning(upgrade) ? [] : differences.flatMap(({ is, ...difference }) => (is ? [difference] : []));
 }
 
 /** Fields that TALM ignores since they were deprecated. */
