@@ -1,8 +1,7 @@
 import { checkOptions } from '@flotilla/runtime';
-import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import { AccessOptions } from '../hub/options.ts';
+import { AccessOptions, JsonOptions, wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { safeJson } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
@@ -10,17 +9,12 @@ import { fits, table, wrap } from '../terminal/table.ts';
 import { judgeTalmHub, type TalmCheck, type Verdict } from './judge.ts';
 import { readTalmHub } from './read.ts';
 
-const Options = AccessOptions.extend({
-  output: z.enum(['json'], { error: 'must be json' }).optional(),
-  json: z.boolean().default(false),
-});
-
 /** `flotilla check talm`: what of a hub that TALM manages carries over. Reads alone; ends with 3 while something stops the move. */
 export const checkTalm: Run = async (_, given) => {
-  const options = checkOptions(Options, given);
+  const options = checkOptions(AccessOptions.extend(JsonOptions.shape), given);
   await using connected = connect(options);
   const check = judgeTalmHub(await readTalmHub(connected.client));
-  process.stdout.write(`${options.json || options.output === 'json' ? safeJson(check) : render(check, standardScreen().width)}\n`);
+  process.stdout.write(`${wantsJson(options) ? safeJson(check) : render(check, standardScreen().width)}\n`);
   if (check.objects.some(({ verdict }) => STOPS.has(verdict))) endWith(Exit.no);
 };
 

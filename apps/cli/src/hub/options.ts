@@ -11,6 +11,12 @@ export const AccessOptions = z.object({
 });
 export type AccessOptions = z.output<typeof AccessOptions>;
 
+/** `-o json`, and its older spelling. */
+export const JsonOptions = z.object({ output: z.enum(['json'], { error: 'must be json' }).optional(), json: z.boolean().default(false) });
+
+/** True where the answer is to be JSON. */
+export const wantsJson = ({ output, json }: z.output<typeof JsonOptions>): boolean => json || output === 'json';
+
 const output = (formats: readonly string[]) =>
   z.string().refine((format) => formats.includes(format), { error: `must be ${formats.join(' or ')}` });
 

@@ -1,18 +1,11 @@
 import { mapConcurrently } from '@flotilla/pace';
-import {
-  enabledCapabilities,
-  loadPayload,
-  type Manifest,
-  partManifests,
-  planApply,
-  releaseFeatureGates,
-  type TaskNode,
-} from '@flotilla/release';
+import { enabledCapabilities, type Manifest, partManifests, planApply, releaseFeatureGates, type TaskNode } from '@flotilla/release';
 import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import { openPayload } from '../payload/open-payload.ts';
+import { wantsJson } from '../hub/options.ts';
+import { readPayload } from '../payload/load.ts';
 import { DiffOptions } from '../payload/options.ts';
 import type { Run } from '../run.ts';
 import { safeText } from '../terminal/safe-text.ts';
@@ -33,8 +26,7 @@ export const showDiff: Run = async ([given = ''], options) => {
   const tools = { client, kinds: new ServedKinds(client), context: view.context, brought: broughtBy(included) };
   const plans = await planAll(nodes, tools);
   const diff = { version, from: view.clusterVersion?.status?.desired?.version ?? '', nodes, plans };
-  const isJson = settings.json || settings.output === 'json';
-  process.stdout.write(isJson ? `${diffAsJson(diff)}\n` : diffAsText(diff, settings.all));
+  process.stdout.write(wantsJson(settings) ? `${diffAsJson(diff)}\n` : diffAsText(diff, settings.all));
   process.stderr.write(`${safeText(version)}: ${summaryOf([...plans.values()])}\n`);
   if ([...plans.values()].some(({ refused }) => refused !== '')) endWith(Exit.no);
 };
@@ -42,12 +34,9 @@ export const showDiff: Run = async ([given = ''], options) => {
 /** Plans the manifests that the cluster includes, in the order of an update. */
 async function planUpdate(given: string, options: DiffOptions, view: ClusterView) {
   const { profile, exclude: excludeIdentifier } = options;
-  const { source, image, files } = await openPayload(given, options);
-  const releaseImage = options.releaseImage ?? image ?? 'release.invalid/release';
-  const payload = await loadPayload(files, { releaseImage, clusterProfile: profile, source });
-  for (const warning of payload.warnings) process.stderr.write(`warning: ${safeText(warning)}\n`);
+  const { payload, majorVersion } = await readPayload(given, options);
   const { version } = payload.release;
-  const audience = { profile, featureSet: view.featureSet, majorVersion: Number(version.split('.', 1)[0]) };
+  const audience = { profile, featureSet: view.featureSet, majorVersion };
   const featureGates = view.gatesOf(version) ?? releaseFeatureGates(payload.manifests, audience) ?? new Set<string>();
   const { spec, status } = view.clusterVersion ?? {};
   const capabilities = enabledCapabilities({

@@ -5,7 +5,7 @@ import { nextStep } from '../complain.ts';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { listServed } from '../hub/list-served.ts';
-import { PayloadStatusOptions } from '../payload/options.ts';
+import { AccessOptions, JsonOptions, wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { safeJson } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
@@ -14,11 +14,11 @@ import { payloadStatusText } from './print.ts';
 
 /** `flotilla payload status`: how far a cluster has applied a release. */
 export const showPayloadStatus: Run = async (_, given) => {
-  const { json, output, ...access } = checkOptions(PayloadStatusOptions, given);
-  await using connected = connect(access);
+  const options = checkOptions(AccessOptions.extend(JsonOptions.shape), given);
+  await using connected = connect(options);
   const answer = judgePayload(await readPayload(connected.client));
   const screen = standardScreen();
-  screen.write(json || output === 'json' ? `${safeJson(answer)}\n` : `${payloadStatusText(answer, screen, Date.now())}\n`);
+  screen.write(wantsJson(options) ? `${safeJson(answer)}\n` : `${payloadStatusText(answer, screen, Date.now())}\n`);
   if (answer.stage === 'unseen') endWith(Exit.unknown);
   if (answer.stage === 'failing' || answer.stage === 'refused') endWith(Exit.no);
 };

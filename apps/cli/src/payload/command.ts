@@ -1,5 +1,6 @@
 import { planApply } from '@flotilla/release';
 import { checkOptions } from '@flotilla/runtime';
+import { wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
@@ -10,9 +11,10 @@ import { graphAsDot, graphAsJson, graphAsMermaid, printed } from './print.ts';
 
 /** `flotilla payload included`: what a cluster takes of a payload. */
 export const showIncluded: Run = async ([source = ''], given) => {
-  const { json, output, why, ...options } = checkOptions(IncludedOptions, given);
+  const options = checkOptions(IncludedOptions, given);
+  const { why } = options;
   const { payload, included, excluded } = await loadFiltered(source, options);
-  if (json || output === 'json')
+  if (wantsJson(options))
     print(safeJson(why ? excluded.map(({ manifest, rule, message }) => ({ ...printed(manifest), rule, message })) : included.map(printed)));
   else if (why)
     print(
@@ -37,10 +39,11 @@ const states = { install: 'Initializing', update: 'Updating', reconcile: 'Reconc
 
 /** `flotilla payload graph`: in which order a payload is applied. */
 export const showGraph: Run = async ([source = ''], given) => {
-  const { format, json, output, state, seed, ...options } = checkOptions(GraphOptions, given);
+  const options = checkOptions(GraphOptions, given);
+  const { format, state, seed } = options;
   const { included } = await loadFiltered(source, options);
   const { nodes } = planApply(included, states[state], seed);
-  print({ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[json || output === 'json' ? 'json' : format](nodes));
+  print({ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[wantsJson(options) ? 'json' : format](nodes));
 };
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -5,6 +5,7 @@ import { type Finding, lintClusterOperatorFile, lintPayload } from '@flotilla/re
 import { checkOptions } from '@flotilla/runtime';
 import { callersPath } from '../config.ts';
 import { Exit, endWith } from '../exit.ts';
+import { wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { openPayload } from './open-payload.ts';
@@ -12,14 +13,13 @@ import { LintOptions } from './options.ts';
 
 /** `flotilla payload lint`: what is wrong in a payload, or with a ClusterOperator. */
 export const lint: Run = async ([given = ''], options) => {
-  const { json, output, strict, ...registry } = checkOptions(LintOptions, options);
+  const settings = checkOptions(LintOptions, options);
   const file = await readSingleFile(given);
-  const findings = file ? lintClusterOperatorFile(file) : await lintPayload((await openPayload(given, registry)).files);
-  const isJson = json || output === 'json';
-  process.stdout.write(isJson ? `${safeJson(findings)}\n` : findings.map((finding) => `${lineOf(finding)}\n`).join(''));
+  const findings = file ? lintClusterOperatorFile(file) : await lintPayload((await openPayload(given, settings)).files);
+  process.stdout.write(wantsJson(settings) ? `${safeJson(findings)}\n` : findings.map((finding) => `${lineOf(finding)}\n`).join(''));
   const errors = findings.filter(({ level }) => level === 'error').length;
   process.stderr.write(`${errors} errors, ${findings.length - errors} warnings\n`);
-  if (errors > 0 || (strict && findings.length > 0)) endWith(Exit.no);
+  if (errors > 0 || (settings.strict && findings.length > 0)) endWith(Exit.no);
 };
 
 const lineOf = ({ level, rule, file, line, message }: Finding): string => safeText(`${file}:${line}: ${level}: ${rule}: ${message}`);

@@ -8,6 +8,7 @@ import {
   partManifests,
   releaseFeatureGates,
 } from '@flotilla/release';
+import type { RegistryOptions } from '../registry/options.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { openPayload } from './open-payload.ts';
 import type { PayloadOptions } from './options.ts';
@@ -19,14 +20,23 @@ interface FilteredPayload {
   readonly excluded: readonly ExcludedManifest[];
 }
 
+/** What a payload is read by. */
+type ReadOptions = RegistryOptions & Pick<PayloadOptions, 'releaseImage' | 'profile'>;
+
+/** Reads the payload of a folder or an image, and tells its warnings. @returns it with the major version of its release */
+export async function readPayload(given: string, options: ReadOptions): Promise<{ payload: Payload; majorVersion: number }> {
+  const { source, image, files } = await openPayload(given, options);
+  const releaseImage = options.releaseImage ?? image ?? 'release.invalid/release';
+  const payload = await loadPayload(files, { releaseImage, clusterProfile: options.profile, source });
+  for (const warning of payload.warnings) process.stderr.write(`warning: ${safeText(warning)}\n`);
+  return { payload, majorVersion: Number(payload.release.version.split('.', 1)[0]) };
+}
+
 /** Reads the payload of a folder or an image and filters it as an initial install does. */
 export async function loadFiltered(given: string, options: PayloadOptions): Promise<FilteredPayload> {
   const { profile, featureSet, exclude: excludeIdentifier } = options;
-  const { source, image, files } = await openPayload(given, options);
-  const releaseImage = options.releaseImage ?? image ?? 'release.invalid/release';
-  const payload = await loadPayload(files, { releaseImage, clusterProfile: profile, source });
-  for (const warning of payload.warnings) process.stderr.write(`warning: ${safeText(warning)}\n`);
-  const majorVersion = options.majorVersion ?? Number(payload.release.version.split('.', 1)[0]);
+  const { payload, majorVersion: ownMajor } = await readPayload(given, options);
+  const majorVersion = options.majorVersion ?? ownMajor;
   const featureGates = options.featureGates
     ? new Set(options.featureGates)
     : (releaseFeatureGates(payload.manifests, { profile, featureSet, majorVersion }) ?? noGates(options));

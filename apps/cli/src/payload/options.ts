@@ -1,10 +1,7 @@
 import { capabilitySets, featureSets } from '@flotilla/release';
 import { z } from 'zod';
-import { AccessOptions } from '../hub/options.ts';
+import { AccessOptions, JsonOptions } from '../hub/options.ts';
 import { RegistryOptions } from '../registry/options.ts';
-
-/** `-o json`, and its older spelling. */
-const Printing = z.object({ output: z.enum(['json'], { error: 'must be json' }).optional(), json: z.boolean().default(false) });
 
 const oneOf = (names: readonly string[]) =>
   z.string().refine((name) => names.includes(name), { error: `must be one of ${names.join(', ')}` });
@@ -31,22 +28,20 @@ const PayloadOptions = RegistryOptions.extend({
 export type PayloadOptions = z.output<typeof PayloadOptions>;
 
 /** Options of `payload included`. */
-export const IncludedOptions = PayloadOptions.extend({ ...Printing.shape, why: z.boolean().default(false) });
+export const IncludedOptions = PayloadOptions.extend({ ...JsonOptions.shape, why: z.boolean().default(false) });
 /** Options of `payload lint`. */
-export const LintOptions = RegistryOptions.extend({ ...Printing.shape, strict: z.boolean().default(false) });
+export const LintOptions = RegistryOptions.extend({ ...JsonOptions.shape, strict: z.boolean().default(false) });
 /** Options of `payload diff`, whose cluster says the rest. */
 export const DiffOptions = RegistryOptions.extend({
   ...PayloadOptions.pick({ releaseImage: true, profile: true, exclude: true }).shape,
   ...AccessOptions.shape,
-  ...Printing.shape,
+  ...JsonOptions.shape,
   all: z.boolean().default(false),
 });
 export type DiffOptions = z.output<typeof DiffOptions>;
-/** Options of `payload status`. */
-export const PayloadStatusOptions = AccessOptions.extend(Printing.shape);
 /** Options of `payload graph`. */
 export const GraphOptions = PayloadOptions.extend({
-  ...Printing.shape,
+  ...JsonOptions.shape,
   format: z.enum(['dot', 'mermaid', 'json'], { error: 'must be one of dot, mermaid, json' }).default('dot'),
   state: z.enum(['install', 'update', 'reconcile'], { error: 'must be one of install, update, reconcile' }).default('update'),
   seed: z.coerce

@@ -1,6 +1,7 @@
 import { checkOptions } from '@flotilla/runtime';
 import { reportUpgrade, type UpgradeReport, upgraders } from '@flotilla/upgrade';
 import { Exit, endWith } from '../exit.ts';
+import { wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
@@ -14,8 +15,7 @@ export const showPlan: Run = async (_, given) => {
   const { upgradeConfig } = await readUpgradeConfig(options);
   const { to, upgradeAt } = reportUpgrade(upgradeConfig);
   const { steps, failsOutsideWindow } = upgraders[upgradeConfig.spec.type];
-  if (options.json || options.output === 'json')
-    return print(safeJson({ type: upgradeConfig.spec.type, to, upgradeAt, failsOutsideWindow, steps }));
+  if (wantsJson(options)) return print(safeJson({ type: upgradeConfig.spec.type, to, upgradeAt, failsOutsideWindow, steps }));
   print(
     table(
       ['#', 'STEP'],
@@ -37,7 +37,7 @@ export const showStatus: Run = async (_, given) => {
   }
   // Before the answer: a script that reads JSON goes by the exit code too.
   if (report.phase === 'Failed') endWith(Exit.no);
-  if (options.json || options.output === 'json') return print(safeJson(report));
+  if (wantsJson(options)) return print(safeJson(report));
   print(statusTable(report));
   const from = report.from === undefined ? '' : `from ${report.from} `;
   process.stderr.write(`${safeText(`${report.phase}: ${from}to ${report.to}, from ${report.upgradeAt} on`)}\n`);
