@@ -1,4 +1,5 @@
-export { type Seen, statusWrittenAt, type UpgradeFacts } from './answers/facts.ts';
+export { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } from './answers/facts.ts';
+export { exact, forecast, unknown } from './answers/figures.ts';
 export { foldWaits, summarizeWaits } from './answers/fold.ts';
 export { judgeHub } from './answers/hub-sign.ts';
 export { answerPlan } from './answers/plan-answer.ts';

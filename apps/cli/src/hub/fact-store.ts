@@ -3,7 +3,7 @@ import { Lease } from '@flotilla/api/core';
 import { AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
-import { desiredWorkName, resourceName, type UpgradeFacts } from '@flotilla/rollout';
+import { desiredWorkName, NOTHING_OF_CLUSTERS, resourceName, type UpgradeFacts } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { ReadSet } from './read-set.ts';
@@ -71,7 +71,7 @@ export class FactStore {
   async readClusters(upgrades: readonly ClusterGroupUpgrade[]): Promise<void> {
     const annotations = new Set([Annotation.hold, ...upgrades.flatMap(annotationsEdited)]);
     try {
-      const { items } = await this.#client.list(ManagedCluster, { transform: (cluster) => trim(cluster, annotations) });
+      const { items } = await this.#client.list(ManagedCluster, { transform: (cluster) => trimCluster(cluster, annotations) });
       for (const cluster of items) this.#clusters.add(cluster);
     } catch (error) {
       this.#note('ManagedClusters', error);
@@ -80,9 +80,8 @@ export class FactStore {
 
   /** The same facts without anything that is read for a single cluster: for answers about thousands. */
   async answerBare<T>(upgrade: ClusterGroupUpgrade, make: (facts: UpgradeFacts) => T): Promise<T> {
-    const skip = () => ({ kind: 'skipped' }) as const;
     const cluster = (name: string) => this.#clusters.known({ name });
-    return this.answer(upgrade, (facts) => make({ ...facts, cluster, agentLease: skip, policyCopy: skip, policy: skip, work: skip }));
+    return this.answer(upgrade, (facts) => make({ ...facts, ...NOTHING_OF_CLUSTERS, cluster }));
   }
 
   /** Forgets what may have changed, before the next look. */
@@ -130,18 +129,23 @@ export class FactStore {
   }
 }
 
-/** Keeps the fields that answers ask for: thousands of clusters are held at once. */
-const trim = (
-  { metadata: { name, labels, annotations = {} }, spec, status }: ManagedCluster,
+/** Keeps the fields that answers and rows ask for: thousands of clusters are held at once. @param kept annotations that are asked for */
+export const trimCluster = (
+  { metadata: { name, uid, resourceVersion, labels, annotations = {} }, spec, status }: ManagedCluster,
   kept: ReadonlySet<string>,
 ): ManagedCluster => ({
   metadata: {
     name,
+    uid,
+    resourceVersion,
     labels,
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => kept.has(key))),
   },
   spec: spec && { hubAcceptsClient: spec.hubAcceptsClient },
-  status: status && { conditions: status.conditions?.filter(({ type }) => type === CLUSTER_AVAILABLE || type === HUB_ACCEPTED) },
+  status: status && {
+    conditions: status.conditions?.filter(({ type }) => type === CLUSTER_AVAILABLE || type === HUB_ACCEPTED),
+    version: status.version,
+  },
 });
 
 /** Annotations of clusters that the upgrade edits before it begins. */

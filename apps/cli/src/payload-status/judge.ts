@@ -2,6 +2,7 @@
 import { findCondition } from '@flotilla/api';
 import type { Figure, PayloadStatusAnswer, PayloadWait } from '@flotilla/api/answers';
 import type { ClusterOperator, ClusterVersion, UpdateHistory } from '@flotilla/api/config';
+import { exact, forecast, unknown } from '@flotilla/rollout';
 
 /** Objects of a cluster. */
 export interface ReadPayload {
@@ -107,9 +108,6 @@ function waitsOf({ version, operators }: ReadPayload, says: string): PayloadWait
     .slice(0, MOST_WAITS);
 }
 
-const exact = (value: number): Figure => ({ certainty: 'exact', value });
-const unknown = (why: string): Figure => ({ certainty: 'unknown', why });
-
 /** By the median of the updates before, else by the pace so far; the first entry of all is the installation, which says nothing of updates. */
 function timeLeft(history: readonly UpdateHistory[], level: PayloadStatusAnswer['level'], now: number): Figure {
   const begun = Date.parse(history[0]?.startedTime ?? '');
@@ -124,7 +122,7 @@ function timeLeft(history: readonly UpdateHistory[], level: PayloadStatusAnswer[
   const median = took[Math.floor(took.length / 2)];
   const elapsed = now - begun;
   if (median !== undefined && elapsed < median)
-    return forecast(
+    return forecastMs(
       median - elapsed,
       `the last ${took.length === 1 ? 'update' : `${took.length} updates, by their median,`} took ${Math.round(median / 60_000)} min`,
     );
@@ -132,10 +130,10 @@ function timeLeft(history: readonly UpdateHistory[], level: PayloadStatusAnswer[
     return unknown(
       median === undefined ? 'no update has ended before, and no manifest is applied yet' : 'it takes longer than the updates before',
     );
-  return forecast(
+  return forecastMs(
     (elapsed / level.done) * (level.total - level.done),
     `${level.done} of ${level.total} manifests took ${Math.round(elapsed / 60_000)} min`,
   );
 }
 
-const forecast = (ms: number, why: string): Figure => ({ certainty: 'forecast', value: Math.ceil(ms / 1000), why });
+const forecastMs = (ms: number, why: string): Figure => forecast(Math.ceil(ms / 1000), why);

@@ -2,7 +2,7 @@
 import { conditionTime } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { Inquiry, summarizeWaits } from '@flotilla/rollout';
+import { Inquiry, NOTHING_OF_CLUSTERS, summarizeWaits } from '@flotilla/rollout';
 import type { WatchCache } from '@flotilla/runtime';
 import { orAbsent } from './status-budget.ts';
 
@@ -20,7 +20,6 @@ interface WaitFacts {
 
 /** Objects of single clusters say who is to blame, not what is waited for. */
 const SKIPPED = { kind: 'skipped' } as const;
-const skip = () => SKIPPED;
 
 /** The status with its waits; none once there is a verdict. */
 export function withWaits(
@@ -34,10 +33,7 @@ export function withWaits(
     hub: SKIPPED,
     cluster: (name) => ({ kind: 'read', object: caches.clusters.get({ name }) }),
     upgradeAt: (ref) => ({ kind: 'read', object: caches.upgrades.get(ref) }),
-    agentLease: skip,
-    policyCopy: skip,
-    policy: skip,
-    work: skip,
+    ...NOTHING_OF_CLUSTERS,
   });
   const since = new Map([...fallenSince].map(([cluster, at]) => [cluster, conditionTime(at)]));
   return { ...status, waits: orAbsent(summarizeWaits(inquiry, since)) };

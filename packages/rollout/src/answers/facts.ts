@@ -32,6 +32,11 @@ export interface UpgradeFacts {
   readonly work: (cluster: string, template: string) => Seen<ManifestWork>;
 }
 
+const skip = () => ({ kind: 'skipped' }) as const;
+
+/** For answers about thousands of clusters: nothing that is read for a single one. */
+export const NOTHING_OF_CLUSTERS = { agentLease: skip, policyCopy: skip, policy: skip, work: skip } as const;
+
 /**
  * The hub that wrote the status decides as the reference does, so annotations of ours count for nothing. It states neither a condition Ready nor a
  * generation, and CRDs of others may drop the second.

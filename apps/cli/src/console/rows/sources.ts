@@ -1,14 +1,13 @@
-import type { KubeObject, Ref, Resource } from '@flotilla/api';
+import { Annotation, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
 import type { Rights } from '@flotilla/api/answers';
 import { Lease } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type Seen, statusWrittenAt, type UpgradeFacts } from '@flotilla/rollout';
+import { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } from '@flotilla/rollout';
 import { type Client, WatchCache } from '@flotilla/runtime';
-import { HUB_LEASE } from '../../hub/fact-store.ts';
+import { HUB_LEASE, trimCluster } from '../../hub/fact-store.ts';
 import { whole } from '../../hub/upgrades.ts';
 import { Pulse } from './pulse.ts';
-import { trimCluster } from './spoke-row.ts';
 
 /** Where objects are watched. */
 interface SourceOptions {
@@ -18,6 +17,9 @@ interface SourceOptions {
   /** Namespace of the upgrades; all when absent. */
   readonly namespace?: string | undefined;
 }
+
+/** Annotations of clusters that rows show. */
+const READ = new Set([Annotation.hold]);
 
 /** A failure this recent means that the watch is not back. */
 const RECENT_MS = 15_000;
@@ -38,11 +40,11 @@ export class Sources {
     this.#server = client.server;
     this.#pulse = new Pulse(client);
     const transform = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade => {
-      this.writtenAt.set(keyOf(upgrade), statusWrittenAt(upgrade));
+      this.writtenAt.set(refKey(upgrade.metadata), statusWrittenAt(upgrade));
       return whole(upgrade);
     };
     this.upgrades = new WatchCache(client, ClusterGroupUpgrade, { namespace, transform, onInvalid: ignore });
-    this.clusters = new WatchCache(client, ManagedCluster, { transform: trimCluster, onInvalid: ignore });
+    this.clusters = new WatchCache(client, ManagedCluster, { transform: (cluster) => trimCluster(cluster, READ), onInvalid: ignore });
     const lease = { namespace: hubNamespace, fieldSelector: `metadata.name=${HUB_LEASE}` };
     this.leases = new WatchCache(client, Lease, { ...lease, onInvalid: ignore });
   }
@@ -81,23 +83,19 @@ export class Sources {
 
   /** Facts of an answer without anything that is read for a single cluster. */
   facts(upgrade: ClusterGroupUpgrade, now: number): UpgradeFacts {
-    const skip = () => ({ kind: 'skipped' }) as const;
     return {
       upgrade: this.#withWrittenAt(upgrade),
       now,
       hub: this.hub(),
       cluster: (name) => this.#seen(this.clusters, { name }, this.rights.spokes),
       upgradeAt: (ref) => this.#seen(this.upgrades, ref, this.rights.upgrades),
-      agentLease: skip,
-      policyCopy: skip,
-      policy: skip,
-      work: skip,
+      ...NOTHING_OF_CLUSTERS,
     };
   }
 
   /** The cache drops the field by which answers see that a hub without a Lease of the usual name decides. */
   #withWrittenAt(upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade {
-    const time = this.writtenAt.get(keyOf(upgrade));
+    const time = this.writtenAt.get(refKey(upgrade.metadata));
     if (time === undefined) return upgrade;
     return { ...upgrade, metadata: { ...upgrade.metadata, managedFields: [{ subresource: 'status', time }] } };
   }
@@ -117,4 +115,3 @@ export class Sources {
 }
 
 const ignore = (): void => undefined;
-const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace}/${metadata.name}`;

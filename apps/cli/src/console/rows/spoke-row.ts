@@ -1,6 +1,6 @@
 import { Annotation, findCondition } from '@flotilla/api';
 import type { MemberRow, SpokeRow } from '@flotilla/api/answers';
-import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { z } from 'zod';
 
 /** A spoke's part in an upgrade. */
@@ -34,17 +34,3 @@ const Version = z.looseObject({ kubernetes: z.string() });
 
 const versionOf = (cluster: ManagedCluster | undefined): string | null =>
   cluster?.metadata.labels?.[VERSION_LABEL] ?? Version.safeParse(cluster?.status?.version).data?.kubernetes ?? null;
-
-/** Conditions that rows and decisions ask for. */
-const READ: ReadonlySet<string> = new Set([CLUSTER_AVAILABLE, HUB_ACCEPTED]);
-
-/** Keeps the fields that rows and decisions ask for: thousands of clusters are held at once. */
-export const trimCluster = ({ metadata, spec, status }: ManagedCluster): ManagedCluster => {
-  const { name, uid, resourceVersion, labels, annotations = {} } = metadata;
-  const hold = annotations[Annotation.hold];
-  return {
-    metadata: { name, uid, resourceVersion, labels, ...(hold !== undefined && { annotations: { [Annotation.hold]: hold } }) },
-    spec: spec && { hubAcceptsClient: spec.hubAcceptsClient },
-    status: status && { conditions: status.conditions?.filter(({ type }) => READ.has(type)), version: status.version },
-  };
-};
