@@ -1,5 +1,5 @@
 import { errorMessage } from '@flotilla/api';
-import { downloadImages, listImageParts, OciLayout, parseImageReference, RegistryClient } from '@flotilla/registry';
+import { downloadImage, listImageParts, OciLayout, parseImageReference, RegistryClient } from '@flotilla/registry';
 import { type ComponentImage, REGISTRY_NAME, type Started } from '../../tools/src/fleets/fleet.ts';
 
 /** Where images are, and where they come from when they are not there. */
@@ -49,8 +49,8 @@ async function bringUp(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!(await layout.findImage(pullSpec))) {
-    const [result] = await downloadImages({ client, layout, images: [parseImageReference(pullSpec)], signal });
-    if (result?.error) return errorMessage(result.error);
+    const why = await downloadImage(parseImageReference(pullSpec), { client, layout, signal }).then(() => undefined, errorMessage);
+    if (why !== undefined) return why;
   }
   const top = await layout.findImage(pullSpec);
   if (!top) return 'not in the store';

@@ -1,5 +1,7 @@
 // The process that is killed: downloads the images named in its one argument, prints one line of JSON and ends.
-import { downloadImages, OciLayout, parseImageReference, RegistryClient } from '@flotilla/registry';
+import { errorMessage } from '@flotilla/api';
+import { mapConcurrently } from '@flotilla/pace';
+import { downloadImage, OciLayout, parseImageReference, RegistryClient } from '@flotilla/registry';
 import { z } from 'zod';
 
 const Job = z.object({ directory: z.string(), images: z.array(z.string()), insecureHost: z.string() });
@@ -10,12 +12,9 @@ process.stdin.on('end', () => process.exit(3)).resume();
 const job = Job.parse(JSON.parse(process.argv[2] ?? ''));
 const layout = await OciLayout.open(job.directory);
 const client = new RegistryClient({ insecureHosts: [job.insecureHost], retry: { attempts: 10, baseMs: 20, maxMs: 500 } });
-const results = await downloadImages({
-  client,
-  layout,
-  images: job.images.map((text) => parseImageReference(text)),
-  platform: { os: 'linux', architecture: 'amd64' },
-});
-process.stdout.write(`${JSON.stringify(results.map(({ status, digest, error }) => ({ status, digest, error: error?.message })))}\n`, () => {
-  process.exit(results.some((result) => result.status === 'failed') ? 1 : 0);
-});
+const platform = { os: 'linux', architecture: 'amd64' };
+const failures: string[] = [];
+await mapConcurrently(job.images, 4, (text) =>
+  downloadImage(parseImageReference(text), { client, layout, platform }).catch((error: unknown) => failures.push(errorMessage(error))),
+);
+process.stdout.write(`${JSON.stringify(failures)}\n`, () => process.exit(failures.length > 0 ? 1 : 0));

@@ -5,7 +5,7 @@ export type { RegistryClientOptions } from './client-options.ts';
 
 export { DockerConfig, findCredential, parseDockerConfig } from './credentials.ts';
 export { DocumentCache } from './document-cache.ts';
-export { downloadImages } from './download.ts';
+export { downloadImage } from './download.ts';
 export type { RegistryRule } from './endpoint.ts';
 export { isDenied, isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
 export { FileCache } from './file-cache.ts';

@@ -15,13 +15,6 @@ const REF_NAME = 'org.opencontainers.image.ref.name';
 /** The same for containerd's importer, which reads full names from it. */
 const CONTAINERD_NAME = 'io.containerd.image.name';
 
-/** Options of `fetchBlob`. */
-interface FetchBlobOptions {
-  signal?: AbortSignal;
-  /** Receives the bytes of this blob on disk: first those found, then each progress, 0 when a bad file is dropped. */
-  onBytes?: (onDisk: number) => void;
-}
-
 const MAX_INDEX_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -120,7 +113,7 @@ export class OciLayout implements BlobStore {
     client: RegistryClient,
     reference: ImageReference,
     descriptor: Descriptor,
-    options: FetchBlobOptions = {},
+    options: { signal?: AbortSignal } = {},
   ): Promise<'present' | 'fetched'> {
     for (;;) {
       if (await this.has(descriptor.digest)) return 'present';
@@ -150,28 +143,19 @@ export class OciLayout implements BlobStore {
     }
   }
 
-  async #fetchOnce(client: RegistryClient, { reference, descriptor, signal, onBytes }: BlobJob): Promise<'fetched'> {
+  async #fetchOnce(client: RegistryClient, { reference, descriptor, signal }: BlobJob): Promise<'fetched'> {
     const path = this.#partialPath(descriptor.digest);
     const { hash, offset } = await this.#rehash(path, descriptor.size);
-    let onDisk = offset;
-    onBytes?.(onDisk);
     try {
       await using file = await openForAppend(path);
-      for await (const chunk of client.streamBlob(reference, descriptor, { offset, hash, signal })) {
-        await writeAll(file, chunk);
-        onDisk += chunk.length;
-        onBytes?.(onDisk);
-      }
+      for await (const chunk of client.streamBlob(reference, descriptor, { offset, hash, signal })) await writeAll(file, chunk);
       await file.datasync();
       await rename(path, this.blobPath(descriptor.digest));
       return 'fetched';
     } catch (error) {
       if (error instanceof RegistryError) {
         const { digestMismatch, tooLarge } = RegistryErrorCode;
-        if (error.code === digestMismatch || error.code === tooLarge) {
-          await rm(path, { force: true });
-          onBytes?.(0);
-        }
+        if (error.code === digestMismatch || error.code === tooLarge) await rm(path, { force: true });
         throw error;
       }
       throw new RegistryError(
@@ -248,9 +232,10 @@ export class OciLayout implements BlobStore {
   }
 }
 
-interface BlobJob extends FetchBlobOptions {
+interface BlobJob {
   reference: ImageReference;
   descriptor: Descriptor;
+  signal?: AbortSignal;
 }
 
 const sha256 = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { downloadImages, OciLayout, parseImageReference, type RegistryClient } from '@flotilla/registry';
+import { downloadImage, OciLayout, parseImageReference, type RegistryClient } from '@flotilla/registry';
 import { NoSpaceError } from '../errors.ts';
 import type { StoreUsage } from '../space/space.ts';
 import type { ImageStore } from './store.ts';
@@ -18,14 +18,10 @@ export async function openLayoutStore(directory: string, client: RegistryClient)
       return (await layout.findImage(name.pullSpec))?.digest === name.referenceDigest ? undefined : 'the image is not there';
     },
     async pull({ pullSpec }, _layers, signal) {
-      const [result] = await downloadImages({
-        client,
-        layout,
-        images: [parseImageReference(pullSpec)],
-        parallelBlobs: PARALLEL_BLOBS,
-        signal,
+      const reference = parseImageReference(pullSpec);
+      await downloadImage(reference, { client, layout, parallelBlobs: PARALLEL_BLOBS, signal }).catch((error: unknown) => {
+        throw isFull(error) ? new NoSpaceError(error.message, { cause: error }) : error;
       });
-      if (result?.error) throw isFull(result.error) ? new NoSpaceError(result.error.message, { cause: result.error }) : result.error;
       return 'puller';
     },
     usage: () => measure(directory),
@@ -55,7 +51,7 @@ export async function measure(path: string): Promise<StoreUsage> {
 }
 
 /** True when a write failed for lack of space. */
-function isFull(error: unknown): boolean {
+function isFull(error: unknown): error is Error {
   for (let e: unknown = error; e instanceof Error; e = e.cause)
     if ('code' in e && (e.code === 'ENOSPC' || e.code === 'EDQUOT')) return true;
   return error instanceof Error && /ENOSPC|no space left/i.test(error.message);
