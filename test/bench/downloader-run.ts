@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { startRegistry } from '@flotilla/control-plane/servers';
 import { createRandom, type FaultProxy, startFaultProxy } from '@flotilla/control-plane/simulators';
-import { listImageParts, MemoryBlobs, OciLayout, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
-import { writeImage, writeIndex, writeLayer } from '@flotilla/registry/testing';
+import { listImageParts, OciLayout, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
+import { MemoryBlobs, writeImage, writeIndex, writeLayer } from '@flotilla/registry/testing';
 import { startPacedRelay } from './paced-relay.ts';
 
 /** Rate of each run's link, bytes a second: 20 Mbit/s. What a cut or kill loses grows with it. */

@@ -9,8 +9,8 @@ import { gzipSync } from 'node:zlib';
 import { InspectAnswer, LAYER_LIST_KEY, type LayerList, PullerReport } from '@flotilla/api/ran';
 import { readEnvironment, startServerProcess } from '@flotilla/control-plane/processes';
 import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
-import { currentPlatform, type Descriptor, MemoryBlobs, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
-import { writeImage, writeLayer } from '@flotilla/registry/testing';
+import { currentPlatform, type Descriptor, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
+import { MemoryBlobs, writeImage, writeLayer } from '@flotilla/registry/testing';
 import { programFile } from '../../tools/src/fleets/program-files.ts';
 
 /** The registry as pull specs name it; nodes reach it through a mirror. */

@@ -1,11 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { BlobContent, BlobStore } from './blob-store.ts';
+import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import type { DocumentStore } from './blob-store.ts';
+import { DigestFolder, digestOf } from './digest-folder.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
-import { isDigest } from './image-reference.ts';
 
-/** Folder and bound of a document cache. */
 interface DocumentCacheOptions {
   /** Created when it is missing. */
   readonly folder: string;
@@ -15,10 +12,6 @@ interface DocumentCacheOptions {
 
 /** Largest document that is kept. */
 const MOST_DOCUMENT = 8 * 1024 * 1024;
-const NAME = /^[a-f0-9]{64}$/;
-const UNFINISHED = /^\.[a-f0-9-]{36}\.tmp$/;
-/** Milliseconds after which an unfinished write counts as killed. */
-const ABANDONED_MS = 60 * 60_000;
 /** A document counts as used at most once in so many milliseconds, because each mark is a write. */
 const MARK_EVERY_MS = 24 * 60 * 60_000;
 
@@ -26,15 +19,15 @@ const MARK_EVERY_MS = 24 * 60 * 60_000;
  * Manifests and configurations by their digests, over runs of a program. Each is compared with its digest when it is read, so one that changed on disk
  * counts as missing. A disk that refuses costs requests and nothing else.
  */
-export class DocumentCache implements BlobStore, AsyncDisposable {
-  readonly #folder: string;
+export class DocumentCache implements DocumentStore, AsyncDisposable {
+  readonly #folder: DigestFolder;
   readonly #maxBytes: number;
   /** Documents that were found and not read yet. */
   readonly #found = new Map<string, Buffer>();
   #hasWritten = false;
 
   constructor({ folder, maxBytes = 128 * 1024 * 1024 }: DocumentCacheOptions) {
-    this.#folder = folder;
+    this.#folder = new DigestFolder(folder);
     this.#maxBytes = maxBytes;
   }
 
@@ -44,10 +37,6 @@ export class DocumentCache implements BlobStore, AsyncDisposable {
     return bytes !== undefined;
   }
 
-  async *openBlob(digest: string): AsyncGenerator<Buffer> {
-    yield await this.readBlob(digest, MOST_DOCUMENT);
-  }
-
   async readBlob(digest: string, maxBytes: number): Promise<Buffer> {
     const bytes = this.#found.get(digest) ?? (await this.#read(digest));
     this.#found.delete(digest);
@@ -55,8 +44,7 @@ export class DocumentCache implements BlobStore, AsyncDisposable {
     throw new RegistryError(RegistryErrorCode.badLayout, `document ${digest} is not in the cache any more`);
   }
 
-  async putBlob(content: BlobContent): Promise<{ digest: string; size: number }> {
-    const bytes = Buffer.isBuffer(content) ? content : Buffer.concat(await Array.fromAsync(content));
+  async putBlob(bytes: Buffer): Promise<{ digest: string; size: number }> {
     const digest = digestOf(bytes);
     if (bytes.length <= MOST_DOCUMENT) await this.#write(digest, bytes).catch(() => undefined);
     return { digest, size: bytes.length };
@@ -69,7 +57,7 @@ export class DocumentCache implements BlobStore, AsyncDisposable {
   }
 
   async #read(digest: string): Promise<Buffer | undefined> {
-    const path = this.#pathOf(digest);
+    const path = this.#folder.entryOf(digest);
     try {
       const { size, mtimeMs } = await stat(path);
       const bytes = size <= MOST_DOCUMENT ? await readFile(path) : undefined;
@@ -87,11 +75,11 @@ export class DocumentCache implements BlobStore, AsyncDisposable {
 
   /** A document appears whole or not at all. */
   async #write(digest: string, bytes: Buffer): Promise<void> {
-    const unfinished = join(this.#folder, `.${randomUUID()}.tmp`);
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const unfinished = this.#folder.unfinished();
+    await mkdir(this.#folder.path, { recursive: true, mode: 0o700 });
     try {
       await writeFile(unfinished, bytes, { flag: 'wx', mode: 0o600 });
-      await rename(unfinished, this.#pathOf(digest));
+      await rename(unfinished, this.#folder.entryOf(digest));
       this.#hasWritten = true;
     } catch (error) {
       await rm(unfinished, { force: true });
@@ -99,25 +87,11 @@ export class DocumentCache implements BlobStore, AsyncDisposable {
     }
   }
 
-  #pathOf(digest: string): string {
-    if (!isDigest(digest)) throw new RegistryError(RegistryErrorCode.badReference, `"${digest.slice(0, 100)}" is not a sha256 digest`);
-    return join(this.#folder, digest.slice('sha256:'.length));
-  }
-
   async #trim(): Promise<void> {
-    const entries = [];
-    for (const name of await readdir(this.#folder)) {
-      const path = join(this.#folder, name);
-      const found = NAME.test(name) || UNFINISHED.test(name) ? await stat(path).catch(() => undefined) : undefined;
-      if (found && NAME.test(name)) entries.push({ path, size: found.size, usedMs: found.mtimeMs });
-      else if (found && found.mtimeMs < Date.now() - ABANDONED_MS) await rm(path, { force: true });
-    }
     let total = 0;
-    for (const { path, size } of entries.sort((a, b) => b.usedMs - a.usedMs)) {
+    for (const { path, size } of await this.#folder.entries()) {
       total += size;
       if (total > this.#maxBytes) await rm(path, { force: true });
     }
   }
 }
-
-const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;

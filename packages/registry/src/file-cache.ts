@@ -1,12 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, open, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { DigestFolder } from './digest-folder.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
-import { isDigest } from './image-reference.ts';
 import { normalizeEntryPath } from './layer-tree.ts';
 
-/** Folder and bounds of a file cache. */
 interface FileCacheOptions {
   /** Folder for one choice of files; created when missing. */
   readonly folder: string;
@@ -26,24 +25,18 @@ const FileList = z.object({
   files: z.array(z.object({ path: z.string(), size: z.int().min(0), sha256: z.string() })).max(100_000),
 });
 
-/** Names of an entry and of an unfinished one. */
-const ENTRY = /^[a-f0-9]{64}$/;
-const UNFINISHED = /^\.[a-f0-9-]{36}\.tmp$/;
-/** Milliseconds after which an unfinished writer counts as killed. */
-const ABANDONED_MS = 60 * 60_000;
-
 /**
  * Files read from images, by the digest that pins each image. An entry appears whole or not at all. Each file is compared with its hash when it is
  * read back, so a file that changed on disk counts as missing.
  */
 export class FileCache {
-  readonly #folder: string;
+  readonly #folder: DigestFolder;
   readonly #keep: number;
   readonly #maxBytes: number;
   readonly #maxFileBytes: number;
 
   constructor({ folder, keep = 4, maxBytes = 768 * 1024 * 1024, maxFileBytes = 64 * 1024 * 1024 }: FileCacheOptions) {
-    this.#folder = folder;
+    this.#folder = new DigestFolder(folder);
     this.#keep = keep;
     this.#maxBytes = maxBytes;
     this.#maxFileBytes = maxFileBytes;
@@ -51,7 +44,7 @@ export class FileCache {
 
   /** Reads an image's files by path; undefined when one is missing or changed. */
   async read(digest: string): Promise<Map<string, Buffer> | undefined> {
-    const entry = this.#entryOf(digest);
+    const entry = this.#folder.entryOf(digest);
     const list = await this.#readList(entry);
     if (list?.digest !== digest) return undefined;
     const files = new Map<string, Buffer>();
@@ -73,8 +66,8 @@ export class FileCache {
    * path outside its folder
    */
   async write(digest: string, files: ReadonlyMap<string, Buffer>, pinned: ReadonlySet<string> = new Set()): Promise<void> {
-    const entry = this.#entryOf(digest);
-    const unfinished = join(this.#folder, `.${randomUUID()}.tmp`);
+    const entry = this.#folder.entryOf(digest);
+    const unfinished = this.#folder.unfinished();
     try {
       await mkdir(join(unfinished, 'files'), { recursive: true });
       await this.#makeRoom(digest, sizeOf(files), pinned);
@@ -92,15 +85,14 @@ export class FileCache {
     } catch (cause) {
       await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
       if (cause instanceof RegistryError) throw cause;
-      throw new RegistryError(RegistryErrorCode.storeFailed, `the files of ${digest} cannot be kept in ${this.#folder}: make room there`, {
-        cause,
-      });
+      throw new RegistryError(
+        RegistryErrorCode.storeFailed,
+        `the files of ${digest} cannot be kept in ${this.#folder.path}: make room there`,
+        {
+          cause,
+        },
+      );
     }
-  }
-
-  #entryOf(digest: string): string {
-    if (!isDigest(digest)) throw new RegistryError(RegistryErrorCode.badReference, `"${digest.slice(0, 100)}" is not a sha256 digest`);
-    return join(this.#folder, digest.slice('sha256:'.length));
   }
 
   async #readList(entry: string): Promise<z.output<typeof FileList> | undefined> {
@@ -116,35 +108,28 @@ export class FileCache {
 
   /** Drops entries before the write, so that the bound holds during it. It removes only entries of this class. */
   async #makeRoom(digest: string, bytes: number, pinned: ReadonlySet<string>): Promise<void> {
-    const isPinned = (one: string): boolean => pinned.has(one);
     const others = (await this.#entries()).filter((entry) => entry.digest !== digest);
-    let count = 1 + others.filter((entry) => isPinned(entry.digest)).length;
-    let total = bytes + sum(others.filter((entry) => isPinned(entry.digest)).map((entry) => entry.bytes));
-    if (!isPinned(digest) && total > this.#maxBytes)
+    const kept = others.filter((entry) => pinned.has(entry.digest));
+    let count = 1 + kept.length;
+    let total = bytes + sum(kept.map((entry) => entry.bytes));
+    if (!pinned.has(digest) && total > this.#maxBytes)
       throw new RegistryError(
         RegistryErrorCode.tooLarge,
-        `the files of ${digest} have ${bytes} bytes, and ${total - bytes} of ${this.#maxBytes} are pinned in ${this.#folder}: give it more room`,
+        `the files of ${digest} have ${bytes} bytes, and ${total - bytes} of ${this.#maxBytes} are pinned in ${this.#folder.path}: give it more room`,
       );
-    for (const entry of others.filter(({ digest: other }) => !isPinned(other)).sort((a, b) => b.usedMs - a.usedMs)) {
+    for (const entry of others.filter((other) => !kept.includes(other))) {
       count++;
       total += entry.bytes;
       if (count > this.#keep || total > this.#maxBytes) await rm(entry.path, { recursive: true, force: true });
     }
   }
 
-  /** Lists the entries, and removes those of killed writers. */
-  async #entries(): Promise<{ readonly path: string; readonly digest: string; readonly usedMs: number; readonly bytes: number }[]> {
+  async #entries(): Promise<{ readonly path: string; readonly digest: string; readonly bytes: number }[]> {
     const entries = [];
-    for (const name of await readdir(this.#folder)) {
-      const path = join(this.#folder, name);
-      const found = ENTRY.test(name) || UNFINISHED.test(name) ? await stat(path).catch(() => undefined) : undefined;
-      if (!found) continue;
-      if (ENTRY.test(name)) {
-        // an entry without its list cannot be read back
-        const list = await this.#readList(path);
-        const bytes = list ? sum(list.files.map(({ size }) => size)) : Number.POSITIVE_INFINITY;
-        entries.push({ path, digest: `sha256:${name}`, usedMs: found.mtimeMs, bytes });
-      } else if (found.mtimeMs < Date.now() - ABANDONED_MS) await rm(path, { recursive: true, force: true });
+    for (const { path, digest } of await this.#folder.entries()) {
+      // an entry without its list cannot be read back
+      const list = await this.#readList(path);
+      entries.push({ path, digest, bytes: list ? sum(list.files.map(({ size }) => size)) : Number.POSITIVE_INFINITY });
     }
     return entries;
   }

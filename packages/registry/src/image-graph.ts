@@ -1,4 +1,4 @@
-import type { BlobStore } from './blob-store.ts';
+import type { DocumentStore } from './blob-store.ts';
 import { type Descriptor, ImageIndex, ImageManifest, isIndexType, MAX_MANIFEST_BYTES, parseDocument } from './manifest.ts';
 
 /** Parts of an image in a store: manifests, children first, and every blob once. */
@@ -10,7 +10,7 @@ interface ImageParts {
 }
 
 /** Collects the parts below a manifest or index. Platforms of an index that the store lacks are left out. */
-export async function listImageParts(store: BlobStore, top: Descriptor): Promise<ImageParts> {
+export async function listImageParts(store: DocumentStore, top: Descriptor): Promise<ImageParts> {
   const manifests = new Map<string, Descriptor>();
   const blobs = new Map<string, Descriptor>();
   const absent: Descriptor[] = [];

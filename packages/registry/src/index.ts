@@ -1,5 +1,4 @@
-export type { BlobStore } from './blob-store.ts';
-export { MemoryBlobs } from './blob-store.ts';
+export type { BlobStore, DocumentStore } from './blob-store.ts';
 export { RegistryClient } from './client.ts';
 export type { RegistryClientOptions } from './client-options.ts';
 

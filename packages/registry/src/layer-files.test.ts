@@ -3,7 +3,7 @@ import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
-import { MemoryBlobs } from './blob-store.ts';
+import { MemoryBlobs } from '../testing/memory-blobs.ts';
 import { RegistryClient } from './client.ts';
 import { parseImageReference } from './image-reference.ts';
 import { type ReadLayerFilesOptions, readLayerFiles } from './layer-files.ts';

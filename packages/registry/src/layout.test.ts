@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
 import { writeImage, writeIndex, writeLayer } from '../testing/image-writer.ts';
-import { MemoryBlobs } from './blob-store.ts';
+import { MemoryBlobs } from '../testing/memory-blobs.ts';
 import { RegistryClient } from './client.ts';
 import { downloadImage } from './download.ts';
 import type { RegistryError } from './errors.ts';

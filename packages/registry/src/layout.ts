@@ -6,6 +6,7 @@ import { errorMessage } from '@flotilla/api';
 import { readBounded } from '@flotilla/http';
 import type { BlobContent, BlobStore } from './blob-store.ts';
 import type { RegistryClient } from './client.ts';
+import { digestOf } from './digest-folder.ts';
 import { abortedError, isAborted, RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import { type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, ImageIndex, MediaType, parseDocument } from './manifest.ts';
@@ -78,7 +79,7 @@ export class OciLayout implements BlobStore {
 
   async readBlob(digest: string, maxBytes: number): Promise<Buffer> {
     const bytes = await readBounded(this.openBlob(digest), maxBytes, { tooLarge: () => tooLargeError(`blob ${digest}`, maxBytes) });
-    if (sha256(bytes) === digest) return bytes;
+    if (digestOf(bytes) === digest) return bytes;
     // Bit rot or an incomplete write: without the file the next reader fetches it again.
     await rm(this.blobPath(digest), { force: true });
     throw new RegistryError(RegistryErrorCode.digestMismatch, `blob ${digest} in ${this.directory} was damaged and is removed; run again`);
@@ -237,8 +238,6 @@ interface BlobJob {
   descriptor: Descriptor;
   signal?: AbortSignal;
 }
-
-const sha256 = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;

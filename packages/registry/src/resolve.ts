@@ -1,4 +1,4 @@
-import type { BlobStore } from './blob-store.ts';
+import type { DocumentStore } from './blob-store.ts';
 import type { RegistryClient } from './client.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { formatImageReference, type ImageReference, pinImageReference } from './image-reference.ts';
@@ -37,7 +37,7 @@ interface ResolveOptions {
   platform?: Platform;
   signal?: AbortSignal;
   /** Store of documents, which are read from it and written to it. */
-  store?: BlobStore;
+  store?: DocumentStore;
 }
 
 /** An index may point to an index, but nobody nests deeper. */

@@ -1,2 +1,3 @@
 export { type LayerFile, type WrittenLayer, writeImage, writeIndex, writeLayer } from './image-writer.ts';
+export { MemoryBlobs } from './memory-blobs.ts';
 export { type ServedImage, serveImage } from './serve-image.ts';

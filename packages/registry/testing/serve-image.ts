@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
-import { MemoryBlobs } from '../src/blob-store.ts';
 import { listImageParts } from '../src/image-graph.ts';
 import { currentPlatform } from '../src/manifest.ts';
 import { writeImage } from './image-writer.ts';
+import { MemoryBlobs } from './memory-blobs.ts';
 
 /** An image on its own registry; disposing ends the registry. */
 export interface ServedImage extends AsyncDisposable {

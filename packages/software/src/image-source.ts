@@ -1,4 +1,4 @@
-import type { BlobStore, RegistryClient } from '@flotilla/registry';
+import type { DocumentStore, RegistryClient } from '@flotilla/registry';
 
 /** One compressed layer. */
 export interface Layer {
@@ -32,7 +32,7 @@ interface FileSelection {
 /** A store that keeps what is read for the list. */
 export interface ListContent {
   /** Manifests and configurations. */
-  readonly documents: BlobStore;
+  readonly documents: DocumentStore;
   /** Streams a blob after it is stored, or from the registry where the store refuses it. */
   streamBlob: RegistryClient['streamBlob'];
   /** Bytes that the store refused, and that its images bring again. */

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { Clock } from '@flotilla/pace';
-import { currentPlatform, listImageParts, MemoryBlobs, RegistryClient } from '@flotilla/registry';
-import { writeImage, writeLayer } from '@flotilla/registry/testing';
+import { currentPlatform, listImageParts, RegistryClient } from '@flotilla/registry';
+import { MemoryBlobs, writeImage, writeLayer } from '@flotilla/registry/testing';
 import { afterEach, expect, test } from 'vitest';
 import { createRegistrySource } from './registry-source.ts';
 

@@ -1,5 +1,5 @@
 import {
-  type BlobStore,
+  type DocumentStore,
   formatImageReference,
   isDenied,
   isTransient,
@@ -18,7 +18,7 @@ import type { ImageSource, ListContent, ResolvedImage } from './image-source.ts'
 interface SourceOptions {
   readonly content?: ListContent | undefined;
   /** Keeps manifests and configurations; default that of the content. */
-  readonly documents?: BlobStore | undefined;
+  readonly documents?: DocumentStore | undefined;
   /** Default: linux on the processor of this process. */
   readonly platform?: Platform | undefined;
 }

@@ -1,7 +1,7 @@
 /** Images that a node has and images that it is to get, by a seed. */
 import { createHash } from 'node:crypto';
-import { currentPlatform, MemoryBlobs, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
-import { type WrittenLayer, writeImage, writeLayer } from '@flotilla/registry/testing';
+import { currentPlatform, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
+import { MemoryBlobs, type WrittenLayer, writeImage, writeLayer } from '@flotilla/registry/testing';
 import { hostOf, REGISTRY_NAME } from '../image-puller-fixture.ts';
 
 /** Shapes in which wanted images stand to those that are there. */

@@ -1,5 +1,4 @@
-import { MemoryBlobs } from '@flotilla/registry';
-import { type LayerFile, writeLayer } from '@flotilla/registry/testing';
+import { type LayerFile, MemoryBlobs, writeLayer } from '@flotilla/registry/testing';
 
 /** Packs files as `.tar.gz`: sorted, without owners, every time the same; equal input gives equal bytes. */
 export async function archive(files: readonly LayerFile[], mtime: number): Promise<Buffer> {

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { errorMessage } from '@flotilla/api';
 import { type Clock, Semaphore } from '@flotilla/pace';
-import { type BlobStore, type Descriptor, formatImageReference, type parseImageReference, type RegistryClient } from '@flotilla/registry';
+import {
+  type Descriptor,
+  type DocumentStore,
+  formatImageReference,
+  type parseImageReference,
+  type RegistryClient,
+} from '@flotilla/registry';
 import type { Logger } from '@flotilla/runtime';
 import { z } from 'zod';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
@@ -173,18 +179,16 @@ export class ContentStore {
   }
 
   /** Manifests and configurations: they are stored as they are read, so the runtime does not ask for them again. */
-  get documents(): BlobStore {
+  get documents(): DocumentStore {
     return {
       has: async (digest) => (await this.#readDocument(digest)) !== undefined,
-      openBlob: (digest) => this.read(digest),
       readBlob: async (digest, maxBytes) => {
         const bytes = this.#found.get(digest) ?? (await this.#readDocument(digest));
         this.#found.delete(digest);
         if (bytes && bytes.length <= maxBytes) return bytes;
         throw new StoreError(PullerErrorCode.storeRefused, `document ${digest} is not in the store any more`, { transient: true });
       },
-      putBlob: async (content) => {
-        const bytes = Buffer.isBuffer(content) ? content : Buffer.concat(await Array.fromAsync(content));
+      putBlob: async (bytes) => {
         const digest = digestOf(bytes);
         await this.#tolerate('Storing a document', () => this.#put(bytes, digest));
         return { digest, size: bytes.length };

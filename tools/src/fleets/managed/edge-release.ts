@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readEnvironment } from '@flotilla/control-plane/processes';
-import { currentPlatform, MemoryBlobs, OciLayout, parseImageReference, pushImage, type RegistryClient } from '@flotilla/registry';
-import { writeImage, writeLayer } from '@flotilla/registry/testing';
+import { currentPlatform, OciLayout, parseImageReference, pushImage, type RegistryClient } from '@flotilla/registry';
+import { MemoryBlobs, writeImage, writeLayer } from '@flotilla/registry/testing';
 import { bundleApp } from '../../images/app-bundle.ts';
 import { baseLayer, NON_ROOT } from '../../images/base-layer.ts';
 import { hostArchitecture, imagesCacheFolder } from '../../images/cache-folder.ts';
