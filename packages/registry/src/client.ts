@@ -4,6 +4,7 @@ import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import { Authenticator } from './auth.ts';
 import { drainBody, type StallLimits } from './body.ts';
 import type { Bandwidth, BlobRanges, RegistryClientOptions } from './client-options.ts';
+import { digestOf } from './digest-folder.ts';
 import { type Endpoint, endpointUrl, listEndpoints, type RegistryRule } from './endpoint.ts';
 import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withSkipped } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
@@ -81,22 +82,15 @@ export class RegistryClient {
    * @throws RegistryError any code; `image` and `host` name the place.
    */
   async fetchManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<FetchedManifest> {
-    const target = reference.digest ?? reference.tag ?? 'latest';
     const image = formatImageReference(reference);
-    const call = {
-      method: 'GET',
-      path: `manifests/${target}`,
-      headers: { accept: MANIFEST_ACCEPT },
-      ...this.#document(options.signal),
-    } as const;
-    return this.callMirrors(reference, call, async (answer, endpoint) => {
+    return this.callMirrors(reference, this.#manifestCall('GET', reference, options.signal), async (answer, endpoint) => {
       const details = { image, host: endpoint.host };
       const bytes = await readBounded(answer.body, MAX_MANIFEST_BYTES, {
         tooLarge: () => tooLargeError(`manifest of ${image}`, MAX_MANIFEST_BYTES, details),
       });
       // Nobody knows the size before; what follows waits for it.
       await this.#bandwidth?.take(bytes.length, options.signal);
-      const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+      const digest = digestOf(bytes);
       const header = answer.headers['docker-content-digest'];
       const expected = reference.digest ?? (header?.startsWith('sha256:') ? header : digest);
       if (digest !== expected) throw mismatchError(`manifest of ${image}`, { expected, found: digest, ...details });
@@ -112,8 +106,7 @@ export class RegistryClient {
 
   /** Returns the reference's current digest without its content; undefined when the registry lacks it. */
   async headManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<string | undefined> {
-    const path = `manifests/${reference.digest ?? reference.tag ?? 'latest'}`;
-    const call = { method: 'HEAD', path, headers: { accept: MANIFEST_ACCEPT }, ...this.#document(options.signal) } as const;
+    const call = this.#manifestCall('HEAD', reference, options.signal);
     try {
       return await this.callMirrors(reference, call, async (answer) => answer.headers['docker-content-digest']);
     } catch (error) {
@@ -124,14 +117,10 @@ export class RegistryClient {
 
   /** Reads and verifies a whole small blob. */
   async readBlob(reference: ImageReference, descriptor: Descriptor, options: { maxBytes: number; signal?: AbortSignal }): Promise<Buffer> {
-    const details = { image: formatImageReference(reference), host: reference.host };
-    const what = `blob ${descriptor.digest} of ${details.image}`;
     if (descriptor.size > options.maxBytes) {
-      throw new RegistryError(
-        RegistryErrorCode.tooLarge,
-        `${what} has ${descriptor.size} bytes; at most ${options.maxBytes} are read`,
-        details,
-      );
+      const image = formatImageReference(reference);
+      const message = `blob ${descriptor.digest} of ${image} has ${descriptor.size} bytes; at most ${options.maxBytes} are read`;
+      throw new RegistryError(RegistryErrorCode.tooLarge, message, { image, host: reference.host });
     }
     return readBounded(this.streamBlob(reference, descriptor, { signal: options.signal }), options.maxBytes);
   }
@@ -151,9 +140,9 @@ export class RegistryClient {
       yield chunk;
     }
     const found = `sha256:${hash.digest('hex')}`;
+    if (found === descriptor.digest) return;
     const image = formatImageReference(reference);
-    if (found !== descriptor.digest)
-      throw mismatchError(`blob of ${image}`, { image, host: state.host, expected: descriptor.digest, found });
+    throw mismatchError(`blob of ${image}`, { image, host: state.host, expected: descriptor.digest, found });
   }
 
   /** Streams a blob from `offset` by ranges and resumes as `streamBlob` does, for a store that compares the digest itself. */
@@ -196,7 +185,7 @@ export class RegistryClient {
       const chunk = skip > 0 ? whole.subarray(skip) : whole;
       skip -= whole.length - chunk.length;
       if (chunk.length === 0) continue;
-      if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, formatImageReference(reference), state.host);
+      if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, reference, state.host);
       if (state.position >= end) await this.#bandwidth?.take(chunk.length, signal);
       state.position += chunk.length;
       this.#bytesRead += chunk.length;
@@ -209,16 +198,14 @@ export class RegistryClient {
     const isWhole = end === descriptor.size;
     const headers = offset > 0 || !isWhole ? { range: `bytes=${offset}-${isWhole ? '' : end - 1}` } : undefined;
     const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal } as const;
-    return this.callMirrors(reference, call, async (answer, endpoint) => {
+    return this.callMirrors(reference, call, async (answer, { host }) => {
       const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
       // A server without ranges sends all bytes again (200), so known ones are skipped.
       if (start === undefined || Number(start) > offset) {
         answer.body.destroy();
-        throw new RegistryError(RegistryErrorCode.badResponse, `${endpoint.host} answered another range than bytes ${offset}-`, {
-          host: endpoint.host,
-        });
+        throw new RegistryError(RegistryErrorCode.badResponse, `${host} answered another range than bytes ${offset}-`, { host });
       }
-      return { body: answer.body, skip: offset - Number(start), host: endpoint.host };
+      return { body: answer.body, skip: offset - Number(start), host };
     });
   }
 
@@ -232,12 +219,9 @@ export class RegistryClient {
     const skipped: RegistryError[] = [];
     for (const [index, endpoint] of endpoints.entries()) {
       const isLast = index === endpoints.length - 1;
+      const attempts = isLast ? this.#retry.attempts : Math.min(MIRROR_ATTEMPTS, this.#retry.attempts);
       try {
-        return await this.#attempt(endpoint, call, {
-          reference,
-          read,
-          attempts: isLast ? this.#retry.attempts : Math.min(MIRROR_ATTEMPTS, this.#retry.attempts),
-        });
+        return await this.#attempt(endpoint, call, { reference, read, attempts });
       } catch (error) {
         if (isTransient(error)) this.#penalize(endpoint.host);
         if (!(error instanceof RegistryError) || call.signal?.aborted) throw error;
@@ -246,10 +230,8 @@ export class RegistryClient {
       }
     }
     const image = formatImageReference(reference);
-    throw new RegistryError(RegistryErrorCode.blocked, `${image}: the node's registry configuration blocks it and names no other place`, {
-      image,
-      host: reference.host,
-    });
+    const message = `${image}: the node's registry configuration blocks it and names no other place`;
+    throw new RegistryError(RegistryErrorCode.blocked, message, { image, host: reference.host });
   }
 
   /** Calls the reference's own registry, never a mirror, with retries. For pushes. */
@@ -310,8 +292,9 @@ export class RegistryClient {
     this.#penalties.set(host, this.#clock.now() + PENALTY_MS);
   }
 
-  #document(signal: AbortSignal | undefined) {
-    return { signal, deadlineMs: this.#timeouts.documentMs };
+  #manifestCall(method: 'GET' | 'HEAD', { digest, tag = 'latest' }: ImageReference, signal: AbortSignal | undefined): RepositoryCall {
+    const headers = { accept: MANIFEST_ACCEPT };
+    return { method, path: `manifests/${digest ?? tag}`, headers, deadlineMs: this.#timeouts.documentMs, signal };
   }
 
   /** Closes all connections; calls under way fail. */
@@ -324,14 +307,9 @@ export class RegistryClient {
   }
 }
 
-interface BlobPosition {
-  position: number;
-  /** Server of the last connection. */
-  host: string;
-}
-
 interface StreamOptions {
-  state: BlobPosition;
+  /** Place in the blob, and server of the last connection. */
+  state: { position: number; host: string };
   ranges?: BlobRanges | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -348,9 +326,8 @@ interface AttemptOptions<T> {
   attempts: number;
 }
 
-function tooLong({ digest, size }: Descriptor, image: string, host: string) {
-  return new RegistryError(RegistryErrorCode.tooLarge, `blob ${digest} of ${image} from ${host} is longer than its ${size} bytes`, {
-    image,
-    host,
-  });
+function tooLong({ digest, size }: Descriptor, reference: ImageReference, host: string): RegistryError {
+  const image = formatImageReference(reference);
+  const message = `blob ${digest} of ${image} from ${host} is longer than its ${size} bytes`;
+  return new RegistryError(RegistryErrorCode.tooLarge, message, { image, host });
 }

@@ -18,12 +18,9 @@ describe('parseImageReference', () => {
     expect(parseImageReference(formatImageReference(parsed))).toEqual(want);
   });
 
-  test('completes a bare name only with a default registry', () => {
-    expect(parseImageReference('redis:7', { defaultRegistry: 'docker.io' })).toEqual({
-      host: 'docker.io',
-      repository: 'library/redis',
-      tag: '7',
-    });
+  test('completes a repository of one word on Docker Hub alone, and refuses a name without a host', () => {
+    expect(parseImageReference('docker.io/redis:7')).toEqual({ host: 'docker.io', repository: 'library/redis', tag: '7' });
+    expect(parseImageReference('registry.example/redis:7')).toMatchObject({ repository: 'redis' });
     expect(() => parseImageReference('redis:7')).toThrow(/"redis:7": names no registry/);
   });
 

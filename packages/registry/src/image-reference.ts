@@ -21,11 +21,10 @@ const MAX_REPOSITORY = 255;
 export const isDigest = (text: string): boolean => DIGEST.test(text);
 
 /**
- * Parses an image reference by Docker's rules. A name without a registry host gets `defaultRegistry`, and is refused without one. The default tag is
- * `latest`.
+ * Parses an image reference by Docker's rules. A name without a registry host is refused. The default tag is `latest`.
  * @throws RegistryError `FLOTILLA_REGISTRY_BAD_REFERENCE`, naming the text and the fix.
  */
-export function parseImageReference(text: string, options: { defaultRegistry?: string } = {}): ImageReference {
+export function parseImageReference(text: string): ImageReference {
   const refuse = (fix: string) =>
     new RegistryError(RegistryErrorCode.badReference, `image reference "${text.slice(0, 300)}": ${fix}`, { image: text.slice(0, 300) });
   const trimmed = text.trim();
@@ -43,24 +42,17 @@ export function parseImageReference(text: string, options: { defaultRegistry?: s
   const name = hasTag ? nameAndTag.slice(0, colon) : nameAndTag;
   if (tag !== undefined && !TAG.test(tag)) throw refuse('its tag may have letters, digits, "_", "." and "-" only, 128 at most');
 
-  const { host, repository } = splitName(name, options.defaultRegistry, refuse);
+  const slash = name.indexOf('/');
+  const host = name.slice(0, Math.max(slash, 0));
+  if (!/[.:]/.test(host) && host !== 'localhost')
+    throw refuse('names no registry; write it with its host, as in registry.example.com/team/app:1.0');
+  const path = name.slice(slash + 1);
+  // Docker Hub completes a repository of one word.
+  const repository = host === 'docker.io' && !path.includes('/') ? `library/${path}` : path;
   if (!HOST.test(host)) throw refuse(`its registry host "${host}" is not host or host:port`);
   if (repository.length > MAX_REPOSITORY) throw refuse(`its repository is longer than ${MAX_REPOSITORY} characters`);
   if (!REPOSITORY.test(repository)) throw refuse('its repository must be lower-case words joined by "/", ".", "_" or "-"');
   return { host, repository, ...((tag ?? digest) ? {} : { tag: 'latest' }), ...(tag ? { tag } : {}), ...(digest ? { digest } : {}) };
-}
-
-function splitName(name: string, defaultRegistry: string | undefined, refuse: (fix: string) => RegistryError) {
-  const slash = name.indexOf('/');
-  const first = slash < 0 ? '' : name.slice(0, slash);
-  if (first.includes('.') || first.includes(':') || first === 'localhost') return normalizeDocker(first, name.slice(slash + 1));
-  if (defaultRegistry === undefined) throw refuse('names no registry; write it with its host, as in registry.example.com/team/app:1.0');
-  return normalizeDocker(defaultRegistry, name);
-}
-
-/** Completes a one-word repository on Docker Hub to `library/<word>`. */
-function normalizeDocker(host: string, repository: string) {
-  return { host, repository: host === 'docker.io' && !repository.includes('/') ? `library/${repository}` : repository };
 }
 
 /** Formats the reference; parsing the text gives the same reference. */

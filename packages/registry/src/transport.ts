@@ -156,22 +156,16 @@ export function toNetworkError(
   if (signal?.aborted) return abortedError(signal, { image, host });
   if (error instanceof HttpError && error.code === HttpErrorCode.redirected)
     return new RegistryError(RegistryErrorCode.badResponse, `${image}: ${host}: ${error.message}`, { image, host });
+  const details = { image, host, cause: error };
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/.test(code)) {
     const fix = 'give the registry CA as PEM, or fix the certificate';
-    return new RegistryError(RegistryErrorCode.untrusted, `${host}: certificate not trusted (${code}); ${fix}`, {
-      image,
-      host,
-      cause: error,
-    });
+    return new RegistryError(RegistryErrorCode.untrusted, `${host}: certificate not trusted (${code}); ${fix}`, details);
   }
   const refusal = proxyRefusal(error);
-  if (refusal) return new RegistryError(RegistryErrorCode.unauthorized, `${image}: ${host}: ${refusal}`, { image, host, cause: error });
-  return new RegistryError(RegistryErrorCode.unreachable, `${image}: ${host}: ${errorMessage(error) || code || 'connection failed'}`, {
-    image,
-    host,
-    cause: error,
-  });
+  if (refusal) return new RegistryError(RegistryErrorCode.unauthorized, `${image}: ${host}: ${refusal}`, details);
+  const problem = errorMessage(error) || code || 'connection failed';
+  return new RegistryError(RegistryErrorCode.unreachable, `${image}: ${host}: ${problem}`, details);
 }
 
 /** Explains a proxy's refusal; undefined for other failures and passing problems of the proxy. */
