@@ -1,10 +1,9 @@
 import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
 import type { BuildContext } from '@flotilla/release';
-import { type Client, type Clock, type Logger, type Metrics, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+import { type Client, type Clock, type Logger, type Metrics, Semaphore, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { Kinds } from './cluster/kinds.ts';
 import { LiveObjects } from './cluster/live-objects.ts';
-import { RequestBudget } from './cluster/request-budget.ts';
 import { buildContextOf, type ClusterSettings, clusterSettings } from './cluster/settings.ts';
 import { Wakeups } from './cluster/wakeups.ts';
 import type { VersionCaches } from './reconcilers/cluster-version/observe.ts';
@@ -15,7 +14,7 @@ export interface ClusterView {
   readonly caches: VersionCaches;
   readonly live: LiveObjects;
   readonly wakeups: Wakeups;
-  readonly budget: RequestBudget;
+  readonly budget: Semaphore;
   /** Undefined before somebody creates it. */
   readonly version: () => ClusterVersion | undefined;
   /** The values of this moment that go into the objects of a release. */
@@ -47,7 +46,7 @@ export async function readCluster({ client, logger, metrics, clock }: ClusterVie
     caches,
     live,
     wakeups,
-    budget: new RequestBudget(8),
+    budget: new Semaphore(8),
     version,
     context: () => buildContextOf(settings, version()?.metadata.uid),
     stopped: async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { mapConcurrently, Semaphore } from './concurrency.ts';
 
 /** Creates work that the test ends in any order. */
@@ -54,4 +54,46 @@ test('a semaphore lets tasks through in the order they came, also after one that
     });
   await Promise.allSettled([run(1), run(2), run(3)]);
   expect(order).toEqual([1, 2, 3]);
+});
+
+describe('a semaphore', () => {
+  const held = () => Promise.withResolvers<void>();
+
+  test('lets so many run at once, in order, and the next when one ends', async () => {
+    const semaphore = new Semaphore(2);
+    const gates = [held(), held(), held()];
+    const begun: number[] = [];
+    const all = gates.map(({ promise }, index) =>
+      semaphore.run(async () => {
+        begun.push(index);
+        await promise;
+      }),
+    );
+    expect(begun).toEqual([0, 1]);
+    gates[1]?.resolve();
+    await all[1];
+    expect(begun).toEqual([0, 1, 2]);
+    for (const { resolve } of gates) resolve();
+    await Promise.all(all);
+  });
+
+  test('lets more run when it grows, and goes on after an error', async () => {
+    const semaphore = new Semaphore(1);
+    const gate = held();
+    const begun: string[] = [];
+    const run = (name: string, work: Promise<void>) =>
+      semaphore.run(() => {
+        begun.push(name);
+        return work;
+      });
+    const [first, second] = [run('a', gate.promise), run('b', Promise.resolve())];
+    expect(begun).toEqual(['a']);
+    semaphore.width = 2;
+    await second;
+    expect(begun).toEqual(['a', 'b']);
+    gate.reject(new Error('refused'));
+    await expect(first).rejects.toThrow('refused');
+    await run('c', Promise.resolve());
+    expect(begun).toEqual(['a', 'b', 'c']);
+  });
 });

@@ -37,23 +37,39 @@ export async function mapConcurrently<T, R>(
 
 /** Runs at most `width` tasks at once, first come first served. */
 export class Semaphore {
-  #free: number;
+  #width: number;
+  #running = 0;
   readonly #waiting: (() => void)[] = [];
 
   constructor(width: number) {
-    this.#free = Math.max(1, width);
+    this.#width = Math.max(1, width);
+  }
+
+  /** At least one. What runs goes on. */
+  set width(width: number) {
+    this.#width = Math.max(1, width);
+    this.#next();
   }
 
   /** Runs the task when there is room. */
   async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
+    if (this.#running < this.#width) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await task();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
+      this.#running--;
+      this.#next();
+    }
+  }
+
+  /** Takes the place for the next task before that one runs. */
+  #next(): void {
+    while (this.#running < this.#width) {
+      const begin = this.#waiting.shift();
+      if (!begin) return;
+      this.#running++;
+      begin();
     }
   }
 }

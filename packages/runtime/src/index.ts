@@ -1,4 +1,4 @@
-export { type BackOff, backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
+export { type BackOff, backOffMs, type Clock, pause, Semaphore, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
 export type { Client, PatchOptions, WatchEvent, WatchOptions } from './client.ts';
 export { createClient } from './create-client.ts';

@@ -1,9 +1,8 @@
 import { type KubeObject, KubeObject as KubeObjectSchema, type Resource } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
 import { SHARED_FIELD_MANAGER, writesSharedList } from '@flotilla/release';
-import type { Client } from '@flotilla/runtime';
+import type { Client, Semaphore } from '@flotilla/runtime';
 import type { LiveObject } from '../cluster/live-object.ts';
-import type { RequestBudget } from '../cluster/request-budget.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Kind = Resource<LiveObject>;
@@ -26,7 +25,7 @@ export interface ClusterWriter {
 }
 
 /** Writes within a budget of requests. */
-export function createClusterWriter(client: Client, budget: RequestBudget): ClusterWriter {
+export function createClusterWriter(client: Client, budget: Semaphore): ClusterWriter {
   const parse = (object: Json): KubeObject => KubeObjectSchema.parse(object);
   const anyOf = (kind: Kind): Resource => ({ ...kind, schema: KubeObjectSchema });
   return {

@@ -12,11 +12,10 @@ import {
   UpdateError,
   updateErrorOf,
 } from '@flotilla/release';
-import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound } from '@flotilla/runtime';
+import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound, type Semaphore } from '@flotilla/runtime';
 import { kindServed } from '../cluster/kinds.ts';
 import type { LiveObject } from '../cluster/live-object.ts';
 import type { LiveObjects } from '../cluster/live-objects.ts';
-import type { RequestBudget } from '../cluster/request-budget.ts';
 import type { Wanted } from '../payload/wanted.ts';
 import type { ClusterWriter } from './cluster-writer.ts';
 import type { Deletions } from './deletions.ts';
@@ -28,7 +27,8 @@ export interface StepTools {
   readonly client: Client;
   readonly live: LiveObjects;
   readonly writer: ClusterWriter;
-  readonly budget: RequestBudget;
+  /** Bounds the requests under way; watches do not count. */
+  readonly budget: Semaphore;
   readonly deletions: Deletions;
   readonly drift: DriftTeller;
 }

@@ -1,8 +1,7 @@
 import { podTrouble } from '@flotilla/release';
-import type { Client } from '@flotilla/runtime';
+import type { Client, Semaphore } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { LiveObject } from '../cluster/live-object.ts';
-import type { RequestBudget } from '../cluster/request-budget.ts';
 
 const Selector = z.object({
   matchLabels: z.record(z.string(), z.string()).nullish(),
@@ -34,7 +33,7 @@ export function podSelectorOf(object: LiveObject | undefined): string | undefine
 /** What is asked with. */
 interface PodTools {
   readonly client: Client;
-  readonly budget: RequestBudget;
+  readonly budget: Semaphore;
   readonly signal: AbortSignal;
 }
 

@@ -215,7 +215,7 @@ export class PayloadWorker {
     const wanted = applied.flatMap((manifest) => work.release.wanted.get(manifest) ?? []);
     const isIncluded = new Set(applied);
     const plan = planApply(work.release.manifests, state);
-    tools.budget.limit = Math.min(plan.workers, MOST_REQUESTS);
+    tools.budget.width = Math.min(plan.workers, MOST_REQUESTS);
     const previous = this.#pass?.work === work ? this.#pass.pass : undefined;
     const pass = new Pass({
       previous,

@@ -2,7 +2,6 @@ import { ManualClock } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
 import { describe, expect, it, test } from 'vitest';
 import { definedKinds } from './kinds.ts';
-import { RequestBudget } from './request-budget.ts';
 import { Wakeups } from './wakeups.ts';
 
 describe('what is woken', () => {
@@ -28,48 +27,6 @@ describe('what is woken', () => {
     using listening = wakeups.listen(['a']);
     await listening.after(1e9, AbortSignal.abort());
     expect(listening.isWoken).toBe(false);
-  });
-});
-
-describe('a budget of requests', () => {
-  const held = () => Promise.withResolvers<void>();
-
-  it('lets so many run at once, in order, and the next when one ends', async () => {
-    const budget = new RequestBudget(2);
-    const gates = [held(), held(), held()];
-    const begun: number[] = [];
-    const all = gates.map(({ promise }, index) =>
-      budget.run(async () => {
-        begun.push(index);
-        await promise;
-      }),
-    );
-    expect(begun).toEqual([0, 1]);
-    gates[1]?.resolve();
-    await all[1];
-    expect(begun).toEqual([0, 1, 2]);
-    for (const { resolve } of gates) resolve();
-    await Promise.all(all);
-  });
-
-  it('lets more run when it grows, and goes on after an error', async () => {
-    const budget = new RequestBudget(1);
-    const gate = held();
-    const begun: string[] = [];
-    const run = (name: string, work: Promise<void>) =>
-      budget.run(() => {
-        begun.push(name);
-        return work;
-      });
-    const [first, second] = [run('a', gate.promise), run('b', Promise.resolve())];
-    expect(begun).toEqual(['a']);
-    budget.limit = 2;
-    await second;
-    expect(begun).toEqual(['a', 'b']);
-    gate.reject(new Error('refused'));
-    await expect(first).rejects.toThrow('refused');
-    await run('c', Promise.resolve());
-    expect(begun).toEqual(['a', 'b', 'c']);
   });
 });
 
