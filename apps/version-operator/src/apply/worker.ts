@@ -45,7 +45,6 @@ const firstEvents: Readonly<Record<PayloadState, PayloadWorkEvent>> = {
   Initializing: 'INSTALL',
   Updating: 'UPDATE',
   Reconciling: 'RECONCILE',
-  Precreating: 'RECONCILE',
 };
 
 /** How far the work is; the parts of the report that are the worker's own. */
@@ -63,7 +62,6 @@ export class PayloadWorker {
     | {
         readonly pass: Pass;
         readonly work: Work;
-        readonly state: PayloadState;
         readonly tracked: ReadonlyMap<string, Wanted>;
         readonly context: string;
       }
@@ -229,7 +227,7 @@ export class PayloadWorker {
       onProgress: onReport,
     });
     const tracked = new Map(wanted.map((one) => [one.key, one]));
-    this.#pass = { pass, work, state, tracked, context: JSON.stringify(built) };
+    this.#pass = { pass, work, tracked, context: JSON.stringify(built) };
     onReport();
     if (!this.#completed && this.#toldDoubled !== work.release) {
       this.#toldDoubled = work.release;

@@ -61,21 +61,20 @@ test('a signal lets nothing begin, and what is left over is told', async () => {
 
 describe('planned for', () => {
   const shape = (state: Parameters<typeof planApply>[1], attempt?: number) => {
-    const { nodes, workers, backoff } = planApply(manifests, state, attempt);
-    return { order: nodes.map(nameOf).filter((name) => name !== ''), workers, attempts: backoff.attempts };
+    const { nodes, workers } = planApply(manifests, state, attempt);
+    return { order: nodes.map(nameOf).filter((name) => name !== ''), workers };
   };
   const flat = ['03-a-0', '03-b-0', '05-c-0', '05-d-0', '07-e-0'];
 
-  test('an install: all at once', () => expect(shape('Initializing')).toEqual({ order: flat, workers: 6, attempts: 4 }));
-  test('an update: by levels', () => expect(shape('Updating')).toEqual({ order: flat, workers: 16, attempts: 2 }));
+  test('an install: all at once', () => expect(shape('Initializing')).toEqual({ order: flat, workers: 6 }));
+  test('an update: by levels', () => expect(shape('Updating')).toEqual({ order: flat, workers: 16 }));
   test('reconciling: all in an order that eight attempts share, each beginning elsewhere', () => {
     const [first, second, ninth] = [shape('Reconciling', 0), shape('Reconciling', 1), shape('Reconciling', 8)];
-    expect(first).toMatchObject({ workers: 2, attempts: 2 });
+    expect(first).toMatchObject({ workers: 2 });
     expect(first.order.toSorted()).toEqual(flat);
     expect(second.order).toEqual([...first.order.slice(1), ...first.order.slice(0, 1)]);
     expect(ninth.order).not.toEqual(first.order);
   });
-  test('creating early: once', () => expect(shape('Precreating')).toMatchObject({ workers: 1, attempts: 1 }));
 });
 
 test.each<{ history: [state: string, image: string][]; want: string }>([
