@@ -6,6 +6,9 @@ import type { MetricName } from './metrics.ts';
 /** One value of these metrics. */
 export type Sample = AnySample<MetricName>;
 
+/** Builds a sample. */
+export const sampleOf = (metric: MetricName, labels: Sample['labels'], value: number): Sample => ({ metric, labels, value });
+
 /** What the metrics are read from (spec/cvo 7.1). */
 export interface MetricSources {
   /** Undefined when the cluster has none. */
@@ -41,11 +44,8 @@ function versionSamples({ clusterVersion, release }: MetricSources): Sample[] {
   const [completed, previous] = done;
   const from = completed?.version ?? '';
   const current = release ?? clusterVersion?.status?.desired ?? { version: '', image: '' };
-  const sample = (type: string, { version = '', image = '' }: { version?: string; image?: string }, of: string, value: number): Sample => ({
-    metric: 'cluster_version',
-    labels: { type, version, image, from_version: of },
-    value,
-  });
+  const sample = (type: string, { version = '', image = '' }: { version?: string; image?: string }, of: string, value: number): Sample =>
+    sampleOf('cluster_version', { type, version, image, from_version: of }, value);
   const samples = release ? [sample('current', release, from, secondsOf(release.createdAt))] : [];
   if (!clusterVersion) return samples;
   const created = secondsOf(clusterVersion.metadata.creationTimestamp);
@@ -82,73 +82,48 @@ function updateSamples({ clusterVersion, updatesFreshAtMs }: MetricSources): Sam
   const { availableUpdates, conditionalUpdates, conditions } = clusterVersion?.status ?? {};
   const isKnown =
     upstream !== '' || (availableUpdates?.length ?? 0) > 0 || findCondition(conditions, 'RetrievedUpdates')?.status === 'True';
-  return [
-    ...(clusterVersion && isKnown
-      ? [
-          {
-            metric: 'cluster_version_available_updates' as const,
-            labels: { upstream: upstream || '<default>', channel },
-            value: availableUpdates?.length ?? 0,
-          },
-        ]
-      : []),
-    ...(updatesFreshAtMs === undefined
-      ? []
-      : [
-          {
-            metric: 'cluster_version_operator_update_retrieval_timestamp_seconds' as const,
-            labels: { name: '' },
-            value: updatesFreshAtMs / 1_000,
-          },
-        ]),
-    ...(conditionalUpdates ?? []).flatMap(({ release: { version }, conditions: said }) =>
-      (said ?? []).map(({ type, status, reason, lastTransitionTime }) => ({
-        metric: 'cluster_version_conditional_update_condition_seconds' as const,
-        labels: { version, condition: type, status, reason },
-        value: secondsOf(lastTransitionTime),
-      })),
-    ),
-  ];
+  const samples = (conditionalUpdates ?? []).flatMap(({ release: { version }, conditions: said }) =>
+    (said ?? []).map(({ type, status, reason, lastTransitionTime }) => {
+      const labels = { version, condition: type, status, reason };
+      return sampleOf('cluster_version_conditional_update_condition_seconds', labels, secondsOf(lastTransitionTime));
+    }),
+  );
+  if (clusterVersion && isKnown)
+    samples.push(
+      sampleOf('cluster_version_available_updates', { upstream: upstream || '<default>', channel }, availableUpdates?.length ?? 0),
+    );
+  if (updatesFreshAtMs !== undefined)
+    samples.push(sampleOf('cluster_version_operator_update_retrieval_timestamp_seconds', { name: '' }, updatesFreshAtMs / 1_000));
+  return samples;
 }
 
 function capabilitySamples({ clusterVersion }: MetricSources): Sample[] {
   const { enabledCapabilities, knownCapabilities } = clusterVersion?.status?.capabilities ?? {};
   const enabled = new Set(enabledCapabilities ?? []);
-  return [...new Set([...enabled, ...(knownCapabilities ?? [])])].map((name) => ({
-    metric: 'cluster_version_capability' as const,
-    labels: { name },
-    value: enabled.has(name) ? 1 : 0,
-  }));
+  const names = new Set([...enabled, ...(knownCapabilities ?? [])]);
+  return [...names].map((name) => sampleOf('cluster_version_capability', { name }, enabled.has(name) ? 1 : 0));
 }
 
 function operatorSamples({ clusterVersion, operators, release }: MetricSources): Sample[] {
-  const up = (name: string, version: string, conditions: readonly ConfigCondition[]): Sample => {
-    const available = findCondition(conditions, 'Available');
-    return {
-      metric: 'cluster_operator_up',
-      labels: { name, version, reason: available ? available.reason : 'NoAvailableCondition' },
-      value: available?.status === 'True' ? 1 : 0,
-    };
-  };
-  const conditionsOf = (name: string, conditions: readonly ConfigCondition[]): Sample[] =>
-    conditions
-      .filter(({ status }) => status !== 'Unknown')
-      .map(({ type, status, reason }) => ({
-        metric: 'cluster_operator_conditions',
-        labels: { name, condition: type, reason },
-        value: status === 'True' ? 1 : 0,
-      }));
-  const all = (name: string, version: string, conditions: readonly ConfigCondition[]) => [
-    up(name, version, conditions),
-    ...conditionsOf(name, conditions),
-  ];
   const version = release?.version ?? clusterVersion?.status?.desired?.version ?? '';
   return [
     ...(clusterVersion
-      ? all('version', version, clusterVersion.status?.conditions ?? [])
-      : [{ metric: 'cluster_operator_up' as const, labels: { name: 'version', version: '', reason: 'ClusterVersionNotFound' }, value: 0 }]),
+      ? samplesOfOperator('version', version, clusterVersion.status?.conditions ?? [])
+      : [sampleOf('cluster_operator_up', { name: 'version', version: '', reason: 'ClusterVersionNotFound' }, 0)]),
     ...operators.flatMap(({ metadata: { name }, status }) =>
-      all(name, status?.versions?.find((one) => one.name === 'operator')?.version ?? '', status?.conditions ?? []),
+      samplesOfOperator(name, status?.versions?.find((one) => one.name === 'operator')?.version ?? '', status?.conditions ?? []),
+    ),
+  ];
+}
+
+function samplesOfOperator(name: string, version: string, conditions: readonly ConfigCondition[]): Sample[] {
+  const available = findCondition(conditions, 'Available');
+  const reason = available ? available.reason : 'NoAvailableCondition';
+  const known = conditions.filter(({ status }) => status !== 'Unknown');
+  return [
+    sampleOf('cluster_operator_up', { name, version, reason }, available?.status === 'True' ? 1 : 0),
+    ...known.map(({ type, status, reason: why }) =>
+      sampleOf('cluster_operator_conditions', { name, condition: type, reason: why }, status === 'True' ? 1 : 0),
     ),
   ];
 }
@@ -159,24 +134,22 @@ function riskSamples({ clusterVersion }: MetricSources): Sample[] {
   const risks = (clusterVersion?.status?.conditionalUpdates ?? []).flatMap((update) => update.risks);
   const seen = new Map(risks.map((risk) => [risk.name, risk] as const));
   return [...seen.values()].flatMap(({ name, conditions }) =>
-    (conditions ?? []).map(({ type, status, reason }) => ({
-      metric: 'cluster_version_risk_conditions' as const,
-      labels: { condition: type, risk: name, reason },
-      value: riskValues[status],
-    })),
+    (conditions ?? []).map(({ type, status, reason }) =>
+      sampleOf('cluster_version_risk_conditions', { condition: type, risk: name, reason }, riskValues[status]),
+    ),
   );
 }
 
 function installerSamples({ installer }: MetricSources): Sample[] {
   const { version = '', invoker = '' } = installer?.data ?? {};
-  return [{ metric: 'cluster_installer', labels: { type: installer?.type ?? '', version, invoker }, value: 1 }];
+  return [sampleOf('cluster_installer', { type: installer?.type ?? '', version, invoker }, 1)];
 }
 
 function payloadSamples({ release, progress }: MetricSources): Sample[] {
   if (!release || !progress) return [];
   const { version } = release;
   return [
-    { metric: 'cluster_version_payload', labels: { version, type: 'pending' }, value: progress.total - progress.done },
-    { metric: 'cluster_version_payload', labels: { version, type: 'applied' }, value: progress.done },
+    sampleOf('cluster_version_payload', { version, type: 'pending' }, progress.total - progress.done),
+    sampleOf('cluster_version_payload', { version, type: 'applied' }, progress.done),
   ];
 }

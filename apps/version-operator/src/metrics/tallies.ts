@@ -1,5 +1,5 @@
 import type { ClusterOperator, ConfigCondition } from '@flotilla/api/config';
-import type { Sample } from './samples.ts';
+import { type Sample, sampleOf } from './samples.ts';
 
 type Conditions = readonly Pick<ConfigCondition, 'type' | 'status'>[];
 
@@ -28,16 +28,10 @@ export class Tallies {
   /** What was counted, as samples. */
   samples(): Sample[] {
     return [
-      ...[...this.#transitions.values()].map(({ name, condition, count }) => ({
-        metric: 'cluster_operator_condition_transitions' as const,
-        labels: { name, condition },
-        value: count,
-      })),
-      ...[...this.#failures].map(([version, value]) => ({
-        metric: 'cluster_operator_payload_errors' as const,
-        labels: { version },
-        value,
-      })),
+      ...[...this.#transitions.values()].map(({ name, condition, count }) =>
+        sampleOf('cluster_operator_condition_transitions', { name, condition }, count),
+      ),
+      ...[...this.#failures].map(([version, count]) => sampleOf('cluster_operator_payload_errors', { version }, count)),
     ];
   }
 }
