@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { type ClusterProxy, type ClusterVersion, CONFIG_NAME } from '@flotilla/api/config';
+import { type ClusterProxy, CONFIG_NAME } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
 import { FollowingConnections, type ProxySettings } from '@flotilla/http';
-import { type Client, type Clock, type Logger, type Metrics, type ReconcilerOptions, WatchCache, watch } from '@flotilla/runtime';
-import type { RunningRelease, UpdateSettings } from './known-updates.ts';
-import { startUpdates, type Updates } from './reconciler.ts';
+import { type Client, WatchCache, watch } from '@flotilla/runtime';
+import type { UpdateSettings } from './known-updates.ts';
+import { startUpdates, type Updates, type UpdatesDeps } from './reconciler.ts';
 
 /** Where updates and their risks are asked for. */
 export interface UpdateSources extends UpdateSettings {
@@ -21,20 +21,10 @@ export interface UpdateSources extends UpdateSettings {
 }
 
 /** What of a cluster updates are found in. */
-interface ClusterUpdatesOptions {
+interface ClusterUpdatesOptions extends Omit<UpdatesDeps, 'watches' | 'settings' | 'service' | 'monitoring' | 'everyMs'> {
   readonly client: Client;
-  readonly versions: WatchCache<ClusterVersion>;
-  readonly onTrouble: ReconcilerOptions['onTrouble'];
   readonly proxies: WatchCache<ClusterProxy>;
-  readonly running: () => RunningRelease | undefined;
   readonly sources: UpdateSources;
-  /** Whether alerts are asked for, too. */
-  readonly asksAlerts: () => boolean;
-  /** Called when what is known has changed. */
-  readonly onChange: () => void;
-  readonly logger: Logger;
-  readonly metrics?: Metrics | undefined;
-  readonly clock: Clock;
 }
 
 const TRUSTED_CA = { namespace: 'openshift-config-managed', name: 'trusted-ca-bundle' };
@@ -42,8 +32,8 @@ const TRUSTED_CA = { namespace: 'openshift-config-managed', name: 'trusted-ca-bu
 const MONITORING_MS = 300_000;
 
 /** Finds a cluster's updates, through the proxy and with the authorities that the cluster is set up with. */
-export function startClusterUpdates(options: ClusterUpdatesOptions, signal: AbortSignal): Updates {
-  const { client, versions, proxies, running, sources, asksAlerts, onChange, onTrouble, logger, metrics, clock } = options;
+export function startClusterUpdates({ client, proxies, sources, ...deps }: ClusterUpdatesOptions, signal: AbortSignal): Updates {
+  const { logger, metrics, clock } = deps;
   const authorities = new WatchCache(client, ConfigMap, {
     namespace: TRUSTED_CA.namespace,
     fieldSelector: `metadata.name=${TRUSTED_CA.name}`,
@@ -60,10 +50,8 @@ export function startClusterUpdates(options: ClusterUpdatesOptions, signal: Abor
   const quiet = { select: () => false };
   const updates = startUpdates(
     {
-      versions,
-      onTrouble,
+      ...deps,
       watches: [watch(proxies, quiet), watch(authorities, quiet)],
-      running,
       settings: sources,
       service: { connections: outside, timeoutMs: sources.timeoutMs },
       monitoring: {
@@ -72,27 +60,15 @@ export function startClusterUpdates(options: ClusterUpdatesOptions, signal: Abor
         connections: inside,
         timeoutMs: MONITORING_MS,
       },
-      asksAlerts,
       everyMs: sources.everyMs,
-      onChange,
-      logger,
-      metrics,
-      clock,
     },
     signal,
   );
-  return {
-    get hasSynced() {
-      return updates.hasSynced;
-    },
-    known: updates.known,
-    freshAtMs: updates.freshAtMs,
-    lookAgain: updates.lookAgain,
-    stopped: updates.stopped.then(async () => {
-      await outside[Symbol.asyncDispose]();
-      await inside[Symbol.asyncDispose]();
-    }),
-  };
+  const stopped = updates.stopped.then(async () => {
+    await outside[Symbol.asyncDispose]();
+    await inside[Symbol.asyncDispose]();
+  });
+  return { ...updates, stopped };
 }
 
 /** The proxies that a cluster is set up with. */

@@ -29,7 +29,7 @@ import { isMigration, knownUpdates, queryOf, type RunningRelease, type UpdateSet
 import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
 
 /** What updates are found with. */
-interface UpdatesDeps {
+export interface UpdatesDeps {
   readonly versions: WatchCache<ClusterVersion>;
   readonly onTrouble: ReconcilerOptions['onTrouble'];
   /** Further watches whose changes concern updates: a proxy, an authority. */
@@ -51,12 +51,10 @@ interface UpdatesDeps {
 }
 
 /** What is known of updates; found apart from whoever applies releases, so that a slow service holds nothing up. */
-export interface Updates extends Pick<Reconciler, 'hasSynced' | 'stopped'> {
+export interface Updates extends Pick<Reconciler, 'stopped'> {
   readonly known: () => KnownUpdates | undefined;
   /** Last good answer, or when what is asked for changed, milliseconds since the epoch. */
   readonly freshAtMs: () => number | undefined;
-  /** The running release is another one. */
-  readonly lookAgain: () => void;
 }
 
 /** Keys of the questions to monitoring, beside that of the ClusterVersion. */
@@ -80,7 +78,7 @@ export function startUpdates(deps: UpdatesDeps, signal: AbortSignal): Updates {
     logger,
     clock,
     signal,
-    ...(metrics && { metrics }),
+    metrics,
     onTrouble: deps.onTrouble,
     reconcile: async (key, context) => {
       if (key === ALERTS) {
@@ -92,15 +90,7 @@ export function startUpdates(deps: UpdatesDeps, signal: AbortSignal): Updates {
       return undefined;
     },
   });
-  return {
-    get hasSynced() {
-      return reconciler.hasSynced;
-    },
-    stopped: reconciler.stopped,
-    known: () => finder.known,
-    freshAtMs: () => finder.freshAtMs,
-    lookAgain: () => channel.enqueue(CLUSTER_VERSION_NAME),
-  };
+  return { stopped: reconciler.stopped, known: () => finder.known, freshAtMs: () => finder.freshAtMs };
 }
 
 /** Remembers what a service and monitoring have said. */

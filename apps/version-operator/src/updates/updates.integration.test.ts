@@ -143,7 +143,7 @@ test('another release asks for its own updates', async () => {
   await edit({ channel: 'stable-4.20' });
   await eventually(() => isJson(available(), ['4.20.2']));
   running = { version: '4.20.2' };
-  updates.lookAgain();
+  await edit({ overrides: [] });
   await eventually(() => isJson(available(), ['4.20.3']));
 });
 
