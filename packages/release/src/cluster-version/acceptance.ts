@@ -2,8 +2,7 @@ import type { UpdateError } from '../graph/update-error.ts';
 import type { Verdict } from './conditions.ts';
 
 /** Steps of taking a release, in order; they are the reasons of the ReleaseAccepted condition. */
-const acceptanceSteps = ['RetrievePayload', 'LoadPayload', 'VerifyPayloadVersion', 'PreconditionChecks', 'PayloadLoaded'] as const;
-export type AcceptanceStep = (typeof acceptanceSteps)[number];
+export type AcceptanceStep = 'RetrievePayload' | 'LoadPayload' | 'VerifyPayloadVersion' | 'PreconditionChecks' | 'PayloadLoaded';
 
 /** A release as messages name it. */
 export interface NamedRelease {
@@ -36,28 +35,21 @@ export interface AcceptanceEvent {
 /** A release as messages name it: quoted version and image. */
 const inMessages = ({ version, image }: NamedRelease): string => `version=${JSON.stringify(version)} image=${JSON.stringify(image)}`;
 
-/** What is said when a step begins, and when it fails. */
-const steps: Readonly<Record<AcceptanceStep, { readonly begins: string; readonly failed: (of: string, why: string) => string }>> = {
-  RetrievePayload: {
-    begins: 'Retrieving and verifying payload',
-    failed: (of, why) => `Retrieving payload failed ${of} failure=${why}`,
-  },
-  LoadPayload: { begins: 'Loading payload', failed: (of, why) => `Loading payload failed ${of} failure=${why}` },
-  VerifyPayloadVersion: { begins: 'Verifying payload version', failed: (of, why) => `Verifying payload failed ${of} failure=${why}` },
+/** The words of a step that begins and of one that failed, and the reason of the event about a failure. */
+const steps: Readonly<Record<AcceptanceStep, { readonly begins: string; readonly failed: string; readonly event: string }>> = {
+  RetrievePayload: { begins: 'Retrieving and verifying payload', failed: 'Retrieving payload failed', event: 'RetrievePayloadFailed' },
+  LoadPayload: { begins: 'Loading payload', failed: 'Loading payload failed', event: 'LoadPayloadFailed' },
+  VerifyPayloadVersion: { begins: 'Verifying payload version', failed: 'Verifying payload failed', event: 'VerifyPayloadVersionFailed' },
   PreconditionChecks: {
     begins: 'Checking preconditions of payload',
-    failed: (of, why) => `Preconditions failed for payload loaded ${of}: ${why}`,
+    failed: 'Preconditions failed for payload loaded',
+    event: 'PreconditionBlock',
   },
-  PayloadLoaded: { begins: 'Payload loaded', failed: (of, why) => `Payload loaded ${of} failure=${why}` },
+  PayloadLoaded: { begins: 'Payload loaded', failed: 'Payload loaded', event: 'PayloadLoadedFailed' },
 };
 
-const eventReasons: Readonly<Record<AcceptanceStep, string>> = {
-  RetrievePayload: 'RetrievePayloadFailed',
-  LoadPayload: 'LoadPayloadFailed',
-  VerifyPayloadVersion: 'VerifyPayloadVersionFailed',
-  PreconditionChecks: 'PreconditionBlock',
-  PayloadLoaded: 'PayloadLoadedFailed',
-};
+const failedText = (step: AcceptanceStep, release: NamedRelease, why: string): string =>
+  `${steps[step].failed} ${inMessages(release)}${step === 'PreconditionChecks' ? ': ' : ' failure='}${why}`;
 
 /** Message of a release that is taken; without an architecture, one that the cluster came back to. */
 export function loadedMessage(release: NamedRelease, architecture?: string): string {
@@ -70,7 +62,7 @@ export const stepMessage = (step: AcceptanceStep, release: NamedRelease): string
 
 /** Message of a step that failed. */
 export const stepFailedMessage = (step: AcceptanceStep, release: NamedRelease, { message }: Pick<UpdateError, 'message'>): string =>
-  steps[step].failed(inMessages(release), message);
+  failedText(step, release, message);
 
 /** Why the version of a release is not the one that was asked for. */
 export const wrongVersionMessage = (found: string, wanted: string): string =>
@@ -84,8 +76,8 @@ export function stepEvent(step: AcceptanceStep, release: NamedRelease): Acceptan
 
 /** Event of a step that failed, with all that led to it. */
 export function stepFailedEvent(step: AcceptanceStep, release: NamedRelease, error: Error): AcceptanceEvent {
-  const message = steps[step].failed(inMessages(release), chainOf(error).join(': '));
-  return { type: 'Warning', reason: eventReasons[step], message: message.replaceAll('\n', ' // ') };
+  const message = failedText(step, release, chainOf(error).join(': '));
+  return { type: 'Warning', reason: steps[step].event, message: message.replaceAll('\n', ' // ') };
 }
 
 /** Event of preconditions that hold, or that are gone past. */

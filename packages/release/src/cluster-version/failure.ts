@@ -75,9 +75,7 @@ function severalOf(failure: UpdateError, context: FailureContext): FailureReadin
     reading: error instanceof UpdateError ? readFailure(error, context) : undefined,
   }));
   const changes = children.flatMap(({ reading }) => reading?.changesAtMs ?? []);
-  const rest = {
-    ...(changes.length > 0 && { changesAtMs: Math.min(...changes) }),
-  };
+  const rest = changes.length > 0 ? { changesAtMs: Math.min(...changes) } : {};
   const left = summarizeErrors(children.filter(({ reading }) => !reading?.isWait));
   if (left) return { reason, text: '', isWait: false, failing: failingWith(left), ...rest };
   const readings = children.flatMap(({ reading }) => reading ?? []);
@@ -94,21 +92,12 @@ function waitOf(failure: UpdateError, { operatorStarts, nowMs }: FailureContext)
     const start = operatorStarts.get(name);
     return start === undefined ? [] : [{ name, endMs: start + limitOf(name) }];
   });
-  const slow = ends.filter(({ endMs }) => endMs < nowMs).map(({ name }) => name);
-  const changes = changesAt(
-    ends.map(({ endMs }) => endMs + 1),
-    nowMs,
-  );
-  if (slow.length === 0) return { reason, text: `waiting on ${awaitedText(failure)}`, isWait: true, failing: notFailing, ...changes };
+  const slow = endedBefore(ends, nowMs);
+  const wait = { reason, isWait: true, ...changesAt(ends, nowMs) };
+  if (slow.length === 0) return { ...wait, text: `waiting on ${awaitedText(failure)}`, failing: notFailing };
   const text = slowText(slow);
   const message = `${text}${wordsOf(failure, slow)}`;
-  return {
-    reason,
-    text,
-    isWait: true,
-    failing: { type: 'Failing', status: 'Unknown', reason: 'SlowClusterOperator', message },
-    ...changes,
-  };
+  return { ...wait, text, failing: { type: 'Failing', status: 'Unknown', reason: 'SlowClusterOperator', message } };
 }
 
 function slowText(slow: readonly string[]): string {
@@ -124,31 +113,12 @@ function slowText(slow: readonly string[]): string {
 function graceOf(failure: UpdateError, { operatorStarts, nowMs }: FailureContext): FailureReading {
   const { reason, names } = failure;
   const ends = names.map((name) => ({ name, endMs: (operatorStarts.get(name) ?? Number.NEGATIVE_INFINITY) + DEGRADED_MS }));
-  const over = ends.filter(({ endMs }) => endMs < nowMs).map(({ name }) => name);
-  if (over.length > 0) {
-    const text = `wait has exceeded 40 minutes for these operators: ${over.join(', ')}`;
-    return {
-      reason,
-      text,
-      isWait: false,
-      failing: failingWith(failure),
-      ...changesAt(
-        ends.map(({ endMs }) => endMs + 1),
-        nowMs,
-      ),
-    };
-  }
-  const text = `waiting up to 40 minutes on ${names.join(', ')}`;
-  return {
-    reason,
-    text,
-    isWait: true,
-    failing: notFailing,
-    ...changesAt(
-      ends.map(({ endMs }) => endMs + 1),
-      nowMs,
-    ),
-  };
+  const over = endedBefore(ends, nowMs);
+  const changes = changesAt(ends, nowMs);
+  if (over.length === 0)
+    return { reason, text: `waiting up to 40 minutes on ${names.join(', ')}`, isWait: true, failing: notFailing, ...changes };
+  const text = `wait has exceeded 40 minutes for these operators: ${over.join(', ')}`;
+  return { reason, text, isWait: false, failing: failingWith(failure), ...changes };
 }
 
 /** An API server that is away for a moment, which does not make the Failing condition come and go; undefined where it is more. */
@@ -157,7 +127,15 @@ function outageOf({ reason }: UpdateError, { failingSinceMs, nowMs }: FailureCon
   return { reason, text: '', isWait: true, failing: notFailing, changesAtMs: failingSinceMs + OUTAGE_MS };
 }
 
-function changesAt(moments: readonly number[], nowMs: number): { changesAtMs?: number } {
-  const later = moments.filter((moment) => moment > nowMs);
+/** When an operator's time is over. */
+interface End {
+  readonly name: string;
+  readonly endMs: number;
+}
+
+const endedBefore = (ends: readonly End[], nowMs: number): string[] => ends.filter(({ endMs }) => endMs < nowMs).map(({ name }) => name);
+
+function changesAt(ends: readonly End[], nowMs: number): { changesAtMs?: number } {
+  const later = ends.map(({ endMs }) => endMs + 1).filter((moment) => moment > nowMs);
   return later.length > 0 ? { changesAtMs: Math.min(...later) } : {};
 }

@@ -25,45 +25,39 @@ export interface RiskSources {
   /** Release the cluster is at. */
   readonly version: string;
   readonly operators: readonly ClusterOperator[];
-  /** Sources that could not be read, with why. */
-  readonly unread?: readonly { readonly source: RiskSource; readonly message: string }[];
 }
 
-/** Where risks come from, in the order in which they are told. */
-const riskSources = [
-  'ClusterVersionUpdating',
-  'ClusterVersionOverrides',
-  'ResourceDeletionInProgress',
-  'AdminAck',
-  'ClusterOperatorUpgradeable',
-] as const;
-type RiskSource = (typeof riskSources)[number];
-
-const readers: Readonly<Record<RiskSource, (sources: RiskSources) => readonly UpgradeRisk[]>> = {
-  ClusterVersionUpdating: ({ progressing }) =>
-    progressing?.status === 'True'
-      ? [{ name: 'ClusterVersionUpdating', message: 'An update is already in progress and the details are in the Progressing condition.' }]
-      : [],
-  ClusterVersionOverrides: ({ overrides }) =>
-    overrides.some(({ unmanaged }) => unmanaged) ? [{ name: 'ClusterVersionOverrides', message: OVERRIDES_MESSAGE }] : [],
-  ResourceDeletionInProgress: ({ pendingDeletions }) =>
-    pendingDeletions.length > 0
-      ? [
-          {
-            name: 'ResourceDeletionInProgress',
-            message: `Cluster minor or major version upgrades are not allowed while resource deletions are in progress; resources=${pendingDeletions.toSorted().join(',')}`,
-          },
-        ]
-      : [],
-  AdminAck: openGates,
-  ClusterOperatorUpgradeable: ({ operators }) =>
+/** Reads the risks, in the order in which they are told. */
+const readers: readonly ((sources: RiskSources) => readonly UpgradeRisk[])[] = [
+  ({ progressing }) =>
+    riskWhere(
+      progressing?.status === 'True',
+      'ClusterVersionUpdating',
+      'An update is already in progress and the details are in the Progressing condition.',
+    ),
+  ({ overrides }) =>
+    riskWhere(
+      overrides.some(({ unmanaged }) => unmanaged),
+      'ClusterVersionOverrides',
+      OVERRIDES_MESSAGE,
+    ),
+  ({ pendingDeletions }) =>
+    riskWhere(
+      pendingDeletions.length > 0,
+      'ResourceDeletionInProgress',
+      `Cluster minor or major version upgrades are not allowed while resource deletions are in progress; resources=${pendingDeletions.toSorted().join(',')}`,
+    ),
+  openGates,
+  ({ operators }) =>
     operators
       .flatMap(({ metadata: { name }, status }) => {
         const condition = findCondition(status?.conditions, 'Upgradeable');
         return condition?.status === 'False' ? [{ name: `ClusterOperatorUpgradeable-${name}`, message: condition.message }] : [];
       })
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-};
+];
+
+const riskWhere = (holds: boolean, name: string, message: string): UpgradeRisk[] => (holds ? [{ name, message }] : []);
 
 /** What overrides mean for updates. */
 export const OVERRIDES_MESSAGE =
@@ -96,21 +90,12 @@ function openGates({ adminGates = {}, adminAcks = {}, version }: RiskSources): U
 }
 
 /** Risks of an update to another minor or major version, source by source (spec/cvo 5.6). */
-export function findUpgradeRisks(sources: RiskSources): readonly UpgradeRisk[] {
-  return riskSources.flatMap((source) => [
-    ...readers[source](sources),
-    ...(sources.unread ?? []).filter((one) => one.source === source).map(({ message }) => ({ name: `${source}Unknown`, message })),
-  ]);
-}
+export const findUpgradeRisks = (sources: RiskSources): readonly UpgradeRisk[] => readers.flatMap((read) => read(sources));
 
 /** What the Upgradeable condition says of risks; undefined takes it away: it is never True. */
-export function upgradeableOf(risks: readonly UpgradeRisk[], evaluationError?: string): Verdict | undefined {
+export function upgradeableOf(risks: readonly UpgradeRisk[]): Verdict | undefined {
   const [risk, ...others] = risks;
-  if (risk === undefined) {
-    return evaluationError === undefined
-      ? undefined
-      : { type: 'Upgradeable', status: 'Unknown', reason: 'EvaluationFailed', message: evaluationError };
-  }
+  if (risk === undefined) return undefined;
   if (others.length === 0) {
     const reason = reasonOf(risk.name, 'RiskNameNotCompatibleWithReasonProperty');
     return { type: 'Upgradeable', status: 'False', reason, message: risk.message };

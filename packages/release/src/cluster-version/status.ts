@@ -68,14 +68,14 @@ export function clusterVersionStatus(snapshot: ClusterVersionSnapshot, nowMs: nu
   const updates = isRisky ? riskyUpdates(snapshot.updates, { object, risks, version: desired?.version ?? '', nowMs }) : snapshot.updates;
   const verdicts = [...said, ...invalidVerdict(invalid), ...updateVerdicts(object, updates), ...(upgradeable ? [upgradeable] : [])];
   const removed = [...(invalid.length === 0 ? ['Invalid'] : []), ...(snapshot.risks && !upgradeable ? ['Upgradeable'] : [])];
+  const fields = storedFields(stored);
   const status: ClusterVersionStatus = {
-    ...stored,
-    availableUpdates: updates ? copyOf(updates.available) : (stored?.availableUpdates ?? null),
-    ...(updates && conditionalOf(updates)),
+    ...fields,
+    ...(updates && { availableUpdates: copyOf(updates.available), ...conditionalOf(updates) }),
     ...(work && workFields(stored, work, nowMs)),
-    desired: desired ?? { version: '', image: '' },
-    versionHash: work?.versionHash || (stored?.versionHash ?? ''),
-    observedGeneration: work?.generation ?? stored?.observedGeneration ?? 0,
+    desired: desired ?? fields.desired,
+    versionHash: work?.versionHash || fields.versionHash,
+    observedGeneration: work?.generation ?? fields.observedGeneration,
     conditions: conditionsAfter(stored?.conditions, verdicts, { removed, nowMs }),
   };
   if (updates && updates.conditional.length === 0) delete status.conditionalUpdates;
@@ -180,15 +180,17 @@ export function releaseNotReadStatus(
   const stored = object.status;
   const reason = 'RetrievePayload';
   const verdict: Verdict = { type: 'ReleaseAccepted', status: 'False', reason, message: stepFailedMessage(reason, release, error) };
-  return {
-    ...stored,
-    availableUpdates: stored?.availableUpdates ?? null,
-    desired: stored?.desired ?? { version: '', image: '' },
-    versionHash: stored?.versionHash ?? '',
-    observedGeneration: stored?.observedGeneration ?? 0,
-    conditions: conditionsAfter(stored?.conditions, [verdict], { nowMs }),
-  };
+  return { ...storedFields(stored), conditions: conditionsAfter(stored?.conditions, [verdict], { nowMs }) };
 }
+
+/** What was stored, with every field that the kind demands. */
+const storedFields = (stored: ClusterVersionStatus | undefined) => ({
+  ...stored,
+  availableUpdates: stored?.availableUpdates ?? null,
+  desired: stored?.desired ?? { version: '', image: '' },
+  versionHash: stored?.versionHash ?? '',
+  observedGeneration: stored?.observedGeneration ?? 0,
+});
 
 /** The status of a ClusterVersion that cannot be reconciled at all: what was said of progress stays true or not, with the error. */
 export function clusterVersionTrouble(object: ClusterVersion, message: string, nowMs: number): ClusterVersionStatus {
@@ -199,12 +201,6 @@ export function clusterVersionTrouble(object: ClusterVersion, message: string, n
     { type: 'Failing', status: 'True', message },
     { type: 'Progressing', status: progressing, message: `Error ensuring the cluster version is up to date: ${message}` },
   ];
-  return {
-    ...stored,
-    availableUpdates: stored?.availableUpdates ?? null,
-    desired: stored?.desired ?? { version: '', image: '' },
-    versionHash: stored?.versionHash ?? '',
-    observedGeneration: object.metadata.generation ?? 0,
-    conditions: conditionsAfter(stored?.conditions, verdicts, { nowMs }),
-  };
+  const observedGeneration = object.metadata.generation ?? 0;
+  return { ...storedFields(stored), observedGeneration, conditions: conditionsAfter(stored?.conditions, verdicts, { nowMs }) };
 }

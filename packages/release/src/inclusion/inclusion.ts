@@ -28,19 +28,10 @@ export interface InclusionFilter {
   readonly overrides?: readonly Override[];
 }
 
-/** Rules in the order in which they are asked; the first that refuses decides. */
-const inclusionRules = [
-  'annotations',
-  'exclude',
-  'feature-set-and-gate',
-  'feature-set',
-  'feature-gate',
-  'major-version',
-  'profile',
-  'capability',
-  'override',
-] as const;
-type InclusionRule = (typeof inclusionRules)[number];
+/** Names of the rules. */
+type InclusionRule =
+  | ('annotations' | 'exclude' | 'feature-set-and-gate' | 'feature-set' | 'feature-gate')
+  | ('major-version' | 'profile' | 'capability' | 'override');
 
 /** Why a manifest is left out. */
 interface Exclusion {
@@ -63,47 +54,69 @@ export const InclusionAnnotation = {
 
 const { featureSet, featureGate, majorVersion, capability } = InclusionAnnotation;
 
-const checks: Readonly<Record<Exclude<InclusionRule, 'annotations'>, Check>> = {
-  exclude: (_, annotations, { excludeIdentifier }) => {
-    const key = InclusionAnnotation.exclude(excludeIdentifier ?? '');
-    return excludeIdentifier !== undefined && annotations[key] === 'true' ? `${key}=true` : undefined;
-  },
-  'feature-set-and-gate': (_, annotations, filter) => {
-    if (filter.featureSet === undefined || filter.featureGates === undefined) return undefined;
-    const [set, gate] = [annotations[featureSet], annotations[featureGate]];
-    if (set === undefined || gate === undefined) return undefined;
-    return `both feature set and feature gate annotations are present: ${featureSet}=${set}, ${featureGate}=${gate}`;
-  },
-  'feature-set': (_, annotations, { featureSet: wanted }) => {
-    const value = annotations[featureSet];
-    return wanted === undefined || value === undefined ? undefined : featureSetRefusal(featureSet, value, wanted);
-  },
-  'feature-gate': (_, annotations, { featureGates }) => {
-    const value = annotations[featureGate];
-    return featureGates === undefined || value === undefined ? undefined : featureGateRefusal(value, featureGates);
-  },
-  'major-version': (manifest, annotations, { majorVersion: wanted }) => {
-    const value = annotations[majorVersion];
-    return wanted === undefined || value === undefined ? undefined : majorVersionRefusal(manifest, majorVersion, value, wanted);
-  },
-  profile: (_, annotations, { profile }) => {
-    if (profile === undefined) return undefined;
-    const key = InclusionAnnotation.include(profile);
-    const value = annotations[key];
-    if (value === undefined) return `${key} unset`;
-    return value === 'true' ? undefined : `unrecognized value ${key}=${value}`;
-  },
-  capability: (_, annotations, { capabilities }) =>
-    capabilities === undefined ? undefined : capabilityRefusal(annotations[capability], capabilities),
-  override: (manifest, _, { overrides = [] }) => (overrideOf(manifest, overrides)?.unmanaged ? 'overridden' : undefined),
-};
+/** Rules in the order in which they are asked; the first that refuses decides. */
+const checks: readonly (readonly [rule: InclusionRule, check: Check])[] = [
+  [
+    'exclude',
+    (_, annotations, { excludeIdentifier }) => {
+      const key = InclusionAnnotation.exclude(excludeIdentifier ?? '');
+      return excludeIdentifier !== undefined && annotations[key] === 'true' ? `${key}=true` : undefined;
+    },
+  ],
+  [
+    'feature-set-and-gate',
+    (_, annotations, filter) => {
+      if (filter.featureSet === undefined || filter.featureGates === undefined) return undefined;
+      const [set, gate] = [annotations[featureSet], annotations[featureGate]];
+      if (set === undefined || gate === undefined) return undefined;
+      return `both feature set and feature gate annotations are present: ${featureSet}=${set}, ${featureGate}=${gate}`;
+    },
+  ],
+  [
+    'feature-set',
+    (_, annotations, { featureSet: wanted }) => {
+      const value = annotations[featureSet];
+      return wanted === undefined || value === undefined ? undefined : featureSetRefusal(featureSet, value, wanted);
+    },
+  ],
+  [
+    'feature-gate',
+    (_, annotations, { featureGates }) => {
+      const value = annotations[featureGate];
+      return featureGates === undefined || value === undefined ? undefined : featureGateRefusal(value, featureGates);
+    },
+  ],
+  [
+    'major-version',
+    (manifest, annotations, { majorVersion: wanted }) => {
+      const value = annotations[majorVersion];
+      return wanted === undefined || value === undefined ? undefined : majorVersionRefusal(manifest, majorVersion, value, wanted);
+    },
+  ],
+  [
+    'profile',
+    (_, annotations, { profile }) => {
+      if (profile === undefined) return undefined;
+      const key = InclusionAnnotation.include(profile);
+      const value = annotations[key];
+      if (value === undefined) return `${key} unset`;
+      return value === 'true' ? undefined : `unrecognized value ${key}=${value}`;
+    },
+  ],
+  [
+    'capability',
+    (_, annotations, { capabilities }) =>
+      capabilities === undefined ? undefined : capabilityRefusal(annotations[capability], capabilities),
+  ],
+  ['override', (manifest, _, { overrides = [] }) => (overrideOf(manifest, overrides)?.unmanaged ? 'overridden' : undefined)],
+];
 
 /** Why a manifest is left out; undefined when it is applied. */
 export function exclusionOf(manifest: Manifest, filter: InclusionFilter): Exclusion | undefined {
   const { annotations } = manifest;
   if (annotations === undefined) return { rule: 'annotations', message: 'no annotations' };
-  for (const rule of inclusionRules) {
-    const message = rule === 'annotations' ? undefined : checks[rule](manifest, annotations, filter);
+  for (const [rule, check] of checks) {
+    const message = check(manifest, annotations, filter);
     if (message !== undefined) return { rule, message };
   }
   return undefined;
