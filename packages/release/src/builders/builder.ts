@@ -1,6 +1,6 @@
 import type { PayloadState } from '../graph/plan.ts';
 import type { UpdateError } from '../graph/update-error.ts';
-import type { Json } from './values.ts';
+import type { Json } from '../json-values.ts';
 
 /** What of a cluster goes into the objects of a payload. */
 export interface BuildContext {

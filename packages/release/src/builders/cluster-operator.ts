@@ -1,9 +1,9 @@
 import { saidText } from '../errors.ts';
 import { UpdateError } from '../graph/update-error.ts';
+import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
 import { merged } from './merged.ts';
 import { conditionOf } from './rollout.ts';
-import { type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /**
  * ClusterOperators (spec/cvo 3.9): made ahead of the rest of their node, and then their operator's; what is enforced is their metadata.

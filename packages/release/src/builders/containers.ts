@@ -1,6 +1,6 @@
+import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { mergeByKey, mergeQuantities, textOr, unlessSame } from './merge.ts';
 import { mergeContainerSecurity } from './security-context.ts';
-import { defined, type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** Containers of a pod by name, in the live order; those that the manifest does not know go (spec/cvo 3.5). */
 export const mergeContainers = (live: unknown, wanted: unknown) =>

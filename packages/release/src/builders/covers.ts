@@ -1,5 +1,5 @@
 import { isJsonObject } from '@flotilla/api';
-import { isEmpty, isSameQuantity, type Json } from './values.ts';
+import { isEmpty, isSameQuantity, type Json } from '../json-values.ts';
 
 /** Fields whose entries are quantities, in whatever object. */
 const QUANTITIES = new Set(['limits', 'requests', 'hard', 'capacity', 'min', 'max', 'default', 'defaultRequest', 'maxLimitRequestRatio']);

@@ -1,9 +1,9 @@
+import { defined, objectAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { mergeJobSpec } from './job.ts';
 import { leaveCronJobSpec } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 import { merged } from './merged.ts';
-import { defined, objectAt } from './values.ts';
 
 /** CronJobs (spec/cvo 3.6). */
 export const cronJob: Builder = merged(

@@ -1,11 +1,11 @@
 import { ManifestAnnotation } from '@flotilla/api/config';
 import { UpdateError } from '../graph/update-error.ts';
+import { isSame, isSameButZeros, type Json, objectAt, textAt } from '../json-values.ts';
 import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
 import { covers } from './covers.ts';
 import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 import { conditionOf } from './rollout.ts';
-import { isSame, isSameButZeros, type Json, objectAt, textAt } from './values.ts';
 
 /** CustomResourceDefinitions: the whole spec is the manifest's, but for a CA bundle that somebody else puts there (spec/cvo 3.6, 3.8). */
 export const customResourceDefinition: Builder = {

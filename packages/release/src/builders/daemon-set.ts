@@ -1,10 +1,10 @@
+import { type Json, objectAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { leaveWorkloadSpec } from './leftovers.ts';
 import { merged } from './merged.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { injectProxy } from './proxy.ts';
 import { judgeRollout, numberAt } from './rollout.ts';
-import { type Json, objectAt } from './values.ts';
 
 /** DaemonSets (spec/cvo 3.6, 3.8); how they are updated is left as it is. */
 export const daemonSet: Builder = merged(

@@ -1,4 +1,5 @@
 import { saidText } from '../errors.ts';
+import { defined, flagOf, type Json, objectAt, textAt } from '../json-values.ts';
 import type { Builder, ObjectVerdict } from './builder.ts';
 import { leaveWorkloadSpec } from './leftovers.ts';
 import { merged } from './merged.ts';
@@ -6,7 +7,6 @@ import { mergePodTemplate } from './pod-template.ts';
 import { injectApiServer, injectProxy } from './proxy.ts';
 import { isStanding, parked } from './reference-operator.ts';
 import { conditionOf, failedWorkload, judgeRollout, numberAt, wantedReplicas } from './rollout.ts';
-import { defined, flagOf, type Json, objectAt, textAt } from './values.ts';
 
 /** Deployments (spec/cvo 3.6, 3.8); scaling by hand is undone. */
 export const deployment: Builder = merged(

@@ -1,5 +1,6 @@
 import { ManifestAnnotation } from '@flotilla/api/config';
 import { UpdateError } from '../graph/update-error.ts';
+import type { Json } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import type { BuildContext, Builder } from './builder.ts';
 import { clusterOperator } from './cluster-operator.ts';
@@ -24,7 +25,6 @@ import {
 } from './simple-kinds.ts';
 import { statefulSet } from './stateful-set.ts';
 import { validatingWebhookConfiguration } from './validating-webhook.ts';
-import type { Json } from './values.ts';
 
 /** Kinds with rules of their own, in exactly this version (spec/cvo 3.1). */
 const builders: ReadonlyMap<string, Builder> = new Map([

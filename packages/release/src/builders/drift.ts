@@ -1,9 +1,9 @@
 import { isJsonObject } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
 import { fieldChanges } from '../diff/field-changes.ts';
+import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { covers } from './covers.ts';
-import { type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** In what a live object differs from its manifest, and who may have done it. */
 export interface Drift {

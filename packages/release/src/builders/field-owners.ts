@@ -1,5 +1,5 @@
 import { REFERENCE_OPERATOR, VERSION_FIELD_MANAGER } from '@flotilla/api/config';
-import { type Json, objectAt, objectsAt, textAt } from './values.ts';
+import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 
 /**
  * Field manager of a write into a list that somebody else owns. The server keeps such a list as one field, so that the write makes it its writer's:

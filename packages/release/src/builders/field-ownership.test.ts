@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { type Json, objectAt } from '../json-values.ts';
 import { hasLeftovers, takenOver } from './field-ownership.ts';
 import { generic } from './generic.ts';
-import { type Json, objectAt } from './values.ts';
 
 const built = {
   apiVersion: 'g/v1',

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@flotilla/api';
 import { REFERENCE_OPERATOR, VERSION_FIELD_MANAGER } from '@flotilla/api/config';
-import { defined, type Json, objectAt, objectsAt, textAt } from './values.ts';
+import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 
 /**
  * Field managers whose place this operator takes: what they wrote of a release's object came from a release, and goes with it. The last is

@@ -1,7 +1,7 @@
+import { type Json, objectAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { covers } from './covers.ts';
 import { hasLeftovers, takenOver } from './field-ownership.ts';
-import { type Json, objectAt } from './values.ts';
 
 /** Top-level fields that are compared by rules of their own, or not at all. */
 const NOT_COMPARED = new Set(['apiVersion', 'kind', 'metadata', 'status']);

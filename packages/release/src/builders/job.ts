@@ -1,11 +1,11 @@
 import { saidText } from '../errors.ts';
 import { UpdateError } from '../graph/update-error.ts';
+import { defined, isSame, type Json, objectAt, textAt } from '../json-values.ts';
 import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
 import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { conditionOf, numberAt, STUCK_MS, workloadId } from './rollout.ts';
-import { defined, isSame, type Json, objectAt, textAt } from './values.ts';
 
 /** What a server fills in where a Job says nothing; in a CronJob's template it does not. */
 const DEFAULTS = { backoffLimit: 6, suspend: false, completionMode: 'NonIndexed' };

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { type Json, objectAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { customResourceDefinition } from './custom-resource-definition.ts';
 import { generic } from './generic.ts';
@@ -15,7 +16,6 @@ import {
   serviceAccount,
 } from './simple-kinds.ts';
 import { validatingWebhookConfiguration } from './validating-webhook.ts';
-import { type Json, objectAt } from './values.ts';
 
 interface Row {
   name: string;

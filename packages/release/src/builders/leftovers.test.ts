@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { type Json, objectAt } from '../json-values.ts';
 import { deployment } from './deployment.ts';
 import { SHARED_FIELD_MANAGER } from './field-owners.ts';
 import { writesSharedList } from './leftovers.ts';
 import { configMap } from './simple-kinds.ts';
-import { type Json, objectAt } from './values.ts';
 
 const OURS = 'flotilla-version-operator';
 const REFERENCE = 'cluster-version-operator';

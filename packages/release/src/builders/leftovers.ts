@@ -1,5 +1,5 @@
+import { defined, isSame, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { FieldOwners } from './field-owners.ts';
-import { defined, isSame, type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** What goes from a field of a live object with the release that brought it. Hands the live value back where nothing does. */
 export type Leave<T = unknown> = (live: T, built: unknown, owners: FieldOwners) => unknown;

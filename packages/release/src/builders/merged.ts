@@ -1,7 +1,7 @@
+import { isSame, type Json } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { type Leave, withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
-import { isSame, type Json } from './values.ts';
 
 /** What of a kind's objects is enforced beside their metadata: the fields of the live object that change. */
 type Enforce = (live: Json, built: Json) => Json;

@@ -1,6 +1,6 @@
 import { CLUSTER_VERSION_NAME, ManifestAnnotation } from '@flotilla/api/config';
+import { defined, type Json, objectAt, objectsAt } from '../json-values.ts';
 import type { BuildContext } from './builder.ts';
-import { defined, type Json, objectAt, objectsAt } from './values.ts';
 
 /** The object with its owners: those of its manifest, or the ClusterVersion (spec/cvo 3.2). Status and times are not a manifest's to say. */
 export function withOwner(manifest: Json, { ownerUid }: BuildContext): Json {

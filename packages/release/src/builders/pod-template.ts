@@ -1,7 +1,7 @@
+import { defined, flagOf, isSame, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { mergeContainers, withFieldVersion } from './containers.ts';
 import { mergeByKey, mergeMaps, mergeMetadata, textOr, unlessSame } from './merge.ts';
 import { mergePodSecurity } from './security-context.ts';
-import { defined, flagOf, isSame, type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** The template of a workload (spec/cvo 3.5). */
 export function mergePodTemplate(live: unknown, wanted: unknown): Json {

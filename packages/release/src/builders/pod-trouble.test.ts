@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Json } from '../json-values.ts';
 import { podTrouble } from './pod-trouble.ts';
-import type { Json } from './values.ts';
 
 const pod = (status: Json, metadata: Json = {}): Json => ({ metadata: { name: 'ds-x', ...metadata }, spec: { nodeName: 'n1' }, status });
 const waiting = (reason: string, message?: string, more: Json = {}): Json =>

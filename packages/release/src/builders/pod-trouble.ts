@@ -1,6 +1,6 @@
 import { saidText } from '../errors.ts';
+import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { conditionOf, numberAt } from './rollout.ts';
-import { type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** Characters that a message repeats of what a pod says. */
 const MOST_SAID = 300;

@@ -1,7 +1,7 @@
 import { ManifestAnnotation } from '@flotilla/api/config';
 import { UpdateError } from '../graph/update-error.ts';
+import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import type { BuildContext } from './builder.ts';
-import { type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** A workload with the cluster's proxy in the containers that ask for it (spec/cvo 3.7). */
 export function injectProxy(manifest: Json, { proxy }: BuildContext): Json {

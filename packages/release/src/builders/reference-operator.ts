@@ -1,5 +1,5 @@
 import { REFERENCE_OPERATOR, VERSION_NAMESPACE } from '@flotilla/api/config';
-import { type Json, objectAt } from './values.ts';
+import { type Json, objectAt } from '../json-values.ts';
 
 /** Label of a Deployment that runs this operator and not the reference's. */
 const OURS = 'flotilla.io/version-operator';

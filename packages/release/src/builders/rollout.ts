@@ -1,6 +1,6 @@
 import { UpdateError } from '../graph/update-error.ts';
+import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { type Judging, type ObjectVerdict, ready } from './builder.ts';
-import { type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** A roll-out in which nothing gets on for so long is stuck, milliseconds. */
 export const STUCK_MS = 30 * 60_000;

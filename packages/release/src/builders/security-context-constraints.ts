@@ -1,5 +1,5 @@
+import type { Json } from '../json-values.ts';
 import { merged } from './merged.ts';
-import type { Json } from './values.ts';
 
 /** Fields that every object of the kind has, and what they are where a manifest leaves them out: its CRD wants them said. */
 const REQUIRED: Json = {

@@ -1,4 +1,4 @@
-import { defined, isEmpty, type Json, objectAt, objectsAt } from './values.ts';
+import { defined, isEmpty, type Json, objectAt, objectsAt } from '../json-values.ts';
 
 /** The security context of a pod; one that the server has put there empty is none (spec/cvo 3.5). */
 export function mergePodSecurity(live: unknown, wanted: unknown): unknown {

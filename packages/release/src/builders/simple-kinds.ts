@@ -1,8 +1,8 @@
+import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { leaveKeys } from './leftovers.ts';
 import { mergeByKey, mergeMaps, textOr, unlessSame } from './merge.ts';
 import { merged } from './merged.ts';
 import { injectTls } from './tls.ts';
-import { defined, type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** Kinds whose rules are a few lines each (spec/cvo 3.6). */
 

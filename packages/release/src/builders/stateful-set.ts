@@ -1,7 +1,7 @@
+import { type Json, objectAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { generic } from './generic.ts';
 import { judgeRollout, numberAt, wantedReplicas } from './rollout.ts';
-import { type Json, objectAt } from './values.ts';
 
 /** StatefulSets are applied like any kind without rules of its own, and waited for. */
 export const statefulSet: Builder = { ...generic, judge: judgeRollout('statefulset', { remaining }) };

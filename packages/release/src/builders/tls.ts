@@ -1,7 +1,7 @@
 import { ManifestAnnotation } from '@flotilla/api/config';
 import { isMap, parseDocument } from 'yaml';
+import { type Json, objectAt } from '../json-values.ts';
 import type { BuildContext } from './builder.ts';
-import { type Json, objectAt } from './values.ts';
 
 /** Kinds of configuration files that take the cluster's TLS profile. */
 const CONFIGURATIONS = new Set(['operator.openshift.io/v1alpha1/GenericOperatorConfig', 'config.openshift.io/v1/GenericControllerConfig']);

@@ -1,6 +1,6 @@
 import { ManifestAnnotation } from '@flotilla/api/config';
+import { type Json, objectAt, objectsAt } from '../json-values.ts';
 import { merged } from './merged.ts';
-import { type Json, objectAt, objectsAt } from './values.ts';
 
 /** ValidatingWebhookConfigurations: the list of webhooks is the manifest's (spec/cvo 3.6). */
 export const validatingWebhookConfiguration = merged((live, built) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { type Json, objectAt, textAt } from '../json-values.ts';
 import { builderOf } from './dispatch.ts';
 import { conditionOf, numberAt } from './rollout.ts';
-import { type Json, objectAt, textAt } from './values.ts';
 
 /**
  * Waits for workloads beside the criteria of the reference operator (its `checkDeploymentHealth`, `checkDaemonSetHealth` and

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
+import { type Json, objectAt, objectsAt } from '../json-values.ts';
 import { cronJob } from './cron-job.ts';
 import { deployment } from './deployment.ts';
 import { job } from './job.ts';
-import { type Json, objectAt, objectsAt } from './values.ts';
 
 const manifest = {
   apiVersion: 'apps/v1',

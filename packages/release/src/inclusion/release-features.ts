@@ -1,4 +1,4 @@
-import { isJsonObject } from '@flotilla/api';
+import { namesAt, objectAt, objectsAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { exclusionOf, InclusionAnnotation } from './inclusion.ts';
 
@@ -28,9 +28,6 @@ export function releaseFeatureGates(
 }
 
 function enabledIn(status: unknown): ReadonlySet<string> | undefined {
-  const lists = isJsonObject(status) ? status.featureGates : undefined;
-  const [first]: unknown[] = Array.isArray(lists) ? lists : [];
-  const enabled = isJsonObject(first) ? first.enabled : undefined;
-  if (!Array.isArray(enabled)) return undefined;
-  return new Set(enabled.flatMap((gate: unknown) => (isJsonObject(gate) && typeof gate.name === 'string' ? [gate.name] : [])));
+  const [first] = objectsAt(objectAt(status).featureGates);
+  return Array.isArray(first?.enabled) ? new Set(namesAt(first.enabled)) : undefined;
 }

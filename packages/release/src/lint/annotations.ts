@@ -4,6 +4,7 @@ import { knownCapabilities } from '../inclusion/capabilities.ts';
 import { featureSets } from '../inclusion/features.ts';
 import { InclusionAnnotation } from '../inclusion/inclusion.ts';
 import { majorVersionRefusal } from '../inclusion/major-version.ts';
+import { namesAt, objectAt, objectsAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import type { Finding } from './finding.ts';
 import { findingAt, type LintSource } from './source.ts';
@@ -107,8 +108,7 @@ export function* checkAnnotations(source: LintSource): Generator<Finding> {
 }
 
 function unreadable(source: LintSource, manifest: Manifest): Finding {
-  const { metadata } = manifest.object;
-  const given = isJsonObject(metadata) ? metadata.annotations : undefined;
+  const given = objectAt(manifest.object.metadata).annotations;
   if (!isJsonObject(given))
     return findingAt(source, manifest, {
       level: 'warning',
@@ -132,19 +132,14 @@ function gatesOf(source: LintSource): ReadonlySet<string> {
   if (kept) return kept;
   const lists = source.manifests
     .filter(({ group, kind }) => group === 'config.openshift.io' && kind === 'FeatureGate')
-    .flatMap(({ object: { status } }) => listOf(isJsonObject(status) ? status.featureGates : undefined));
-  const names = lists.flatMap((list) => (isJsonObject(list) ? [...listOf(list.enabled), ...listOf(list.disabled)] : []));
-  const gates = new Set(names.flatMap((gate) => (isJsonObject(gate) && typeof gate.name === 'string' ? [gate.name] : [])));
+    .flatMap(({ object: { status } }) => objectsAt(objectAt(status).featureGates));
+  const gates = new Set(lists.flatMap(({ enabled, disabled }) => [...namesAt(enabled), ...namesAt(disabled)]));
   gatesCache.set(source, gates);
   return gates;
 }
 
 /** Names of a workload's containers. */
 function containersOf({ spec }: Readonly<Record<string, unknown>>): ReadonlySet<string> {
-  const template = isJsonObject(spec) && isJsonObject(spec.template) ? spec.template : {};
-  const pod = isJsonObject(template.spec) ? template.spec : {};
-  const all = [...listOf(pod.initContainers), ...listOf(pod.containers)];
-  return new Set(all.flatMap((container) => (isJsonObject(container) && typeof container.name === 'string' ? [container.name] : [])));
+  const pod = objectAt(objectAt(objectAt(spec).template).spec);
+  return new Set([...namesAt(pod.initContainers), ...namesAt(pod.containers)]);
 }
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

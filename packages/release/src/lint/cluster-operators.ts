@@ -1,6 +1,7 @@
 import { isJsonObject } from '@flotilla/api';
 import { quoted } from '../errors.ts';
 import { fileGroupOf } from '../graph/grouping.ts';
+import { objectAt, objectsAt, textAt } from '../json-values.ts';
 import { fileNameOf, type Manifest } from '../payload/manifest.ts';
 import type { Finding } from './finding.ts';
 import { findingAt, type LintSource, type ManifestFinding } from './source.ts';
@@ -52,14 +53,13 @@ function* operatorVersion({ object }: Manifest, { version }: LintSource): Genera
 }
 
 function* relatedObjects({ object }: Manifest): Generator<ManifestFinding> {
-  const { status } = object;
-  const given = isJsonObject(status) ? status.relatedObjects : undefined;
+  const given = objectAt(object.status).relatedObjects;
   const near = ['relatedObjects', 'status'];
   if (!Array.isArray(given) || given.length === 0) {
     yield { level: 'warning', rule: 'CO-14', message: 'has no status.relatedObjects: nothing of it is gathered when it fails', near };
     return;
   }
-  const objects = given.map((one: unknown) => (isJsonObject(one) ? one : {}));
+  const objects = given.map(objectAt);
   const incomplete = objects.findIndex(({ group, resource }) => typeof group !== 'string' || !resource);
   if (incomplete >= 0) yield { rule: 'CO-14', message: `status.relatedObjects[${incomplete}] needs group and resource`, near };
   const unnamed = objects.findIndex(({ name }) => typeof name !== 'string');
@@ -101,10 +101,6 @@ function* afterItsWorkload(operator: Manifest, { manifests }: LintSource): Gener
 }
 
 function versionsOf({ status }: Readonly<Record<string, unknown>>): { name: string; version: string }[] {
-  const versions = isJsonObject(status) ? status.versions : undefined;
-  return (Array.isArray(versions) ? versions : []).flatMap((one: unknown) =>
-    isJsonObject(one) && typeof one.name === 'string'
-      ? [{ name: one.name, version: typeof one.version === 'string' ? one.version : '' }]
-      : [],
-  );
+  const versions = objectsAt(objectAt(status).versions).filter(({ name }) => typeof name === 'string');
+  return versions.map(({ name, version }) => ({ name: textAt(name), version: textAt(version) }));
 }

@@ -41,7 +41,7 @@ export function lintClusterOperatorFile({ path, content }: PayloadFile): Finding
     const message = errorMessage(error);
     return [{ level: 'error', rule: 'manifest', file: path, line: Number(/\bline (\d+)/.exec(message)?.[1] ?? 1), message }];
   }
-  const source = { manifests, texts: new Map([[path, new TextDecoder().decode(content)]]), version: undefined, images: undefined };
+  const source = { manifests, texts: new Map([[path, new TextDecoder().decode(content)]]), version: undefined };
   if (!manifests.some(isClusterOperator))
     return [{ level: 'error', rule: 'manifest', file: path, line: 1, message: 'the file holds no ClusterOperator of config.openshift.io' }];
   return inOrderOfFiles([

@@ -1,6 +1,6 @@
-import { isJsonObject } from '@flotilla/api';
 import { quoted } from '../errors.ts';
-import type { Manifest } from '../payload/manifest.ts';
+import { objectAt, objectsAt, textAt } from '../json-values.ts';
+import { groupOf, type Manifest } from '../payload/manifest.ts';
 import type { Finding } from './finding.ts';
 import { findingAt, type LintSource } from './source.ts';
 
@@ -57,14 +57,10 @@ const keyOf = ({ group, kind, namespace, name }: Manifest): string => [group, ki
 
 /** An owner is in the namespace of what it owns, or in none. */
 function keyOfOwner({ apiVersion, kind, name }: Owner, { namespace }: Manifest): string {
-  const slash = apiVersion.indexOf('/');
-  return [slash < 0 ? '' : apiVersion.slice(0, slash), kind, namespace, name].map(quoted).join();
+  return [groupOf(apiVersion), kind, namespace, name].map(quoted).join();
 }
 
 function ownersOf({ object: { metadata } }: Manifest): Owner[] {
-  const list = isJsonObject(metadata) ? metadata.ownerReferences : undefined;
-  const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-  return (Array.isArray(list) ? list : []).flatMap((owner: unknown) =>
-    isJsonObject(owner) ? [{ apiVersion: textOf(owner.apiVersion), kind: textOf(owner.kind), name: textOf(owner.name) }] : [],
-  );
+  const owners = objectsAt(objectAt(metadata).ownerReferences);
+  return owners.map(({ apiVersion, kind, name }) => ({ apiVersion: textAt(apiVersion), kind: textAt(kind), name: textAt(name) }));
 }

@@ -1,7 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { quoted } from '../errors.ts';
 import { IMAGE_REFERENCES_PATH, parseImageReferences } from '../payload/image-references.ts';
-import { isPayloadPath, type PayloadFile, PayloadPath, payloadLimits } from '../payload/layout.ts';
+import { isPayloadPath, manifestPaths, type PayloadFile, PayloadPath, payloadLimits } from '../payload/layout.ts';
 import { type Manifest, parseManifests } from '../payload/manifest.ts';
 import { parseReleaseMetadata } from '../payload/metadata.ts';
 import { renderTemplate, TemplateError } from '../payload/template.ts';
@@ -45,9 +45,8 @@ class SourceReading {
     const version = this.#readMetadata();
     const images = this.#readImages(version);
     const texts = new Map<string, string>();
-    const manifests = this.#manifestFiles().flatMap((path) => this.#readManifests(path, { texts, images }));
-    const source = { manifests, texts, version, images: images && new Set(images.keys()) };
-    return { source, findings: this.#findings };
+    const manifests = manifestPaths([...this.#files.keys()]).flatMap((path) => this.#readManifests(path, { texts, images }));
+    return { source: { manifests, texts, version }, findings: this.#findings };
   }
 
   #readMetadata(): string | undefined {
@@ -87,13 +86,6 @@ class SourceReading {
     const content = this.#files.get(path);
     if (!content) this.#error('layout', path, 'the file is missing: a release cannot be loaded without it');
     return content;
-  }
-
-  #manifestFiles(): string[] {
-    const isManifest = (path: string): boolean => /\.(?:yaml|yml|json)$/.test(path);
-    const inFolder = (folder: string): string[] =>
-      [...this.#files.keys()].filter((path) => path.startsWith(`${folder}/`) && isManifest(path)).sort(byBytes);
-    return [...inFolder(PayloadPath.own), ...inFolder(PayloadPath.release)];
   }
 
   #readManifests(
@@ -142,7 +134,6 @@ class SourceReading {
 }
 
 const textOf = (content: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(content);
-const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** The line that a message names. */
 const lineIn = (message: string): number => Number(/\bline (\d+)/.exec(message)?.[1] ?? 1);

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@flotilla/api';
+import { objectAt, objectsAt, textAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { isClusterOperator } from './cluster-operators.ts';
 import type { Finding } from './finding.ts';
@@ -52,11 +52,10 @@ function* findingsOfOne({ type, status, reason, message }: Reported): Generator<
 }
 
 function conditionsOf({ object: { status } }: Manifest): Reported[] {
-  const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-  const list = isJsonObject(status) ? status.conditions : undefined;
-  return (Array.isArray(list) ? list : []).flatMap((one: unknown) =>
-    isJsonObject(one)
-      ? [{ type: textOf(one.type), status: textOf(one.status), reason: textOf(one.reason), message: textOf(one.message) }]
-      : [],
-  );
+  return objectsAt(objectAt(status).conditions).map((one) => ({
+    type: textAt(one.type),
+    status: textAt(one.status),
+    reason: textAt(one.reason),
+    message: textAt(one.message),
+  }));
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@flotilla/api';
+import { objectAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import type { Finding } from './finding.ts';
 import { findingAt, type LintSource } from './source.ts';
@@ -24,7 +24,7 @@ function sizesOf({ raw, object, annotations = {}, kind, group }: Manifest): [wha
     ['its annotations', sum(Object.entries(annotations).flat()), MOST.annotations, 'annotations'],
   ];
   if (group === '' && (kind === 'ConfigMap' || kind === 'Secret')) {
-    const texts = [object.data, object.binaryData, object.stringData].flatMap((data) => (isJsonObject(data) ? Object.values(data) : []));
+    const texts = [object.data, object.binaryData, object.stringData].flatMap((data) => Object.values(objectAt(data)));
     sizes.push(['its data', sum(texts.map(String)), MOST.data, 'ata:']);
   }
   return sizes;

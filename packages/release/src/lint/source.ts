@@ -9,8 +9,6 @@ export interface LintSource {
   readonly texts: ReadonlyMap<string, string>;
   /** Version of the release; undefined when it says none that can be used. */
   readonly version: string | undefined;
-  /** Names of the images that the release consists of; undefined when it does not say. */
-  readonly images: ReadonlySet<string> | undefined;
 }
 
 /** Looks at a payload. */

@@ -69,24 +69,24 @@ function refusePathTricks(path: string): void {
 }
 
 function inOrder(found: ReadonlyMap<string, PayloadFile>): PayloadLayout {
-  const all = [...found.values()];
-  const inFolder = (folder: string) => all.filter(({ path }) => path.startsWith(`${folder}/`));
-  for (const folder of [PayloadPath.own, PayloadPath.release]) if (inFolder(folder).length === 0) throw missing(`the folder ${folder}/`);
+  for (const folder of [PayloadPath.own, PayloadPath.release])
+    if (![...found.keys()].some((path) => path.startsWith(`${folder}/`))) throw missing(`folder ${folder}/`);
   const [metadata, imageReferences] = [found.get(PayloadPath.metadata), found.get(PayloadPath.imageReferences)];
   if (!metadata) throw missing(PayloadPath.metadata);
   if (!imageReferences) throw missing(PayloadPath.imageReferences);
-  const isManifest = ({ path }: PayloadFile) => /\.(?:yaml|yml|json)$/.test(path);
-  const manifests = [PayloadPath.own, PayloadPath.release].flatMap((folder) => inFolder(folder).filter(isManifest).sort(byBytes));
-  return { metadata, imageReferences, manifests };
+  return { metadata, imageReferences, manifests: manifestPaths([...found.keys()]).flatMap((path) => found.get(path) ?? []) };
 }
 
-const byBytes = (a: PayloadFile, b: PayloadFile): number => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path));
+/** Paths of manifests in load order: the operator's own, then all others, each folder by the bytes of its names. */
+export function manifestPaths(paths: readonly string[]): string[] {
+  const manifests = paths.filter((path) => /\.(?:yaml|yml|json)$/.test(path));
+  const inFolder = (folder: string) => manifests.filter((path) => path.startsWith(`${folder}/`));
+  const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return [PayloadPath.own, PayloadPath.release].flatMap((folder) => inFolder(folder).sort(byBytes));
+}
 
 const missing = (what: string): ReleaseError =>
-  invalidPayload(
-    `has no ${what.replace(/^the /, '')}`,
-    `give the root of a release: it holds ${PayloadPath.own}/ and ${PayloadPath.release}/`,
-  );
+  invalidPayload(`has no ${what}`, `give the root of a release: it holds ${PayloadPath.own}/ and ${PayloadPath.release}/`);
 
 /** A payload that cannot be used: what is wrong, and the fix. */
 export function invalidPayload(why: string, fix: string, cause?: unknown): ReleaseError {

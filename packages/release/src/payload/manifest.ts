@@ -1,5 +1,6 @@
 import { isJsonObject } from '@flotilla/api';
 import { quoted } from '../errors.ts';
+import { objectAt, textAt } from '../json-values.ts';
 import { type ManifestDocument, readManifestDocuments } from './documents.ts';
 
 /** What tells one object of a payload from another; versions of an API do not. */
@@ -51,20 +52,18 @@ export function parseManifests(file: string, content: Uint8Array): Manifest[] {
   });
 }
 
+/** The group of `group/version`; empty for a version alone. */
+export const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(apiVersion.indexOf('/'), 0));
+
 function toManifest(file: string, { raw, line, head }: ManifestDocument): Manifest {
   const object = objectOf(head, line);
-  const metadata = isJsonObject(object.metadata) ? object.metadata : {};
-  const apiVersion = textOf(object.apiVersion);
-  const slash = apiVersion.indexOf('/');
-  const id = {
-    group: slash < 0 ? '' : apiVersion.slice(0, slash),
-    kind: textOf(object.kind),
-    namespace: textOf(metadata.namespace),
-    name: textOf(metadata.name),
-  };
+  const metadata = objectAt(object.metadata);
+  const apiVersion = textAt(object.apiVersion);
+  const group = groupOf(apiVersion);
+  const id = { group, kind: textAt(object.kind), namespace: textAt(metadata.namespace), name: textAt(metadata.name) };
   if (id.kind === '' || id.name === '')
     throw new Error(`Resource with fields ${textOfId(id)} must contain kubernetes required fields kind and name`);
-  const version = apiVersion.slice(slash + 1);
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
   return {
     ...id,
     file,
@@ -82,8 +81,6 @@ function objectOf(object: unknown, line: number): Record<string, unknown> {
   if (!isJsonObject(object)) throw new Error(`the document at line ${line} is no object`);
   return object;
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function textsOf(value: unknown): Record<string, string> | undefined {
   if (!isJsonObject(value)) return undefined;

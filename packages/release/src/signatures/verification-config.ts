@@ -1,5 +1,6 @@
-import { errorMessage, isJsonObject } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
+import { type Json, objectAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { type Keyring, readKeyring } from './keyring.ts';
 
@@ -21,13 +22,9 @@ export interface SignatureStoreAddress {
 
 /** How the releases after a payload are verified. */
 interface VerificationConfig {
-  /** File of the payload that says it. */
-  readonly file: string;
   /** Each of them has to have signed. */
   readonly keyrings: readonly Keyring[];
   readonly stores: readonly SignatureStoreAddress[];
-  /** Keys of the ConfigMap that mean nothing here. */
-  readonly ignored: readonly string[];
 }
 
 /**
@@ -35,10 +32,10 @@ interface VerificationConfig {
  * @throws ReleaseError `FLOTILLA_RELEASE_KEYS_INVALID` naming the file, the key and the fix
  */
 export async function readVerificationConfig(manifests: Iterable<Manifest>): Promise<VerificationConfig | undefined> {
-  for (const manifest of manifests)
-    if (manifest.group === '' && manifest.kind === 'ConfigMap' && manifest.annotations?.[ANNOTATION] !== undefined)
-      return readConfigMap(manifest);
-  return undefined;
+  const found = Iterator.from(manifests).find(
+    ({ group, kind, annotations }) => group === '' && kind === 'ConfigMap' && annotations?.[ANNOTATION] !== undefined,
+  );
+  return found && readConfigMap(found);
 }
 
 async function readConfigMap(manifest: Manifest): Promise<VerificationConfig> {
@@ -46,7 +43,6 @@ async function readConfigMap(manifest: Manifest): Promise<VerificationConfig> {
     new ReleaseError(ReleaseErrorCode.keysInvalid, `${manifest.file}: ConfigMap ${quoted(manifest.name)} ${why}; ${fix}`, { cause });
   const keyrings: Keyring[] = [];
   const stores: SignatureStoreAddress[] = [];
-  const ignored: string[] = [];
   for (const [key, content] of entriesOf(manifest.object)) {
     if (key.startsWith(KEYRING)) {
       if (content.byteLength > signatureLimits.keyringBytes || keyrings.length >= signatureLimits.keyrings)
@@ -66,21 +62,18 @@ async function readConfigMap(manifest: Manifest): Promise<VerificationConfig> {
           `write an http, https or file URL; at most ${signatureLimits.stores}`,
         );
       stores.push({ name: key, url });
-    } else ignored.push(key);
+    }
   }
   if (stores.length === 0) throw refuse('names no signature store', `write one into ${STORE}<name>`);
   if (keyrings.length === 0) throw refuse('has no public keys', `write a keyring into ${KEYRING}<name>`);
-  return { file: manifest.file, keyrings, stores, ignored };
+  return { keyrings, stores };
 }
 
 /** What a ConfigMap holds, by key, as bytes. */
-function entriesOf({ data, binaryData }: Readonly<Record<string, unknown>>): [string, Uint8Array][] {
-  const texts = (value: unknown): [string, string][] =>
-    isJsonObject(value) ? Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string') : [];
-  return [
-    ...texts(data).map(([key, text]): [string, Uint8Array] => [key, Buffer.from(text, 'utf8')]),
-    ...texts(binaryData).map(([key, text]): [string, Uint8Array] => [key, Buffer.from(text, 'base64')]),
-  ].sort(([a], [b]) => (a < b ? -1 : 1));
+function entriesOf({ data, binaryData }: Json): [string, Uint8Array][] {
+  const bytesOf = (value: unknown, encoding: BufferEncoding): [string, Uint8Array][] =>
+    Object.entries(objectAt(value)).flatMap(([key, text]) => (typeof text === 'string' ? [[key, Buffer.from(text, encoding)]] : []));
+  return [...bytesOf(data, 'utf8'), ...bytesOf(binaryData, 'base64')].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** The address of a store; undefined for what is none. */

@@ -8,6 +8,8 @@ export const objectAt = (value: unknown): Json => (isJsonObject(value) ? value :
 /** The objects of a list; what is none is left out. */
 export const objectsAt = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
 export const textAt = (value: unknown): string => (typeof value === 'string' ? value : '');
+/** The names of a list's objects; what has none is left out. */
+export const namesAt = (value: unknown): string[] => objectsAt(value).flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
 
 /** An object without the fields that are undefined. */
 export const defined = (value: Json): Json => Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined));
