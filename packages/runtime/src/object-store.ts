@@ -58,11 +58,14 @@ export class ObjectStore<T extends KubeObject> {
     return this.#put(key, object);
   }
 
-  /** This process has written the object: what was seen of it before does not bring that back. */
-  wrote(object: T): Change<T> | undefined {
+  /**
+   * This process has written the object: what was seen of it before does not bring that back.
+   * @param passed version up to which everything was told: what is not here by then is gone
+   */
+  wrote(object: T, passed?: string): Change<T> | undefined {
     const key = refKey(object.metadata);
     const version = versionOf(object.metadata.resourceVersion);
-    const known = versionOf(this.#objects.get(key)?.metadata.resourceVersion);
+    const known = versionOf(this.#objects.get(key)?.metadata.resourceVersion ?? passed);
     if (version === undefined || (known !== undefined && known >= version)) return undefined;
     this.#written.set(key, version);
     return this.#put(key, object);

@@ -265,3 +265,17 @@ test('an own write is read at once, told once, and kept against what comes from 
   expect(names(cache)).toEqual(['a@8']);
   expect(changes).toEqual(['set a']);
 });
+
+test('the answer of an own write does not bring back what the watch has told to be gone', async () => {
+  const { cache, changes } = start([
+    listOf('5', [configMap('a', '1')]),
+    watchOf([event('DELETED', 'a', '7'), event('ADDED', 'b', '8')], 'hang'),
+  ]);
+  await vi.waitFor(() => expect(names(cache)).toEqual(['b@8']), SOON);
+  cache.wrote(ConfigMap.schema.parse(configMap('a', '6')));
+  expect(names(cache)).toEqual(['b@8']);
+  expect(changes).toEqual(['set a', 'deleted a', 'set b']);
+  // What is younger than anything the watch has told was made anew.
+  cache.wrote(ConfigMap.schema.parse(configMap('a', '9')));
+  expect(names(cache)).toEqual(['b@8', 'a@9']);
+});

@@ -158,7 +158,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
    * @param object as the server answered
    */
   wrote(object: T): void {
-    this.#emit(this.#store.wrote(this.#transform(object)));
+    this.#emit(this.#store.wrote(this.#transform(object), this.#version));
   }
 
   /** This process has deleted the object: readers see it leaving, or gone, before the watch tells. */
