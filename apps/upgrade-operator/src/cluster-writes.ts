@@ -2,6 +2,7 @@ import type { KubeObject, Ref } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { FileIntegrity, MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/machine';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
+import type { Caches } from './caches.ts';
 
 /** What steps change in the cluster. Each may be repeated. */
 export interface ClusterWrites {
@@ -16,19 +17,15 @@ export interface ClusterWrites {
 /** Where FedRAMP clusters watch files of nodes. */
 const FILE_INTEGRITY: Required<Ref> = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };
 
-/** Learns of each write before any watch does. */
-interface WriteListener {
-  /** @param clusterVersion as a change made it */
-  onClusterVersion(clusterVersion: ClusterVersion): void;
-  onMachineSetDeleted(ref: Required<Ref>, uid: string | undefined): void;
-}
-
-/** Writes through a client. */
-export function createClusterWrites(client: Pick<Client, 'patch' | 'create' | 'delete'>, listener: WriteListener): ClusterWrites {
+/** Writes through a client; the caches show each write before any watch tells of it. */
+export function createClusterWrites(
+  client: Pick<Client, 'patch' | 'create' | 'delete'>,
+  { clusterVersions, machineSets }: Pick<Caches, 'clusterVersions' | 'machineSets'>,
+): ClusterWrites {
   return {
     async patchClusterVersion(_, patch, signal) {
       const after = await client.patch(ClusterVersion, { name: CLUSTER_VERSION_NAME }, patch, { type: 'merge', signal });
-      listener.onClusterVersion(after);
+      clusterVersions.wrote(after);
       return after;
     },
     async createMachineSet(set, signal) {
@@ -41,7 +38,7 @@ export function createClusterWrites(client: Pick<Client, 'patch' | 'create' | 'd
     async deleteMachineSet({ metadata: { name, uid } }, signal) {
       const ref = { namespace: MACHINE_NAMESPACE, name };
       await client.delete(MachineSet, ref, { uid, signal });
-      listener.onMachineSetDeleted(ref, uid);
+      machineSets.deleted(ref, uid);
     },
     async reinitFileIntegrity(signal) {
       const annotations = { 'file-integrity.openshift.io/re-init': '' };

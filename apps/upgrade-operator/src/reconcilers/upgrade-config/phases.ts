@@ -25,6 +25,7 @@ import {
   upgraders,
   validate,
 } from '@flotilla/upgrade';
+import type { Caches } from '../../caches.ts';
 import type { ClusterWrites } from '../../cluster-writes.ts';
 import type { NodeDrains } from '../../drain/node-drains.ts';
 import type { NotificationOutbox } from '../../notification-outbox.ts';
@@ -33,7 +34,6 @@ import { type Step, type StepContext, type Told, WithdrawnError } from '../../st
 import { giveUp, walkSteps } from './apply.ts';
 import { assertAsked, whileAsked } from './asked.ts';
 import type { Leftovers } from './leftovers.ts';
-import type { Written } from './observe.ts';
 import { closeOpenWindows } from './open-windows.ts';
 import { givesUpAt, poolFacts } from './plan.ts';
 import type { Retries } from './retries.ts';
@@ -51,7 +51,7 @@ export interface PassDeps {
   readonly outbox: NotificationOutbox;
   readonly leftovers: Leftovers;
   readonly retries: Retries;
-  readonly written: Written;
+  readonly caches: Pick<Caches, 'upgradeConfigs'>;
   readonly clock: Clock;
 }
 
@@ -175,11 +175,11 @@ async function isValid(pass: Pass, remark: string): Promise<boolean> {
 }
 
 /** The version of an image belongs into the spec; the pass after that knows it. */
-async function resolveVersion({ client, upgradeConfig, written, timers, signal }: Pass, version: string): Promise<void> {
+async function resolveVersion({ client, upgradeConfig, caches, timers, signal }: Pass, version: string): Promise<void> {
   const { namespace, name, uid } = upgradeConfig.metadata;
   const patch = { metadata: { uid }, spec: { desired: { version } } };
   const stored = await client.patch(UpgradeConfigKind, { namespace, name }, patch, { type: 'merge', signal });
-  written.upgradeConfigs.note(stored);
+  caches.upgradeConfigs.wrote(stored);
   timers.lookAgain(0);
 }
 

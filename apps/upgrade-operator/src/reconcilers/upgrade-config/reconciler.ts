@@ -14,7 +14,6 @@ import { heldMessage, isSent, isUnderChange, type UpgradeBeginning, upgradeInFor
 import { createClusterWrites } from '../../cluster-writes.ts';
 import { restoreGauges } from '../../metrics/restored-gauges.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
-import { OwnWrites } from '../../own-writes.ts';
 import type { UpgradeMetrics } from '../../ports.ts';
 import { WithdrawnError } from '../../steps/step.ts';
 import type { ReconcilerDeps } from '../deps.ts';
@@ -45,19 +44,12 @@ interface UpgradeConfigDeps extends ReconcilerDeps {
 export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal): Reconciler {
   const { client, caches, ports, looks, namespace, retryMs, logger, metrics, clock } = deps;
   const key = refKey({ namespace, name: UPGRADE_CONFIG_NAME });
-  const written = {
-    upgradeConfigs: new OwnWrites<NonNullable<Pass['upgradeConfig']>>(),
-    clusterVersions: new OwnWrites<Pass['cluster']['clusterVersion']>(),
-  };
-  const writes = createClusterWrites(client, {
-    onClusterVersion: (after) => written.clusterVersions.note(after),
-    onMachineSetDeleted: (ref, uid) => caches.machineSets.deleted(ref, uid),
-  });
+  const writes = createClusterWrites(client, caches);
   const shared: Shared = {
     client,
     ports,
     clock,
-    written,
+    caches,
     drains: deps.drains,
     steps: deps.steps,
     retries: new Retries(retryMs),
@@ -98,21 +90,21 @@ function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
 /** One pass: as many phases as follow from one another. */
 async function reconcile(deps: UpgradeConfigDeps, shared: Shared, context: ReconcileContext): Promise<ReconcileResult> {
   const { caches, namespace } = deps;
-  const { written, farewell, measure } = shared;
-  const stored = observeUpgradeConfig(caches, written, namespace);
+  const { farewell, measure } = shared;
+  const stored = observeUpgradeConfig(caches, namespace);
   const asked = stored?.metadata.deletionTimestamp ? undefined : stored;
   measure(asked);
-  await farewell.say(asked?.metadata.uid, observeCluster(caches, written), shared);
+  await farewell.say(asked?.metadata.uid, observeCluster(caches), shared);
   return asked ? carryOut(deps, shared, asked, context) : takeBackOrphans(deps, shared, context);
 }
 
 /** There is no UpgradeConfig: what was made for one goes, once the cluster is where it was sent. */
 async function takeBackOrphans(
   { caches, namespace, ports }: UpgradeConfigDeps,
-  { written, leftovers, farewell }: Shared,
+  { leftovers, farewell }: Shared,
   { signal }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const cluster = observeCluster(caches, written);
+  const cluster = observeCluster(caches);
   const machines = observeMachines(caches);
   if (cluster && isChanging(cluster) && !leftovers.isOwed) {
     if (leftovers.isSeen(machines, cluster.clusterVersion)) farewell.sayUnattended(cluster, absentSubject(namespace), ports);
@@ -132,12 +124,12 @@ async function carryOut(
   { logger, signal }: ReconcileContext,
 ): Promise<ReconcileResult> {
   const { caches, client, ports, clock } = deps;
-  const { written, farewell } = shared;
+  const { farewell } = shared;
   const { upgradeConfig, held } = upgradeInForce(asked);
-  const cluster = observeCluster(caches, written);
+  const cluster = observeCluster(caches);
   const draft = new UpgradeDraft(upgradeConfig, cluster?.clusterVersion, () => clock.now());
   const save = async () => {
-    for (const event of await draft.save(client, written.upgradeConfigs, signal)) ports.events.record(event);
+    for (const event of await draft.save(client, caches.upgradeConfigs, signal)) ports.events.record(event);
   };
   const { config, problem, remark } = ports.config.current();
   const invalid = problem === undefined ? undefined : { reason: 'ConfigurationInvalid', message: problem };

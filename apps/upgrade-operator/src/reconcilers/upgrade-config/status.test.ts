@@ -2,7 +2,6 @@ import { ClusterVersion } from '@flotilla/api/config';
 import { EndReason, UpgradeCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { OwnWrites } from '../../own-writes.ts';
 import { UpgradeConfigGoneError, UpgradeDraft, ValidationReason } from './status.ts';
 
 const NOW = Date.parse('2026-02-01T10:00:00Z');
@@ -114,6 +113,7 @@ describe('saving', () => {
     return { patches, client };
   };
   const { signal } = new AbortController();
+  const cache = { wrote: () => undefined };
   const change = () => {
     const draft = draftOf(build(waiting));
     draft.enter('Upgrading');
@@ -122,13 +122,13 @@ describe('saving', () => {
 
   test('writes nothing, and is no event, where nothing is different', async () => {
     const { patches, client } = store();
-    expect(await draftOf(build(waiting)).save(client, new OwnWrites(), signal)).toEqual([]);
+    expect(await draftOf(build(waiting)).save(client, cache, signal)).toEqual([]);
     expect(patches).toEqual([]);
   });
 
   test('writes to this object in whatever version it is, and says what the new state is worth', async () => {
     const { patches, client } = store();
-    const events = await change().save(client, new OwnWrites(), signal);
+    const events = await change().save(client, cache, signal);
     expect(patches).toMatchObject([
       [
         { op: 'test', path: '/metadata/uid', value: 'u' },
@@ -142,11 +142,11 @@ describe('saving', () => {
     { name: 'is gone', given: { refusal: notFound } },
     { name: 'is of another that has its name', given: { refusal: refused, uid: 'other' } },
   ])('the status of an UpgradeConfig that $name is not taken for saved', async ({ given }) => {
-    await expect(change().save(store(given).client, new OwnWrites(), signal)).rejects.toThrow(UpgradeConfigGoneError);
+    await expect(change().save(store(given).client, cache, signal)).rejects.toThrow(UpgradeConfigGoneError);
   });
 
   test('what else the server says is thrown as it says it', async () => {
-    await expect(change().save(store({ refusal: refused }).client, new OwnWrites(), signal)).rejects.toBe(refused);
+    await expect(change().save(store({ refusal: refused }).client, cache, signal)).rejects.toBe(refused);
   });
 });
 

@@ -9,7 +9,7 @@ import {
   type UpgradeHistory,
   type UpgradePhase,
 } from '@flotilla/api/managed';
-import { type Client, type EventToRecord, isNotFound } from '@flotilla/runtime';
+import { type Client, type EventToRecord, isNotFound, type WatchCache } from '@flotilla/runtime';
 import {
   beginningOf,
   conditionOf,
@@ -23,7 +23,6 @@ import {
   withStepEnd,
 } from '@flotilla/upgrade';
 import { subjectOf } from '../../event-subject.ts';
-import type { OwnWrites } from '../../own-writes.ts';
 import { statusEvents } from './status-events.ts';
 
 /** Reasons of the condition `Validated`. */
@@ -181,11 +180,15 @@ export class UpgradeDraft {
    * @returns the events that this is worth
    * @throws UpgradeConfigGoneError
    */
-  async save(client: Pick<Client, 'get' | 'patch'>, written: OwnWrites<UpgradeConfig>, signal: AbortSignal): Promise<EventToRecord[]> {
+  async save(
+    client: Pick<Client, 'get' | 'patch'>,
+    cache: Pick<WatchCache<UpgradeConfig>, 'wrote'>,
+    signal: AbortSignal,
+  ): Promise<EventToRecord[]> {
     const before = historyOf(this.#base);
     if (isSameJson(before, this.#history)) return [];
     const stored = await this.#write(client, signal);
-    written.note(stored);
+    cache.wrote(stored);
     this.#base = stored;
     return statusEvents(before, historyOf(stored)).map((event) => ({ ...event, regarding: subjectOf(stored) }));
   }
