@@ -1,8 +1,8 @@
 import { OPERATOR_LEASE } from '@flotilla/api/managed';
-import { createClient, type Program, runProgram, serveProbes } from '@flotilla/runtime';
+import { createClient, type Program, runProgram, type Sample, serveProbes, serveSamples } from '@flotilla/runtime';
+import { Registry } from 'prom-client';
 import { type ProgramSettings, readConfig } from './config.ts';
-import { createUpgradeCollector } from './metrics/collector.ts';
-import { seriesInputOf } from './metrics/series-input.ts';
+import { SERIES_METRICS, seriesOf } from './metrics/upgrade-series.ts';
 import { type PortsFactory, runOperator } from './operator.ts';
 import { createPorts } from './wiring.ts';
 
@@ -11,12 +11,14 @@ async function main(program: Program<ProgramSettings>): Promise<void> {
   const { config, logger, metrics, clock } = program;
   const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'managed-upgrade-operator', logger, metrics });
   program.defer(() => client.close());
-  const collector = createUpgradeCollector();
+  const registry = new Registry();
+  let series = (): readonly Sample[] => [];
+  serveSamples({ registry }, SERIES_METRICS, () => series());
   const { host, port } = config.customMetricsBindAddress;
-  const custom = await serveProbes({ ...(host && { host }), port }, { notReady: () => undefined, registry: collector.registry });
+  const custom = await serveProbes({ ...(host && { host }), port }, { notReady: () => undefined, registry });
   program.defer(async () => custom[Symbol.asyncDispose]());
   const connect: PortsFactory = (deps, caches, signal) => {
-    collector.lookAt(() => seriesInputOf(caches, config.namespace));
+    series = () => seriesOf(caches, config.namespace);
     return createPorts(deps, caches, signal);
   };
   program.ready();

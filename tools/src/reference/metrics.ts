@@ -17,7 +17,6 @@ interface MetricRow {
 export const METRIC_FILES = {
   every: 'packages/runtime/src/metrics.ts',
   upgrade: 'apps/upgrade-operator/src/metrics/upgrade-metrics.ts',
-  series: 'apps/upgrade-operator/src/metrics/collector.ts',
   tables: 'packages/runtime/src/samples.ts',
 } as const;
 
@@ -31,16 +30,13 @@ export async function metricRows(): Promise<Readonly<Record<string, readonly Met
   );
   upgrade.registry.clear();
   createOperatorMetrics(upgrade.registry, () => undefined);
-  const { createUpgradeCollector } = await loadApp<{ createUpgradeCollector: () => { registry: Registry } }>(
-    'upgrade-operator',
-    'metrics/collector.ts',
-  );
+  const { SERIES_METRICS } = await loadApp<{ SERIES_METRICS: MetricTable }>('upgrade-operator', 'metrics/upgrade-series.ts');
   const hub = await loadApp<Record<'FLEET_METRICS' | 'PROCESS_METRICS', MetricTable>>('hub', 'metrics/metric-table.ts');
   const { VERSION_METRICS } = await loadApp<{ VERSION_METRICS: MetricTable }>('version-operator', 'metrics/metrics.ts');
   return {
     'Every program': rowsOf(every.registry),
     'Upgrade operator': rowsOf(upgrade.registry),
-    'Upgrade operator: from the UpgradeConfig': rowsOf(createUpgradeCollector().registry),
+    'Upgrade operator: from the UpgradeConfig': rowsOfTable(SERIES_METRICS),
     'Version operator': rowsOfTable(VERSION_METRICS),
     'Hub: every process': rowsOfTable(hub.PROCESS_METRICS),
     'Hub: the leader': rowsOfTable(hub.FLEET_METRICS),

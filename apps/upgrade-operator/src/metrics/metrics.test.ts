@@ -1,7 +1,7 @@
 import { UpgradeConfig } from '@flotilla/api/managed';
+import { serveSamples } from '@flotilla/runtime';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { createUpgradeCollector } from './collector.ts';
 import { createOperatorMetrics } from './upgrade-metrics.ts';
 import { SERIES_METRICS, upgradeSeries } from './upgrade-series.ts';
 
@@ -122,11 +122,11 @@ describe('the second endpoint', () => {
     const labels = { version: 'v1', desired_version: 'v2' };
     const condition = (status: string) => ({ upgradeconfig_name: 'managed-upgrade-config', ...labels, condition: status });
     expect(upgradeSeries({ upgradeConfig: upgradeConfig([entry]), completed: ['v1', 'v0'] })).toEqual([
-      { name: 'managed_upgrade_upgrade_scheduled', labels: { ...labels, phase: 'Upgrading' }, value: 60 },
-      { name: 'managed_upgrade_upgrade_start_timestamp', labels: { ...labels, phase: 'Upgrading' }, value: 120 },
-      { name: 'managed_upgrade_condition_health_check_timestamp', labels: condition('False'), value: 180 },
-      { name: 'managed_upgrade_condition_notification_start_timestamp', labels: condition('True'), value: 240 },
-      { name: 'managed_upgrade_upgrade_pdb_timeout_minutes', labels, value: 30 },
+      { metric: 'managed_upgrade_upgrade_scheduled', labels: { ...labels, phase: 'Upgrading' }, value: 60 },
+      { metric: 'managed_upgrade_upgrade_start_timestamp', labels: { ...labels, phase: 'Upgrading' }, value: 120 },
+      { metric: 'managed_upgrade_condition_health_check_timestamp', labels: condition('False'), value: 180 },
+      { metric: 'managed_upgrade_condition_notification_start_timestamp', labels: condition('True'), value: 240 },
+      { metric: 'managed_upgrade_upgrade_pdb_timeout_minutes', labels, value: 30 },
     ]);
   });
 
@@ -144,10 +144,11 @@ describe('the second endpoint', () => {
   ])('is empty with $name', ({ input }) => expect(upgradeSeries(input)).toEqual([]));
 
   test('is a scrape of every metric that has a value, and forgets what has gone', async () => {
-    const { registry, lookAt } = createUpgradeCollector();
+    const registry = new Registry();
+    let history: object[] = [];
+    serveSamples({ registry }, SERIES_METRICS, () => upgradeSeries({ upgradeConfig: upgradeConfig(history), completed: ['v1'] }));
     expect(await samples(registry)).toEqual([]);
-    let history: object[] = [entry];
-    lookAt(() => ({ upgradeConfig: upgradeConfig(history), completed: ['v1'] }));
+    history = [entry];
     expect(await samples(registry)).toHaveLength(5);
     expect((await samples(registry))[0]).toBe('managed_upgrade_upgrade_scheduled{version="v1",desired_version="v2",phase="Upgrading"} 60');
     history = [{ ...entry, phase: 'Failed', conditions: [] }];
@@ -157,6 +158,6 @@ describe('the second endpoint', () => {
   });
 
   test('has a metric for each of fourteen conditions', () => {
-    expect(SERIES_METRICS.filter(({ name }) => name.startsWith('managed_upgrade_condition_'))).toHaveLength(14);
+    expect(Object.keys(SERIES_METRICS).filter((name) => name.startsWith('managed_upgrade_condition_'))).toHaveLength(14);
   });
 });

@@ -1,15 +1,11 @@
+import { CLUSTER_VERSION_NAME } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeCondition, type UpgradeConfig } from '@flotilla/api/managed';
-import { upgradeInForce } from '@flotilla/upgrade';
+import type { MetricTable, Sample } from '@flotilla/runtime';
+import { completedVersions, upgradeInForce } from '@flotilla/upgrade';
+import type { Caches } from '../caches.ts';
 
-/** One series of the second endpoint. */
-interface Series {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-/** What the endpoint is computed from. */
-export interface SeriesInput {
+/** What the second endpoint is computed from. */
+interface SeriesInput {
   readonly upgradeConfig: UpgradeConfig | undefined;
   /** Versions the cluster has had, the one it has now first. */
   readonly completed: readonly string[];
@@ -39,18 +35,32 @@ const CONDITION_METRICS: Readonly<Partial<Record<string, string>>> = {
   [UpgradeCondition.completedNotificationSent]: 'notification_complete_timestamp',
 };
 
-/** Every metric that `upgradeSeries` may give, with its labels. */
-export const SERIES_METRICS: readonly { readonly name: string; readonly labels: readonly string[] }[] = [
-  ...[SCHEDULED, STARTED, COMPLETED].map((name) => ({ name, labels: ['version', 'desired_version', 'phase'] })),
-  { name: DRAIN, labels: ['version', 'desired_version'] },
-  ...Object.values(CONDITION_METRICS).map((name) => ({
-    name: `${CONDITION}${name}`,
-    labels: ['upgradeconfig_name', 'version', 'desired_version', 'condition'],
-  })),
-];
+const help = 'Of the upgrade that is asked for; a time in seconds since the epoch, or minutes where the name says so';
+const VERSIONS = ['version', 'desired_version'];
 
-/** Series of the upgrade that is asked for. Nothing while there is no history: an empty answer, never a failing one. Pure. */
-export function upgradeSeries({ upgradeConfig, completed }: SeriesInput): Series[] {
+/** Every metric that `upgradeSeries` may give, with its labels. */
+export const SERIES_METRICS: MetricTable = {
+  ...Object.fromEntries([SCHEDULED, STARTED, COMPLETED].map((name) => [name, { help, labels: [...VERSIONS, 'phase'] }])),
+  [DRAIN]: { help, labels: VERSIONS },
+  ...Object.fromEntries(
+    Object.values(CONDITION_METRICS).map((name) => [
+      `${CONDITION}${name}`,
+      { help, labels: ['upgradeconfig_name', ...VERSIONS, 'condition'] },
+    ]),
+  ),
+};
+
+/** Series of the upgrade that is asked for, from what is watched anyway (spec/muo 10.2): a scrape costs no request. */
+export const seriesOf = ({ upgradeConfigs, clusterVersions }: Caches, namespace: string): Sample[] => {
+  const clusterVersion = clusterVersions.get({ name: CLUSTER_VERSION_NAME });
+  return upgradeSeries({
+    upgradeConfig: upgradeConfigs.get({ namespace, name: UPGRADE_CONFIG_NAME }),
+    completed: clusterVersion ? completedVersions(clusterVersion) : [],
+  });
+};
+
+/** Nothing while there is no history: an empty answer, never a failing one. Pure. */
+export function upgradeSeries({ upgradeConfig, completed }: SeriesInput): Sample[] {
   if (!upgradeConfig) return [];
   const {
     upgradeConfig: { spec },
@@ -62,20 +72,20 @@ export function upgradeSeries({ upgradeConfig, completed }: SeriesInput): Series
   const labels = { version, desired_version: desired };
   const ofPhase = { ...labels, phase: entry.phase };
   const moments = [
-    { name: SCHEDULED, at: spec.upgradeAt },
-    { name: STARTED, at: entry.startTime },
-    { name: COMPLETED, at: entry.completeTime },
-  ].map(({ name, at }) => ({ name, labels: ofPhase, at }));
+    { metric: SCHEDULED, at: spec.upgradeAt },
+    { metric: STARTED, at: entry.startTime },
+    { metric: COMPLETED, at: entry.completeTime },
+  ].map((moment) => ({ ...moment, labels: ofPhase }));
   const conditions = (entry.conditions ?? []).flatMap(({ type, status: condition, startTime, completeTime }) => {
-    const metric = CONDITION_METRICS[type];
+    const name = CONDITION_METRICS[type];
     const ofCondition = { upgradeconfig_name: UPGRADE_CONFIG_NAME, ...labels, condition };
-    return metric ? [{ name: `${CONDITION}${metric}`, labels: ofCondition, at: condition === 'True' ? completeTime : startTime }] : [];
+    return name ? [{ metric: `${CONDITION}${name}`, labels: ofCondition, at: condition === 'True' ? completeTime : startTime }] : [];
   });
-  const timed = [...moments, ...conditions].flatMap(({ name, labels: own, at }) => {
-    const seconds = at === undefined ? Number.NaN : Date.parse(at) / 1000;
-    return Number.isNaN(seconds) ? [] : [{ name, labels: own, value: Math.floor(seconds) }];
+  const timed = [...moments, ...conditions].flatMap(({ at = '', ...series }) => {
+    const seconds = Date.parse(at) / 1000;
+    return Number.isNaN(seconds) ? [] : [{ ...series, value: Math.floor(seconds) }];
   });
-  return [...timed, { name: DRAIN, labels, value: spec.PDBForceDrainTimeout }];
+  return [...timed, { metric: DRAIN, labels, value: spec.PDBForceDrainTimeout }];
 }
 
 /** The version that runs; once that is the desired one, the completed one before it. */
