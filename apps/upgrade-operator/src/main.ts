@@ -19,7 +19,7 @@ async function main(program: Program<ProgramSettings>): Promise<void> {
   program.defer(async () => custom[Symbol.asyncDispose]());
   const connect: PortsFactory = (deps, caches, signal) => {
     series = () => seriesOf(caches, config.namespace);
-    return createPorts(deps, caches, signal);
+    return createPorts()(deps, caches, signal);
   };
   program.ready();
   logger.info({ server: client.server, port: program.port }, 'Upgrade operator is ready');

@@ -93,7 +93,7 @@ function surroundingsAt(places: Places, timeoutMs: number, gates: readonly strin
     config: { ...source, watch: createChannel() },
     health,
     silences: createSilences(createAlertmanager(at(places.alertmanager)), systemClock),
-    dependencies: { check: ({ urls }, signal) => createDependencyProbe(common).check(urls, timeoutMs / 1000, signal) },
+    dependencies: { check: ({ urls }, signal) => createDependencyProbe(common).check({ urls, timeout: timeoutMs / 1000 }, signal) },
     cachedReleases: { read: nothing },
     notifier: createNotifier({ config: source, ocm, logger }),
     provider: createProvider({

@@ -121,7 +121,7 @@ export interface HealthChecks {
 
 /** Whether what the upgrade needs from outside answers (spec/muo 8.6). */
 interface DependencyCheck {
-  /** Resolves when all do; throws naming the first that does not. */
+  /** Resolves when all do; throws the failures of those that do not, in their order. @param http timeout of one try in seconds */
   check(http: OperatorConfig['extDependencyAvailabilityChecks']['http'], signal: AbortSignal): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ test.each([
   const flags = ['--prometheus-url', service.url.href, '--alertmanager-url', service.url.href];
   const logger = createLogger({ name: 'test', level: 'silent' });
   const deps = { client, settings: readConfig(flags, {}), logger, metrics: createMetrics({ process: false }), clock: systemClock };
-  const ports = createPorts(deps, createCaches(client, OPERATOR_NAMESPACE, deps), stopping.signal);
+  const ports = createPorts()(deps, createCaches(client, OPERATOR_NAMESPACE, deps), stopping.signal);
   try {
     await expect(ask(ports, stopping.signal)).rejects.toThrow('503');
     expect(service.requests).toHaveLength(1);

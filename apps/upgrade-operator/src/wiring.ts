@@ -35,11 +35,8 @@ import type { Ports } from './ports.ts';
 type Patience = Pick<HttpSurroundings, 'retry' | 'timeoutMs'>;
 
 /** Connects the services of the cluster, and syncs with the provider until the signal aborts. */
-export const createPorts: PortsFactory = (deps, caches, signal) => connect(deps, caches, { signal });
-
-/** The same with other patience. */
-export const createPortsWith =
-  (patience: Patience): PortsFactory =>
+export const createPorts =
+  (patience: Patience = {}): PortsFactory =>
   (deps, caches, signal) =>
     connect(deps, caches, { signal, ...patience });
 
@@ -64,12 +61,9 @@ function connect(
   const access = createMonitoringAccess({ client, clock });
   const prometheus = stack.use(createPrometheus({ ...once, ...reach(access, SERVICES.prometheus, settings.prometheusUrl) }));
   const alertmanager = stack.use(createAlertmanager({ ...once, ...reach(access, SERVICES.alertmanager, settings.alertmanagerUrl) }));
-  const findValidation = async () =>
-    settings.deploymentValidationUrl ? new URL(settings.deploymentValidationUrl) : access.find(SERVICES.deploymentValidation);
-  const validation = stack.use(
-    createDeploymentValidation({ ...once, url: async () => (await findValidation()) ?? access.url(SERVICES.deploymentValidation) }),
-  );
-  const probe = stack.use(createDependencyProbe(once));
+  const { deploymentValidationUrl: given } = settings;
+  const findValidation = async () => (given ? new URL(given) : access.find(SERVICES.deploymentValidation));
+  const validation = stack.use(createDeploymentValidation({ ...once, url: findValidation }));
   const identity = createClusterIdentity({ client, clusterId, clock });
   const ocm = stack.use(createOcmSwitch({ ...surroundings, identity }));
   const policies = stack.use(createOcmSwitch({ ...once, identity }));
@@ -105,12 +99,12 @@ function connect(
       prometheus,
       budgets: {
         list: async (stop) => (await client.list(PodDisruptionBudget, { signal: stop })).items,
-        validation: async (stop) => ((await findValidation()) ? validation.metrics(stop) : undefined),
+        validation: (stop) => validation.metrics(stop),
       },
       report: operatorMetrics.healthCheck,
       versionOf: ({ cluster }) => currentVersion(cluster.clusterVersion),
     }),
-    dependencies: { check: ({ urls, timeout }, stop) => probe.check(urls, timeout, stop) },
+    dependencies: stack.use(createDependencyProbe(once)),
     cachedReleases: createCachedReleases(client, namespace),
     provider,
     alerts: createAlertHistory(prometheus, () => clock.now()),

@@ -7,7 +7,7 @@ import { type Client, createLogger, createMetrics, isNotFound, systemClock } fro
 import { createAlertmanager } from '../src/clients/alertmanager.ts';
 import { readConfig } from '../src/config.ts';
 import { runOperator } from '../src/operator.ts';
-import { createPortsWith } from '../src/wiring.ts';
+import { createPorts } from '../src/wiring.ts';
 import { CASE_REF, installKinds } from './operator-case.ts';
 
 /** Where every case upgrades to. */
@@ -176,8 +176,8 @@ class RealWorld {
       metrics,
       clock: systemClock,
     };
-    const createPorts = createPortsWith({ retry: { attempts: 2, baseMs: 50, maxMs: 100 }, timeoutMs: 2_000 });
-    const ended = runOperator(deps, { createPorts }, stopping.signal);
+    const patient = createPorts({ retry: { attempts: 2, baseMs: 50, maxMs: 100 }, timeoutMs: 2_000 });
+    const ended = runOperator(deps, { createPorts: patient }, stopping.signal);
     this.#operator = {
       counted: () => metrics.registry.metrics(),
       async stop() {

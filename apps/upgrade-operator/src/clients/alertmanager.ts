@@ -1,7 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type HttpCall, type HttpSurroundings, MAX_MONITOR_BYTES, monitorList, parseJson } from './http.ts';
+import { createHttp, type HttpCall, MAX_MONITOR_BYTES, monitorList, type ServiceOptions } from './http.ts';
 
 /** A matcher of a silence. */
 export interface Matcher {
@@ -45,38 +45,20 @@ export interface Alertmanager extends AsyncDisposable {
   expire(id: string, signal?: AbortSignal): Promise<void>;
 }
 
-/** How Alertmanager is reached. */
-interface AlertmanagerOptions extends HttpSurroundings {
-  /** Asked before each call. */
-  readonly url: () => Promise<URL>;
-  readonly ca?: () => Promise<string | undefined>;
-  readonly authorize?: (refused: boolean) => Promise<string | undefined>;
-}
-
 const Posted = z.looseObject({ silenceID: z.string().min(1) });
 
 /** Opens nothing before the first call. */
-export function createAlertmanager({ url, ...options }: AlertmanagerOptions): Alertmanager {
-  const http = createHttp({ ...options, name: 'Alertmanager', maxBytes: MAX_MONITOR_BYTES });
-  const send = async (operation: Operation, call: Omit<HttpCall, 'url'>, path: string): Promise<string> => {
-    try {
-      return (await http.send({ ...call, url: new URL(path, await url()) })).text;
-    } catch (error) {
-      throw inItsWords(operation, error);
-    }
-  };
+export function createAlertmanager({ url, ...options }: ServiceOptions): Alertmanager {
+  const http = createHttp({ ...options, name: 'Alertmanager', maxBytes: MAX_MONITOR_BYTES, reword: inItsWords });
+  const at = async (path: string) => new URL(`/api/v2/${path}`, await url());
   return {
-    async silences(signal) {
-      const text = await send(Operation.list, { method: 'GET', signal }, '/api/v2/silences');
-      return parseJson(SilencesAnswer, text, { what: 'Alertmanager: GET /api/v2/silences', status: 200 });
-    },
+    silences: async (signal) => http.json(SilencesAnswer, { method: 'GET', url: await at('silences'), signal }),
     async put(silence, signal) {
-      const text = await send(Operation.post, { method: 'POST', body: silence, signal }, '/api/v2/silences');
-      return parseJson(Posted, text, { what: 'Alertmanager: POST /api/v2/silences', status: 200 }).silenceID;
+      return (await http.json(Posted, { method: 'POST', url: await at('silences'), body: silence, signal })).silenceID;
     },
     async expire(id, signal) {
       try {
-        await send(Operation.expire, { method: 'DELETE', signal }, `/api/v2/silence/${encodeURIComponent(id)}`);
+        await http.send({ method: 'DELETE', url: await at(`silence/${encodeURIComponent(id)}`), signal });
       } catch (error) {
         if (!isGone(error)) throw error;
       }
@@ -85,27 +67,25 @@ export function createAlertmanager({ url, ...options }: AlertmanagerOptions): Al
   };
 }
 
-interface Operation {
-  readonly path: string;
-  readonly name: string;
-}
-const Operation = {
-  list: { path: 'GET /silences', name: 'getSilences' },
-  post: { path: 'POST /silences', name: 'postSilences' },
-  expire: { path: 'DELETE /silence/{silenceID}', name: 'deleteSilence' },
-} as const satisfies Readonly<Record<string, Operation>>;
+/** What its own clients call each operation. */
+const OPERATIONS: Readonly<Partial<Record<HttpCall['method'], readonly [path: string, name: string]>>> = {
+  GET: ['GET /silences', 'getSilences'],
+  POST: ['POST /silences', 'postSilences'],
+  DELETE: ['DELETE /silence/{silenceID}', 'deleteSilence'],
+};
 
 const STATUS_NAMES: Readonly<Record<number, string>> = { 400: 'BadRequest', 404: 'NotFound', 500: 'InternalServerError' };
 
 /** Conditions are compared by these words (spec/muo 7.2). */
-function inItsWords({ path, name }: Operation, error: unknown): unknown {
-  if (!(error instanceof ServiceError) || error.status === 0) return error;
+function inItsWords(error: ServiceError, { method }: HttpCall): string | undefined {
+  if (error.status === 0) return undefined;
+  const [path, name] = OPERATIONS[method] ?? [];
   const known = STATUS_NAMES[error.status];
   const words = unquoted(error.words).slice(0, 512);
   const message = known
     ? `[${path}][${error.status}] ${name}${known}  ${words}`
     : `[${path}] unknown error (status ${error.status}): ${words}`;
-  return error.reworded(message.trimEnd());
+  return message.trimEnd();
 }
 
 /** Alertmanager says why in a JSON string. */

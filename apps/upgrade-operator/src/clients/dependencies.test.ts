@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { cut, type Reply, say, silence, startHostileService } from '../../testing/hostile-service.ts';
 import { createDependencyProbe } from './dependencies.ts';
 
+const { signal } = new AbortController();
 const probe = () => createDependencyProbe({ clock: systemClock, retry: { attempts: 3, baseMs: 1, maxMs: 2 } });
 
 test.each([
@@ -14,7 +15,7 @@ test.each([
 ] as { name: string; replies: Reply[] }[])('$name is healthy', async ({ replies }) => {
   await using service = await startHostileService(...replies);
   await using dependencies = probe();
-  await expect(dependencies.check([service.url.href], 5)).resolves.toBeUndefined();
+  await expect(dependencies.check({ urls: [service.url.href], timeout: 5 }, signal)).resolves.toBeUndefined();
 });
 
 test.each([
@@ -32,7 +33,9 @@ test.each([
   async ({ reply, asked, want }) => {
     await using service = await startHostileService(reply);
     await using dependencies = probe();
-    await expect(dependencies.check([service.url.href], reply === silence ? 0.3 : 15)).rejects.toThrow(want(service.url.href));
+    await expect(dependencies.check({ urls: [service.url.href], timeout: reply === silence ? 0.3 : 15 }, signal)).rejects.toThrow(
+      want(service.url.href),
+    );
     expect(service.requests).toHaveLength(asked);
   },
 );
@@ -42,12 +45,12 @@ test('names everything that does not answer, and no password', async () => {
   await using bad = await startHostileService(404);
   await using dependencies = probe();
   const hidden = `http://me:password@${bad.url.host}/x`;
-  await expect(dependencies.check([good.url.href, hidden, 'ftp://x'], 5)).rejects.toThrow(
+  await expect(dependencies.check({ urls: [good.url.href, hidden, 'ftp://x'], timeout: 5 }, signal)).rejects.toThrow(
     `client error for http://${bad.url.host}/x: 404; client request error for ftp://x: not an http or https URL`,
   );
 });
 
 test('asks nothing where nothing is named', async () => {
   await using dependencies = probe();
-  await expect(dependencies.check([], 15)).resolves.toBeUndefined();
+  await expect(dependencies.check({ urls: [], timeout: 15 }, signal)).resolves.toBeUndefined();
 });

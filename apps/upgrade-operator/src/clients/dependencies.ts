@@ -1,16 +1,8 @@
 import { errorMessage } from '@flotilla/api';
 import type { RetryPolicy } from '@flotilla/http';
+import type { Ports } from '../ports.ts';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { createHttp, type Http, type HttpCall, type HttpSurroundings } from './http.ts';
-
-/** What the upgrade needs from outside the cluster. */
-interface DependencyProbe extends AsyncDisposable {
-  /**
-   * Asks every URL at once. Throws the failures of all that do not answer with a status below 400, in the order of the URLs.
-   * @param timeoutSeconds of one try
-   */
-  check(urls: readonly string[], timeoutSeconds: number, signal?: AbortSignal): Promise<void>;
-}
 
 /** Up to three tries: a second and a half between the first two, about twice that before the last (spec/muo 8.6). */
 const RETRY: RetryPolicy = { attempts: 3, baseMs: 1_500, floor: 2 / 3, maxMs: 4_000 };
@@ -20,8 +12,8 @@ const LONGEST_TRY_MS = 60_000;
 /** Only whether they answer matters; a page that is longer has answered. */
 const MAX_BYTES = 2 ** 20;
 
-/** Opens nothing before the first check. */
-export function createDependencyProbe(surroundings: HttpSurroundings): DependencyProbe {
+/** Asks all at once; one answers by a status below 400. Opens nothing before the first check. */
+export function createDependencyProbe(surroundings: HttpSurroundings): Ports['dependencies'] & AsyncDisposable {
   const http = createHttp({
     retry: RETRY,
     ...surroundings,
@@ -31,8 +23,8 @@ export function createDependencyProbe(surroundings: HttpSurroundings): Dependenc
     redirects: REDIRECTS,
   });
   return {
-    async check(urls, timeoutSeconds, signal) {
-      const call = { method: 'GET', timeoutMs: timeoutSeconds * 1000, signal } as const;
+    async check({ urls, timeout }, signal) {
+      const call = { method: 'GET', timeoutMs: timeout * 1000, signal } as const;
       const failures = (await Promise.all(urls.map((url) => problemOf(http, url, call)))).filter((problem) => problem !== undefined);
       if (failures.length === 0) return;
       throw new ServiceError(failures[0]?.code ?? ServiceErrorCode.unreachable, failures.map(({ message }) => message).join('; '), {

@@ -41,6 +41,12 @@ export interface HttpSurroundings {
   readonly random?: () => number;
 }
 
+/** A service of the cluster, and where it is. */
+export interface ServiceOptions extends HttpSurroundings, Pick<HttpOptions, 'ca' | 'authorize'> {
+  /** Asked before each call. */
+  readonly url: () => Promise<URL>;
+}
+
 /** One service. */
 export interface HttpOptions extends HttpSurroundings {
   /** In messages, such as `Prometheus`. */
@@ -53,6 +59,8 @@ export interface HttpOptions extends HttpSurroundings {
   readonly maxBytes?: number;
   /** Redirects that are followed, as `redirectOf` allows. Default 0: one is an answer that is not expected. */
   readonly redirects?: number;
+  /** Words a failure as the clients of the service do: conditions are compared by them. Default: our own words. */
+  readonly reword?: (error: ServiceError, call: HttpCall) => string | undefined;
 }
 
 /** One call. */
@@ -85,7 +93,7 @@ const SAID = 512;
 
 /** Opens nothing before the first call. Every try has a time-out and a bounded answer; see `retryDelayMs` for what is tried again. */
 export function createHttp(options: HttpOptions): Http {
-  const { name, clock, ca, proxy, timeoutMs: connectMs, retry = DEFAULT_RETRY, random = Math.random } = options;
+  const { name, clock, ca, proxy, timeoutMs: connectMs, retry = DEFAULT_RETRY, random = Math.random, reword } = options;
   const connections = new FollowingConnections(async () => ({ ca: await ca?.(), proxy, connectMs }));
 
   async function send(call: HttpCall): Promise<HttpAnswer> {
@@ -104,7 +112,10 @@ export function createHttp(options: HttpOptions): Http {
       }
     };
     const delayMs = (error: unknown, failures: number) => retryDelayMs(retry, { error, isSafe, failures, random });
-    return withRetries(attempt, { delayMs, clock, signal: call.signal });
+    return withRetries(attempt, { delayMs, clock, signal: call.signal }).catch((error: unknown) => {
+      const message = error instanceof ServiceError ? reword?.(error, call) : undefined;
+      throw error instanceof ServiceError && message !== undefined ? error.reworded(message) : error;
+    });
   }
 
   return {

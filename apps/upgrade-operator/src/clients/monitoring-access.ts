@@ -3,7 +3,7 @@ import { ConfigMap } from '@flotilla/api/core';
 import { type Client, type Clock, requestToken } from '@flotilla/runtime';
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { kept } from './kept.ts';
+import { kept, keptByKey } from './kept.ts';
 
 /** What the cluster's monitoring is reached with. */
 export interface MonitoringAccess {
@@ -64,14 +64,11 @@ const Service = resource(
  * Secrets: reading those of the namespace would be a right to everything in it.
  */
 export function createMonitoringAccess({ client, clock, keepMs = 300_000 }: MonitoringOptions): MonitoringAccess {
-  const ports = new Map<string, () => Promise<number | undefined>>();
+  const portOf = keptByKey({ clock, keepMs }, (service: ServiceEntry) => readPort(client, service));
   const ca = kept({ clock, keepMs }, () => readAuthority(client));
   let token = keptToken(client, clock);
   const find = async (service: ServiceEntry): Promise<URL | undefined> => {
-    const key = `${refKey(service.ref)}:${service.port}`;
-    const read = ports.get(key) ?? kept({ clock, keepMs }, () => readPort(client, service));
-    ports.set(key, read);
-    const port = await read();
+    const port = await portOf(service);
     return port === undefined
       ? undefined
       : new URL(`${service.scheme}://${service.ref.name}.${service.ref.namespace}.svc.cluster.local:${port}`);

@@ -73,11 +73,11 @@ export const isOcmAgent = (baseUrl: string): boolean => baseUrl.includes(AGENT);
 /** Opens OCM, or its agent when the address is the agent's. Nothing is sent before the first call. */
 export function createOcm(options: OcmOptions): OcmClient {
   const agent = isOcmAgent(options.baseUrl);
-  const name = agent ? 'OCM agent' : 'OCM';
   const http = createHttp({
     ...options,
-    name,
+    name: agent ? 'OCM agent' : 'OCM',
     userAgent: USER_AGENT,
+    reword: inOcmWords,
     authorize: async (refused) => {
       const { clusterId, token } = await options.identity(refused);
       return `AccessToken ${clusterId}:${token}`;
@@ -88,11 +88,7 @@ export function createOcm(options: OcmOptions): OcmClient {
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
     return url;
   };
-  const send = (call: HttpCall) => inOcmWords(call, () => http.send(call));
-  const read = async <T>(schema: z.ZodType<T>, url: URL, signal: AbortSignal | undefined): Promise<T> => {
-    const { status, text } = await send({ method: 'GET', url, signal });
-    return parseJson(schema, text, { what: `${name}: GET ${url.pathname}`, status });
-  };
+  const read = <T>(schema: z.ZodType<T>, url: URL, signal: AbortSignal | undefined) => http.json(schema, { method: 'GET', url, signal });
   const policyPath = (clusterId: string, policyId: string) => `${policiesPath(clusterId)}/${encodeURIComponent(policyId)}/state`;
 
   return {
@@ -114,12 +110,12 @@ export function createOcm(options: OcmOptions): OcmClient {
     policyState: (clusterId, policyId, signal) => read(OcmPolicyState, urlOf(policyPath(clusterId, policyId)), signal),
     async setPolicyState(clusterId, policyId, { value, description }, signal) {
       const body = { kind: 'UpgradePolicyState', value, description };
-      await send({ method: 'PATCH', url: urlOf(policyPath(clusterId, policyId)), body, signal });
+      await http.send({ method: 'PATCH', url: urlOf(policyPath(clusterId, policyId)), body, signal });
     },
     async ensureServiceLog(clusterId, log, { since, signal } = {}) {
       if (!agent && (await isLogged(clusterId, log, { since, signal }))) return;
       const body = serviceLogBody(clusterId, agent ? { ...log, docReferences: undefined } : log);
-      await send({ method: 'POST', url: urlOf(LOGS), body, signal });
+      await http.send({ method: 'POST', url: urlOf(LOGS), body, signal });
     },
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };
@@ -163,17 +159,12 @@ const serviceLogBody = (clusterId: string, { summary, description, docReferences
 });
 
 /** A refusal as OCM's clients word it: conditions are compared by it. */
-async function inOcmWords<T>({ url }: HttpCall, call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    const refusal = error instanceof ServiceError && error.status > 0 ? readRefusal(error) : undefined;
-    if (!(error instanceof ServiceError) || !refusal) throw error;
-    const { id, code, reason, operation_id: operation } = refusal;
-    const said = `status is ${error.status}, identifier is '${id}' and code is '${code}': ${reason}`;
-    const message = `request to '${url.origin}${url.pathname}' returned error '${said}'${operation && ` (operation ${operation})`}`;
-    throw error.reworded(message);
-  }
+function inOcmWords(error: ServiceError, { url }: HttpCall): string | undefined {
+  const refusal = error.status > 0 ? readRefusal(error) : undefined;
+  if (!refusal) return undefined;
+  const { id, code, reason, operation_id: operation } = refusal;
+  const said = `status is ${error.status}, identifier is '${id}' and code is '${code}': ${reason}`;
+  return `request to '${url.origin}${url.pathname}' returned error '${said}'${operation && ` (operation ${operation})`}`;
 }
 
 function readRefusal({ words, status }: ServiceError) {

@@ -44,7 +44,8 @@ const CALLS: Readonly<Record<string, (url: URL, common: ReturnType<typeof within
   'Alertmanager create': (url, common) => createAlertmanager({ ...common, authorize, url: async () => url }).put(SILENCE),
   'Alertmanager expire': (url, common) => createAlertmanager({ ...common, authorize, url: async () => url }).expire('id'),
   'deployment validation': (url, common) => createDeploymentValidation({ ...common, url: async () => url }).metrics(),
-  'external dependency': (url, common) => createDependencyProbe(common).check([url.href], common.timeoutMs / 1000),
+  'external dependency': (url, common) =>
+    createDependencyProbe(common).check({ urls: [url.href], timeout: common.timeoutMs / 1000 }, new AbortController().signal),
 };
 /** Those that read no JSON, or nothing at all. */
 const READS_NO_JSON = new Set([

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type HttpSurroundings, MAX_MONITOR_BYTES, monitorList } from './http.ts';
+import { createHttp, MAX_MONITOR_BYTES, monitorList, type ServiceOptions } from './http.ts';
 
 /** One series of an instant query. */
 export interface Sample {
@@ -11,14 +11,6 @@ export interface Sample {
 /** Asks Prometheus. An answer that is no result is an error, never an empty result. */
 export interface Prometheus extends AsyncDisposable {
   query(promql: string, signal?: AbortSignal): Promise<Sample[]>;
-}
-
-/** How Prometheus is reached. */
-interface PrometheusOptions extends HttpSurroundings {
-  /** Asked before each query. */
-  readonly url: () => Promise<URL>;
-  readonly ca?: () => Promise<string | undefined>;
-  readonly authorize?: (refused: boolean) => Promise<string | undefined>;
 }
 
 const Answer = z.looseObject({
@@ -34,7 +26,7 @@ const describeWrong = ({ input }: { input?: unknown }): string =>
   `not a query result: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`;
 
 /** Opens nothing before the first query. */
-export function createPrometheus({ url, ...options }: PrometheusOptions): Prometheus {
+export function createPrometheus({ url, ...options }: ServiceOptions): Prometheus {
   const http = createHttp({ ...options, name: 'Prometheus', maxBytes: MAX_MONITOR_BYTES });
   return {
     async query(promql, signal) {
