@@ -3,46 +3,10 @@
  * A call that fails throws an error whose message may stand in a condition: no secret in it. Every call is bounded in time and ends
  * with its signal.
  */
-import type { CachedRelease, NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase, UpgradeType } from '@flotilla/api/managed';
+import type { CachedRelease, NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase } from '@flotilla/api/managed';
 import type { EventRecorder, Watch } from '@flotilla/runtime';
 import type { ObservedCluster, WorkerFacts } from '@flotilla/upgrade';
-
-/** What the operator is told by its ConfigMap; times are in minutes (spec/muo 9). */
-export interface OperatorConfig {
-  /** Type of the UpgradeConfigs that a provider creates. */
-  readonly upgradeType: UpgradeType;
-  readonly configManager: {
-    /** Undefined: nobody provides UpgradeConfigs, whoever likes creates them. */
-    readonly source?: 'OCM' | 'LOCAL';
-    readonly ocmBaseUrl?: string;
-    readonly localConfigName?: string;
-    readonly watchInterval: number;
-  };
-  readonly validation: { readonly cincinnati: boolean };
-  readonly environment: { readonly fedramp: boolean };
-  readonly maintenance: {
-    readonly controlPlaneTime: number;
-    readonly ignoredAlerts: { readonly controlPlaneCriticals: readonly string[] };
-  };
-  readonly scale: { readonly timeOut: number; readonly extraMachinePools: readonly string[] };
-  /** 0 turns the notice of a delay, or the giving up, off. */
-  readonly upgradeWindow: { readonly delayTrigger: number; readonly timeOut: number };
-  readonly nodeDrain: {
-    readonly timeOut: number;
-    readonly expectedNodeDrainTime: number;
-    readonly disableDrainStrategies: boolean;
-    /** Valid regular expressions of Go. */
-    readonly ignoredNamespacePatterns: readonly string[];
-  };
-  readonly healthCheck: { readonly ignoredCriticals: readonly string[]; readonly ignoredNamespaces: readonly string[] };
-  readonly extDependencyAvailabilityChecks: {
-    /** Timeout in seconds. */
-    readonly http: { readonly timeout: number; readonly urls: readonly string[] };
-  };
-  /** Rule of the proof that every node has the images: asked for or not, and its greatest age in minutes. */
-  readonly cacheProof: { readonly required: boolean; readonly maxAge: number };
-  readonly featureGate: { readonly enabled: readonly string[] };
-}
+import type { OperatorConfig } from './operator-config/schema.ts';
 
 /** The operator's configuration as it is now: changes count from the next pass. */
 export interface ConfigSource {

@@ -1,6 +1,6 @@
 import type { UpgradeType } from '@flotilla/api/managed';
 import { type StepName, stepNames } from '@flotilla/upgrade';
-import type { OperatorConfig } from './ports.ts';
+import type { OperatorConfig } from './operator-config/schema.ts';
 import { awaitControlPlane } from './steps/await-control-plane.ts';
 import { awaitWorkers } from './steps/await-workers.ts';
 import { checkCache } from './steps/check-cache.ts';

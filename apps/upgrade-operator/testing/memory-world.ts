@@ -3,7 +3,8 @@ import type { CachedRelease } from '@flotilla/api/managed';
 import { type Clock, createChannel, type EventToRecord, systemClock } from '@flotilla/runtime';
 import { isControlPlane, isWorkers } from '../src/maintenance/silence-texts.ts';
 import { createSilences } from '../src/maintenance/silences.ts';
-import type { HealthVerdict, OperatorConfig, Ports, ProviderProblem, UpgradeMetrics } from '../src/ports.ts';
+import type { OperatorConfig } from '../src/operator-config/schema.ts';
+import type { HealthVerdict, Ports, ProviderProblem, UpgradeMetrics } from '../src/ports.ts';
 import { MemoryAlertmanager } from './memory-alertmanager.ts';
 
 /** A configuration with which nothing takes long; minutes. */

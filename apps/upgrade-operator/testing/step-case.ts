@@ -8,7 +8,7 @@ import { createLogger } from '@flotilla/runtime';
 import { isSent, type ObservedCluster, targetOf } from '@flotilla/upgrade';
 import type { ClusterWrites } from '../src/cluster-writes.ts';
 import type { DrainState } from '../src/drain/node-drains.ts';
-import type { OperatorConfig } from '../src/ports.ts';
+import type { OperatorConfig } from '../src/operator-config/schema.ts';
 import { type StepContext, type StepOutcome, WithdrawnError } from '../src/steps/step.ts';
 import { stepsOf } from '../src/upgraders.ts';
 import { MemoryWorld } from './memory-world.ts';

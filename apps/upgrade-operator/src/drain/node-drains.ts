@@ -3,7 +3,7 @@ import { NotificationState, type UpgradeConfig } from '@flotilla/api/managed';
 import { type Client, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
 import { cordonOf, type DrainSettings, type DrainStep, drainMoments, isDrainDue, planDrain } from '@flotilla/upgrade';
 import { readGoExpression } from '../operator-config/go-expression.ts';
-import type { OperatorConfig } from '../ports.ts';
+import type { OperatorConfig } from '../operator-config/schema.ts';
 
 /** What a drain is judged by. */
 export interface DrainContext {

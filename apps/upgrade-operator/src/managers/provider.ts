@@ -5,7 +5,8 @@ import { type Client, createChannel, type Logger } from '@flotilla/runtime';
 import { beginningOf, heldMessage, isSent, upgradeInForce } from '@flotilla/upgrade';
 import { ClusterUnknownError, type OcmClient } from '../clients/ocm.ts';
 import type { OcmPolicy } from '../clients/ocm-answers.ts';
-import type { ConfigSource, OperatorConfig, Provider, ProviderProblem } from '../ports.ts';
+import type { OperatorConfig } from '../operator-config/schema.ts';
+import type { ConfigSource, Provider, ProviderProblem } from '../ports.ts';
 import { Turns } from '../turns.ts';
 import { byNextRun, isActionable, specOf } from './ocm-policy.ts';
 import { planRefresh, type RefreshPlan } from './refresh-plan.ts';
@@ -81,12 +82,12 @@ const heldProblem = (current: UpgradeConfig, wanted: UpgradeConfigSpec | undefin
   message: heldMessage('OCM', wanted && beginningOf(wanted), upgradeInForce(current).upgradeConfig),
 });
 
-async function readCurrent({ client, namespace }: ProviderOptions, signal: AbortSignal): Promise<UpgradeConfig | undefined> {
-  return client.get(UpgradeConfig, { namespace, name: UPGRADE_CONFIG_NAME }, { signal }).catch((error: unknown) => {
+/** Waits for an answer, whose failure is told after these words; an abort is none. */
+const saying = <T>(words: string, answer: Promise<T>, signal: AbortSignal): Promise<T> =>
+  answer.catch((error: unknown) => {
     signal.throwIfAborted();
-    throw new ProviderError('unable to retrieve upgradeconfigs', error);
+    throw new ProviderError(words, error);
   });
-}
 
 /** The upgrade that OCM's policies ask for. */
 interface WantedByOcm {
@@ -102,16 +103,11 @@ interface WantedByOcm {
 async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, signal: AbortSignal): Promise<WantedByOcm> {
   const cluster = await ocm.cluster(signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw new ProviderError(
-      'unable to retrieve upgrade spec',
-      error instanceof ClusterUnknownError ? error : new ProviderError('OCM Provider unavailable', error),
-    );
+    const cause = error instanceof ClusterUnknownError ? error : new ProviderError('OCM Provider unavailable', error);
+    throw new ProviderError('unable to retrieve upgrade spec', cause);
   });
-  const retrieve = async <T>(ask: Promise<T>): Promise<T> =>
-    ask.catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw new ProviderError('unable to retrieve upgrade spec', new ProviderError('could not retrieve provider upgrade policies', error));
-    });
+  const retrieve = <T>(ask: Promise<T>): Promise<T> =>
+    saying('unable to retrieve upgrade spec', saying('could not retrieve provider upgrade policies', ask, signal), signal);
   const policies = byNextRun(await retrieve(ocm.policies(cluster.id, signal)));
   const isWanting = async (policy: OcmPolicy) =>
     policy.id === '' || isActionable(policy, (await retrieve(ocm.policyState(cluster.id, policy.id, signal))).value);
@@ -135,25 +131,18 @@ async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, sign
 
 /** Makes the UpgradeConfig what is wanted, by what the API server says of it and of the cluster at this moment. */
 async function carryOut(options: ProviderOptions, wanted: UpgradeConfigSpec | undefined, signal: AbortSignal) {
-  const current = await readCurrent(options, signal);
+  const { client, namespace } = options;
+  const asked = client.get(UpgradeConfig, { namespace, name: UPGRADE_CONFIG_NAME }, { signal });
+  const current = await saying('unable to retrieve upgradeconfigs', asked, signal);
   const clusterVersion = current && (await readClusterVersion(options, signal));
   const plan = planRefresh(current, wanted, (upgradeConfig) => isSent(upgradeInForce(upgradeConfig), clusterVersion));
-  try {
-    return { plan, isChanged: await write(options, current, plan, signal) };
-  } catch (error) {
-    signal.throwIfAborted();
-    const what = plan.act === 'remove' ? 'unable to remove existing UpgradeConfig' : 'unable to apply UpgradeConfig changes';
-    throw new ProviderError(what, error);
-  }
+  const words = plan.act === 'remove' ? 'unable to remove existing UpgradeConfig' : 'unable to apply UpgradeConfig changes';
+  return { plan, isChanged: await saying(words, write(options, current, plan, signal), signal) };
 }
 
 async function readClusterVersion({ client }: ProviderOptions, signal: AbortSignal): Promise<ClusterVersion | undefined> {
   const only = { fieldSelector: `metadata.name=${CLUSTER_VERSION_NAME}`, signal };
-  const answer = await client.list(ClusterVersion, only).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw new ProviderError('unable to retrieve clusterversions', error);
-  });
-  return answer.items[0];
+  return (await saying('unable to retrieve clusterversions', client.list(ClusterVersion, only), signal)).items[0];
 }
 
 /** Whether it changed anything; what is gone, or another's by now, was changed by somebody else. */

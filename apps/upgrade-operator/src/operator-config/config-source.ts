@@ -2,8 +2,8 @@ import { errorMessage } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { OPERATOR_CONFIG_MAP } from '@flotilla/api/managed';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
-import type { OperatorConfig } from '../ports.ts';
 import { readOperatorConfig, remarkOn } from './read-config.ts';
+import type { OperatorConfig } from './schema.ts';
 
 /** The operator's configuration as of now. */
 interface ConfigNow {

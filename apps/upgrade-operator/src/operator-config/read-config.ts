@@ -1,8 +1,7 @@
 import { errorMessage, FlotillaError, isJsonObject } from '@flotilla/api';
 import { OPERATOR_CONFIG_MAP } from '@flotilla/api/managed';
 import { parseDocument } from 'yaml';
-import type { OperatorConfig } from '../ports.ts';
-import { OperatorConfigFile } from './schema.ts';
+import { type OperatorConfig, OperatorConfigFile } from './schema.ts';
 import { describeUnknownKeys } from './unknown-keys.ts';
 
 /** The operator's ConfigMap cannot be used; the message names every wrong key, its value and what is expected. Code `FLOTILLA_OPERATOR_CONFIG`. */

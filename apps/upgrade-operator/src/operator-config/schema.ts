@@ -62,8 +62,12 @@ const Http = z
       context.addIssue({ code: 'custom', path: ['timeout'], message: 'must be at least 1 when there are urls' });
   });
 
-/** `config.yaml` of the operator, with the documented defaults (spec/muo 9.2). Unknown keys are passed over, as in the reference. */
+/**
+ * `config.yaml` of the operator, with the documented defaults (spec/muo 9.2); times are in minutes, that of a URL in seconds. Unknown keys are passed
+ * over, as in the reference.
+ */
 export const OperatorConfigFile = z.object({
+  // A provider creates UpgradeConfigs of this type.
   upgradeType: z
     .enum(['', ...UpgradeType.options], { error: 'must be OSD or ARO' })
     .default('')
@@ -78,6 +82,7 @@ export const OperatorConfigFile = z.object({
     })
     .prefault({}),
   scale: z.object({ timeOut: whole(1).default(30), extraMachinePools: z.array(namePattern).default([]) }).prefault({}),
+  // A 0 turns the notice of a delay, or the giving up, off.
   upgradeWindow: z.object({ delayTrigger: whole(0).default(30), timeOut: whole(0).default(120) }).prefault({}),
   nodeDrain: z
     .object({
@@ -90,7 +95,9 @@ export const OperatorConfigFile = z.object({
     .prefault({} as never),
   healthCheck: z.object({ ignoredCriticals: names(), ignoredNamespaces: names() }).prefault({}),
   extDependencyAvailabilityChecks: z.object({ http: Http.prefault({}) }).prefault({}),
-  // A key of our own: the reference passes over it.
+  // The reference passes over this key of ours: a proof that every node has the images is required, and may be so old.
   cacheProof: z.object({ required: flag(), maxAge: whole(1).default(1_440) }).prefault({}),
   featureGate: z.object({ enabled: names() }).prefault({}),
 });
+/** What the operator is told by its ConfigMap. */
+export type OperatorConfig = Readonly<z.output<typeof OperatorConfigFile>>;

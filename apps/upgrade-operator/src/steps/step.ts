@@ -4,7 +4,8 @@ import type { Logger } from '@flotilla/runtime';
 import type { ObservedCluster, StepEnd, StepName, UpgradeTarget } from '@flotilla/upgrade';
 import type { ClusterWrites } from '../cluster-writes.ts';
 import type { NodeDrains } from '../drain/node-drains.ts';
-import type { OperatorConfig, Ports } from '../ports.ts';
+import type { OperatorConfig } from '../operator-config/schema.ts';
+import type { Ports } from '../ports.ts';
 
 /** What a step works with: what is observed at the beginning of a pass, and the ways to change the world. */
 export interface StepContext {

@@ -2,7 +2,8 @@
 import { conditionTime } from '@flotilla/api';
 import { UpgradeCondition, type UpgradeHistory } from '@flotilla/api/managed';
 import { conditionOf, type ObservedCluster, poolConfigurations, type Upgrader, workerPools } from '@flotilla/upgrade';
-import type { OperatorConfig, UpgradeMoment } from '../../ports.ts';
+import type { OperatorConfig } from '../../operator-config/schema.ts';
+import type { UpgradeMoment } from '../../ports.ts';
 
 const MINUTE = 60_000;
 
