@@ -3,7 +3,7 @@ import { errorMessage } from '@flotilla/api';
 import { UpgradeCondition, type UpgradeHistory } from '@flotilla/api/managed';
 import { conditionOf, isTrue } from '@flotilla/upgrade';
 import type { Silences } from '../ports.ts';
-import { done, failed, MINUTE, type StepOutcome } from './step.ts';
+import { done, failed, MINUTE, type Step, type StepOutcome } from './step.ts';
 
 /** How each window is closed, under the condition that says so. */
 const CLOSINGS = {
@@ -26,6 +26,20 @@ export async function closeWindow(
     return { ...failed(errorMessage(error)), goesOn: true, lookAgainMs: MINUTE };
   }
 }
+
+/** Ends the silences of the control plane. */
+export const closeControlPlaneWindow: Step = {
+  name: 'close-control-plane-window',
+  endsWithCommencement: false,
+  run: ({ entry, ports: { silences }, signal }) => closeWindow(UpgradeCondition.controlPlaneWindowRemoved, { entry, silences, signal }),
+};
+
+/** Ends the silences of the workers. */
+export const closeWorkersWindow: Step = {
+  name: 'close-workers-window',
+  endsWithCommencement: false,
+  run: ({ entry, ports: { silences }, signal }) => closeWindow(UpgradeCondition.workersWindowRemoved, { entry, silences, signal }),
+};
 
 /** Windows that are still to be closed: whoever has come so far says so. */
 export const openWindows = (entry: UpgradeHistory): ClosingCondition[] =>
