@@ -11,6 +11,8 @@ const isWorthTelling = ({ kind, attempt, times }: Trouble): boolean =>
   kind === 'terminal' ? times === 1 : kind === 'retry' && attempt === PASSING_TRIES + 1;
 
 /** An object as events are about it; undefined for one that is gone. */
+export function eventSubject(kind: Resource, object: KubeObject): EventSubject;
+export function eventSubject(kind: Resource, object: KubeObject | undefined): EventSubject | undefined;
 export function eventSubject({ apiVersion, kind }: Resource, object: KubeObject | undefined): EventSubject | undefined {
   if (!object) return undefined;
   const { namespace, name, uid, resourceVersion } = object.metadata;

@@ -1,8 +1,7 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { FeatureGateName, type NotificationState } from '@flotilla/api/managed';
-import type { EventToRecord, Logger } from '@flotilla/runtime';
+import { FeatureGateName, type NotificationState, UpgradeConfig } from '@flotilla/api/managed';
+import { type EventToRecord, eventSubject, type Logger } from '@flotilla/runtime';
 import type { OcmClient } from '../clients/ocm.ts';
-import { subjectOf } from '../event-subject.ts';
 import type { ConfigSource, Notification, Notifier } from '../ports.ts';
 import { notifyOcm } from './ocm-notifier.ts';
 import { descriptionOf } from './texts.ts';
@@ -59,7 +58,7 @@ function eventOf(notification: Notification): EventToRecord {
     reason: state.replace(/^State/, 'Upgrade').replace(/SL$/, ''),
     action: 'Notify',
     note: descriptionOf(notification),
-    regarding: subjectOf(upgradeConfig),
+    regarding: eventSubject(UpgradeConfig, upgradeConfig),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   type UpgradeHistory,
   type UpgradePhase,
 } from '@flotilla/api/managed';
-import { type Client, type EventToRecord, isNotFound, type WatchCache } from '@flotilla/runtime';
+import { type Client, type EventToRecord, eventSubject, isNotFound, type WatchCache } from '@flotilla/runtime';
 import {
   beginningOf,
   conditionOf,
@@ -22,7 +22,6 @@ import {
   withStepCondition,
   withStepEnd,
 } from '@flotilla/upgrade';
-import { subjectOf } from '../../event-subject.ts';
 import { statusEvents } from './status-events.ts';
 
 /** Reasons of the condition `Validated`. */
@@ -190,7 +189,7 @@ export class UpgradeDraft {
     const stored = await this.#write(client, signal);
     cache.wrote(stored);
     this.#base = stored;
-    return statusEvents(before, historyOf(stored)).map((event) => ({ ...event, regarding: subjectOf(stored) }));
+    return statusEvents(before, historyOf(stored)).map((event) => ({ ...event, regarding: eventSubject(UpgradeConfig, stored) }));
   }
 
   async #write(client: Pick<Client, 'get' | 'patch'>, signal: AbortSignal): Promise<UpgradeConfig> {

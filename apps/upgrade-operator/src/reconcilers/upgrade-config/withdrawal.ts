@@ -1,8 +1,7 @@
 /** The end of an upgrade that is not asked for any more: before the cluster was sent it is taken back, and its owners are told. */
 import { EndReason, NotificationState, UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
-import type { EventToRecord } from '@flotilla/runtime';
+import { type EventToRecord, eventSubject } from '@flotilla/runtime';
 import { askedMessage, isSent, isWithdrawn, type ObservedCluster, type UpgradeBeginning } from '@flotilla/upgrade';
-import { subjectOf } from '../../event-subject.ts';
 import { notify, type Pass, type PassDeps } from './phases.ts';
 import type { UpgradeDraft } from './status.ts';
 
@@ -55,7 +54,7 @@ export class Farewell {
     if (isSent({ upgradeConfig, entry: draft.entry }, cluster?.clusterVersion)) {
       this.#last = undefined;
       leftovers.expectSilences();
-      if (cluster) this.sayUnattended(cluster, subjectOf(upgradeConfig), ports);
+      if (cluster) this.sayUnattended(cluster, eventSubject(UpgradeConfig, upgradeConfig), ports);
       return;
     }
     if (!this.#isTakenUp) leftovers.owe();
@@ -76,7 +75,5 @@ export class Farewell {
 }
 
 /** The UpgradeConfig that is not there, for events. */
-export const absentSubject = (namespace: string): EventToRecord['regarding'] => {
-  const { apiVersion, kind } = UpgradeConfig;
-  return { apiVersion, kind, namespace, name: UPGRADE_CONFIG_NAME };
-};
+export const absentSubject = (namespace: string): EventToRecord['regarding'] =>
+  eventSubject(UpgradeConfig, { metadata: { namespace, name: UPGRADE_CONFIG_NAME } });
