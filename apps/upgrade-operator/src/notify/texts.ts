@@ -72,37 +72,24 @@ function blockerOf({ conditions = [] }: UpgradeHistory) {
   return conditions.find(({ status }) => status === 'False');
 }
 
+/** What holds an upgrade up while a condition is not met, and what it was given up for then. */
+const OBSTACLES: Readonly<Partial<Record<string, readonly [delays: string, ended: string]>>> = {
+  [UpgradeCondition.healthyBefore]: ['critical alerts fire or operators are degraded', 'critical alerts fired or operators were degraded'],
+  [UpgradeCondition.dependenciesAvailable]: ['services that it depends on do not answer', 'services that it depends on did not answer'],
+  [UpgradeCondition.cacheProven]: ['not every node is proven to have its images', 'not every node was proven to have its images'],
+  [UpgradeCondition.capacityReserved]: ['extra workers are not ready yet', 'extra workers did not become ready'],
+};
+
 function delayText(version: string, entry: UpgradeHistory): string {
-  const delayed = `The upgrade to version ${version} is delayed`;
-  switch (blockerOf(entry)?.type ?? '') {
-    case UpgradeCondition.healthyBefore:
-      return `${delayed}: critical alerts fire or operators are degraded. The operator will ${RETRY_WORD}.`;
-    case UpgradeCondition.dependenciesAvailable:
-      return `${delayed}: services that it depends on do not answer. The operator will ${RETRY_WORD}.`;
-    case UpgradeCondition.cacheProven:
-      return `${delayed}: not every node is proven to have its images. The operator will ${RETRY_WORD}.`;
-    case UpgradeCondition.capacityReserved:
-      return `${delayed}: extra workers are not ready yet. The operator will ${RETRY_WORD}.`;
-    default:
-      return `${delayed} by a step that takes longer than expected. The operator will ${RETRY_WORD}.`;
-  }
+  const [delays] = OBSTACLES[blockerOf(entry)?.type ?? ''] ?? [];
+  const why = delays === undefined ? ' by a step that takes longer than expected' : `: ${delays}`;
+  return `The upgrade to version ${version} is delayed${why}. The operator will ${RETRY_WORD}.`;
 }
 
 function failureText(version: string, entry: UpgradeHistory): string {
-  const failed = `The upgrade to version ${version} was given up before it changed anything`;
-  const blocker = blockerOf(entry);
-  switch (blocker?.type ?? '') {
-    case UpgradeCondition.isClusterUpgradable:
-      return blocker?.message ?? `${failed}: the cluster does not let itself be upgraded.`;
-    case UpgradeCondition.healthyBefore:
-      return `${failed}: critical alerts fired or operators were degraded.`;
-    case UpgradeCondition.dependenciesAvailable:
-      return `${failed}: services that it depends on did not answer.`;
-    case UpgradeCondition.cacheProven:
-      return `${failed}: not every node was proven to have its images.`;
-    case UpgradeCondition.capacityReserved:
-      return `${failed}: extra workers did not become ready.`;
-    default:
-      return `${failed}: the cluster did not pass verification.`;
-  }
+  const { type = '', message } = blockerOf(entry) ?? {};
+  const isRefused = type === UpgradeCondition.isClusterUpgradable;
+  if (isRefused && message !== undefined) return message;
+  const why = isRefused ? 'the cluster does not let itself be upgraded' : (OBSTACLES[type]?.[1] ?? 'the cluster did not pass verification');
+  return `The upgrade to version ${version} was given up before it changed anything: ${why}.`;
 }
