@@ -121,6 +121,10 @@ async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, sign
     else wanted = spec;
   }
   const said = problems.join('; ').slice(0, 1_024);
+  if (!wanted && policies.length > MAX_POLICIES)
+    throw new ProviderError(
+      `unable to retrieve upgrade spec: OCM has ${policies.length} policies, at most ${MAX_POLICIES} are asked for their state, and none of these wants an upgrade: delete those that are over`,
+    );
   if (problems.length === 0) return { wanted, unreadable: undefined };
   if (!wanted) throw new ProviderError(`unable to retrieve upgrade spec: could not process provider upgrade policies: ${said}`);
   return {

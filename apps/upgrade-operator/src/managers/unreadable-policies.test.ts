@@ -85,3 +85,16 @@ test('where no policy can be read, nothing counts as not wanted: the UpgradeConf
   expect(stored()).toBeDefined();
   expect(provider.problem()).toMatchObject({ reason: 'ProviderUnavailable' });
 });
+
+test('an upgrade behind more policies that are over than are asked about is not taken for none', async () => {
+  const over = Array.from({ length: 20 }, (_, index) => ({
+    ...readable,
+    id: `over-${index}`,
+    next_run: `2025-12-01T00:00:${10 + index}Z`,
+  }));
+  manager.setPolicies([...over, readable]);
+  for (const { id } of over) manager.setState(id, 'completed');
+  const { provider, stored } = provide({ metadata: { name: 'managed-upgrade-config', namespace: 'n', uid: 'u' }, spec });
+  await expect(provider.refresh(signal)).rejects.toThrow('21 policies, at most 20 are asked for their state');
+  expect(stored()?.spec).toEqual(spec);
+});
