@@ -41,8 +41,11 @@ async function savingMeanwhile<T>({ clock, save, signal }: Pass, look: Promise<T
   const saving = saveOften().catch((error: unknown) => {
     failure = error;
   });
-  const found = await look.finally(() => ended.abort());
-  await saving;
+  const found = await look.finally(() => {
+    ended.abort();
+    // A save after this one could arrive before it.
+    return saving;
+  });
   if (failure !== undefined) throw failure;
   return found;
 }
