@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, type RequestOptions, request } from 'node:https';
@@ -63,7 +64,9 @@ export async function serveChannel(options: ServeOptions): Promise<AsyncDisposab
     identities.set(socket, identity);
     return options.keyOf(identity) ?? null;
   };
-  const server = createServer({ ...TLS, pskCallback, handshakeTimeout: HANDSHAKE_MS }, (incoming, response) => {
+  // A resumed session would have no name: the key is asked for by full handshakes alone.
+  const secureOptions = constants.SSL_OP_NO_TICKET;
+  const server = createServer({ ...TLS, pskCallback, secureOptions, handshakeTimeout: HANDSHAKE_MS }, (incoming, response) => {
     const identity = identities.get(incoming.socket) ?? '';
     options.handle(toRequest(incoming, identity), response).catch(() => {
       if (response.headersSent) response.destroy();
@@ -126,7 +129,8 @@ export class ChannelClient implements Disposable {
   constructor(place: ChannelPlace, key: ChannelCredential, sockets = SOCKETS_PER_PEER) {
     this.place = place;
     this.#key = key;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: sockets });
+    // A check of a request's own would give each request a connection of its own; the key names the other side, there is no certificate.
+    this.#agent = new Agent({ keepAlive: true, maxSockets: sockets, checkServerIdentity: () => undefined });
   }
 
   /**
@@ -148,8 +152,6 @@ export class ChannelClient implements Disposable {
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
       ...(this.#key.from !== undefined && { localAddress: this.#key.from }),
       pskCallback: () => this.#key,
-      // The key names the other side; there is no certificate.
-      checkServerIdentity: () => undefined,
     };
     const call = request(options);
     call.end(text);
