@@ -227,12 +227,19 @@ interface MemoryNode extends AsyncDisposable {
   readonly kill: () => Promise<void>;
 }
 
+/** Options of a node that follows. */
+interface NodeParts {
+  readonly clock?: Clock;
+  readonly isReplaced?: () => boolean;
+  readonly readToken?: () => Promise<string>;
+}
+
 /** Lets a node follow; a store from before is what it has. */
 export async function followLead(
   place: LeadPlace,
   name: string,
   store = new MemoryStore(),
-  { clock = systemClock, isReplaced = () => false }: { readonly clock?: Clock; readonly isReplaced?: () => boolean } = {},
+  { clock = systemClock, isReplaced = () => false, readToken = async () => name }: NodeParts = {},
 ): Promise<MemoryNode> {
   const stop = new AbortController();
   const follower = new Follower({
@@ -240,7 +247,7 @@ export async function followLead(
     lead: place,
     address: '127.0.0.1',
     blobPort: 0,
-    readToken: async () => name,
+    readToken,
     report: () => REPORT,
     isReplaced: async () => isReplaced(),
     signal: stop.signal,

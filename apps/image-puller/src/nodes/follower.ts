@@ -53,6 +53,8 @@ export class Follower implements AsyncDisposable {
   #runKey = Buffer.alloc(0);
   #blobPort: number | undefined;
   #isOpen = false;
+  /** What the lead knows of `isOpen`, and so of the port. */
+  #isKnownOpen = false;
   #answeredAt: number;
   #exitCode: number | undefined;
   #isOver = false;
@@ -78,7 +80,8 @@ export class Follower implements AsyncDisposable {
   async join(): Promise<boolean> {
     const { nodeName, readToken } = this.#options;
     const place = this.#blobPort === undefined ? {} : { port: this.#blobPort };
-    const join = { token: (await readToken()).trim(), node: nodeName, isOpen: this.#isOpen, ...place };
+    const isOpen = this.#isOpen;
+    const join = { token: (await readToken()).trim(), node: nodeName, isOpen, ...place };
     const { key, isBeside } = await this.#client.post('/join', join, Joined, { timeoutMs: CALL_MS, signal: this.#options.signal });
     const runKey = Buffer.from(key, 'base64url');
     if (!runKey.equals(this.#runKey)) {
@@ -87,6 +90,7 @@ export class Follower implements AsyncDisposable {
       this.#peers = new Peers({ identity: NODE, psk: runKey });
     }
     this.#answeredAt = this.#options.clock.now();
+    this.#isKnownOpen = isOpen;
     return isBeside;
   }
 
@@ -110,6 +114,7 @@ export class Follower implements AsyncDisposable {
       const { isOver } = await this.#client.post('/beat', beat, Beaten, { timeoutMs: CALL_MS, signal });
       this.#answeredAt = clock.now();
       this.#isOver ||= isOver;
+      if (this.#isKnownOpen !== this.#isOpen) await this.join();
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ChannelError && error.status === UNKNOWN) await this.join().catch(() => undefined);

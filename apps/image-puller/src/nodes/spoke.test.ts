@@ -131,6 +131,20 @@ test('a lead that can keep its blobs no longer waits for the others alike, and n
   expect([isWhole(one.store, registry), registry.servedBytes]).toEqual([true, registry.neededBytes]);
 });
 
+test('a node whose call with its port fails once says it again, and is filled', async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 2));
+  await using led = await startLead({ nodes: ['n0', 'n1'] });
+  let calls = 0;
+  const readToken = async (): Promise<string> => {
+    calls += 1;
+    if (calls === 2) throw new Error('the token cannot be read');
+    return 'n1';
+  };
+  await using one = await followLead(led.place, 'n1', new MemoryStore(), { readToken });
+  void one.fill(registry).catch(() => undefined);
+  await eventually(() => isWhole(one.store, registry), 'the node to be filled', 20_000);
+});
+
 test('a lead that is gone is given up as soon as another has taken its place', { timeout: 30_000 }, async () => {
   const led = await startLead({ nodes: ['n0', 'n1'] });
   let isReplaced = false;
