@@ -51,6 +51,19 @@ describe('a blob', () => {
     expect(exchange.ask(second, blob, 1_002)).toEqual({ do: 'fetch' });
   });
 
+  test('whose fetcher or only holder is away is waited for, and nobody is sent there', () => {
+    const exchange = exchangeOf();
+    exchange.ask(first, blob, 0);
+    exchange.away(first);
+    expect(exchange.ask(second, blob, 10)).toEqual({ do: 'wait' });
+    exchange.join(first);
+    exchange.has(first, blob.digest, blob.size, 20);
+    exchange.away(first);
+    expect(exchange.ask(second, blob, 30)).toEqual({ do: 'wait' });
+    exchange.join(first);
+    expect(exchange.ask(second, blob, 40)).toEqual({ do: 'copy', from: [first] });
+  });
+
   test('whose only holder vanishes is waited for, then fetched again', () => {
     const exchange = exchangeOf();
     exchange.ask(first, blob, 0);

@@ -64,6 +64,11 @@ export class BlobExchange {
     this.#retired.delete(node);
   }
 
+  /** Sends nobody to a node whose place is not known, until it joins again or leaves: its fetches and its blobs stay its own. */
+  away(node: string): void {
+    this.#nodes.delete(node);
+  }
+
   /** Takes a vanished node out: its fetches go to others, and nobody is sent to it. */
   leave(node: string, now: number): void {
     this.#nodes.delete(node);
@@ -87,8 +92,10 @@ export class BlobExchange {
   ask(node: string, { digest, size }: { readonly digest: string; readonly size: number }, now: number): BlobOrder {
     const blob = this.#blobs.get(digest) ?? this.#open(digest, size, now);
     const refused = blob.refused.get(node);
-    const sources = [...blob.holders].filter((holder) => holder !== node && !refused?.has(holder));
+    const holders = [...blob.holders].filter((holder) => holder !== node && !refused?.has(holder));
+    const sources = holders.filter((holder) => this.#nodes.has(holder));
     if (sources.length > 0) return { do: 'copy', from: this.#best(blob, sources, `${node}/${digest}`) };
+    if (holders.length > 0) return { do: 'wait' };
     if (blob.fetcher?.node === node) return { do: 'fetch' };
     if ((blob.fetcher && !this.#isStill(blob, now)) || now < blob.awaitedUntil) return { do: 'wait' };
     const isFirst = this.#first(digest, blob) === node;

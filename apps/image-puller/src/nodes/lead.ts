@@ -248,25 +248,13 @@ export class Lead implements AsyncDisposable {
     const peer = join.port === undefined ? undefined : { id, address, port: join.port };
     if (before) this.#byIdentity.delete(before.identity);
     if (before?.identity !== identity) this.#ended.delete(name);
-    const fresh = { report: undefined, exitCode: undefined };
-    const { report, exitCode } = before?.identity === identity ? before : fresh;
-    const member = {
-      id,
-      name,
-      identity,
-      peer,
-      isOpen: join.isOpen,
-      seenAt: clock.now(),
-      isSilent: false,
-      hasHeardEnd: false,
-      report,
-      exitCode,
-    };
-    this.#members.add(member);
+    const member = this.#members.join({ id, name, identity, peer, isOpen: join.isOpen }, clock.now());
     this.#byIdentity.set(identity, member);
     // A node that was added just now is waited for, however soon the others end.
     if (!this.#members.expects(member)) await this.#expect();
-    if (peer) this.#enter(id);
+    if (member.peer) this.#enter(id);
+    else if (join.isOpen) this.#exchange.leave(id, clock.now());
+    else this.#exchange.away(id);
     if (before?.identity !== identity) logger.info({ peer: name }, 'A node has joined');
     return joined;
   }

@@ -71,6 +71,15 @@ export class Members {
     this.#byId.set(member.id, member);
   }
 
+  /** Takes in a node's process. One that has joined before keeps its place and its last word. */
+  join(process: Pick<Member, 'id' | 'name' | 'identity' | 'peer' | 'isOpen'>, now: number): Member {
+    const before = this.#byId.get(process.id);
+    const { peer, report, exitCode } = before?.identity === process.identity ? before : {};
+    const member = { ...process, peer: process.peer ?? peer, seenAt: now, isSilent: false, hasHeardEnd: false, report, exitCode };
+    this.#byId.set(member.id, member);
+    return member;
+  }
+
   find(id: string): Member | undefined {
     return this.#byId.get(id);
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { PullerExit } from '@flotilla/api/ran';
+import { type Clock, systemClock } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { fillStore, followLead, MemoryRegistry, MemoryStore, REPORT, startLead } from '../../testing/memory-spoke.ts';
@@ -143,6 +144,32 @@ test('a node whose call with its port fails once says it again, and is filled', 
   await using one = await followLead(led.place, 'n1', new MemoryStore(), { readToken });
   void one.fill(registry).catch(() => undefined);
   await eventually(() => isWhole(one.store, registry), 'the node to be filled', 20_000);
+});
+
+test('a node that is back and not open yet is waited for with its blobs', async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 2));
+  let laterMs = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + laterMs };
+  await using led = await startLead({ nodes: ['n0', 'n1'], clock });
+  const sharing = led.lead.sharing();
+  await sharing.open(led.store);
+  const killed = await followLead(led.place, 'n1');
+  await killed.fill(registry);
+  await killed.kill();
+  let isLet = false;
+  let calls = 0;
+  const readToken = async (): Promise<string> => {
+    calls += 1;
+    if (calls > 1 && !isLet) throw new Error('the token cannot be read');
+    return 'n1';
+  };
+  await using _again = await followLead(led.place, 'n1', killed.store, { readToken });
+  // Nobody is waited for any more because the run has just begun.
+  laterMs = 11_000;
+  const source = sharing.source(registry.blobs[0] ?? expect.fail(), led.signal);
+  await eventually(() => calls > 2, 'the node to come again in vain');
+  isLet = true;
+  expect(await source).toMatchObject([{ id: 'uid-n1' }]);
 });
 
 test('a lead that is gone is given up as soon as another has taken its place', { timeout: 30_000 }, async () => {
