@@ -66,7 +66,7 @@ export class Lead implements AsyncDisposable {
   readonly #members: Members;
   readonly #exchange: BlobExchange;
   readonly #byIdentity = new Map<string, Member>();
-  readonly #probes = new Probes(this.#peers);
+  readonly #probes = new Probes(this.#peers, (id, { digest, size }) => this.#exchange.has(id, digest, size, this.#options.clock.now()));
   readonly #news: News;
   /** Names of nodes that fetch and copy nothing more, while others may need their blobs. */
   readonly #ended = new Set<string>();
@@ -323,17 +323,16 @@ export class Lead implements AsyncDisposable {
   async #orderNow(node: string, blob: { digest: string; size: number }): Promise<Order> {
     const now = this.#options.clock.now();
     if (!this.#members.areGathered(now) && now - this.#startedAt < GATHER_MS) return { do: 'wait' };
-    if (!this.#exchange.isFound(blob.digest)) await this.#probe(node, blob);
+    if (!this.#exchange.isFound(blob.digest)) await this.#probes.ask(blob, this.#reachable());
     const order = this.#exchange.ask(node, blob, this.#options.clock.now());
     if (order.do !== 'copy') return order;
     return { do: 'copy', from: order.from.flatMap((id) => this.#peerOf(id) ?? []) };
   }
 
-  /** Asks the nodes that were not asked yet: an earlier run may have left the blob there. */
-  async #probe(asker: string, { digest, size }: { digest: string; size: number }): Promise<void> {
-    const peers = [this.#ownPeer, ...[...this.#members.all].map(({ peer, isSilent }) => (isSilent ? undefined : peer))];
-    const others = peers.filter((peer) => peer !== undefined).filter(({ id }) => id !== asker);
-    for (const id of await this.#probes.ask(digest, others)) this.#exchange.has(id, digest, size, this.#options.clock.now());
+  #reachable(): Peer[] {
+    return [this.#ownPeer, ...[...this.#members.all].map(({ peer, isSilent }) => (isSilent ? undefined : peer))].filter(
+      (peer) => peer !== undefined,
+    );
   }
 
   #peerOf(id: string): Peer | undefined {

@@ -52,6 +52,28 @@ test('a node that has blobs from before gives them to the others, and nothing is
   expect([registry.servedBytes, isWhole(other.store, registry), isWhole(led.store, registry)]).toEqual([0, true, true]);
 });
 
+test('each node is asked once for a blob from before, however many need it', async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 1));
+  await using led = await startLead({ nodes: names(6) });
+  const asked: string[] = [];
+  const followers = await Promise.all(
+    names(6)
+      .slice(1)
+      .map(async (name) => {
+        const store = new MemoryStore();
+        store.size = async () => void asked.push(name);
+        return followLead(led.place, name, store);
+      }),
+  );
+  await using stack = new AsyncDisposableStack();
+  for (const node of followers) stack.use(node);
+  const [blob = expect.fail()] = registry.blobs;
+  const sources = followers.map(({ follower }) => follower.sharing().source(blob, led.signal));
+  for (const source of sources) source.catch(() => undefined);
+  expect(await Promise.race(sources)).toBe('registry');
+  expect(asked.toSorted()).toEqual(names(6).slice(1));
+});
+
 test('a killed puller that comes back goes on where it was, and no finished blob is fetched again', { timeout: 60_000 }, async () => {
   const registry = new MemoryRegistry([3_000_000, 2_000_000, 1_500_000], 4);
   await using led = await startLead({ nodes: ['n0', 'n1'] });
