@@ -181,10 +181,12 @@ interface LeadParts {
   readonly rules?: Partial<NodeRules>;
   readonly clock?: Clock;
   readonly takeBytes?: (bytes: number) => Promise<void>;
+  /** The lead may not list the nodes. */
+  readonly isCounted?: boolean;
 }
 
 /** Starts a lead on node `n0` for these nodes. A token is a node's name; `stranger` is none. */
-export async function startLead({ nodes, rules, takeBytes, clock = systemClock }: LeadParts): Promise<MemoryLead> {
+export async function startLead({ nodes, rules, takeBytes, isCounted = false, clock = systemClock }: LeadParts): Promise<MemoryLead> {
   const stop = new AbortController();
   const place = Promise.withResolvers<LeadPlace>();
   const lead = new Lead({
@@ -195,7 +197,7 @@ export async function startLead({ nodes, rules, takeBytes, clock = systemClock }
     port: 0,
     blobPort: 0,
     takeBytes,
-    readExpected: async () => ({ nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) }),
+    readExpected: async () => (isCounted ? { count: nodes.length } : { nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) }),
     verify: async (token) => (token === 'stranger' ? undefined : { pod: token, node: { name: token, uid: `uid-${token}` } }),
     publish: async (found) => place.resolve(found),
     signal: stop.signal,

@@ -8,15 +8,13 @@ import { BlobExchange } from './blob-exchange.ts';
 import { type ChannelRequest, serveChannel } from './channel.ts';
 import { createChannelKey } from './channel-key.ts';
 import type { BlobSharing } from './coordination.ts';
-import { type Expected, type FilledNode, type Member, Members, sumReports } from './members.ts';
+import { type Expected, type FilledNode, type Member, Members, SILENT_MS, sumReports } from './members.ts';
 import { Ask, Beat, Bytes, Join, type LeadPlace, type Order, Tell } from './messages.ts';
 import { News } from './news.ts';
 import { createBlobServer, type Peer, Peers, type SharedBlobs } from './peer-blobs.ts';
 import type { PodIdentity } from './pod-token.ts';
 import { Probes } from './probes.ts';
 
-/** Milliseconds without a beat before a node's fetches go to others. */
-const SILENT_MS = 12_000;
 /** Milliseconds for which the first fetch waits for the other nodes: one of them may have the blob. */
 const GATHER_MS = 10_000;
 /** Milliseconds for which an answer waits for a blob. */
@@ -75,6 +73,8 @@ export class Lead implements AsyncDisposable {
   #isOver = false;
   /** Sentence about the nodes that are not filled, at the end. */
   #problem: string | undefined;
+  /** Time of the last judgement: nodes that have heard the end fall silent. */
+  #judgedAt: number | undefined;
 
   constructor(options: LeadOptions) {
     const now = options.clock.now();
@@ -113,8 +113,8 @@ export class Lead implements AsyncDisposable {
 
   /** The sum of all nodes. */
   sum(own: PullerReport): PullerReport {
-    const { nodeName, clock } = this.#options;
-    const others = this.#members.judge(clock.now());
+    const { nodeName } = this.#options;
+    const others = this.#judge();
     const sum = sumReports(own, nodeName, others);
     const ownMessage = own.message !== undefined && others.length > 0 ? `${nodeName}: ${own.message}` : own.message;
     if (this.#problem === undefined) return ownMessage === undefined ? sum : { ...sum, message: ownMessage };
@@ -124,7 +124,11 @@ export class Lead implements AsyncDisposable {
 
   /** Nodes besides the lead's own that have everything. */
   filled(): FilledNode[] {
-    return this.#members.filled(this.#options.clock.now());
+    return this.#members.filled(this.#judgedAt ?? this.#options.clock.now());
+  }
+
+  #judge(): ReturnType<Members['judge']> {
+    return this.#members.judge(this.#judgedAt ?? this.#options.clock.now());
   }
 
   /**
@@ -133,14 +137,14 @@ export class Lead implements AsyncDisposable {
    */
   async awaitNodes(): Promise<'whole' | 'failed' | 'absent'> {
     const { clock, signal, logger, rules, goal, nodeName } = this.#options;
-    const judge = () => this.#members.judge(clock.now());
     this.#ended.add(nodeName);
     this.#news.tell();
-    while (judge().some(({ verdict }) => verdict === 'pulling')) {
+    while (this.#judge().some(({ verdict }) => verdict === 'pulling')) {
       await this.#news.next(signal);
       signal.throwIfAborted();
     }
-    const nodes = judge();
+    this.#judgedAt = clock.now();
+    const nodes = this.#judge();
     for (const { name, verdict, message } of nodes) logger.info({ peer: name, verdict, message }, 'Node ended');
     const failed = nodes.filter(({ verdict }) => verdict === 'failed' || (verdict === 'absent' && rules.absent === 'fail'));
     if (failed.length === 0) return 'whole';
@@ -294,7 +298,7 @@ export class Lead implements AsyncDisposable {
     this.#ended.add(name);
     this.#news.tell();
     for (;;) {
-      const others = this.#members.judge(clock.now()).filter(({ verdict }) => verdict === 'pulling');
+      const others = this.#judge().filter(({ verdict }) => verdict === 'pulling');
       const isAwaited = [nodeName, ...others.map((other) => other.name)].some((other) => !this.#ended.has(other));
       const isNeeded = isAwaited && this.#exchange.isAlone(id);
       if (!isNeeded || clock.now() >= until) return isNeeded;

@@ -3,19 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { REPORT } from '../../testing/memory-spoke.ts';
 import { type Member, Members, sumReports } from './members.ts';
 
-const member = (name: string, change: Partial<Member> = {}): Member => ({
-  id: `uid-${name}`,
-  name,
-  identity: name,
-  peer: undefined,
-  isOpen: true,
-  seenAt: 0,
-  isSilent: false,
-  hasHeardEnd: false,
-  report: undefined,
-  exitCode: undefined,
-  ...change,
-});
+/** Lets a node's process come, with what is known of it. */
+function come(to: Members, name: string, { id = `uid-${name}`, seenAt = 0, isOpen = true, ...said }: Partial<Member> = {}): void {
+  Object.assign(to.join({ id, name, identity: name, peer: undefined, isOpen }, seenAt), said);
+}
 const listed = (...names: string[]) => ({ nodes: names.map((name) => ({ name, uid: `uid-${name}` })) });
 const members = () => new Members({ ownName: 'own', patienceMs: 60_000, now: 0 });
 const verdicts = (of: Members, now: number) => of.judge(now).map(({ name, verdict }) => `${name} ${verdict}`);
@@ -24,9 +15,9 @@ describe('the nodes of a run', () => {
   test('are judged one by one, the own one left out', () => {
     const all = members();
     all.expect(listed('own', 'a', 'b', 'c', 'd'), 0);
-    all.add(member('a', { exitCode: PullerExit.done }));
-    all.add(member('b', { exitCode: PullerExit.noSpace, report: { ...REPORT, message: 'not enough space' } }));
-    all.add(member('c'));
+    come(all, 'a', { exitCode: PullerExit.done });
+    come(all, 'b', { exitCode: PullerExit.noSpace, report: { ...REPORT, message: 'not enough space' } });
+    come(all, 'c');
     expect(verdicts(all, 1_000)).toEqual(['a done', 'b failed', 'c pulling', 'd pulling']);
     expect(verdicts(all, 61_000)).toEqual(['a done', 'b failed', 'c absent', 'd absent']);
   });
@@ -34,7 +25,7 @@ describe('the nodes of a run', () => {
   test('are forgotten when they leave the cluster, and another node of the name is another node', () => {
     const all = members();
     all.expect(listed('own', 'a', 'b'), 0);
-    all.add(member('a', { exitCode: PullerExit.noSpace }));
+    come(all, 'a', { exitCode: PullerExit.noSpace });
     all.expect({ nodes: [{ name: 'b', uid: 'uid-other' }] }, 50_000);
     expect(verdicts(all, 61_000)).toEqual(['b pulling']);
   });
@@ -42,8 +33,41 @@ describe('the nodes of a run', () => {
   test('are counted where they cannot be listed', () => {
     const all = members();
     all.expect({ count: 3 }, 0);
-    all.add(member('a', { exitCode: PullerExit.done }));
+    come(all, 'a', { exitCode: PullerExit.done });
     expect(verdicts(all, 1_000)).toEqual(['a done', 'a node whose name is not known here pulling']);
+  });
+
+  test('that were counted and have left are none of the count any more', () => {
+    const all = members();
+    all.expect({ count: 3 }, 0);
+    come(all, 'a', { seenAt: 0 });
+    come(all, 'b', { seenAt: 100_000, exitCode: PullerExit.done });
+    all.expect({ count: 2 }, 90_000);
+    expect(verdicts(all, 100_000)).toEqual(['b done']);
+  });
+
+  test('that were counted and are silent stand for no other: one that has ended is no end of its replacement', () => {
+    const all = members();
+    all.expect({ count: 2 }, 0);
+    come(all, 'a', { seenAt: 1_000, exitCode: PullerExit.done, report: REPORT });
+    expect(verdicts(all, 13_000)).toEqual(['a done']);
+    expect(all.judge(33_000)).toMatchObject([{ name: 'a', verdict: 'pulling', isOpen: false, message: 'no word from its puller' }]);
+    come(all, 'b', { seenAt: 40_000 });
+    expect(verdicts(all, 40_000)).toEqual(['b pulling']);
+    come(all, 'b', { seenAt: 50_000, exitCode: PullerExit.done });
+    expect(verdicts(all, 50_000)).toEqual(['b done']);
+  });
+
+  test('that are added to the count later have all their patience, whoever was silent before', () => {
+    const all = members();
+    all.expect({ count: 3 }, 0);
+    come(all, 'a', { seenAt: 0 });
+    come(all, 'b', { seenAt: 200_000 });
+    all.expect({ count: 2 }, 90_000);
+    all.expect({ count: 3 }, 200_000);
+    expect(verdicts(all, 205_000)).toEqual(['b pulling', 'a node whose name is not known here pulling']);
+    come(all, 'b', { seenAt: 261_000 });
+    expect(verdicts(all, 261_000)).toEqual(['b pulling', 'a node whose name is not known here absent']);
   });
 
   test('are waited for, and then missed, as long as nobody knows them: none is no verdict', () => {
@@ -58,27 +82,27 @@ describe('the nodes of a run', () => {
     all.expect({ ...listed('own', 'a'), refusal: 'no pods' }, 0);
     expect(all.judge(31_000).map(({ message }) => message)).toEqual(['its puller has not come yet: no pods']);
     expect(all.judge(61_000).map(({ message }) => message)).toEqual(['no puller has come from it for 61 s: no pods']);
-    all.add(member('a', { seenAt: 61_000 }));
+    come(all, 'a', { seenAt: 61_000 });
     expect(all.judge(62_000).map(({ message }) => message)).toEqual([undefined]);
   });
 
   test('that have everything are known by the uid of their token', () => {
     const all = members();
     all.expect(listed('own', 'a', 'b', 'c'), 0);
-    all.add(member('a', { exitCode: PullerExit.done }));
-    all.add(member('b', { exitCode: PullerExit.done, id: 'b' }));
-    all.add(member('c', { exitCode: PullerExit.partlyDone }));
+    come(all, 'a', { exitCode: PullerExit.done });
+    come(all, 'b', { exitCode: PullerExit.done, id: 'b' });
+    come(all, 'c', { exitCode: PullerExit.partlyDone });
     expect(all.filled(1_000)).toEqual([{ name: 'a', uid: 'uid-a' }, { name: 'b' }]);
   });
 
   test('are gathered once each that is expected has come with its store open', () => {
     const all = members();
     all.expect(listed('own', 'a', 'b'), 0);
-    all.add(member('a'));
+    come(all, 'a');
     expect(all.areGathered(0)).toBe(false);
-    all.add(member('b', { isOpen: false }));
+    come(all, 'b', { isOpen: false });
     expect(all.areGathered(0)).toBe(false);
-    all.add(member('b'));
+    come(all, 'b');
     expect(all.areGathered(0)).toBe(true);
   });
 });

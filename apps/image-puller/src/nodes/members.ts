@@ -41,10 +41,13 @@ interface JudgedNode {
   readonly report: PullerReport | undefined;
 }
 
+/** Milliseconds without a word after which a node is silent: it fetches nothing, and may have left the cluster. */
+export const SILENT_MS = 12_000;
 const MAX_TEXT = 256;
 /** Milliseconds after which a node that is waited for is named. */
 const NAMED_AFTER_MS = 30_000;
 const NO_NODES: Expected = { nodes: [] };
+const UNNAMED = 'a node whose name is not known here';
 
 /** Members of a run besides the lead's own node. */
 export class Members {
@@ -54,6 +57,8 @@ export class Members {
   readonly #byId = new Map<string, Member>();
   /** First time that an expected node was listed. */
   readonly #listedAt = new Map<string, number>();
+  /** Times at which the count rose to each of its nodes, where they cannot be listed. */
+  #countedAt: readonly number[] = [];
   #expected = NO_NODES;
   #isKnown = false;
 
@@ -65,10 +70,6 @@ export class Members {
 
   get all(): Iterable<Member> {
     return this.#byId.values();
-  }
-
-  add(member: Member): void {
-    this.#byId.set(member.id, member);
   }
 
   /** Takes in a node's process. One that has joined before keeps its place and its last word. */
@@ -92,6 +93,8 @@ export class Members {
     this.#expected = expected;
     this.#isKnown = true;
     if ('nodes' in expected) for (const { uid } of expected.nodes) if (!this.#listedAt.has(uid)) this.#listedAt.set(uid, now);
+    if ('count' in expected)
+      this.#countedAt = Array.from({ length: Math.max(0, expected.count - 1) }, (_, index) => this.#countedAt[index] ?? now);
   }
 
   /** True for a member that is among the expected nodes, as far as they can be listed. */
@@ -113,18 +116,29 @@ export class Members {
       const unknown = this.#judgeMissing('whichever nodes there are besides', this.#since, now);
       return [...[...this.#byId.values()].map((member) => this.#judgeMember(member, now)), unknown];
     }
-    if ('count' in expected) {
-      const come = [...this.#byId.values()].map((member) => this.#judgeMember(member, now));
-      const missing = Math.max(0, expected.count - 1 - come.length);
-      const unnamed = this.#judgeMissing('a node whose name is not known here', this.#since, now);
-      return [...come, ...Array.from({ length: missing }, () => unnamed)];
-    }
+    if ('count' in expected) return this.#judgeCounted(now);
     return expected.nodes
       .filter(({ name }) => name !== this.#own)
       .map(({ name, uid }) => {
         const member = this.#byId.get(uid) ?? this.#byId.get(name);
         return member ? this.#judgeMember(member, now) : this.#judgeMissing(name, this.#listedAt.get(uid) ?? this.#since, now);
       });
+  }
+
+  /**
+   * Judges nodes that can only be counted. A silent one may have left, and another may come instead. It keeps a place that nobody takes, and is waited for
+   * there, whatever its last word was.
+   */
+  #judgeCounted(now: number) {
+    const all = [...this.#byId.values()].toSorted((a, b) => b.seenAt - a.seenAt);
+    const heard = all.filter(({ seenAt }) => now - seenAt <= SILENT_MS);
+    const missing = this.#countedAt.slice(heard.length).map((since, index) => {
+      const silent = all[heard.length + index];
+      return silent && silent.seenAt >= since
+        ? this.#judgeMember({ ...silent, exitCode: undefined, isOpen: false }, now)
+        : this.#judgeMissing(UNNAMED, since, now);
+    });
+    return [...heard.map((member) => this.#judgeMember(member, now)), ...missing];
   }
 
   /** Nodes that have everything, by their last word. A uid is what the node's token says; a node whose token says none has none. */

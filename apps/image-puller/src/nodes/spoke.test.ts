@@ -194,6 +194,21 @@ test('a node that is back and not open yet is waited for with its blobs', async 
   expect(await source).toMatchObject([{ id: 'uid-n1' }]);
 });
 
+test('nodes that can only be counted stay whole when they are silent after the end', async () => {
+  let laterMs = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + laterMs };
+  await using led = await startLead({ nodes: ['n0', 'n1'], isCounted: true, clock });
+  await using one = await followLead(led.place, 'n1');
+  const end = one.follower.serveUntilOver(PullerExit.done);
+  expect(await led.lead.awaitNodes()).toBe('whole');
+  await led.lead.end();
+  await end;
+  await one.kill();
+  laterMs = 60_000;
+  expect(led.lead.sum({ ...REPORT, phase: 'done' })).toMatchObject({ phase: 'done', nodes: { total: 2, done: 2 } });
+  expect(led.lead.filled()).toEqual([{ name: 'n1', uid: 'uid-n1' }]);
+});
+
 test('a lead that is gone is given up as soon as another has taken its place', { timeout: 30_000 }, async () => {
   const led = await startLead({ nodes: ['n0', 'n1'] });
   let isReplaced = false;
