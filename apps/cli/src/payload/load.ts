@@ -20,7 +20,7 @@ interface FilteredPayload {
   readonly excluded: readonly ExcludedManifest[];
 }
 
-/** What a payload is read by. */
+/** Options that reading a payload needs. */
 type ReadOptions = RegistryOptions & Pick<PayloadOptions, 'releaseImage' | 'profile'>;
 
 /** Reads the payload of a folder or an image, and tells its warnings. @returns it with the major version of its release */

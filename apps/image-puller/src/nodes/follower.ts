@@ -53,7 +53,7 @@ export class Follower implements AsyncDisposable {
   #runKey = Buffer.alloc(0);
   #blobPort: number | undefined;
   #isOpen = false;
-  /** What the lead knows of `isOpen`, and so of the port. */
+  /** True once the lead has been told of `isOpen`, and with it of the port. */
   #isKnownOpen = false;
   #answeredAt: number;
   #exitCode: number | undefined;
