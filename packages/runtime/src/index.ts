@@ -51,6 +51,6 @@ export { requestToken } from './token-request.ts';
 export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
 export { BUILD_CONSTANTS, type Build, readBuild, versionLine } from './version.ts';
 export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
-export { type Channel, createChannel, type Watch, watch } from './watches.ts';
+export { type Channel, createChannel, type Watch, watch, whenChanged } from './watches.ts';
 
 export type { EnqueueOptions } from './work-queue.ts';

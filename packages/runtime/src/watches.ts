@@ -1,6 +1,6 @@
 /** Where a reconciler's keys come from. */
 
-import { type KubeObject, refKey } from '@flotilla/api';
+import { isSameJson, type KubeObject, refKey } from '@flotilla/api';
 import type { Change } from './object-store.ts';
 import type { WatchCache } from './watch-cache.ts';
 
@@ -26,6 +26,12 @@ interface WatchRule<T extends KubeObject> {
   /** Gathers changes that come together for so many milliseconds; default 0. */
   readonly gatherMs?: number;
 }
+
+/** Selects changes of these facts, and the arrival and end of an object. */
+export const whenChanged =
+  <T>(facts: (object: T) => unknown) =>
+  ({ type, object, previous }: Change<T>): boolean =>
+    type === 'deleted' || !previous || !isSameJson(facts(object), facts(previous));
 
 /** Watches a cache. Several may watch the same: it is read once, by whoever starts first. */
 export function watch<T extends KubeObject>(cache: WatchCache<T>, rule: WatchRule<T> = {}): Watch {

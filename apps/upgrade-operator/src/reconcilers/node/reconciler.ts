@@ -1,7 +1,6 @@
 import { Node } from '@flotilla/api/core';
 import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
 import {
-  type Change,
   eventSubject,
   type ReconcileContext,
   type ReconcileResult,
@@ -9,6 +8,7 @@ import {
   startReconciler,
   troubleEvents,
   watch,
+  whenChanged,
 } from '@flotilla/runtime';
 import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
@@ -28,7 +28,7 @@ export function startNodeKeeper(deps: NodeDeps, signal: AbortSignal): Reconciler
   const cordoned = () => caches.nodes.list().filter((node) => cordonOf(node) !== undefined);
   return startReconciler({
     name: 'node-keeper',
-    for: watch(caches.nodes, { select: hasChanged }),
+    for: watch(caches.nodes, { select: whenChanged(facts) }),
     watches: [watch(caches.upgradeConfigs, { enqueue: cordoned }), watch(caches.pools, { enqueue: cordoned })],
     reconcile: (name, context) => reconcile(deps, name, context),
     onTrouble: troubleEvents(deps.ports.events, (name) => eventSubject(Node, caches.nodes.get({ name }))),
@@ -68,8 +68,4 @@ async function reconcile(deps: NodeDeps, name: string, { logger, signal }: Recon
   return lookAgainMs === undefined ? {} : { requeueAfterMs: lookAgainMs };
 }
 
-function hasChanged({ type, object, previous }: Change<Node>): boolean {
-  const facts = (node: Node) =>
-    JSON.stringify([cordonOf(node), isBeingConfigured(node), isControlPlaneNode(node), node.metadata.deletionTimestamp]);
-  return type === 'deleted' || !previous || facts(object) !== facts(previous);
-}
+const facts = (node: Node) => [cordonOf(node), isBeingConfigured(node), isControlPlaneNode(node), node.metadata.deletionTimestamp];

@@ -1,19 +1,13 @@
 /** Whose changes make a difference to the upgrade. Progress that is only told in words, heartbeats and own writes do not. */
-import { isSameJson } from '@flotilla/api';
 import type { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import type { Node } from '@flotilla/api/core';
 import type { MachineConfigPool } from '@flotilla/api/machine';
 import type { UpgradeConfig } from '@flotilla/api/managed';
-import { type Change, type Watch, watch } from '@flotilla/runtime';
+import { type Watch, watch, whenChanged } from '@flotilla/runtime';
 import type { Caches } from '../../caches.ts';
 
 /** What of an object counts. */
 type Facts<T> = (object: T) => unknown;
-
-const hasChanged =
-  <T>(facts: Facts<T>) =>
-  ({ type, object, previous }: Change<T>): boolean =>
-    type === 'deleted' || !previous || !isSameJson(facts(object), facts(previous));
 
 const configFacts: Facts<UpgradeConfig> = ({ metadata, spec }) => [
   metadata.uid,
@@ -47,7 +41,7 @@ const nodeFacts: Facts<Node> = ({ spec, status }) => [
 ];
 
 /** The UpgradeConfig itself: what its writer says in the status is no news to it. */
-export const upgradeConfigWatch = (caches: Caches): Watch => watch(caches.upgradeConfigs, { select: hasChanged(configFacts) });
+export const upgradeConfigWatch = (caches: Caches): Watch => watch(caches.upgradeConfigs, { select: whenChanged(configFacts) });
 
 /** Operators flap by the dozen while a cluster changes: they are looked at together. */
 const GATHER_MS = 500;
@@ -56,10 +50,10 @@ const GATHER_MS = 500;
 export function clusterWatches(caches: Caches, key: string): Watch[] {
   const enqueue = () => [key];
   return [
-    watch(caches.clusterVersions, { select: hasChanged(versionFacts), enqueue }),
-    watch(caches.clusterOperators, { select: hasChanged(operatorFacts), enqueue, gatherMs: GATHER_MS }),
-    watch(caches.pools, { select: hasChanged(poolFacts), enqueue }),
-    watch(caches.nodes, { select: hasChanged(nodeFacts), enqueue, gatherMs: GATHER_MS }),
+    watch(caches.clusterVersions, { select: whenChanged(versionFacts), enqueue }),
+    watch(caches.clusterOperators, { select: whenChanged(operatorFacts), enqueue, gatherMs: GATHER_MS }),
+    watch(caches.pools, { select: whenChanged(poolFacts), enqueue }),
+    watch(caches.nodes, { select: whenChanged(nodeFacts), enqueue, gatherMs: GATHER_MS }),
     watch(caches.machineSets, { enqueue }),
     watch(caches.machines, { enqueue }),
   ];
