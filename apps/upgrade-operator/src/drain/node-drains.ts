@@ -50,7 +50,7 @@ export function createNodeDrains(client: Pick<Client, 'list' | 'patch' | 'delete
       const settings = settingsOf(context);
       const sinceMs = Math.max(cordon.sinceMs, notBeforeMs);
       if (!isDrainDue(sinceMs, settings, nowMs)) return { isLate: false, lookAgainMs: untilNext(sinceMs, settings, nowMs) };
-      const { pods, budgets } = settings.disabled ? { pods: [], budgets: [] } : await read(client, node.metadata.name, signal);
+      const { pods, budgets } = settings.disabled ? { pods: [], budgets: [] } : await readPods(client, node.metadata.name, signal);
       const { steps, forcesBudgets, isLate } = planDrain(sinceMs, pods, budgets, settings, nowMs);
       for (const step of steps) await carryOut(client, step, logger, signal);
       if (forcesBudgets) await notify(NotificationState.delayed, 'drain');
@@ -76,7 +76,8 @@ function settingsOf({ upgradeConfig, config: { nodeDrain }, watchOnly = false }:
   };
 }
 
-async function read(client: Pick<Client, 'list'>, node: string, signal: AbortSignal) {
+/** Reads the pods of a node, and all budgets. */
+export async function readPods(client: Pick<Client, 'list'>, node: string, signal: AbortSignal) {
   const [pods, budgets] = await Promise.all([
     client.list(Pod, { fieldSelector: `spec.nodeName=${node}`, signal }),
     client.list(PodDisruptionBudget, { signal }),

@@ -4,17 +4,17 @@ import { alertNames, criticalAlertsQuery, goDuration, pagingAlertsQuery } from '
 test.each([
   {
     name: 'nothing ignored',
-    ignored: { criticals: [], namespaces: [] },
+    ignored: { ignoredCriticals: [], ignoredNamespaces: [] },
     want: 'ALERTS{alertstate="firing",severity="critical",namespace=~"^openshift.*|^kube-.*|^default$"}',
   },
   {
     name: 'namespaces before names, each a matcher of its own',
-    ignored: { criticals: ['A', 'B'], namespaces: ['openshift-logging'] },
+    ignored: { ignoredCriticals: ['A', 'B'], ignoredNamespaces: ['openshift-logging'] },
     want: 'ALERTS{alertstate="firing",severity="critical",namespace=~"^openshift.*|^kube-.*|^default$",namespace!="openshift-logging",alertname!="A",alertname!="B"}',
   },
   {
     name: 'a name that would end the text',
-    ignored: { criticals: ['A",x="'], namespaces: [] },
+    ignored: { ignoredCriticals: ['A",x="'], ignoredNamespaces: [] },
     want: 'ALERTS{alertstate="firing",severity="critical",namespace=~"^openshift.*|^kube-.*|^default$",alertname!="A\\",x=\\""}',
   },
 ])('the query with $name', ({ ignored, want }) => {

@@ -1,4 +1,5 @@
 import { type Prometheus, promqlString, type Sample } from '../clients/prometheus.ts';
+import type { OperatorConfig } from '../operator-config/schema.ts';
 import type { AlertHistory } from '../ports.ts';
 
 /** Alerts that page somebody about an upgrade (spec/muo 8.8). */
@@ -11,13 +12,13 @@ const PAGING = [
 ] as const;
 
 /** Critical alerts that fire in namespaces of the platform, but for what is ignored (spec/muo 6.2). */
-export function criticalAlertsQuery(ignored: { readonly criticals: readonly string[]; readonly namespaces: readonly string[] }): string {
+export function criticalAlertsQuery({ ignoredCriticals, ignoredNamespaces }: OperatorConfig['healthCheck']): string {
   const matchers = [
     'alertstate="firing"',
     'severity="critical"',
     'namespace=~"^openshift.*|^kube-.*|^default$"',
-    ...ignored.namespaces.map((name) => `namespace!=${promqlString(name)}`),
-    ...ignored.criticals.map((name) => `alertname!=${promqlString(name)}`),
+    ...ignoredNamespaces.map((name) => `namespace!=${promqlString(name)}`),
+    ...ignoredCriticals.map((name) => `alertname!=${promqlString(name)}`),
   ];
   return `ALERTS{${matchers.join(',')}}`;
 }

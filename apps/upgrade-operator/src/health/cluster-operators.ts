@@ -1,21 +1,16 @@
-import { type HealthCheck, HealthReason } from './finding.ts';
-
-/** As much of a ClusterOperator as tells whether it is well. */
-interface OperatorState {
-  readonly metadata: { readonly name: string };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null } | null;
-}
+import type { ClusterOperator } from '@flotilla/api/config';
+import { type HealthCheck, HealthReason, type Seen } from './finding.ts';
 
 /** No ClusterOperator is degraded or unavailable (spec/muo 6.3). */
-export const clusterOperators: HealthCheck<{ readonly operators: readonly OperatorState[] }> = {
+export const clusterOperators: HealthCheck<Seen<'clusterOperators'>> = {
   reasons: [HealthReason.operatorsDegraded, HealthReason.operatorsUnknown],
-  look({ operators }) {
-    const unwell = operators.filter((operator) => has(operator, 'Degraded', 'True') || has(operator, 'Available', 'False'));
+  look({ cluster }) {
+    const unwell = cluster.clusterOperators.filter((operator) => has(operator, 'Degraded', 'True') || has(operator, 'Available', 'False'));
     if (unwell.length === 0) return undefined;
     const names = unwell.map(({ metadata }) => metadata.name).join(', ');
     return { reason: HealthReason.operatorsDegraded, message: `degraded operators: ${names}`, token: 'ClusterOperatorsHealthcheckFailed' };
   },
 };
 
-const has = ({ status }: OperatorState, type: string, value: string): boolean =>
+const has = ({ status }: ClusterOperator, type: string, value: string): boolean =>
   status?.conditions?.some((condition) => condition.type === type && condition.status === value) ?? false;

@@ -1,3 +1,5 @@
+import type { ObservedCluster } from '@flotilla/upgrade';
+
 /** Reasons of `upgradeoperator_healthcheck_failed` (spec/muo 10.1). */
 export const HealthReason = {
   queryFailed: 'healthcheck_query_failed',
@@ -23,6 +25,11 @@ export interface Problem {
   readonly message: string;
   /** For owners: what spec/muo 6.1 has them told. */
   readonly token: string;
+}
+
+/** As much of a cluster as a check looks at. */
+export interface Seen<K extends keyof ObservedCluster> {
+  readonly cluster: Pick<ObservedCluster, K>;
 }
 
 /** One kind of check. */

@@ -1,3 +1,6 @@
+import { ClusterOperator } from '@flotilla/api/config';
+import { Node } from '@flotilla/api/core';
+import { MachineSet } from '@flotilla/api/machine';
 import { describe, expect, test } from 'vitest';
 import { ServiceError, ServiceErrorCode } from '../clients/errors.ts';
 import { capacity } from './capacity.ts';
@@ -13,9 +16,9 @@ const close = async () => undefined;
 const refusal = (code: ServiceErrorCode) => new ServiceError(code, 'it says no');
 
 describe('critical alerts', () => {
-  const ignored = { criticals: [], namespaces: [] };
+  const config = { healthCheck: { ignoredCriticals: [], ignoredNamespaces: [] } };
   const check = (query: () => Promise<{ labels: Record<string, string>; value: number }[]>) =>
-    criticalAlerts({ query, [Symbol.asyncDispose]: close }).look({ ignored }, signal);
+    criticalAlerts({ query, [Symbol.asyncDispose]: close }).look({ config }, signal);
 
   test('none: healthy', async () => expect(await check(async () => [])).toBeUndefined());
   test('some: named once each', async () => {
@@ -33,13 +36,11 @@ describe('critical alerts', () => {
 });
 
 describe('cluster operators', () => {
-  const operator = (name: string, ...conditions: [string, string][]) => ({
-    metadata: { name },
-    status: { conditions: conditions.map(([type, status]) => ({ type, status })) },
-  });
+  const operator = (name: string, ...conditions: [string, string][]) =>
+    ClusterOperator.schema.parse({ metadata: { name }, status: { conditions: conditions.map(([type, status]) => ({ type, status })) } });
   test.each([
     { name: 'well', operators: [operator('a', ['Degraded', 'False'], ['Available', 'True'])], want: undefined },
-    { name: 'silent', operators: [{ metadata: { name: 'a' } }, operator('b')], want: undefined },
+    { name: 'silent', operators: [ClusterOperator.schema.parse({ metadata: { name: 'a' } }), operator('b')], want: undefined },
     { name: 'unknown', operators: [operator('a', ['Degraded', 'Unknown'], ['Available', 'Unknown'])], want: undefined },
     {
       name: 'degraded or unavailable',
@@ -47,7 +48,7 @@ describe('cluster operators', () => {
       want: 'degraded operators: a, c',
     },
   ])('$name', async ({ operators, want }) => {
-    expect((await clusterOperators.look({ operators }, signal))?.message).toBe(want);
+    expect((await clusterOperators.look({ cluster: { clusterOperators: operators } }, signal))?.message).toBe(want);
   });
 });
 
@@ -56,7 +57,8 @@ test.each([
   { name: 'another pool', labels: { 'hive.openshift.io/machine-pool': 'infra' }, want: HealthReason.noWorkerPool },
   { name: 'no label', labels: undefined, want: HealthReason.noWorkerPool },
 ])('capacity with $name', async ({ labels, want }) => {
-  expect((await capacity.look({ machineSets: [{ metadata: { labels } }] }, signal))?.reason).toBe(want);
+  const machineSets = [MachineSet.schema.parse({ metadata: { labels }, spec: {} })];
+  expect((await capacity.look({ cluster: { machineSets } }, signal))?.reason).toBe(want);
 });
 
 describe('nodes', () => {
@@ -64,14 +66,15 @@ describe('nodes', () => {
   const node = (
     name: string,
     { role = 'worker', taints = [] as string[], unschedulable = false, state = 'Done', effect = 'NoSchedule' } = {},
-  ) => ({
-    metadata: {
-      name,
-      labels: Object.fromEntries(role.split(' ').map((each) => [`node-role.kubernetes.io/${each}`, ''])),
-      annotations: { 'machineconfiguration.openshift.io/state': state },
-    },
-    spec: { unschedulable, taints: taints.map((key) => ({ key, effect })) },
-  });
+  ) =>
+    Node.schema.parse({
+      metadata: {
+        name,
+        labels: Object.fromEntries(role.split(' ').map((each) => [`node-role.kubernetes.io/${each}`, ''])),
+        annotations: { 'machineconfiguration.openshift.io/state': state },
+      },
+      spec: { unschedulable, taints: taints.map((key) => ({ key, effect })) },
+    });
   const cordoned = { unschedulable: true, taints: [TAINT] };
   test.each([
     { name: 'free', node: node('n'), want: undefined },
@@ -82,7 +85,7 @@ describe('nodes', () => {
     { name: 'unschedulable without the taint yet', node: node('n', { unschedulable: true }), want: undefined },
     { name: 'tainted to evict alone', node: node('n', { ...cordoned, effect: 'NoExecute' }), want: undefined },
   ])('$name', async ({ node: one, want }) => {
-    expect((await cordonedNodes.look({ nodes: [one] }, signal))?.token).toBe(want);
+    expect((await cordonedNodes.look({ cluster: { nodes: [one] } }, signal))?.token).toBe(want);
   });
 
   test('pressures of all nodes, grouped by what is short', async () => {
@@ -93,7 +96,7 @@ describe('nodes', () => {
       node('c', { taints: [pressure('disk')], effect: 'NoExecute' }),
       node('d', { taints: ['mine'] }),
     ];
-    expect(await pressureTaints.look({ nodes }, signal)).toEqual({
+    expect(await pressureTaints.look({ cluster: { nodes } }, signal)).toEqual({
       reason: HealthReason.nodesTainted,
       message: 'unschedulable taints on nodes: a, b, a',
       token: 'NodeUnschedulableTaintHealthcheckFailed:(a,b,a)',

@@ -18,27 +18,19 @@ interface HealthOptions {
   readonly versionOf: (question: HealthQuestion) => string | undefined;
 }
 
-/** What all checks together look at. */
-interface Facts {
-  readonly ignored: { readonly criticals: readonly string[]; readonly namespaces: readonly string[] };
-  readonly operators: HealthQuestion['cluster']['clusterOperators'];
-  readonly nodes: HealthQuestion['cluster']['nodes'];
-  readonly machineSets: HealthQuestion['cluster']['machineSets'];
-}
-
 /** Checks of a cluster before and after its upgrade (spec/muo 6). */
 export function createHealthChecks({ prometheus, budgets, report, versionOf }: HealthOptions): HealthChecks {
   /** Those that stop an upgrade. */
-  const essential: readonly HealthCheck<Facts>[] = [criticalAlerts(prometheus), clusterOperators];
-  const advisory: readonly HealthCheck<Facts>[] = [capacity, cordonedNodes, pressureTaints, disruptionBudgets(budgets)];
+  const essential: readonly HealthCheck<HealthQuestion>[] = [criticalAlerts(prometheus), clusterOperators];
+  const advisory: readonly HealthCheck<HealthQuestion>[] = [capacity, cordonedNodes, pressureTaints, disruptionBudgets(budgets)];
 
   async function look(
-    check: HealthCheck<Facts>,
+    check: HealthCheck<HealthQuestion>,
     question: HealthQuestion,
     state: string,
     signal: AbortSignal,
   ): Promise<Problem | undefined> {
-    const problem = await check.look(factsOf(question), signal);
+    const problem = await check.look(question, signal);
     const version = versionOf(question) ?? 'unknown';
     for (const reason of check.reasons) report({ state, version, reason }, reason === problem?.reason);
     return problem;
@@ -91,10 +83,3 @@ export function verdictOf(blocking: readonly Problem[], advisory: readonly Probl
       .slice(0, MOST),
   };
 }
-
-const factsOf = ({ config, cluster }: HealthQuestion): Facts => ({
-  ignored: { criticals: config.healthCheck.ignoredCriticals, namespaces: config.healthCheck.ignoredNamespaces },
-  operators: cluster.clusterOperators,
-  nodes: cluster.nodes,
-  machineSets: cluster.machineSets,
-});

@@ -1,24 +1,11 @@
-import { type HealthCheck, HealthReason } from './finding.ts';
-
-/** As much of a Node as tells whether pods find a place on it. */
-interface NodeState {
-  readonly metadata: {
-    readonly name: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly annotations?: Readonly<Record<string, string>>;
-  };
-  readonly spec?: {
-    readonly unschedulable?: boolean;
-    readonly taints?: readonly { readonly key: string; readonly effect?: string }[] | null;
-  } | null;
-}
-
-type Nodes = { readonly nodes: readonly NodeState[] };
+import type { Node } from '@flotilla/api/core';
+import { MachineConfigAnnotation, MachineConfigState, MachineLabel, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
+import { type HealthCheck, HealthReason, type Seen } from './finding.ts';
 
 /** No worker was cordoned by somebody else than the roll-out of its pool (spec/muo 6.5). */
-export const cordonedNodes: HealthCheck<Nodes> = {
+export const cordonedNodes: HealthCheck<Seen<'nodes'>> = {
   reasons: [HealthReason.nodesCordoned, HealthReason.nodesUnknown],
-  look({ nodes }) {
+  look({ cluster: { nodes } }) {
     const names = nodes.filter((node) => isWorker(node) && isCordoned(node) && !isRolledOut(node)).map(({ metadata }) => metadata.name);
     if (names.length === 0) return undefined;
     const token = `NodeUnschedulableHealthcheckFailed:(${names.join(',')})`;
@@ -29,9 +16,9 @@ export const cordonedNodes: HealthCheck<Nodes> = {
 const PRESSURES = ['memory-pressure', 'disk-pressure', 'pid-pressure'].map((name) => `node.kubernetes.io/${name}`);
 
 /** No node is short of memory, disk or process ids (spec/muo 6.5). One with several is named several times, by what it lacks. */
-export const pressureTaints: HealthCheck<Nodes> = {
+export const pressureTaints: HealthCheck<Seen<'nodes'>> = {
   reasons: [HealthReason.nodesTainted],
-  look({ nodes }) {
+  look({ cluster: { nodes } }) {
     const names = PRESSURES.flatMap((key) => nodes.filter((node) => hasTaint(node, key)).map(({ metadata }) => metadata.name));
     if (names.length === 0) return undefined;
     const token = `NodeUnschedulableTaintHealthcheckFailed:(${names.join(',')})`;
@@ -39,13 +26,12 @@ export const pressureTaints: HealthCheck<Nodes> = {
   },
 };
 
-const isWorker = ({ metadata: { labels = {} } }: NodeState): boolean =>
-  'node-role.kubernetes.io/worker' in labels && !('node-role.kubernetes.io/infra' in labels);
+const isWorker = ({ metadata: { labels = {} } }: Node): boolean => MachineLabel.worker in labels && !(MachineLabel.infra in labels);
 
-const isCordoned = (node: NodeState): boolean => node.spec?.unschedulable === true && hasTaint(node, 'node.kubernetes.io/unschedulable');
+const isCordoned = (node: Node): boolean => node.spec?.unschedulable === true && hasTaint(node, UNSCHEDULABLE_TAINT);
 
 /** Its machine config daemon is at work on it. */
-const isRolledOut = ({ metadata }: NodeState): boolean => metadata.annotations?.['machineconfiguration.openshift.io/state'] === 'Working';
+const isRolledOut = ({ metadata }: Node): boolean => metadata.annotations?.[MachineConfigAnnotation.state] === MachineConfigState.working;
 
-const hasTaint = ({ spec }: NodeState, key: string): boolean =>
+const hasTaint = ({ spec }: Node, key: string): boolean =>
   spec?.taints?.some((taint) => taint.key === key && taint.effect === 'NoSchedule') ?? false;

@@ -1,8 +1,9 @@
 import { errorMessage } from '@flotilla/api';
-import { type Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
+import type { Node } from '@flotilla/api/core';
 import type { Client, Clock } from '@flotilla/runtime';
 import { describeHolders, stuckNodes } from '@flotilla/upgrade';
 import { keptByKey } from '../clients/kept.ts';
+import { readPods } from '../drain/node-drains.ts';
 import type { NodeReports } from '../ports.ts';
 
 /** A worker is looked at so often at most: its pods are listed for it. */
@@ -16,11 +17,8 @@ export function createNodeReports(client: Pick<Client, 'list'>, clock: Clock): N
   const holdersOf = keptByKey(
     { clock, keepMs: KEEP_MS, failures: { baseMs: KEEP_MS, maxMs: KEEP_MS } },
     async (node: string, signal: AbortSignal) => {
-      const [pods, budgets] = await Promise.all([
-        client.list(Pod, { fieldSelector: `spec.nodeName=${node}`, signal }),
-        client.list(PodDisruptionBudget, { signal }),
-      ]);
-      return describeHolders(pods.items, budgets.items);
+      const { pods, budgets } = await readPods(client, node, signal);
+      return describeHolders(pods, budgets);
     },
   );
   const report = async (node: Node, signal: AbortSignal) => {
