@@ -1,18 +1,9 @@
-import { isSameJson, withCondition } from '@flotilla/api';
+import { isJsonObject, isSameJson, mergePatch, withCondition } from '@flotilla/api';
 import { type ManagedClusterAction, type ManagedClusterView, ViewReason } from '@flotilla/api/ocm';
 import { noMatchesForKind, parseResourceSpelling, type ServedResource, ServerRefusal } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { SpokeAccess } from './access.ts';
-import {
-  type ActionVerdict,
-  actionDone,
-  actionFailed,
-  checkScope,
-  fullReplacePatch,
-  textOf,
-  viewCondition,
-  writeNamespace,
-} from './semantics.ts';
+import { type ActionVerdict, actionDone, actionFailed, checkScope, textOf, viewCondition, writeNamespace } from './semantics.ts';
 
 type Kube = NonNullable<NonNullable<ManagedClusterAction['spec']>['kube']>;
 
@@ -48,8 +39,9 @@ async function executeUpdate(kube: Kube, spoke: SpokeAccess): Promise<ActionVerd
   const { served, namespace, name, template } = await templateTarget(kube, spoke);
   if (name === '') throw new ServerRefusal('name is required');
   const current = await spoke.get(served, namespace, name);
-  const patch = fullReplacePatch(current, template);
-  if (!patch) return actionDone(null);
+  // Keys outside the template become null (spec/ocm 1.4).
+  const patch = mergePatch(current, template);
+  if (!isJsonObject(patch)) return actionDone(null);
   await spoke.mergePatch(served, namespace, name, patch);
   return actionDone(template);
 }

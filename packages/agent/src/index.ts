@@ -7,7 +7,6 @@ export {
   checkScope,
   createTokenBucket,
   decidePoll,
-  fullReplacePatch,
   type TokenBucket,
 } from './semantics.ts';
 export { FeedbackMode } from './works/feedback.ts';

@@ -1,7 +1,7 @@
-import { isSameJson, mergePatched, withCondition } from '@flotilla/api';
+import { isSameJson, withCondition } from '@flotilla/api';
 import { matchesLookup, parseResourceSpelling, type ServedResource } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { actionDone, actionFailed, createTokenBucket, decidePoll, fullReplacePatch, writeNamespace } from './semantics.ts';
+import { actionDone, actionFailed, createTokenBucket, decidePoll, writeNamespace } from './semantics.ts';
 
 const NOW = Date.parse('2026-01-01T00:01:00Z');
 const flippedAgo = (seconds: number): string => new Date(NOW - seconds * 1000).toISOString();
@@ -30,25 +30,6 @@ test.each([
     want: { query: true, requeueAfterMs: undefined },
   },
 ])('the poll reads $name', ({ view, want }) => expect(decidePoll(view, NOW)).toEqual(want));
-
-test.each([
-  { name: 'nulls what the template lacks', current: { a: 1, b: 2 }, template: { a: 9 }, want: { a: 9, b: null } },
-  {
-    name: 'goes into objects',
-    current: { m: { a: 1, b: { c: 1 } } },
-    template: { m: { b: { d: 2 } } },
-    want: { m: { a: null, b: { c: null, d: 2 } } },
-  },
-  { name: 'replaces lists whole', current: { l: [1, 2, 3] }, template: { l: [1, 3] }, want: { l: [1, 3] } },
-  { name: 'turns an object into a scalar', current: { a: { b: 1 } }, template: { a: 1 }, want: { a: 1 } },
-  { name: 'turns a scalar into an object', current: { a: 1 }, template: { a: { b: 1 } }, want: { a: { b: 1 } } },
-  { name: 'is nothing without a difference', current: { a: { b: [{ c: 1 }] } }, template: { a: { b: [{ c: 1 }] } }, want: undefined },
-  { name: 'does not mind the order of keys', current: { a: { b: 1, c: 2 } }, template: { a: { c: 2, b: 1 } }, want: undefined },
-])('the patch of an Update $name', ({ current, template, want }) => {
-  const patch = fullReplacePatch(current, template);
-  expect(patch).toEqual(want);
-  expect(mergePatched(current, patch ?? {})).toEqual(template);
-});
 
 const kind = (group: string, version: string, name: string, plural: string): ServedResource => ({
   group,

@@ -1,5 +1,4 @@
 import type { Condition } from '@flotilla/api';
-import { isJsonObject, isSameJson } from '@flotilla/api';
 import { ACTION_COMPLETED, ActionReason, VIEW_PROCESSING, type ViewReason } from '@flotilla/api/ocm';
 import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
 
@@ -23,8 +22,6 @@ const SERVER_CANNOT_FIND = 'the server could not find the requested resource';
 
 /** Message of a failed call, for a condition. Refusals by the agent and messages of the server pass unchanged. */
 export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-type Json = Record<string, unknown>;
 
 /** Result of one execution: the condition to write, and `status.result`. */
 export interface ActionVerdict {
@@ -81,22 +78,6 @@ export function decidePoll(view: { intervalSeconds?: number; lastTransitionTime?
   const age = view.lastTransitionTime === undefined ? Number.POSITIVE_INFINITY : nowMs - Date.parse(view.lastTransitionTime);
   if (age < intervalMs) return { query: false, requeueAfterMs: intervalMs - age };
   return { query: true, requeueAfterMs: intervalMs > 0 ? intervalMs : undefined };
-}
-
-/**
- * Computes the JSON merge patch that turns `current` into `template`: keys outside the template become null, lists are replaced whole (spec/ocm 1.4).
- * Undefined for equal objects.
- */
-export function fullReplacePatch(current: Json, template: Json): Json | undefined {
-  const patch: Json = {};
-  for (const key of Object.keys(current)) if (!Object.hasOwn(template, key)) patch[key] = null;
-  for (const [key, wanted] of Object.entries(template)) {
-    const live = current[key];
-    const change =
-      isJsonObject(live) && isJsonObject(wanted) ? fullReplacePatch(live, wanted) : isSameJson(live, wanted) ? undefined : wanted;
-    if (change !== undefined) patch[key] = change;
-  }
-  return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
 /** Chooses the namespace of a Create or Update; throws `ServerRefusal` with the text of spec/ocm 1.3. */

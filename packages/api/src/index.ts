@@ -1,9 +1,8 @@
 export { Condition, conditionTime, findCondition, withCondition } from './conditions.ts';
 export type { CrdManifest } from './crd.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
-export { isJsonObject, isSameJson, mergePatched, readJson } from './json.ts';
+export { isJsonObject, isSameJson, mergePatch, mergePatched, readJson } from './json.ts';
 export { KubeObject, LabelSelector, ObjectMeta, type Ref, type Resource, refKey, refOfKey, resource, untyped } from './kubernetes.ts';
 export { limitsOf, limitsOfSchema } from './limits.ts';
-export { mergePatch } from './merge-patch.ts';
 export { readNamePattern } from './name-pattern.ts';
 export { Annotation, FIELD_MANAGER, Label, OWED_PINS, SccRole } from './names.ts';

@@ -30,3 +30,21 @@ export function mergePatched(target: unknown, patch: unknown): unknown {
   }
   return merged;
 }
+
+/** Computes the JSON merge patch (RFC 7386) from one value to another; undefined for equal ones. Lists are replaced whole. */
+export function mergePatch(before: unknown, after: unknown): unknown {
+  if (after === undefined) return before === undefined ? undefined : null;
+  if (!isJsonObject(before) || !isJsonObject(after)) return isSamePart(before, after) ? undefined : after;
+  const patch: Json = {};
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const change = mergePatch(before[key], after[key]);
+    if (change !== undefined) patch[key] = change;
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}
+
+function isSamePart(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, index) => isSamePart(item, b[index]));
+  if (isJsonObject(a) && isJsonObject(b)) return mergePatch(a, b) === undefined;
+  return a === b || (a === null && b === undefined);
+}

@@ -1,5 +1,5 @@
-import { checkScope, fullReplacePatch, type SpokeAccess, type WorkAccess } from '@flotilla/agent';
-import { conditionTime, isJsonObject, isSameJson, mergePatched } from '@flotilla/api';
+import { checkScope, type SpokeAccess, type WorkAccess } from '@flotilla/agent';
+import { conditionTime, isJsonObject, isSameJson, mergePatch, mergePatched } from '@flotilla/api';
 import {
   type ApplyFields,
   groupVersion,
@@ -220,8 +220,8 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
   /** Replaces everything an Update would replace. For observers in tests. */
   replace(served: ServedResource, namespace: string | undefined, name: string, object: Json): void {
     const current = this.read(served, namespace, name) ?? refuse(`${qualifiedName(served, name)} not found`);
-    const patch = fullReplacePatch(current, object);
-    if (patch) this.patch(served, namespace, name, patch);
+    const patch = mergePatch(current, object);
+    if (isJsonObject(patch)) this.patch(served, namespace, name, patch);
   }
 
   /** Deletes as a foreground DELETE does; false when there was nothing. */
