@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
+import { lintStructural } from '../testing/structural-lint.ts';
 import { configCrds } from './config/crds.ts';
 import type { CrdManifest } from './crd.ts';
 import { clusterSetCrds, policyCrds, transportCrds } from './ocm/crds.ts';
 import { ranCrds } from './ran/crds.ts';
-import { lintStructural } from './structural.ts';
 
 const Version = z.object({
   schema: z.object({ openAPIV3Schema: z.looseObject({}) }),

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isJsonObject } from './json.ts';
 import { type StructuralSchema, toStructural } from './structural.ts';
 
 /** A value that its schema does not accept. */
@@ -34,10 +35,10 @@ function findExcess(schema: StructuralSchema, value: unknown, path: Path): Exces
     const { items } = schema;
     return excessOf(schema.maxItems, value.length, 'entries', path) ?? firstExcess(value.entries(), () => items, path);
   }
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value);
   const { properties, additionalProperties } = schema;
-  const childOf = (key: string) => (isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : additionalProperties);
+  const childOf = (key: string) => (isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : additionalProperties);
   const keys = entries.length;
   return excessOf(schema.maxProperties, keys, 'keys', path) ?? firstExcess(entries, (key) => childOf(String(key)), path);
 }
@@ -49,7 +50,7 @@ function firstExcess<K extends string | number>(
 ): Excess | undefined {
   for (const [key, child] of entries) {
     const schema = schemaOf(key);
-    const found = isObject(schema) ? findExcess(schema, child, [...path, key]) : undefined;
+    const found = isJsonObject(schema) ? findExcess(schema, child, [...path, key]) : undefined;
     if (found) return found;
   }
   return undefined;
@@ -70,5 +71,3 @@ const notOneOf = (choices: readonly unknown[], value: string, path: Path): Exces
   message: `is ${JSON.stringify(value.slice(0, 100))}, not one of ${choices.filter(Boolean).join(', ')}`,
   isValue: true,
 });
-
-const isObject = (value: unknown): value is StructuralSchema => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { lintStructural, toStructural } from './structural.ts';
+import { lintStructural } from '../testing/structural-lint.ts';
+import { toStructural } from './structural.ts';
 
 describe('toStructural', () => {
   test.each([

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FlotillaError } from './errors.ts';
+import { isJsonObject } from './json.ts';
 
 /** A JSON schema node in the form Kubernetes accepts in a CustomResourceDefinition. */
 export type StructuralSchema = { readonly [key: string]: unknown };
@@ -50,7 +51,7 @@ export function toStructural(schema: z.ZodType): StructuralSchema {
 }
 
 function convert(node: unknown, path: string): StructuralSchema {
-  if (!isNode(node)) throw notStructural(path, 'true/false schema', 'give the field a type');
+  if (!isJsonObject(node)) throw notStructural(path, 'true/false schema', 'give the field a type');
   if (node['x-kubernetes-int-or-string']) return intOrString(node);
   for (const [keyword, fix] of Object.entries(REFUSED)) if (keyword in node) throw notStructural(path, keyword, fix);
   return defined({ ...kept(node), ...numeric(node), ...textual(node, path), ...children(node, path) });
@@ -90,9 +91,9 @@ function children(node: StructuralSchema, path: string): StructuralSchema {
   if (node.type === 'array') return { items: convert(node.items, `${path}[]`) };
   const { properties, additionalProperties: rest } = node;
   const open =
-    node['x-kubernetes-preserve-unknown-fields'] || (isNode(rest) && Object.keys(rest).length === 0) || (!node.type && !node.enum);
-  const fields = isNode(properties) && Object.keys(properties).length > 0 ? properties : undefined;
-  const isMap = !open && isNode(rest);
+    node['x-kubernetes-preserve-unknown-fields'] || (isJsonObject(rest) && Object.keys(rest).length === 0) || (!node.type && !node.enum);
+  const fields = isJsonObject(properties) && Object.keys(properties).length > 0 ? properties : undefined;
+  const isMap = !open && isJsonObject(rest);
   if (isMap && fields) throw notStructural(path, 'properties beside additionalProperties', 'use either z.object or z.record');
   return {
     ...(fields && {
@@ -103,29 +104,5 @@ function children(node: StructuralSchema, path: string): StructuralSchema {
   };
 }
 
-const isNode = (value: unknown): value is StructuralSchema => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const notStructural = (path: string, what: string, fix: string) =>
   new FlotillaError('FLOTILLA_SCHEMA_NOT_STRUCTURAL', `${path}: ${what} is not possible in a CRD; ${fix}`);
-
-/**
- * Lists what the API server would refuse in a schema, one line per finding. It has the structural rules of apiextensions that schemas made here can
- * break. Empty for a structural schema.
- */
-export function lintStructural(schema: unknown, path = '$'): string[] {
-  if (!isNode(schema)) return [`${path}: not a schema`];
-  const found = Object.keys(REFUSED)
-    .filter((keyword) => keyword in schema && !(keyword === 'anyOf' && schema['x-kubernetes-int-or-string']))
-    .map((keyword) => `${path}: ${keyword}`);
-  const { type, properties, items, additionalProperties } = schema;
-  if (!type && !schema['x-kubernetes-int-or-string'] && !schema['x-kubernetes-preserve-unknown-fields'])
-    found.push(`${path}: type missing`);
-  if (additionalProperties === false) found.push(`${path}: additionalProperties: false`);
-  if (properties && additionalProperties) found.push(`${path}: properties and additionalProperties`);
-  if (type === 'array' && !items) found.push(`${path}: items missing`);
-  if (schema['x-kubernetes-embedded-resource'] && type !== 'object') found.push(`${path}: embedded resource that is not an object`);
-  if (isNode(properties)) for (const [key, value] of Object.entries(properties)) found.push(...lintStructural(value, `${path}.${key}`));
-  if (items) found.push(...lintStructural(items, `${path}[]`));
-  if (isNode(additionalProperties)) found.push(...lintStructural(additionalProperties, `${path}{}`));
-  return found;
-}

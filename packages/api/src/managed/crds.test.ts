@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { lintStructural } from '../structural.ts';
+import { lintStructural } from '../../testing/structural-lint.ts';
 import { managedCrds } from './crds.ts';
 import { UpgradeConfig } from './upgrade-config.ts';
 
