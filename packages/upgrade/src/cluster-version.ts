@@ -1,5 +1,5 @@
 /** Facts of a ClusterVersion about an upgrade (spec/muo 1.7, 4.2, 4.4). */
-import type { ClusterVersion } from '@flotilla/api/config';
+import type { ClusterVersion, UpdateHistory } from '@flotilla/api/config';
 import type { UpgradeConfigSpec } from '@flotilla/api/managed';
 
 /** Target of an upgrade. */
@@ -34,15 +34,12 @@ export function askedInstead(clusterVersion: ClusterVersion, target: UpgradeTarg
   return `the ClusterVersion asks for ${asked || 'no update any more'}: ${remedy}`;
 }
 
-type Completed = { readonly version: string; readonly completionTime: string };
-
 /** Completed versions, the current one first. */
 export function completedVersions({ status }: ClusterVersion): readonly string[] {
-  const completed = (status?.history ?? []).flatMap(({ state, version, completionTime }): Completed[] =>
-    state === 'Completed' && version !== '' ? [{ version, completionTime: completionTime ?? '' }] : [],
-  );
-  return completed
-    .toSorted((a, b) => Date.parse(b.completionTime || '1970') - Date.parse(a.completionTime || '1970'))
+  const endOf = ({ completionTime }: UpdateHistory) => Date.parse(completionTime || '1970');
+  return (status?.history ?? [])
+    .filter(({ state, version }) => state === 'Completed' && version !== '')
+    .toSorted((a, b) => endOf(b) - endOf(a))
     .map(({ version }) => version);
 }
 

@@ -1,7 +1,7 @@
 /** Extra workers for the time of an upgrade (spec/muo 7.4, 7.5). */
 import { type KubeObject, readNamePattern } from '@flotilla/api';
-import type { Node } from '@flotilla/api/core';
 import { MACHINE_NAMESPACE, type Machine, MachineLabel, MachineSet } from '@flotilla/api/machine';
+import type { ObservedCluster } from './observed-cluster.ts';
 
 /** Pool of workers that every cluster has. */
 const WORKERS = 'worker';
@@ -44,11 +44,7 @@ export function surgeSetOf(original: MachineSet): KubeObject {
 }
 
 /** Observed machines and their nodes. */
-export interface ObservedMachines {
-  readonly machineSets: readonly MachineSet[];
-  readonly machines: readonly Machine[];
-  readonly nodes: readonly Node[];
-}
+export type ObservedMachines = Pick<ObservedCluster, 'machineSets' | 'machines' | 'nodes'>;
 
 /** Progress of the extra workers. */
 type Surge =

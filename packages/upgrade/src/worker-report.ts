@@ -2,6 +2,7 @@
 import type { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import type { MachineConfigPool } from '@flotilla/api/machine';
 import { cordonOf, isBeingConfigured, isControlPlaneNode } from './drain/cordon.ts';
+import { isOfNode } from './drain/drain.ts';
 import { protects } from './drain/selector.ts';
 
 const MOST_NODES = 3;
@@ -41,9 +42,9 @@ export function describeHolders(pods: readonly Pod[], budgets: readonly PodDisru
 }
 
 /** True for pods that a drain waits for: neither the node's own nor ended ones. */
-function isWaitedFor({ metadata, status }: Pod): boolean {
-  if (metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet')) return false;
-  if (metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined) return false;
+function isWaitedFor(pod: Pod): boolean {
+  if (isOfNode(pod)) return false;
+  const { status } = pod;
   const phase = typeof status === 'object' && status !== null && 'phase' in status ? status.phase : undefined;
   return phase !== 'Succeeded' && phase !== 'Failed';
 }

@@ -111,9 +111,11 @@ function lateFrom(sinceMs: number, tried: readonly Strategy[], settings: DrainSe
   return sinceMs + (tried.length > 0 && last > timeOut ? last : timeOut);
 }
 
-/** True for a pod that a drain removes, unlike pods of DaemonSets and of the node itself. */
-function isRemovable({ metadata }: Pod, { ignoredNamespaces }: DrainSettings): boolean {
-  if (metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet')) return false;
-  if (metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined) return false;
-  return !ignoredNamespaces.some((pattern) => pattern.test(metadata.namespace ?? ''));
-}
+/** True for a pod that a drain removes. */
+const isRemovable = (pod: Pod, { ignoredNamespaces }: DrainSettings): boolean =>
+  !isOfNode(pod) && !ignoredNamespaces.some((pattern) => pattern.test(pod.metadata.namespace ?? ''));
+
+/** True for pods of DaemonSets and of the node itself, which no drain removes. */
+export const isOfNode = ({ metadata }: Pod): boolean =>
+  metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet') === true ||
+  metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
