@@ -46,9 +46,9 @@ const SILENT_MS = 600_000;
 /** Starts a recorder. Failures are logged sparsely; `flotilla_events_total` counts all of them. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, controller, instance, logger, metrics, clock = systemClock, capacity = 10_000, concurrency = 4 } = options;
+  const complain = createComplaints({ controller, logger, clock });
   const waiting: KubeObject[] = [];
   const stop = new AbortController();
-  const complainedAt = new Map<string, number>();
   const idle: (() => void)[] = [];
   let running = 0;
   let dropped = 0;
@@ -91,12 +91,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   function failed(error: unknown): void {
     count('failed');
-    const code = error instanceof FlotillaError ? error.code : '';
-    const [at, now] = [complainedAt.get(code), clock.now()];
-    // A missing right stays missing until somebody grants it; anything else may be over and come again.
-    if (at !== undefined && (code === RuntimeErrorCode.forbidden || now - at < SILENT_MS)) return;
-    complainedAt.set(code, now);
-    logger.warn({ controller, code, reason: errorMessage(error) }, 'Recording an event failed; more of the same are only counted');
+    complain(error);
   }
 
   const recorder: EventRecorder = {
@@ -125,6 +120,19 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     },
   };
   return recorder;
+}
+
+/** Logs failures sparsely, by their codes. */
+function createComplaints({ controller, logger, clock }: Required<Pick<EventRecorderOptions, 'controller' | 'logger' | 'clock'>>) {
+  const complainedAt = new Map<string, number>();
+  return (error: unknown): void => {
+    const code = error instanceof FlotillaError ? error.code : '';
+    const [at, now] = [complainedAt.get(code), clock.now()];
+    // A missing right stays missing until somebody grants it; anything else may be over and come again.
+    if (at !== undefined && (code === RuntimeErrorCode.forbidden || now - at < SILENT_MS)) return;
+    complainedAt.set(code, now);
+    logger.warn({ controller, code, reason: errorMessage(error) }, 'Recording an event failed; more of the same are only counted');
+  };
 }
 
 /** No usable answer, or one that says "not now". */
