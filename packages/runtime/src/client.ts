@@ -27,19 +27,31 @@ export interface CallOptions {
 }
 
 /** What is listed, and within which bounds. */
-export interface ListOptions extends CallOptions, ManyOptions {
+export interface ListOptions<T extends KubeObject = KubeObject> extends CallOptions, ManyOptions {
   /** All namespaces when absent. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /** Page size; default 500. All pages are read. */
   readonly pageSize?: number;
+  /** Applied to each object as it comes in, before the next page is read. */
+  readonly transform?: (object: T) => T;
 }
 
 /** Options of calls that write an object. */
 export interface WriteOptions extends CallOptions {
   /** The server checks the write and answers with what it would store, and stores nothing; default false. */
   readonly dryRun?: boolean;
+}
+
+/** In whose name an object is made. */
+export interface CreateOptions extends WriteOptions {
+  readonly fieldManager?: string;
+}
+
+/** In whose name an object, or a part of it, is replaced. */
+export interface ReplaceOptions extends CreateOptions {
+  readonly subresource?: string;
 }
 
 /** How a patch is meant. */
@@ -86,22 +98,10 @@ export interface Client {
   /** Base URL of the server, for messages. */
   readonly server: string;
   get<T extends KubeObject>(kind: Resource<T>, ref: Ref, options?: CallOptions): Promise<T | undefined>;
-  /** `transform` is applied to each object as it comes in, before the next page is read. */
-  list<T extends KubeObject>(
-    kind: Resource<T>,
-    options?: ListOptions & { readonly transform?: (object: T) => T },
-  ): Promise<{ items: T[]; resourceVersion: string }>;
-  create<T extends KubeObject>(
-    kind: Resource<T>,
-    object: KubeObject,
-    options?: WriteOptions & { readonly fieldManager?: string },
-  ): Promise<T>;
+  list<T extends KubeObject>(kind: Resource<T>, options?: ListOptions<T>): Promise<{ items: T[]; resourceVersion: string }>;
+  create<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options?: CreateOptions): Promise<T>;
   /** PUT; the object carries its resourceVersion. */
-  replace<T extends KubeObject>(
-    kind: Resource<T>,
-    object: KubeObject,
-    options?: WriteOptions & { readonly subresource?: string; readonly fieldManager?: string },
-  ): Promise<T>;
+  replace<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options?: ReplaceOptions): Promise<T>;
   patch<T extends KubeObject>(kind: Resource<T>, ref: Ref, patch: unknown, options: PatchOptions): Promise<T>;
   /** Server-side apply. */
   apply<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: ApplyOptions): Promise<T>;

@@ -7,8 +7,8 @@ export interface ClusterAccess {
   readonly server: string;
   readonly certificateAuthority: Material;
   readonly skipsVerification: boolean;
-  readonly serverName: string | undefined;
-  readonly proxyUrl: string | undefined;
+  readonly serverName?: string | undefined;
+  readonly proxyUrl?: string | undefined;
   readonly user: ClusterUser;
 }
 
@@ -16,21 +16,21 @@ export interface ClusterAccess {
 export interface ClusterUser {
   readonly certificate: Material;
   readonly key: Material;
-  readonly token: string | undefined;
+  readonly token?: string | undefined;
   /** Wins over `token`; is read again and again. */
-  readonly tokenFile: string | undefined;
-  readonly name: string | undefined;
-  readonly password: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly name?: string | undefined;
+  readonly password?: string | undefined;
   /** User to act as. */
-  readonly actAs: string | undefined;
+  readonly actAs?: string | undefined;
   /** A program or a provider that has the credentials, as the kubeconfig has it. */
-  readonly provider: { readonly exec?: Json; readonly authProvider?: Json } | undefined;
+  readonly provider?: { readonly exec?: Json; readonly authProvider?: Json } | undefined;
 }
 
 /** Base64 of a text, or else the file that holds it. */
 export interface Material {
-  readonly data: string | undefined;
-  readonly file: string | undefined;
+  readonly data?: string | undefined;
+  readonly file?: string | undefined;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -132,22 +132,10 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 export function podAccess(env: Readonly<Record<string, string | undefined>>): ClusterAccess | undefined {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   if (!host || !port) return undefined;
-  const nothing: Material = { data: undefined, file: undefined };
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    certificateAuthority: { data: undefined, file: `${SERVICE_ACCOUNT}/ca.crt` },
+    certificateAuthority: { file: `${SERVICE_ACCOUNT}/ca.crt` },
     skipsVerification: false,
-    serverName: undefined,
-    proxyUrl: undefined,
-    user: {
-      certificate: nothing,
-      key: nothing,
-      token: undefined,
-      tokenFile: `${SERVICE_ACCOUNT}/token`,
-      name: undefined,
-      password: undefined,
-      actAs: undefined,
-      provider: undefined,
-    },
+    user: { certificate: {}, key: {}, tokenFile: `${SERVICE_ACCOUNT}/token` },
   };
 }

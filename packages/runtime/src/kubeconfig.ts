@@ -18,14 +18,23 @@ const MAX_KUBECONFIG_BYTES = 4 * 1024 * 1024;
 export function loadKubeconfig(source: KubeconfigSource): ClusterAccess {
   const { kubeconfigPath: path, kubeconfig } = source;
   if (path === undefined && kubeconfig === undefined) return inPod();
-  const from = path === undefined || kubeconfig !== undefined ? 'kubeconfig text' : `kubeconfig ${path}`;
-  try {
-    const config = parseKubeconfig(kubeconfig ?? readBounded(path ?? ''));
-    const context = contextOf(config, source.context, from);
-    return withServer(
+  return reading(source, (config, context, from) =>
+    withServer(
       accessOf(config, context, kubeconfig === undefined ? path : undefined),
       `${from} names no server for context ${JSON.stringify(context ?? '')}`,
-    );
+    ),
+  );
+}
+
+/** Reads of a source what is asked for of the context that counts; an error names the source. */
+function reading<T>(
+  { kubeconfigPath: path = '', kubeconfig, context: asked }: KubeconfigSource,
+  read: (config: Kubeconfig, context: string | undefined, from: string) => T,
+): T {
+  const from = kubeconfig === undefined ? `kubeconfig ${path}` : 'kubeconfig text';
+  try {
+    const config = parseKubeconfig(kubeconfig ?? readBounded(path));
+    return read(config, contextOf(config, asked, from), from);
   } catch (error) {
     if (error instanceof FlotillaError) throw error;
     throw invalid(`${from} cannot be read: ${errorMessage(error)}`, error);
@@ -33,17 +42,9 @@ export function loadKubeconfig(source: KubeconfigSource): ClusterAccess {
 }
 
 /** Namespace of the context that a kubeconfig is used with; undefined where it names none. Throws as `createClient` does. */
-export function readContextNamespace({ kubeconfigPath: path, kubeconfig, context: asked }: KubeconfigSource): string | undefined {
-  if (path === undefined && kubeconfig === undefined) return undefined;
-  const from = kubeconfig === undefined ? `kubeconfig ${path}` : 'kubeconfig text';
-  try {
-    const config = parseKubeconfig(kubeconfig ?? readBounded(path ?? ''));
-    const name = contextOf(config, asked, from);
-    return config.contexts.find((one) => one.name === name)?.context?.namespace;
-  } catch (error) {
-    if (error instanceof FlotillaError) throw error;
-    throw invalid(`${from} cannot be read: ${errorMessage(error)}`, error);
-  }
+export function readContextNamespace(source: KubeconfigSource): string | undefined {
+  if (source.kubeconfigPath === undefined && source.kubeconfig === undefined) return undefined;
+  return reading(source, ({ contexts }, context) => contexts.find(({ name }) => name === context)?.context?.namespace);
 }
 
 function inPod(): ClusterAccess {

@@ -4,10 +4,12 @@ import type {
   ApplyOptions,
   CallOptions,
   Client,
+  CreateOptions,
   DeleteOptions,
   InvalidObject,
   ListOptions,
   PatchOptions,
+  ReplaceOptions,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -62,10 +64,7 @@ export class RestClient implements Client {
     }
   }
 
-  async list<T extends KubeObject>(
-    kind: Resource<T>,
-    options: ListOptions & { readonly transform?: (object: T) => T } = {},
-  ): Promise<{ items: T[]; resourceVersion: string }> {
+  async list<T extends KubeObject>(kind: Resource<T>, options: ListOptions<T> = {}): Promise<{ items: T[]; resourceVersion: string }> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#allPages(kind, options);
@@ -76,21 +75,13 @@ export class RestClient implements Client {
     }
   }
 
-  async create<T extends KubeObject>(
-    kind: Resource<T>,
-    object: KubeObject,
-    options: WriteOptions & { readonly fieldManager?: string } = {},
-  ): Promise<T> {
+  async create<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: CreateOptions = {}): Promise<T> {
     const path =
       collectionPath(kind, needNamespace(kind, object.metadata)) + query({ fieldManager: options.fieldManager, dryRun: dryRunOf(options) });
     return this.#object(kind, { ...bounds(options), method: 'POST', path, body: withType(kind, object), idempotent: false });
   }
 
-  async replace<T extends KubeObject>(
-    kind: Resource<T>,
-    object: KubeObject,
-    options: WriteOptions & { readonly subresource?: string; readonly fieldManager?: string } = {},
-  ): Promise<T> {
+  async replace<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: ReplaceOptions = {}): Promise<T> {
     const path =
       objectPath(kind, object.metadata, options.subresource) + query({ fieldManager: options.fieldManager, dryRun: dryRunOf(options) });
     return this.#object(kind, { ...bounds(options), method: 'PUT', path, body: withType(kind, object), idempotent: true });
@@ -221,10 +212,7 @@ export class RestClient implements Client {
     return this.#connection.close();
   }
 
-  async #allPages<T extends KubeObject>(
-    kind: Resource<T>,
-    options: ListOptions & { readonly transform?: (object: T) => T },
-  ): Promise<{ items: T[]; resourceVersion: string }> {
+  async #allPages<T extends KubeObject>(kind: Resource<T>, options: ListOptions<T>): Promise<{ items: T[]; resourceVersion: string }> {
     const { namespace, labelSelector, fieldSelector, transform } = options;
     const onInvalid = options.onInvalid ?? this.#onInvalid;
     const items: T[] = [];
