@@ -99,9 +99,6 @@ function toConfig({
   };
   return Object.freeze({
     ...rest,
-    spokeKubeconfig: rest.spokeKubeconfig,
-    worksAs: rest.worksAs,
-    pullerRole: rest.pullerRole,
     /** Secret on the spoke that `hubKubeconfig` is mounted from; undefined: another program renews its token. */
     hubKubeconfigSecret: hubKubeconfigSecret === undefined ? undefined : Object.freeze({ namespace, name, key }),
     /** Cadence of ManifestWorks; undefined: a stock work agent executes them. */

@@ -1,24 +1,18 @@
 import { executeAction, type SpokeAccess } from '@flotilla/agent';
 import { findCondition, isSameJson, withCondition } from '@flotilla/api';
 import { ACTION_COMPLETED, ManagedClusterAction } from '@flotilla/api/ocm';
-import { type Client, type Clock, type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
-import type { HubLimiter } from '../../hub-limiter.ts';
-
-/** Dependencies of `reconcileAction`. */
-interface ActionDeps {
-  readonly hub: Client;
-  readonly spoke: SpokeAccess;
-  readonly clock: Clock;
-  readonly limit: HubLimiter;
-  /** Returns the last known version. */
-  readonly get: (name: string) => ManagedClusterAction | undefined;
-}
+import { type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
+import type { KindDeps } from '../deps.ts';
 
 /**
  * Executes one action, unless it is done (spec/ocm 1.6). A done action stays frozen, even when edited. A failed one runs again at every reconcile:
  * its own status write causes one, later a touch or a restart does. No timer retries it.
  */
-export async function reconcileAction(name: string, deps: ActionDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
+export async function reconcileAction(
+  name: string,
+  deps: KindDeps<ManagedClusterAction, SpokeAccess>,
+  { logger, signal }: ReconcileContext,
+): Promise<ReconcileResult> {
   const action = deps.get(name);
   if (!action) return {};
   if (findCondition(action.status?.conditions, ACTION_COMPLETED)?.status === 'True') return {};

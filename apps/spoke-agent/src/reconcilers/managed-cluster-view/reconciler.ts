@@ -1,21 +1,15 @@
 import { decidePoll, isSameStatus, readView, type SpokeAccess } from '@flotilla/agent';
 import { findCondition } from '@flotilla/api';
 import { ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
-import { type Client, type Clock, type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
-import type { HubLimiter } from '../../hub-limiter.ts';
-
-/** Dependencies of `reconcileView`. */
-interface ViewDeps {
-  readonly hub: Client;
-  readonly spoke: SpokeAccess;
-  readonly clock: Clock;
-  readonly limit: HubLimiter;
-  /** Returns the last known version. */
-  readonly get: (name: string) => ManagedClusterView | undefined;
-}
+import { type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
+import type { KindDeps } from '../deps.ts';
 
 /** Reads a view's object when it is due, and writes only a change (spec/ocm 1.11). */
-export async function reconcileView(name: string, deps: ViewDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
+export async function reconcileView(
+  name: string,
+  deps: KindDeps<ManagedClusterView, SpokeAccess>,
+  { logger, signal }: ReconcileContext,
+): Promise<ReconcileResult> {
   const view = deps.get(name);
   if (!view) return {};
   const condition = findCondition(view.status?.conditions, VIEW_PROCESSING);

@@ -1,20 +1,14 @@
 import { passWork, type WorkAccess, type WorkCadence, type WorkMemory, type WorkStatus } from '@flotilla/agent';
 import { ManifestWork } from '@flotilla/api/ocm';
-import { type Client, type Clock, isNotFound, patchStatus, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
-import type { HubLimiter } from '../../hub-limiter.ts';
+import { type Client, isNotFound, patchStatus, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
+import type { KindDeps } from '../deps.ts';
 
 /** Dependencies of `reconcileWork`. */
-interface WorkDeps {
-  readonly hub: Client;
-  readonly spoke: WorkAccess;
-  readonly clock: Clock;
-  readonly limit: HubLimiter;
+interface WorkDeps extends KindDeps<ManifestWork, WorkAccess> {
   readonly cadence: WorkCadence;
   /** Memories by name of the work; kept between reconciles. */
   readonly memories: Map<string, WorkMemory>;
   readonly random: () => number;
-  /** Returns the last known version. */
-  readonly get: (name: string) => ManifestWork | undefined;
 }
 
 /** Reconciles one work and writes only changes: its finalizer, then its status (spec/ocm 4.1 to 4.3). */

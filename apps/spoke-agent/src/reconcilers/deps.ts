@@ -1,0 +1,13 @@
+import type { Client, Clock } from '@flotilla/runtime';
+import type { HubLimiter } from '../hub-limiter.ts';
+
+/** Dependencies of the reconciler of a kind. */
+export interface KindDeps<T, A> {
+  readonly hub: Client;
+  /** API server of the spoke, as the kind uses it. */
+  readonly spoke: A;
+  readonly clock: Clock;
+  readonly limit: HubLimiter;
+  /** Returns the last known version. */
+  readonly get: (name: string) => T | undefined;
+}
