@@ -44,28 +44,17 @@ const PoolSchema = KubeObject.extend({
     }),
   ),
 });
+const MACHINE_CONFIGURATION = 'machineconfiguration.openshift.io/v1';
 /** Nodes with the same configuration. */
 export type MachineConfigPool = z.output<typeof PoolSchema>;
-export const MachineConfigPool = resource(
-  'machineconfiguration.openshift.io/v1',
-  'MachineConfigPool',
-  'machineconfigpools',
-  false,
-  PoolSchema,
-);
+export const MachineConfigPool = resource(MACHINE_CONFIGURATION, 'MachineConfigPool', 'machineconfigpools', false, PoolSchema);
 
 const PinnedImageSetSchema = KubeObject.extend({
   spec: readable(z.looseObject({ pinnedImages: z.array(z.looseObject({ name: z.string() })) })),
 });
 /** Images that the nodes of a pool pull and pin; its failure shows in the conditions of nodes and pool. */
 export type PinnedImageSet = z.output<typeof PinnedImageSetSchema>;
-export const PinnedImageSet = resource(
-  'machineconfiguration.openshift.io/v1',
-  'PinnedImageSet',
-  'pinnedimagesets',
-  false,
-  PinnedImageSetSchema,
-);
+export const PinnedImageSet = resource(MACHINE_CONFIGURATION, 'PinnedImageSet', 'pinnedimagesets', false, PinnedImageSetSchema);
 
 const MachineConfigNodeSchema = KubeObject.extend({
   spec: readable(z.looseObject({ pool: z.looseObject({ name: z.string() }) })),
@@ -78,13 +67,7 @@ const MachineConfigNodeSchema = KubeObject.extend({
 });
 /** State of a node's configuration and of its pinned image sets; of the name of the node. */
 export type MachineConfigNode = z.output<typeof MachineConfigNodeSchema>;
-export const MachineConfigNode = resource(
-  'machineconfiguration.openshift.io/v1',
-  'MachineConfigNode',
-  'machineconfignodes',
-  false,
-  MachineConfigNodeSchema,
-);
+export const MachineConfigNode = resource(MACHINE_CONFIGURATION, 'MachineConfigNode', 'machineconfignodes', false, MachineConfigNodeSchema);
 
 const FileIntegritySchema = KubeObject.extend({});
 /** Watch over the files of nodes. */

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { KubeObject, LabelSelector, resource } from '../kubernetes.ts';
 import { choice, condition, labelSelector, list, object, text } from '../schema-parts.ts';
 
+const SETS = 'cluster.open-cluster-management.io/v1beta2';
+
 const SetSchema = KubeObject.extend({
   spec: z
     .looseObject({
@@ -11,24 +13,12 @@ const SetSchema = KubeObject.extend({
 });
 /** A set of clusters; bindings tell who may use it (spec/ocm 2.3). Cluster-scoped. */
 export type ManagedClusterSet = z.output<typeof SetSchema>;
-export const ManagedClusterSet = resource(
-  'cluster.open-cluster-management.io/v1beta2',
-  'ManagedClusterSet',
-  'managedclustersets',
-  false,
-  SetSchema,
-);
+export const ManagedClusterSet = resource(SETS, 'ManagedClusterSet', 'managedclustersets', false, SetSchema);
 
 const BindingSchema = KubeObject.extend({ spec: z.looseObject({ clusterSet: z.string().nullish() }).nullish() });
 /** Lets its namespace use the clusters of a set (spec/ocm 2.3). */
 export type ManagedClusterSetBinding = z.output<typeof BindingSchema>;
-export const ManagedClusterSetBinding = resource(
-  'cluster.open-cluster-management.io/v1beta2',
-  'ManagedClusterSetBinding',
-  'managedclustersetbindings',
-  true,
-  BindingSchema,
-);
+export const ManagedClusterSetBinding = resource(SETS, 'ManagedClusterSetBinding', 'managedclustersetbindings', true, BindingSchema);
 
 /** Label of a ManagedCluster that puts it into a set of type `ExclusiveClusterSetLabel`. */
 export const CLUSTER_SET_LABEL = 'cluster.open-cluster-management.io/clusterset';

@@ -3,6 +3,8 @@ import { KubeObject, resource } from '../kubernetes.ts';
 import { readable } from '../readable.ts';
 import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
+const PLACEMENTS = 'cluster.open-cluster-management.io/v1beta1';
+
 /** A label selector from a server, whose lists may be null. */
 const Selector = z.looseObject({
   matchLabels: z.record(z.string(), z.string()).nullish(),
@@ -24,7 +26,7 @@ const PlacementSchema = KubeObject.extend({
 });
 /** A choice of clusters (spec/ocm 2.4). */
 export type Placement = z.output<typeof PlacementSchema>;
-export const Placement = resource('cluster.open-cluster-management.io/v1beta1', 'Placement', 'placements', true, PlacementSchema);
+export const Placement = resource(PLACEMENTS, 'Placement', 'placements', true, PlacementSchema);
 
 /** Condition type for a Placement that found clusters. */
 export const PLACEMENT_SATISFIED = 'PlacementSatisfied';
@@ -36,10 +38,4 @@ const DecisionSchema = KubeObject.extend({
 });
 /** At most 100 chosen clusters of a Placement; all decisions with its label together are the choice (spec/ocm 2.4). */
 export type PlacementDecision = z.output<typeof DecisionSchema>;
-export const PlacementDecision = resource(
-  'cluster.open-cluster-management.io/v1beta1',
-  'PlacementDecision',
-  'placementdecisions',
-  true,
-  DecisionSchema,
-);
+export const PlacementDecision = resource(PLACEMENTS, 'PlacementDecision', 'placementdecisions', true, DecisionSchema);
