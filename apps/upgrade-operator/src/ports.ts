@@ -6,12 +6,12 @@
 import type { CachedRelease, NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase } from '@flotilla/api/managed';
 import type { EventRecorder, Watch } from '@flotilla/runtime';
 import type { ObservedCluster, WorkerFacts } from '@flotilla/upgrade';
+import type { ConfigNow } from './operator-config/config-source.ts';
 import type { OperatorConfig } from './operator-config/schema.ts';
 
 /** The operator's configuration as it is now: changes count from the next pass. */
 export interface ConfigSource {
-  /** The last one that could be used, and what is wrong with the present one. Neither: it was never read. The remark is about one that can be used. */
-  readonly current: () => { readonly config?: OperatorConfig; readonly problem?: string; readonly remark?: string };
+  readonly current: () => ConfigNow;
   /** Wakes the UpgradeConfig when it changes. */
   readonly watch: Watch;
 }

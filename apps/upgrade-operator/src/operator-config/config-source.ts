@@ -6,10 +6,10 @@ import { readOperatorConfig, remarkOn } from './read-config.ts';
 import type { OperatorConfig } from './schema.ts';
 
 /** The operator's configuration as of now. */
-interface ConfigNow {
+export interface ConfigNow {
   /** The last one that could be used. */
   readonly config?: OperatorConfig;
-  /** What is wrong with the present one. */
+  /** What is wrong with the present one; neither: it was never read. */
   readonly problem?: string;
   /** Names the parts that count for nothing, though it can be used. */
   readonly remark?: string;
