@@ -70,7 +70,6 @@ function mortal(step: Step, { step: name, died }: NonNullable<OperatorCaseOption
   if (step.name !== name) return step;
   return {
     ...step,
-    endsWithCommencement: false,
     async run(context) {
       if (!(step.endsWithCommencement && context.isCommenced)) await step.run(context);
       stopping.abort();

@@ -124,7 +124,7 @@ export class MortalOperator {
         signal.throwIfAborted();
         return endsPass ? waiting('the test', 1) : (outcome ?? act());
       };
-      return { ...step, endsWithCommencement: false, run };
+      return { ...step, run };
     });
   }
 

@@ -5,7 +5,6 @@ import { done, MINUTE, type Step, waiting } from './step.ts';
 /** Waits until the cluster version operator says that the version is applied. */
 export const awaitControlPlane: Step = {
   name: 'await-control-plane',
-  endsWithCommencement: false,
   async run({ entry, target, cluster, isCommenced, config, nowMs, ports, notify }) {
     const { version } = target;
     if (hasCompleted(cluster.clusterVersion, version)) {

@@ -8,7 +8,6 @@ const REACTION_MINUTES = 5;
 /** Waits until every pool of workers has what the new version configures. */
 export const awaitWorkers: Step = {
   name: 'await-workers',
-  endsWithCommencement: false,
   async run(context) {
     const { entry, target, cluster, config, nowMs, ports, notify, signal } = context;
     const { machines, updated, isUpgrading, untouched } = workerPools(cluster.pools, entry.poolConfigurations);

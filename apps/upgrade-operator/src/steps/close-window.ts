@@ -30,14 +30,12 @@ export async function closeWindow(
 /** Ends the silences of the control plane. */
 export const closeControlPlaneWindow: Step = {
   name: 'close-control-plane-window',
-  endsWithCommencement: false,
   run: ({ entry, ports: { silences }, signal }) => closeWindow(UpgradeCondition.controlPlaneWindowRemoved, { entry, silences, signal }),
 };
 
 /** Ends the silences of the workers. */
 export const closeWorkersWindow: Step = {
   name: 'close-workers-window',
-  endsWithCommencement: false,
   run: ({ entry, ports: { silences }, signal }) => closeWindow(UpgradeCondition.workersWindowRemoved, { entry, silences, signal }),
 };
 

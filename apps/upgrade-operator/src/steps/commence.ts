@@ -5,7 +5,6 @@ import { done, type Step, waiting } from './step.ts';
 /** Sends the cluster to the target. From here on nothing gives the upgrade up. */
 export const commence: Step = {
   name: 'commence',
-  endsWithCommencement: false,
   async run({ target, cluster, isCommenced, ports, writes, whileAsked, notify, logger, signal }) {
     ports.metrics.windowBreached(false);
     if (isCommenced) return done;

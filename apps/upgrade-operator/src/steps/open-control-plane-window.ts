@@ -5,7 +5,6 @@ import { done, MINUTE, type Step } from './step.ts';
 /** Silences what the change of the control plane sets off. Once open, or once the control plane is through, there is nothing to do. */
 export const openControlPlaneWindow: Step = {
   name: 'open-control-plane-window',
-  endsWithCommencement: false,
   async run({ entry, target, cluster, config, nowMs, ports, whileAsked, signal }) {
     const { controlPlaneTime, ignoredAlerts } = config.maintenance;
     const { version } = target;

@@ -5,7 +5,6 @@ import { done, MINUTE, type Step } from './step.ts';
 /** Silences what the change of workers sets off, for as long as those that are left may take. */
 export const openWorkersWindow: Step = {
   name: 'open-workers-window',
-  endsWithCommencement: false,
   async run({ upgradeConfig, entry, target, cluster, config, nowMs, ports, signal }) {
     const { remaining, isUpgrading } = workerPools(cluster.pools, entry.poolConfigurations);
     if (!isUpgrading || remaining < 1) return done;

@@ -6,7 +6,6 @@ import { done, failed, type Step } from './step.ts';
 /** Has file integrity measured anew where it is watched; once. */
 export const postUpgradeTasks: Step = {
   name: 'post-upgrade-tasks',
-  endsWithCommencement: false,
   async run({ entry, config, writes, signal }) {
     if (!config.environment.fedramp || isTrue(entry, UpgradeCondition.postUpgradeTasks)) return done;
     try {

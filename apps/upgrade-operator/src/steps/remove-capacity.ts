@@ -4,7 +4,6 @@ import { done, failed, type Step, waiting } from './step.ts';
 /** Takes the extra workers away again; whoever asked for none any more gets rid of them too. */
 export const removeCapacity: Step = {
   name: 'remove-capacity',
-  endsWithCommencement: false,
   async run({ upgradeConfig, cluster, config, nowMs, ports, writes, drains, notify, logger, signal }) {
     const { sets, nodes, homeless, machines } = surgeRemains(cluster);
     for (const set of sets) {

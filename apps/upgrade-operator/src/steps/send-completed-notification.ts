@@ -5,6 +5,5 @@ import { type Step, toldOutcome } from './step.ts';
 /** Tells that the upgrade is done. */
 export const sendCompletedNotification: Step = {
   name: 'send-completed-notification',
-  endsWithCommencement: false,
   run: async ({ cluster, notify }) => toldOutcome(await notify(NotificationState.completed, describePaused(cluster.pools))),
 };

@@ -52,8 +52,8 @@ export class WithdrawnError extends FlotillaError {
 /** One step of an upgrade. What it throws counts as failed, but for a WithdrawnError. */
 export interface Step {
   readonly name: StepName;
-  /** It is done as soon as the cluster was sent to the target: what it is good for is over. */
-  readonly endsWithCommencement: boolean;
+  /** It is done as soon as the cluster was sent to the target: what it is good for is over. Default false. */
+  readonly endsWithCommencement?: boolean;
   readonly run: (context: StepContext) => Promise<StepOutcome>;
 }
 

@@ -215,22 +215,14 @@ async function tryToGiveUp({ draft, retries, timers, logger }: Pass, context: St
 }
 
 function contextFor(pass: Pass, target: UpgradeTarget, commenced: boolean): StepContext {
-  const { upgradeConfig, cluster, config, draft, ports, writes, drains, clock, logger, signal } = pass;
   return {
-    upgradeConfig,
-    entry: draft.entry,
+    ...pass,
+    entry: pass.draft.entry,
     target,
-    cluster,
     isCommenced: commenced,
-    config,
-    nowMs: clock.now(),
-    ports,
-    writes,
-    drains,
+    nowMs: pass.clock.now(),
     whileAsked: whileAsked(pass, commenced),
     notify: (state, detail) => notify(pass, state, { detail }),
-    logger,
-    signal,
   };
 }
 

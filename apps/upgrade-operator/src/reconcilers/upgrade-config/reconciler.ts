@@ -46,12 +46,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
   const key = refKey({ namespace, name: UPGRADE_CONFIG_NAME });
   const writes = createClusterWrites(client, caches);
   const shared: Shared = {
-    client,
-    ports,
-    clock,
-    caches,
-    drains: deps.drains,
-    steps: deps.steps,
+    ...deps,
     retries: new Retries(retryMs),
     outbox: new NotificationOutbox({ notifier: ports.notifier, clock, signal, wake: () => looks.enqueue(key) }),
     writes,
@@ -63,7 +58,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
     name: 'upgrade-config',
     for: upgradeConfigWatch(caches),
     watches: [...clusterWatches(caches, key), ports.config.watch, ports.provider.watch, looks],
-    reconcile: (_, context) => reconcile(deps, shared, context),
+    reconcile: (_, context) => reconcile(shared, context),
     onTrouble: troubleEvents(ports.events, () =>
       eventSubject(UpgradeConfig, caches.upgradeConfigs.get({ namespace, name: UPGRADE_CONFIG_NAME })),
     ),
@@ -75,7 +70,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
 }
 
 type Measure = (asked: Pass['upgradeConfig'] | undefined) => void;
-type Shared = PassDeps & { readonly farewell: Farewell; readonly measure: Measure };
+type Shared = UpgradeConfigDeps & PassDeps & { readonly farewell: Farewell; readonly measure: Measure };
 
 /** What was measured of an UpgradeConfig goes when that does, and not again: what is measured while there is none stays. */
 function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
@@ -88,22 +83,18 @@ function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
 }
 
 /** One pass: as many phases as follow from one another. */
-async function reconcile(deps: UpgradeConfigDeps, shared: Shared, context: ReconcileContext): Promise<ReconcileResult> {
-  const { caches, namespace } = deps;
-  const { farewell, measure } = shared;
+async function reconcile(shared: Shared, context: ReconcileContext): Promise<ReconcileResult> {
+  const { caches, namespace, farewell, measure } = shared;
   const stored = observeUpgradeConfig(caches, namespace);
   const asked = stored?.metadata.deletionTimestamp ? undefined : stored;
   measure(asked);
   await farewell.say(asked?.metadata.uid, observeCluster(caches), shared);
-  return asked ? carryOut(deps, shared, asked, context) : takeBackOrphans(deps, shared, context);
+  return asked ? carryOut(shared, asked, context) : takeBackOrphans(shared, context);
 }
 
 /** There is no UpgradeConfig: what was made for one goes, once the cluster is where it was sent. */
-async function takeBackOrphans(
-  { caches, namespace, ports }: UpgradeConfigDeps,
-  { leftovers, farewell }: Shared,
-  { signal }: ReconcileContext,
-): Promise<ReconcileResult> {
+async function takeBackOrphans(shared: Shared, { signal }: ReconcileContext): Promise<ReconcileResult> {
+  const { caches, namespace, ports, leftovers, farewell } = shared;
   const cluster = observeCluster(caches);
   const machines = observeMachines(caches);
   if (cluster && isChanging(cluster) && !leftovers.isOwed) {
@@ -117,14 +108,8 @@ async function takeBackOrphans(
 /** The cluster, or its workers, are on their way to somewhere. */
 const isChanging = ({ clusterVersion, pools }: Pass['cluster']): boolean => isUnderChange(clusterVersion) || workerPools(pools).isUpgrading;
 
-async function carryOut(
-  deps: UpgradeConfigDeps,
-  shared: Shared,
-  asked: Pass['upgradeConfig'],
-  { logger, signal }: ReconcileContext,
-): Promise<ReconcileResult> {
-  const { caches, client, ports, clock } = deps;
-  const { farewell } = shared;
+async function carryOut(shared: Shared, asked: Pass['upgradeConfig'], { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
+  const { caches, client, ports, clock, farewell } = shared;
   const { upgradeConfig, held } = upgradeInForce(asked);
   const cluster = observeCluster(caches);
   const draft = new UpgradeDraft(upgradeConfig, cluster?.clusterVersion, () => clock.now());
@@ -146,7 +131,7 @@ async function carryOut(
     const timers = new Timers();
     restoreGauges({ spec: upgradeConfig.spec, entry: draft.entry }, ports.metrics);
     const pass: Pass = { ...shared, upgradeConfig, cluster, config, draft, timers, save, logger, signal };
-    await passOver(pass, held, deps.takeForcedDrain);
+    await passOver(pass, held, shared.takeForcedDrain);
     return timers.result;
   } catch (error) {
     const isWithdrawn = error instanceof WithdrawnError;
