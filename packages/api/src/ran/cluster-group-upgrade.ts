@@ -99,17 +99,17 @@ const CurrentItem = z.object({
  */
 const writtenWhole = { 'x-kubernetes-map-type': 'atomic' };
 
+const texts = (says: string) => z.record(z.string(), z.string()).optional().describe(says).meta(writtenWhole);
+const moment = (says: string) => z.string().meta({ format: 'date-time' }).optional().describe(says);
+
 /** Progress of one cluster of the current batch. */
 export const ClusterProgress = z.object({
   state: z.string().optional().describe('NotStarted, InProgress or Completed.'),
   policyIndex: z.int().optional().describe('Index of its current policy.'),
   manifestWorkIndex: z.int().optional().describe('Index of its current ManifestWork.'),
-  firstCompliantAt: z.string().meta({ format: 'date-time' }).optional().describe('When the current policy was first compliant (soak).'),
+  firstCompliantAt: moment('When the current policy was first compliant (soak).'),
 });
 
-const ranges = z.record(z.string(), z.string()).optional();
-
-/** Parts of a large status by numbers of clusters instead of their names; see packed-status.ts. */
 /** Clusters whose job is one of a kind. */
 export const CacheProof = z.object({
   number: z.int().describe('Number of the job: the greatest of its upgrade when it was asked for.'),
@@ -119,14 +119,15 @@ export const CacheProof = z.object({
 });
 export type CacheProof = z.output<typeof CacheProof>;
 
+/** Parts of a large status by numbers of clusters instead of their names; see packed-status.ts. */
 const PackedStatus = z.object({
   others: z.array(z.string()).optional().describe('Clusters that the rest of the status names nowhere.'),
   plan: z.array(z.string()).optional().describe('remediationPlan, each batch as ranges of numbers.'),
-  precaching: ranges.describe('precaching.status: numbers of the clusters in each state.').meta(writtenWhole),
-  backup: ranges.describe('backup.status: numbers of the clusters in each state.').meta(writtenWhole),
-  progress: ranges.describe('Progress of clusters that are recorded: numbers by entry, as JSON.').meta(writtenWhole),
-  proofs: ranges.describe('precaching.proofs: numbers of the clusters by entry, as JSON without them.').meta(writtenWhole),
-  soaks: ranges.describe('firstCompliantAt: numbers of the clusters by time.').meta(writtenWhole),
+  precaching: texts('precaching.status: numbers of the clusters in each state.'),
+  backup: texts('backup.status: numbers of the clusters in each state.'),
+  progress: texts('Progress of clusters that are recorded: numbers by entry, as JSON.'),
+  proofs: texts('precaching.proofs: numbers of the clusters by entry, as JSON without them.'),
+  soaks: texts('firstCompliantAt: numbers of the clusters by time.'),
 });
 export type PackedStatus = z.output<typeof PackedStatus>;
 
@@ -144,26 +145,18 @@ export const ClusterGroupUpgradeStatus = z.object({
     .int()
     .optional()
     .describe('Flotilla: batches of the plan that the rollout started with, once others came behind them by a retry or by membership.'),
-  managedPoliciesNs: z.record(z.string(), z.string()).optional().describe('Namespace of each managed policy.').meta(writtenWhole),
+  managedPoliciesNs: texts('Namespace of each managed policy.'),
   managedPoliciesForUpgrade: z
     .array(z.object({ name: z.string().describe('Policy.'), namespace: z.string().describe('Its namespace.') }))
     .optional()
     .describe('Policies that will be enforced, in order.'),
   managedPoliciesCompliantBeforeUpgrade: z.array(z.string()).optional().describe('Policies every cluster already complies with.'),
-  managedPoliciesContent: z
-    .record(z.string(), z.string())
-    .optional()
-    .describe('Subscriptions found in each policy, as JSON.')
-    .meta(writtenWhole),
+  managedPoliciesContent: texts('Subscriptions found in each policy, as JSON.'),
   manifestWorkTemplates: z
     .array(z.string())
     .optional()
     .describe('Flotilla: the templates that are rolled out, in order; edits of the spec change nothing once the rollout has started.'),
-  safeResourceNames: z
-    .record(z.string(), z.string())
-    .optional()
-    .describe('Actual name of each object created on the hub, by namespace/desired name.')
-    .meta(writtenWhole),
+  safeResourceNames: texts('Actual name of each object created on the hub, by namespace/desired name.'),
   placements: z.array(z.string()).optional().describe('Names of the Placements of this upgrade, sorted.'),
   placementBindings: z.array(z.string()).optional().describe('Names of the PlacementBindings of this upgrade, sorted.'),
   copiedPolicies: z.array(z.string()).optional().describe('Deprecated, never written.'),
@@ -181,11 +174,11 @@ export const ClusterGroupUpgradeStatus = z.object({
     .describe('Clusters whose part in the upgrade has ended.'),
   status: z
     .object({
-      startedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the remediation started.'),
-      completedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the upgrade ended.'),
+      startedAt: moment('When the remediation started.'),
+      completedAt: moment('When the upgrade ended.'),
       currentBatch: z.int().optional().describe('Batch being remediated, from 1.'),
-      currentBatchStartedAt: z.string().meta({ format: 'date-time' }).optional().describe('When that batch started.'),
-      pausedAt: z.string().meta({ format: 'date-time' }).optional().describe("When the rollout's clock was stopped by a pause that lasts."),
+      currentBatchStartedAt: moment('When that batch started.'),
+      pausedAt: moment("When the rollout's clock was stopped by a pause that lasts."),
       pausedSeconds: z.number().optional().describe('Seconds of all pauses that have ended, since the rollout started.'),
       currentBatchPausedSeconds: z.number().optional().describe('Of these, seconds since that batch started.'),
       currentBatchRemediationProgress: z
@@ -196,11 +189,7 @@ export const ClusterGroupUpgradeStatus = z.object({
     })
     .default({})
     .describe('Times and progress of the remediation; always an object.'),
-  messages: z
-    .record(z.string(), z.string())
-    .optional()
-    .describe('Flotilla: what keeps a cluster from getting on in the rollout, in a sentence; absent when there is nothing to say.')
-    .meta(writtenWhole),
+  messages: texts('Flotilla: what keeps a cluster from getting on in the rollout, in a sentence; absent when there is nothing to say.'),
   waits: z
     .array(
       z.object({
@@ -208,11 +197,7 @@ export const ClusterGroupUpgradeStatus = z.object({
         for: z.string().describe('What is waited for.'),
         clusters: z.int().describe('How many clusters wait for it.'),
         names: z.array(z.string()).describe('The first of them, at most 5.'),
-        since: z
-          .string()
-          .meta({ format: 'date-time' })
-          .optional()
-          .describe('Since when the first of them has waited, where that is known.'),
+        since: moment('Since when the first of them has waited, where that is known.'),
       }),
     )
     .optional()
@@ -222,11 +207,7 @@ export const ClusterGroupUpgradeStatus = z.object({
       cached: z.string().optional().describe('Clusters whose images are pulled, of those that pre-cache, as in 3/10.'),
       batch: z.string().optional().describe('The current batch, 0 before the first, of all batches, as in 2/5.'),
       failed: z.int().optional().describe('Clusters that failed or timed out.'),
-      eta: z
-        .string()
-        .meta({ format: 'date-time' })
-        .optional()
-        .describe('End of the rollout by the mean of the batches that have ended; absent in the first batch and between batches.'),
+      eta: moment('End of the rollout by the mean of the batches that have ended; absent in the first batch and between batches.'),
     })
     .optional()
     .describe('Flotilla: the upgrade in four values, which `kubectl get -o wide` shows.'),
@@ -250,11 +231,7 @@ export const ClusterGroupUpgradeStatus = z.object({
       pins: PinWay.optional().describe(
         'Flotilla: what is pulled was pinned on the nodes, by their runtime or by PinnedImageSets; the pins are removed when the upgrade ends. Absent: nothing was pinned.',
       ),
-      messages: z
-        .record(z.string(), z.string())
-        .optional()
-        .describe('Flotilla: why a cluster waits or failed, in a sentence; absent when there is nothing to say.')
-        .meta(writtenWhole),
+      messages: texts('Flotilla: why a cluster waits or failed, in a sentence; absent when there is nothing to say.'),
       progress: z
         .record(z.string(), PrecacheProgress)
         .optional()
@@ -277,14 +254,10 @@ export const ClusterGroupUpgradeStatus = z.object({
     .describe('Pre-caching.'),
   backup: z
     .object({
-      startedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the backup started.'),
+      startedAt: moment('When the backup started.'),
       status: z.record(z.string(), BackupState).optional().describe('Backup state of each cluster.').meta(writtenWhole),
       clusters: z.array(z.string()).optional().describe('Deprecated, always empty.'),
-      messages: z
-        .record(z.string(), z.string())
-        .optional()
-        .describe('Flotilla: why a cluster waits or failed, in a sentence; absent when there is nothing to say.')
-        .meta(writtenWhole),
+      messages: texts('Flotilla: why a cluster waits or failed, in a sentence; absent when there is nothing to say.'),
     })
     .optional()
     .describe('Backup.'),
