@@ -31,7 +31,6 @@ import { reportAvailability } from './registration/availability.ts';
 import { reportClaims } from './registration/claims.ts';
 import { keepLease } from './registration/lease.ts';
 
-/** Options of `startAgent`. */
 interface AgentOptions {
   readonly hub: Client;
   readonly spoke: Client;
@@ -48,7 +47,6 @@ interface AgentOptions {
   readonly clock?: Clock;
 }
 
-/** A running agent. */
 interface Agent {
   /** True while actions and views of the hub namespace are watched. */
   isReady(): boolean;

@@ -3,7 +3,6 @@ import { type BackOff, backOffMs, type Clock, pause } from '@flotilla/runtime';
 import type { Notification, Notifier } from './ports.ts';
 import type { Told } from './steps/step.ts';
 
-/** What an outbox works with. */
 interface OutboxDeps {
   readonly notifier: Notifier;
   readonly clock: Clock;

@@ -4,7 +4,6 @@ import type { Client, Clock, Logger, Metrics, WatchCache } from '@flotilla/runti
 import { type OperatorReport, type ReportedCondition, startClusterOperatorReporter } from '@flotilla/runtime/cluster-operator';
 import { isWithdrawn } from '@flotilla/upgrade';
 
-/** How the operator reports itself. */
 interface SelfReportOptions {
   readonly client: Client;
   /** Of the ClusterOperator. */

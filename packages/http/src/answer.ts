@@ -83,7 +83,6 @@ interface WholeLimits {
   readonly clock?: Clock;
 }
 
-/** A whole answer. */
 interface HttpAnswer extends Omit<OpenAnswer, 'body'> {
   /** Empty for a refusal that is unread, too long or cut. */
   readonly bytes: Buffer;

@@ -3,7 +3,6 @@ import { HttpError, HttpErrorCode } from './errors.ts';
 /** Bytes that arrive in chunks: a body, a file, a generator. */
 type ByteSource = AsyncIterable<Uint8Array> & { destroy?(error: Error): unknown };
 
-/** Options of `readBounded`. */
 interface ReadOptions {
   /** Ends the source when it aborts. */
   readonly signal?: AbortSignal;

@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from '@flotilla/pace';
 
-/** Options of a deadline. */
 interface DeadlineOptions {
   /** Default: the system's. */
   readonly clock?: Clock | undefined;

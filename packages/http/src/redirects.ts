@@ -3,7 +3,6 @@
 /** Default bound of redirects: enough for mirrors and signed addresses. */
 export const MAX_REDIRECTS = 5;
 
-/** An answer that may be a redirect. */
 interface RedirectQuestion {
   readonly method: string;
   /** URL that gave the answer. */
@@ -16,7 +15,6 @@ interface RedirectQuestion {
   readonly most?: number;
 }
 
-/** Decision about the answer. */
 type Redirect =
   /** It is the final answer. */
   | { readonly kind: 'answer' }

@@ -6,7 +6,6 @@ export interface RetryPolicy extends BackOff {
   readonly attempts: number;
 }
 
-/** Options of `withRetries`. */
 interface RetryOptions {
   /** Milliseconds until the next try; undefined: the failure is final. `failures` counts from 1. */
   readonly delayMs: (error: unknown, failures: number) => number | undefined;

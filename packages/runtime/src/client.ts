@@ -12,7 +12,6 @@ export interface InvalidObject {
   readonly error: Error;
 }
 
-/** Options of a call that reads many objects. */
 interface ManyOptions {
   /** Called for each object that its schema refuses; the object is skipped. Default: logged once per object and version. */
   readonly onInvalid?: (invalid: InvalidObject) => void;

@@ -8,7 +8,6 @@ import type { Metrics } from './metrics.ts';
 import { invalidKey, RestClient } from './rest-client.ts';
 import type { Call } from './transport.ts';
 
-/** Where the server is, and how it is called. */
 interface ClientOptions extends KubeconfigSource {
   /** Default `flotilla`. */
   readonly userAgent?: string;
@@ -25,7 +24,6 @@ interface ClientOptions extends KubeconfigSource {
   readonly watchIdleMs?: number;
 }
 
-/** How many invalid objects are remembered as reported. */
 const REPORTED = 1_000;
 
 /**

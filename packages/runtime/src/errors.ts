@@ -31,7 +31,6 @@ const codeOfStatus: Readonly<Record<number, string>> = {
   429: RuntimeErrorCode.throttled,
 };
 
-/** What a server said, or why it said nothing. */
 interface ApiErrorDetails {
   /** HTTP status, or 0 when no usable answer came. */
   readonly status: number;

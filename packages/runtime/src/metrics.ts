@@ -19,7 +19,6 @@ export interface Metrics {
   readonly leader: Gauge<'lease'>;
 }
 
-/** What a registry begins with. */
 interface MetricsOptions {
   /** Adds Node's own (event loop, heap, CPU, RSS). Default true. */
   readonly process?: boolean;

@@ -14,7 +14,6 @@ export interface Listen {
   readonly protectedMetrics?: ProtectedMetrics;
 }
 
-/** What is served. */
 interface Served {
   /** Why the program is not ready; undefined when it is. */
   readonly notReady: () => string | undefined;

@@ -74,7 +74,6 @@ export async function runProgram<C extends ProgramConfig>(options: ProgramOption
   }
 }
 
-/** Who runs a program as a library. */
 interface Host {
   /** Stops the program when it aborts. */
   readonly signal: AbortSignal;
@@ -101,7 +100,6 @@ export async function embedProgram<C extends ProgramConfig>(options: ProgramOpti
   }
 }
 
-/** What a program runs with, wherever it runs. */
 interface Running<C extends ProgramConfig> {
   readonly config: C;
   readonly logger: Logger;

@@ -14,7 +14,6 @@ export interface ProtectedMetrics {
   readonly client: string;
 }
 
-/** Why a request is turned away. */
 interface Refusal {
   readonly code: 401 | 403 | 500;
   readonly text: string;

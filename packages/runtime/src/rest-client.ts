@@ -31,7 +31,6 @@ const Page = z.looseObject({
   items: z.array(z.unknown()).nullish(),
 });
 
-/** What a client calls with. */
 interface RestClientOptions extends TransportOptions {
   readonly connection: Connection;
   readonly onInvalid: (invalid: InvalidObject) => void;

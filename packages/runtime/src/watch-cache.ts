@@ -39,7 +39,6 @@ export interface WatchCacheOptions<T extends KubeObject, N extends string = neve
 
 type Listener<T> = (change: Change<T>) => void;
 
-/** A failure of a list or watch. */
 interface WatchFailure {
   /** Milliseconds since the epoch. */
   readonly at: number;

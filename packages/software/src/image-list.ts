@@ -36,7 +36,6 @@ export interface ImageList {
   readonly unresolved: readonly UnresolvedImage[];
 }
 
-/** Manifests fetched at once while the list is built. */
 const PARALLEL_RESOLVES = 8;
 
 /**
@@ -107,7 +106,6 @@ function parseDigest(pullSpec: string): { digest?: string | undefined } {
   }
 }
 
-/** Joins the images of the same digest. */
 function byDigest(resolved: readonly ResolvedImage[]): WantedImage[] {
   const images = new Map<string, { digest: string; pullSpecs: PullName[]; layers: readonly Layer[] }>();
   for (const { digest, pullSpec, referenceDigest, layers } of resolved) {

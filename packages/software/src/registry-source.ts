@@ -14,7 +14,6 @@ import {
 } from '@flotilla/registry';
 import type { ImageSource, ListContent, ResolvedImage } from './image-source.ts';
 
-/** Store of what is read, and the platform of the images. */
 interface SourceOptions {
   readonly content?: ListContent | undefined;
   /** Keeps manifests and configurations; default that of the content. */

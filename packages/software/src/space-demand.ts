@@ -1,6 +1,5 @@
 /** Space that a pull needs. Pure. */
 
-/** What is to be stored. */
 interface SpaceDemand {
   /** Compressed bytes of missing layers, each once. */
   readonly missingBytes: number;

@@ -9,7 +9,6 @@ const MOST_AHEAD_MINUTES = 5;
 /** Nodes that a message names. */
 const NAMED = 5;
 
-/** Asks for the cache. */
 interface CacheQuestion {
   readonly cluster: Pick<ObservedCluster, 'clusterVersion' | 'nodes' | 'machines'>;
   readonly target: UpgradeTarget;

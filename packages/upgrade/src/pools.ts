@@ -2,7 +2,6 @@
 import type { MachineConfigPool } from '@flotilla/api/machine';
 import type { UpgradeHistory } from '@flotilla/api/managed';
 
-/** All worker pools together. */
 interface WorkerPools {
   readonly machines: number;
   readonly updated: number;

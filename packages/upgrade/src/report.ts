@@ -4,7 +4,6 @@ import { conditionOf } from './history.ts';
 import { upgradeInForce } from './in-force.ts';
 import { type StepName, stepConditions, stepNames } from './steps.ts';
 
-/** A step in the report. */
 interface ReportedStep {
   readonly step: StepName;
   /** Done, waiting, failing with retries, or not started. */

@@ -1,6 +1,5 @@
 /** Schedule of an upgrade (spec/muo 4.1). */
 
-/** Schedule of an `upgradeAt` at a moment. */
 interface Schedule {
   readonly isReady: boolean;
   /** The upgrade starts after its window. It starts all the same, because the window only ends an upgrade that has changed nothing. */

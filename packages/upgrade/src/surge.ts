@@ -46,7 +46,6 @@ export function surgeSetOf(original: MachineSet): KubeObject {
 /** Observed machines and their nodes. */
 export type ObservedMachines = Pick<ObservedCluster, 'machineSets' | 'machines' | 'nodes'>;
 
-/** Progress of the extra workers. */
 type Surge =
   | { readonly kind: 'none-to-copy' }
   /** A foreign set has the name of a copy. */
@@ -90,7 +89,6 @@ function lackOf(set: MachineSet, { machines, nodes }: ObservedMachines): string 
   return isReady ? undefined : `node ${nodeName} is not ready`;
 }
 
-/** Remaining extra workers. */
 interface SurgeRemains {
   /** Sets that must still be deleted. */
   readonly sets: readonly MachineSet[];

@@ -95,7 +95,6 @@ export function withClaims(current: unknown, ours: readonly Claim[]): unknown[] 
 
 const isOurs = (claim: unknown): boolean => isJsonObject(claim) && typeof claim.name === 'string' && AGENT_CLAIMS.includes(claim.name);
 
-/** Dependencies of `reportClaims`. */
 interface ClaimsDeps {
   readonly hub: Pick<Client, 'get' | 'patch'>;
   readonly spoke: Pick<Client, 'getText' | 'request'>;

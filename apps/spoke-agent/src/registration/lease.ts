@@ -7,7 +7,6 @@ const DEFAULT_LEASE_SECONDS = 60;
 /** Spreads the fleet's renewals: each is up to a quarter later. */
 const JITTER = 0.25;
 
-/** Dependencies of `keepLease`. */
 interface LeaseDeps {
   readonly hub: Client;
   readonly clusterName: string;

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
 import type { ClusterIdentity } from './ocm.ts';
 
-/** What the identity is read from. */
 interface IdentityOptions {
   readonly client: Pick<Client, 'get'>;
   /** `spec.clusterID` of the ClusterVersion; undefined while it is not known. */

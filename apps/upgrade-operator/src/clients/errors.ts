@@ -23,7 +23,6 @@ export const ServiceErrorCode = {
 } as const;
 export type ServiceErrorCode = (typeof ServiceErrorCode)[keyof typeof ServiceErrorCode];
 
-/** What is known of a failed call beside its message. */
 interface ServiceErrorDetails {
   /** 0: no answer came. */
   readonly status?: number;

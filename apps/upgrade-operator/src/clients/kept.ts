@@ -1,6 +1,5 @@
 import { type BackOff, backOffMs, type Clock } from '@flotilla/runtime';
 
-/** Times for which a reading is used. */
 interface Keeping {
   readonly clock: Clock;
   readonly keepMs: number;

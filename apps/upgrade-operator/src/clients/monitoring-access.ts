@@ -25,7 +25,6 @@ export interface ServiceEntry {
   readonly scheme: 'http' | 'https';
 }
 
-/** What it is read from. */
 interface MonitoringOptions {
   readonly client: Pick<Client, 'get' | 'request'>;
   readonly clock: Clock;

@@ -51,7 +51,6 @@ export interface OcmClient extends AsyncDisposable {
   ensureServiceLog(clusterId: string, log: ServiceLog, how?: ServiceLogOptions): Promise<void>;
 }
 
-/** Options of posting a service log. */
 interface ServiceLogOptions {
   /** Start of the upgrade that it is about: whatever was posted before is another one's. Default: any time. */
   readonly since?: string | undefined;

@@ -20,7 +20,6 @@ const GRAPH_MS = 300_000;
 /** A cluster has changes of its own by the dozen: none of them is a reason to ask anew. */
 const BACK_OFF: BackOff = { baseMs: 5_000, maxMs: 60_000 };
 
-/** What releases are looked up with. */
 interface ReleaseSourceOptions extends HttpSurroundings {
   readonly client: Pick<Client, 'get'>;
   /** `host[:port]` of registries spoken to over plain HTTP. Default none. */

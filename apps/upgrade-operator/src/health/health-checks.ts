@@ -8,7 +8,6 @@ import { type BudgetSources, disruptionBudgets } from './disruption-budgets.ts';
 import type { HealthCheck, HealthReason, Problem } from './finding.ts';
 import { cordonedNodes, pressureTaints } from './nodes.ts';
 
-/** What health checks ask, and whom they tell. */
 interface HealthOptions {
   readonly prometheus: Prometheus;
   readonly budgets: BudgetSources;

@@ -89,7 +89,6 @@ const saying = <T>(words: string, answer: Promise<T>, signal: AbortSignal): Prom
     throw new ProviderError(words, error);
   });
 
-/** The upgrade that OCM's policies ask for. */
 interface WantedByOcm {
   readonly wanted: UpgradeConfigSpec | undefined;
   /** Policies that nobody can carry out. */

@@ -1,7 +1,6 @@
 import { type Clock, type Logger, pause } from '@flotilla/runtime';
 import type { ConfigSource, Provider } from '../ports.ts';
 
-/** What the loop works with. */
 interface SyncOptions {
   readonly provider: Pick<Provider, 'refresh'>;
   readonly config: Pick<ConfigSource, 'current'>;

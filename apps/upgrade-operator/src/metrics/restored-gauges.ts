@@ -2,7 +2,6 @@ import { NotificationState, UpgradeCondition, type UpgradeConfigSpec, type Upgra
 import { conditionOf, isTrue } from '@flotilla/upgrade';
 import type { UpgradeMetrics } from '../ports.ts';
 
-/** An upgrade as its status has it. */
 interface GaugedUpgrade {
   readonly spec: Pick<UpgradeConfigSpec, 'capacityReservation'>;
   readonly entry: UpgradeHistory;

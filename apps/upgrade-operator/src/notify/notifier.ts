@@ -6,7 +6,6 @@ import type { ConfigSource, Notification, Notifier } from '../ports.ts';
 import { notifyOcm } from './ocm-notifier.ts';
 import { descriptionOf } from './texts.ts';
 
-/** Whom notifications go to. */
 interface NotifierOptions {
   readonly config: Pick<ConfigSource, 'current'>;
   /** OCM, or its agent, at the configured address. */

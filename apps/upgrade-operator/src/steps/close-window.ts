@@ -10,7 +10,6 @@ const CLOSINGS = {
   [UpgradeCondition.controlPlaneWindowRemoved]: (silences, signal) => silences.endControlPlane(signal),
   [UpgradeCondition.workersWindowRemoved]: (silences, signal) => silences.endWorkers(signal),
 } as const satisfies Readonly<Record<string, (silences: Silences, signal: AbortSignal) => Promise<void>>>;
-/** Condition that says of a window that it is closed. */
 type ClosingCondition = keyof typeof CLOSINGS;
 
 /** Closes a window, unless it is closed. One that cannot be closed is said to be open and tried again, and what comes after it begins. */

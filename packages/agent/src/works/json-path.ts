@@ -69,7 +69,6 @@ function isRelated(left: unknown, operator: Operator, right: unknown): boolean {
   return operator === '<=' ? left <= right : left >= right;
 }
 
-/** Position in a text. */
 class Cursor {
   readonly #text: string;
   readonly #whole: string;

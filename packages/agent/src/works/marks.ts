@@ -26,7 +26,6 @@ function hashOf(text: string): string {
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
-/** Reads the marks of an object. */
 function marksOf(object: Json): ReadonlyMap<string, Mark> {
   const marks = new Map<string, Mark>();
   for (const [key, value] of Object.entries(textsOf(object, 'annotations')))
@@ -73,7 +72,6 @@ export function markedManifest(manifest: Json, target: WorkTarget, key: string, 
   return { ...manifest, metadata };
 }
 
-/** Result of releasing an object. */
 type Release = 'gone' | 'left' | 'deleting';
 
 /**

@@ -22,7 +22,6 @@ export const withWorkCondition = (
   nowMs: number,
 ): Condition[] => withCondition(conditions, { ...next, message: next.message.slice(0, LONGEST_MESSAGE) }, nowMs);
 
-/** Builds the `Applied` condition of one manifest. */
 const appliedVerdict = ({ error, reason }: Applied): Verdict => ({
   type: WORK_APPLIED,
   status: error === undefined ? 'True' : 'False',
@@ -30,7 +29,6 @@ const appliedVerdict = ({ error, reason }: Applied): Verdict => ({
   message: error === undefined ? 'Apply manifest complete' : `Failed to apply manifest: ${error}`,
 });
 
-/** Observation of one manifest's object. */
 interface Observation {
   readonly available: Verdict;
   /** Undefined: no feedback was requested. */

@@ -76,7 +76,6 @@ export const StreamMessage = z.object({
 });
 export type StreamMessage = z.output<typeof StreamMessage>;
 
-/** A thing that happened to an upgrade. */
 const Happening = z.object({
   at: z.string().nullable().describe('When.'),
   reason: z.string().describe('Its reason.'),

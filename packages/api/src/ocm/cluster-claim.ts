@@ -17,7 +17,6 @@ export const ClusterClaim = {
   transports: 'transports.flotilla.io',
 } as const;
 
-/** Name of a claim. */
 type ClusterClaimName = (typeof ClusterClaim)[keyof typeof ClusterClaim];
 
 /**

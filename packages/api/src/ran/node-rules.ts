@@ -38,7 +38,6 @@ const VALUE = String.raw`(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?`;
 const LABEL = new RegExp(`^(${NAME})=(${VALUE})$`);
 const TOLERATION = new RegExp(`^(${NAME})(?:=(${VALUE}))?(?::(NoSchedule|PreferNoSchedule|NoExecute))?$`);
 
-/** Node rules of a PreCachingConfig. */
 interface ReadNodeRules {
   readonly rules: NodeRules;
   /** At least one of them is in the PreCachingConfig. */

@@ -1,6 +1,5 @@
 /** All reasons that the hub gives users for an upgrade or one of its clusters, with meaning and fix. */
 
-/** A row of the table. */
 interface ReasonRow {
   readonly meaning: string;
   /** Next step; `{name}` stands for a value of the case. Absent: nothing to do. */

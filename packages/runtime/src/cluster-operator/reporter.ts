@@ -11,7 +11,6 @@ import { WatchCache } from '../watch-cache.ts';
 import { createChannel, watch } from '../watches.ts';
 import { type Inertia, nextOperatorStatus, type OperatorReport, type ReporterMemory } from './operator-status.ts';
 
-/** How an operator reports itself. */
 interface ClusterOperatorReporterOptions {
   readonly client: Client;
   /** Of the ClusterOperator. */

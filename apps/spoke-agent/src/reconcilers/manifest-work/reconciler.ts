@@ -3,7 +3,6 @@ import { ManifestWork } from '@flotilla/api/ocm';
 import { type Client, isNotFound, patchStatus, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
 import type { KindDeps } from '../deps.ts';
 
-/** Dependencies of `reconcileWork`. */
 interface WorkDeps extends KindDeps<ManifestWork, WorkAccess> {
   readonly cadence: WorkCadence;
   /** Memories by name of the work; kept between reconciles. */

@@ -13,7 +13,6 @@ import {
 import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
 
-/** What the reconciler works with. */
 interface NodeDeps extends ReconcilerDeps {
   /** Called when pods with a disruption budget were removed. */
   readonly onForcedDrain: () => void;

@@ -14,7 +14,6 @@ import {
 import { historyOf, withStepCondition } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
 
-/** Dependencies of the reconciler. */
 interface OtherUpgradeConfigDeps extends Pick<ReconcilerDeps, 'namespace' | 'logger' | 'metrics' | 'clock' | 'ports'> {
   readonly client: Client;
 }

@@ -6,7 +6,6 @@ import { type Step, type StepContext, type StepOutcome, WithdrawnError } from '.
 import type { UpgradeDraft } from './status.ts';
 import type { Timers } from './timers.ts';
 
-/** How a walk over the steps ended. */
 interface Walk {
   /** Every step is done, but for what may still be told. */
   readonly isDone: boolean;

@@ -9,7 +9,6 @@ import { type StepContext, WithdrawnError } from '../../steps/step.ts';
 /** An API server that does not answer fails the step, which is tried again. */
 const WAIT_MS = 10_000;
 
-/** What of a pass is needed for it. */
 interface Asking {
   readonly client: Pick<Client, 'get'>;
   readonly upgradeConfig: UpgradeConfig;

@@ -6,7 +6,6 @@ import type { ClusterWrites } from '../../cluster-writes.ts';
 import type { Silences } from '../../ports.ts';
 import { Retries } from './retries.ts';
 
-/** What leftovers are taken back with. */
 interface LeftoversDeps {
   readonly writes: Pick<ClusterWrites, 'deleteMachineSet' | 'patchClusterVersion'>;
   readonly silences: Pick<Silences, 'endControlPlane' | 'endWorkers'>;
@@ -16,7 +15,6 @@ interface LeftoversDeps {
   readonly retryMs: number;
 }
 
-/** Outcome of one try. */
 interface TakenBack {
   /** The MachineSets or the ClusterVersion are not as they were observed any more. */
   readonly hasWritten: boolean;

@@ -3,7 +3,6 @@ import { closeWindow, openWindows } from '../../steps/close-window.ts';
 import type { UpgradeDraft } from './status.ts';
 import type { Timers } from './timers.ts';
 
-/** What of a pass is needed for it. */
 interface Closing {
   readonly draft: UpgradeDraft;
   readonly ports: Pick<Ports, 'silences'>;

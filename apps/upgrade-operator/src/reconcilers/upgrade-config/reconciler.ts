@@ -28,7 +28,6 @@ import { Timers } from './timers.ts';
 import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
 import { absentSubject, Farewell, tellOfWithdrawn, withdraw } from './withdrawal.ts';
 
-/** What the reconciler works with. */
 interface UpgradeConfigDeps extends ReconcilerDeps {
   readonly client: Client;
   readonly steps: PassDeps['steps'];

@@ -43,7 +43,6 @@ interface Said {
   readonly reason: string;
   readonly message: string;
 }
-/** Condition of something that an upgrade builds on. */
 type Concern = keyof typeof CONCERNS;
 
 /** The UpgradeConfig of a pass is gone, or its name is another's by now: the pass ends. Code `FLOTILLA_UPGRADE_CONFIG_GONE`. */

@@ -6,7 +6,6 @@ import type { UpgradeConfig } from '@flotilla/api/managed';
 import { type Watch, watch, whenChanged } from '@flotilla/runtime';
 import type { Caches } from '../../caches.ts';
 
-/** What of an object counts. */
 type Facts<T> = (object: T) => unknown;
 
 const configFacts: Facts<UpgradeConfig> = ({ metadata, spec }) => [
