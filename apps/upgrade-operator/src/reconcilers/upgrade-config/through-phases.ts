@@ -31,21 +31,15 @@ const SLOW_MS = 1_000;
 async function savingMeanwhile<T>({ clock, save, signal }: Pass, look: Promise<T>): Promise<T> {
   const ended = new AbortController();
   const stop = AbortSignal.any([ended.signal, signal]);
-  let failure: unknown;
   const saveOften = async (): Promise<void> => {
     while (!stop.aborted) {
       await pause(clock, SLOW_MS, stop);
       if (!stop.aborted) await save();
     }
   };
-  const saving = saveOften().catch((error: unknown) => {
-    failure = error;
-  });
-  const found = await look.finally(() => {
-    ended.abort();
-    // A save after this one could arrive before it.
-    return saving;
-  });
-  if (failure !== undefined) throw failure;
-  return found;
+  // A save after one that is under way could arrive before it.
+  const [found, saved] = await Promise.allSettled([look.finally(() => ended.abort()), saveOften()]);
+  if (found.status === 'rejected') throw found.reason;
+  if (saved.status === 'rejected') throw saved.reason;
+  return found.value;
 }
