@@ -76,7 +76,6 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
 
 const pinned = (image: string): ReadonlySet<string> => new Set([digestOfPullSpec(image)]);
 
-/** The release that the options name. */
 async function givenRelease({ payload, image = '' }: OperatorConfig, images: ReleaseImages): Promise<GivenRelease> {
   if (payload === undefined) return { image: () => image, read: (signal) => images.read(image, signal, pinned(image)), isFolder: false };
   const metadata = await readFile(join(payload, PayloadPath.metadata)).catch(() => undefined);

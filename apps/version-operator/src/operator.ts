@@ -54,7 +54,6 @@ export interface VersionOperatorOptions {
   readonly updates?: UpdateSources;
   /** Told of each write that is not done; then nothing is written. */
   readonly observe?: (write: WouldWrite) => void;
-  /** Name of the process in events. */
   readonly instance: string;
   readonly logger: Logger;
   readonly metrics?: Metrics;
@@ -94,14 +93,11 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   }
 }
 
-/** One run of the operator, which every part of it belongs to. */
 interface Run {
   readonly options: VersionOperatorOptions;
   readonly cluster: ClusterView;
-  /** The release that the run begins with. */
   readonly release: LoadedRelease;
   readonly signal: AbortSignal;
-  /** Enqueues the ClusterVersion. */
   readonly told: Channel;
   readonly events: VersionEvents;
 }

@@ -6,7 +6,6 @@ import type { Endpoint } from './endpoint.ts';
 import { RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import type { Answer, Call, Transport } from './transport.ts';
 
-/** Parsed `WWW-Authenticate` challenge. */
 interface Challenge {
   scheme: 'basic' | 'bearer';
   parameters: Record<string, string>;

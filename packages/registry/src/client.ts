@@ -12,14 +12,12 @@ import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } 
 import { requireSuccess } from './response.ts';
 import { type Answer, type Call, defaultTimeouts, type Timeouts, Transport, toNetworkError } from './transport.ts';
 
-/** A manifest or index, as served. */
 interface FetchedManifest {
   digest: string;
   mediaType: string;
   bytes: Buffer;
 }
 
-/** One request below `/v2/<repository>/`. */
 interface RepositoryCall {
   method: Call['method'];
   path: string;
@@ -40,7 +38,6 @@ const RETRY: RetryPolicy = { attempts: 5, baseMs: 250, maxMs: 60_000, floor: 0 }
 const PENALTY_MS = 30_000;
 /** Bytes of progress that reset the count of failures inside one blob. */
 const PROGRESS_BYTES = 64 * 1024;
-/** Tries on a mirror before the next server. */
 const MIRROR_ATTEMPTS = 2;
 
 /** An OCI distribution client: credentials, mirrors, retries, verification. Close it when done. */
@@ -115,7 +112,6 @@ export class RegistryClient {
     }
   }
 
-  /** Reads and verifies a whole small blob. */
   async readBlob(reference: ImageReference, descriptor: Descriptor, options: { maxBytes: number; signal?: AbortSignal }): Promise<Buffer> {
     if (descriptor.size > options.maxBytes) {
       const image = formatImageReference(reference);
@@ -277,7 +273,6 @@ export class RegistryClient {
     return endpointUrl(host, spoken, `${repository}/${path}`);
   }
 
-  /** Bytes of blobs read so far. */
   get bytesRead(): number {
     return this.#bytesRead;
   }
@@ -297,7 +292,6 @@ export class RegistryClient {
     return { method, path: `manifests/${digest ?? tag}`, headers, deadlineMs: this.#timeouts.documentMs, signal };
   }
 
-  /** Closes all connections; calls under way fail. */
   async close(): Promise<void> {
     await this.#transport.close();
   }

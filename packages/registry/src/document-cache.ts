@@ -10,7 +10,6 @@ interface DocumentCacheOptions {
   readonly maxBytes?: number;
 }
 
-/** Largest document that is kept. */
 const MOST_DOCUMENT = 8 * 1024 * 1024;
 /** A document counts as used at most once in so many milliseconds, because each mark is a write. */
 const MARK_EVERY_MS = 24 * 60 * 60_000;

@@ -3,7 +3,6 @@ import { formatImageReference, type ImageReference } from './image-reference.ts'
 /** Protocol of a server; `either`: TLS without verification, or plain HTTP where there is no TLS. */
 export type Scheme = 'https' | 'http' | 'either';
 
-/** Another location of the images below a prefix. */
 interface MirrorLocation {
   /** `host[:port][/path]`; the name's rest after the prefix is appended. */
   location: string;

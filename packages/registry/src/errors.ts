@@ -28,15 +28,12 @@ export type RegistryErrorCode = (typeof RegistryErrorCode)[keyof typeof Registry
 
 /** Details of a RegistryError. */
 export interface RegistryErrorDetails {
-  /** Image, as its reference names it. */
   image?: string;
   /** `host[:port]` of the server that answered or did not. */
   host?: string;
-  /** HTTP status of an answer. */
   status?: number;
   /** Requested wait of the server (`Retry-After`), in milliseconds. */
   retryAfterMs?: number;
-  /** Failures of earlier servers. */
   earlier?: readonly RegistryError[];
   cause?: unknown;
 }

@@ -4,7 +4,6 @@ import { RegistryError, RegistryErrorCode } from './errors.ts';
 export interface ImageReference {
   /** Host with its port, as written (`docker.io` stays `docker.io`). */
   host: string;
-  /** Repository path without the host. */
   repository: string;
   tag?: string;
   /** `sha256:` and 64 hexadecimal digits. */

@@ -54,7 +54,6 @@ export class OciLayout implements BlobStore {
     return join(this.directory, 'index.json');
   }
 
-  /** Path of a blob, even a missing one. */
   blobPath(digest: string): string {
     if (!isDigest(digest)) throw new RegistryError(RegistryErrorCode.badLayout, `"${digest.slice(0, 100)}" is not a sha256 digest`);
     return join(this.directory, 'blobs', 'sha256', digest.slice('sha256:'.length));
@@ -183,7 +182,6 @@ export class OciLayout implements BlobStore {
     return { hash, offset };
   }
 
-  /** Reads the entries of `index.json`. */
   async images(): Promise<Descriptor[]> {
     return parseDocument('index.json', await readFile(this.#indexPath), ImageIndex).manifests;
   }

@@ -6,7 +6,6 @@ import type { OciLayout } from './layout.ts';
 import type { Descriptor } from './manifest.ts';
 import { pushImage, putManifest } from './push.ts';
 
-/** A layout and the place where its images go. */
 interface PublishOptions {
   readonly client: RegistryClient;
   readonly layout: OciLayout;
@@ -15,7 +14,6 @@ interface PublishOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One image or chart on the registry. */
 interface Published {
   readonly reference: ImageReference;
   readonly digest: string;

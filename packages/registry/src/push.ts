@@ -7,7 +7,6 @@ import { listImageParts } from './image-graph.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { type Descriptor, MAX_MANIFEST_BYTES } from './manifest.ts';
 
-/** Image and target of a push. */
 interface PushOptions {
   client: RegistryClient;
   /** Store with the image's blobs: an OciLayout or MemoryBlobs. */
@@ -18,19 +17,14 @@ interface PushOptions {
   reference: ImageReference;
   /** Repositories of the same registry that may hold blobs already. */
   mountFrom?: readonly string[];
-  /** Default 4. */
   parallelBlobs?: number;
   signal?: AbortSignal;
 }
 
-/** Result of a push. */
 interface PushResult {
   digest: string;
-  /** Sent blobs. */
   uploaded: number;
-  /** Blobs mounted from another repository. */
   mounted: number;
-  /** Bytes of the sent blobs. */
   bytes: number;
 }
 

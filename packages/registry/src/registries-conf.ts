@@ -6,7 +6,6 @@ import { RegistryError, RegistryErrorCode } from './errors.ts';
 
 /** One file of containers-registries.conf(5), version 2. */
 export interface RegistriesFile {
-  /** Name for messages. */
   readonly name: string;
   readonly text: string;
 }

@@ -20,7 +20,6 @@ import {
 /** Image of one platform behind a reference. */
 export interface ResolvedImage {
   reference: ImageReference;
-  /** Digest of the platform's manifest. */
   digest: string;
   mediaType: string;
   manifest: ImageManifest;
@@ -31,7 +30,6 @@ export interface ResolvedImage {
   top: Descriptor;
 }
 
-/** Options of `resolveImage`. */
 interface ResolveOptions {
   /** Default: linux on the processor of this process. */
   platform?: Platform;

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import type { Answer } from './transport.ts';
 
-/** Error body of the distribution specification. */
 const ErrorBody = z.object({ errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1) });
 
 const MAX_ERROR_BYTES = 16 * 1024;

@@ -33,7 +33,6 @@ export interface Call extends Omit<HttpRequest, 'dispatcherFor'> {
   deadlineMs?: number;
   /** Skip the verification of certificates, also after redirects. */
   unverified?: boolean;
-  /** Image for errors. */
   image: string;
 }
 
@@ -50,7 +49,6 @@ export interface HostTls {
   key?: string;
 }
 
-/** Settings of connections and trust. */
 interface TransportOptions {
   /** PEM certificates trusted besides the system's. */
   ca?: string | undefined;
@@ -64,7 +62,6 @@ interface TransportOptions {
 /** Sends single requests with connections, proxies, trust, time-outs and redirects, but without retries or credentials of its own. */
 export class Transport {
   readonly #options: TransportOptions;
-  /** Connections by their trusted certificates. */
   readonly #connections = new Map<string, Connections>();
   /** Detected schemes of servers that may use either. */
   readonly #schemes = new Map<string, 'https' | 'http'>();

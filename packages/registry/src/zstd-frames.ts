@@ -27,7 +27,6 @@ const FIELD_BYTES: Partial<Record<Part, number>> = { magic: 4, skipSize: 4, desc
 export class ZstdFrames {
   #part: Part = 'magic';
   #left = 4;
-  /** Bytes of the current field. */
   #field: number[] = [];
   #checksum = false;
   #lastBlock = false;

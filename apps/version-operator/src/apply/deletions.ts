@@ -6,7 +6,6 @@ import { z } from 'zod';
 import type { Wanted } from '../payload/wanted.ts';
 import type { ClusterWriter } from './cluster-writer.ts';
 
-/** ConfigMap that remembers what updates deleted. */
 const DELETIONS_NAME = 'flotilla-version-operator-deletions';
 const REF = { namespace: VERSION_NAMESPACE, name: DELETIONS_NAME };
 const Keys = z.array(z.string().max(1_024)).max(10_000);
@@ -45,7 +44,6 @@ export class Deletions {
     return this.#keys.has(key);
   }
 
-  /** Remembers a deletion that was asked for. */
   async record({ key }: Wanted): Promise<void> {
     this.#keys.add(key);
     await this.#store(this.#release, [...this.#keys].sort());

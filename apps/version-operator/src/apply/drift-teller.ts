@@ -7,7 +7,6 @@ type Json = Readonly<Record<string, unknown>>;
 /** What somebody keeps changing is told of again after so long, milliseconds. */
 const TOLD_FOR_MS = 60 * 60_000;
 
-/** Where drift is told. */
 interface DriftTellerOptions {
   readonly clock: Clock;
   readonly logger: Logger;

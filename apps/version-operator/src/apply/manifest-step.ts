@@ -37,7 +37,6 @@ export interface StepTools {
 export interface StepPurpose {
   readonly state: PayloadState;
   readonly context: BuildContext;
-  /** Whether a degraded ClusterOperator holds an update up. */
   readonly degradedBlocks: boolean;
 }
 
@@ -46,7 +45,6 @@ export interface Held {
   /** `trouble`: a request failed, and is sent again. */
   readonly why: 'waiting' | 'failed' | 'trouble';
   readonly error: UpdateError;
-  /** Keys to listen for. */
   readonly wakes: readonly string[];
 }
 
@@ -73,7 +71,6 @@ export async function stepManifest(task: string, wanted: Wanted, purpose: StepPu
   }
 }
 
-/** What a look acts with. */
 interface Look {
   readonly purpose: StepPurpose;
   readonly tools: StepTools;

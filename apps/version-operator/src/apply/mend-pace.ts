@@ -16,7 +16,6 @@ export class MendPace {
     this.#clock = clock;
   }
 
-  /** Milliseconds until the object may be mended. */
   delayMs(key: string): number {
     const { times, lastMs } = this.#known(key);
     if (times < AT_ONCE) return 0;
@@ -24,7 +23,6 @@ export class MendPace {
     return Math.max(0, lastMs + delay - this.#clock.now());
   }
 
-  /** The object was mended now. */
   count(key: string): void {
     this.#mended.set(key, { times: this.#known(key).times + 1, lastMs: this.#clock.now() });
   }

@@ -7,14 +7,12 @@ export interface HeldManifest extends Held {
   readonly sinceMs: number;
   /** Since when its object has got no further. */
   readonly unchangedSinceMs: number;
-  /** What a pod of it says. */
   readonly pod?: string | undefined;
 }
 
 /** A pass as far as its failure depends on it. */
 export interface PassMoment {
   readonly isInstalling: boolean;
-  /** The cluster runs the release already. */
   readonly isReconciling: boolean;
   /** When something was done last, milliseconds since the epoch. */
   readonly lastDoneMs: number;

@@ -10,7 +10,6 @@ import { precreateOperator } from './precreate.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { Reports } from './reports.ts';
 
-/** What a pass works with. */
 interface PassOptions {
   readonly plan: ApplyPlan;
   /** The manifest as it is compared; undefined for one that this cluster leaves out for now. */
@@ -20,7 +19,6 @@ interface PassOptions {
   readonly wakeups: Wakeups;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when something is done, held up or goes on. */
   readonly onProgress: () => void;
   /** The pass over the same release before this one: what it told of is told until it is looked at again. */
   readonly previous?: Pass | undefined;
@@ -35,7 +33,6 @@ const LOOK_AGAIN_MS = 30_000;
  * all others go on.
  */
 export class Pass {
-  /** Keys of what is done. */
   readonly done = new Set<string>();
   /** When each ClusterOperator was first looked at; without those that have arrived and are as they should be. */
   readonly operatorStarts = new Map<string, number>();
@@ -43,9 +40,7 @@ export class Pass {
   readonly #held = new Map<string, HeldManifest>();
   readonly #reports: Reports;
   readonly #refusals: RefusalLog;
-  /** Definitions that are made before their turn. */
   readonly #ahead = new Map<string, Promise<unknown>>();
-  /** When the pods of each workload were asked for last. */
   readonly #askedMs = new Map<string, number>();
   #lastDoneMs: number;
 

@@ -30,7 +30,6 @@ export function podSelectorOf(object: LiveObject | undefined): string | undefine
   return [...labels, ...expressions].join(',') || undefined;
 }
 
-/** What is asked with. */
 interface PodTools {
   readonly client: Client;
   readonly budget: Semaphore;

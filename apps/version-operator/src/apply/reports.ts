@@ -10,15 +10,12 @@ interface Report {
   readonly task: string;
 }
 
-/** What reports are kept with. */
 interface ReportsOptions {
   /** Looks at a manifest again; undefined for one that this cluster leaves out by now. */
   readonly look: (task: string, manifest: Manifest) => Promise<StepEnd> | undefined;
   readonly wakeups: Wakeups;
   readonly refusals: RefusalLog;
-  /** Called when something else is told, or no longer. */
   readonly onChange: () => void;
-  /** Called for what is as it should be. */
   readonly onEnd: (manifest: Manifest) => void;
   /** What the pass before told of is told until it is looked at again. */
   readonly previous?: Reports | undefined;
@@ -77,7 +74,6 @@ export class Reports {
     this.#followers.add(this.#follow(key, signal));
   }
 
-  /** Resolves when nothing is followed any more. */
   async followed(): Promise<void> {
     await Promise.all(this.#followers);
   }

@@ -17,7 +17,6 @@ import { type StepTools, stepManifest } from './manifest-step.ts';
 import { Pass } from './pass.ts';
 import { identityOf, isApplied, isSecret, type Work } from './work.ts';
 
-/** What the worker works with. */
 interface WorkerOptions {
   readonly tools: StepTools;
   readonly wakeups: Wakeups;
@@ -29,7 +28,6 @@ interface WorkerOptions {
   readonly degradedBlocks: (version: string) => boolean;
   /** Between two passes of a cluster that is as it should be, milliseconds. */
   readonly passEveryMs: number;
-  /** Called when the report has changed. */
   readonly onReport: () => void;
 }
 
@@ -77,12 +75,10 @@ export class PayloadWorker {
     this.#options = options;
   }
 
-  /** What is worked on; undefined before the first. */
   get work(): Work | undefined {
     return this.#work;
   }
 
-  /** Passes that have ended well. */
   get passes(): number {
     return this.#passes;
   }
@@ -149,7 +145,6 @@ export class PayloadWorker {
     return this.#pass?.pass.failsAtMs;
   }
 
-  /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     while (!signal.aborted) {

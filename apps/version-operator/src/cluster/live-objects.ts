@@ -8,7 +8,6 @@ import { definedKinds, type Kinds } from './kinds.ts';
 import { desiredOf, judgedParts, LiveObject, plainMetadata } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
 
-/** What is compared to the cluster, and with what filled in. */
 interface Tracked {
   readonly wanted: readonly Wanted[];
   readonly context: BuildContext;

@@ -2,7 +2,6 @@ import { type Clock, pause } from '@flotilla/runtime';
 
 /** What `listen` began; disposing ends it. */
 interface Listening extends Disposable {
-  /** One of the keys was woken. */
   readonly isWoken: boolean;
   after(ms: number, signal: AbortSignal): Promise<void>;
 }

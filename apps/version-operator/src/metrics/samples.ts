@@ -11,7 +11,6 @@ export const sampleOf = (metric: MetricName, labels: Sample['labels'], value: nu
 
 /** What the metrics are read from (spec/cvo 7.1). */
 export interface MetricSources {
-  /** Undefined when the cluster has none. */
   readonly clusterVersion: ClusterVersion | undefined;
   readonly operators: readonly ClusterOperator[];
   /** The release that is applied; undefined before there is one. */
@@ -67,7 +66,6 @@ function versionSamples({ clusterVersion, release }: MetricSources): Sample[] {
   ];
 }
 
-/** The newest time that a ClusterVersion's status has. */
 function latestTime({ metadata, status }: ClusterVersion): number {
   const times = [
     metadata.creationTimestamp,

@@ -20,12 +20,10 @@ export class Tallies {
     }
   }
 
-  /** Counts a pass over a release that has failed. */
   countFailure(version: string): void {
     this.#failures.set(version, (this.#failures.get(version) ?? 0) + 1);
   }
 
-  /** What was counted, as samples. */
   samples(): Sample[] {
     return [
       ...[...this.#transitions.values()].map(({ name, condition, count }) =>

@@ -6,7 +6,6 @@ import { VERSION_METRICS } from './metrics.ts';
 import { type MetricSources, samplesOf } from './samples.ts';
 import { Tallies } from './tallies.ts';
 
-/** What the metrics are read from. */
 interface VersionMetricsOptions {
   readonly metrics: Metrics;
   readonly client: Pick<Client, 'get'>;
@@ -18,9 +17,7 @@ interface VersionMetricsOptions {
   readonly clock: Clock;
 }
 
-/** The metrics, while they are served. */
 interface VersionMetrics extends Disposable {
-  /** A pass over a release has failed. */
   readonly countFailure: (version: string) => void;
 }
 

@@ -22,11 +22,8 @@ export interface GivenRelease {
   readonly isFolder: boolean;
 }
 
-/** The release that an operator begins with. */
 interface FirstRelease extends NamedRelease {
-  /** It is the one that the operator was started with. */
   readonly isGiven: boolean;
-  /** Its signature was checked when it was taken. */
   readonly verified: boolean;
 }
 
@@ -50,7 +47,6 @@ function runningRelease(clusterVersion: ClusterVersion | undefined): FirstReleas
   return { version: newest.version, image: newest.image, isGiven: false, verified: newest.verified };
 }
 
-/** How the first release is read. */
 interface FirstReleaseOptions {
   readonly given: GivenRelease;
   /** Files of a release that is known by its digest, of a cache or a registry. */

@@ -2,9 +2,7 @@ import type { Client } from '@flotilla/runtime';
 import { isAlreadyExists, isConflict } from '@flotilla/runtime';
 import { SIGNATURES_LABEL, SIGNATURES_NAMESPACE, SignatureConfigMap } from './signature-stores.ts';
 
-/** ConfigMap of the signatures that were used. */
 const NAME = 'signatures-managed';
-/** Releases whose signatures are kept. */
 const MOST_RELEASES = 20;
 
 /**

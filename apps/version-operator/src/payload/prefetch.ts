@@ -15,7 +15,6 @@ import {
 } from '@flotilla/runtime';
 import type { ReleaseSource } from './source.ts';
 
-/** What releases are fetched ahead with. */
 interface PrefetchOptions {
   readonly client: Client;
   readonly source: ReleaseSource;

@@ -2,7 +2,6 @@ import { FileCache, parseImageReference, type RegistryClient, readLayerFiles, re
 import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
 import type { Logger } from '@flotilla/runtime';
 
-/** Where release images are read from. */
 interface ReleaseImageOptions {
   readonly client: RegistryClient;
   /** Folder for the files of releases that were read; none are kept without it. */

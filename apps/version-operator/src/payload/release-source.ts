@@ -26,7 +26,6 @@ export interface SourceSurroundings {
   readonly proxy: () => ClusterProxy | undefined;
 }
 
-/** How releases are taken from registries. */
 interface RegistrySourceOptions extends SourceSurroundings {
   readonly client: Client;
   readonly images: ReleaseImages;

@@ -25,7 +25,6 @@ import type { Clock, Logger } from '@flotilla/runtime';
 import { type LoadedRelease, type ReadRelease, readRelease } from './release.ts';
 import type { ReleaseSource } from './source.ts';
 
-/** What a release is taken with. */
 interface TakerOptions {
   readonly source: ReleaseSource;
   /** How a release is read for this cluster, now. */
@@ -36,7 +35,6 @@ interface TakerOptions {
   readonly logger: Logger;
   readonly signal: AbortSignal;
   readonly tell: (event: AcceptanceEvent) => void;
-  /** Called when a step is done. */
   readonly onProgress: () => void;
 }
 
@@ -69,7 +67,6 @@ export class ReleaseTaker {
     options.tell(loadedEvent(own.release, own.release.architecture ?? architectureOf(process.arch)));
   }
 
-  /** The release that is to be applied. */
   get taken(): LoadedRelease {
     return this.#taken;
   }

@@ -22,7 +22,6 @@ export interface LoadedRelease {
   /** What is compared to the cluster, by manifest. */
   readonly wanted: ReadonlyMap<Manifest, Wanted>;
   readonly featureGates: ReadonlySet<string>;
-  /** Its signature was checked. */
   readonly verified: boolean;
   /** It is the release that the operator itself is of. */
   readonly local: boolean;

@@ -24,7 +24,6 @@ export interface ReleaseAccess {
   readonly signal: AbortSignal;
 }
 
-/** A release whose files are at hand. */
 interface RetrievedRelease extends RetrievedPayload {
   /** Signatures that vouch for it, to be kept in the cluster. */
   readonly signatures: readonly Uint8Array[];

@@ -6,7 +6,6 @@ export type ReleaseFiles = Iterable<PayloadFile> | AsyncIterable<PayloadFile>;
 /** A release image's payload. */
 export interface RetrievedPayload {
   readonly files: ReleaseFiles;
-  /** Its signature was checked. */
   readonly verified: boolean;
   /** Why it was taken although it could not be verified; empty for no reason. */
   readonly acceptedRisks: string;

@@ -46,7 +46,6 @@ export class KnownAlerts {
     } else if (nowMs - this.#toldAtMs >= COUNTS_MS) this.#risks = [unknownAlerts(asked.error)];
   }
 
-  /** Nobody asks for alerts. */
   clear(): void {
     this.#risks = [];
     this.#toldAtMs = Number.NEGATIVE_INFINITY;

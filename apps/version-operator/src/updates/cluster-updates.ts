@@ -20,7 +20,6 @@ export interface UpdateSources extends UpdateSettings {
   readonly monitoringCaFile?: string | undefined;
 }
 
-/** What of a cluster updates are found in. */
 interface ClusterUpdatesOptions extends Omit<UpdatesDeps, 'watches' | 'settings' | 'service' | 'monitoring' | 'everyMs'> {
   readonly client: Client;
   readonly proxies: WatchCache<ClusterProxy>;

@@ -22,7 +22,6 @@ export interface GraphServiceOptions {
   readonly timeoutMs: number;
 }
 
-/** What is asked. */
 interface GraphQuestion {
   readonly query: UpdateQuery;
   /** `spec.desiredUpdate` asks for several architectures, which the running release has not. */

@@ -42,7 +42,6 @@ export function queryOf(object: ClusterVersion, running: RunningRelease, { servi
   };
 }
 
-/** What is known, and when it was judged. */
 interface KnownContext {
   readonly retrieval: Retrieval;
   readonly answer: AnswerPromql;

@@ -15,12 +15,10 @@ export interface PrometheusOptions {
   readonly timeoutMs: number;
 }
 
-/** Bytes of an answer: one sample is asked for. */
 const MAX_BYTES = 1 << 20;
 
 /** Bytes of a refusal: what is wrong, in a few words or on a page. */
 const REFUSAL_BYTES = 64 << 10;
-/** Characters of its words that are repeated. */
 const MOST_SAID = 512;
 
 const Answer = z.object({
@@ -39,7 +37,6 @@ export async function askPrometheus(query: string, options: PrometheusOptions, s
   }
 }
 
-/** A question to monitoring. */
 interface MonitoringQuestion {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;

@@ -43,7 +43,6 @@ export interface UpdatesDeps {
   readonly asksAlerts?: () => boolean;
   /** Between two questions to the service, milliseconds. */
   readonly everyMs: number;
-  /** Called when what is known has changed. */
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -62,10 +62,8 @@ export function judgeOperator(live: Json, { name, versions }: ExpectedOperator, 
 const hasReached = (status: Json, wanted: ExpectedOperator['versions']): boolean =>
   wanted.every(({ name, version }) => objectsAt(status.versions).some((one) => one.name === name && one.version === version));
 
-/** Characters of an operator's words that are repeated. */
 const MOST_SAID = 512;
 
-/** The reason and the message of a condition. */
 const saidIn = (condition: Json | undefined): string =>
   saidText(
     [condition?.reason, condition?.message]

@@ -9,7 +9,6 @@ import { covers } from './covers.ts';
 export interface Drift {
   /** Paths of fields, at most ten; none where this operator alone wrote them. Values are not told: some are secret. */
   readonly fields: readonly string[];
-  /** How many more fields differ. */
   readonly more: number;
   /** Field managers that own one of these fields now; none where the field is gone. */
   readonly managers: readonly string[];

@@ -47,7 +47,6 @@ export class FieldOwners {
     return this.#own.length > 0 && this.#releases.length === 0 && this.#others.length === 0;
   }
 
-  /** Nobody has written it. */
   get areNone(): boolean {
     return this.#own.length + this.#releases.length + this.#others.length === 0;
   }

@@ -61,7 +61,6 @@ function statusAlone(entry: Json): Json[] {
   return status === undefined ? [] : [{ ...entry, fieldsV1: { 'f:status': status } }];
 }
 
-/** Both sets of fields as one. */
 function joined(one: Json, other: Json): Json {
   const both = Object.entries(other).map(([key, below]) => [key, key in one ? joined(objectAt(one[key]), objectAt(below)) : below]);
   return { ...one, ...Object.fromEntries(both) };
@@ -76,7 +75,6 @@ function namesMore(fields: Json, value: unknown): boolean {
   });
 }
 
-/** Undefined where there is none. */
 function memberOf(value: unknown, key: string): { readonly member: unknown } | undefined {
   const name = key.slice(2);
   switch (key.slice(0, 2)) {

@@ -21,7 +21,6 @@ export const generic: Builder = {
   takeOver: takenOver,
 };
 
-/** Whether the owners of the built object are among those of the live one. */
 function isOwned(live: Json, built: Json): boolean {
   const owners = objectAt(live.metadata).ownerReferences;
   const wanted = objectAt(built.metadata).ownerReferences;

@@ -60,7 +60,6 @@ interface Bundle {
 
 /** The wanted part of one index's file-based catalogue. */
 export interface Catalogue {
-  /** Every package of the index. */
   readonly packages: ReadonlySet<string>;
   /**
    * Head of a channel and its related images; undefined when the index does not have the package.

@@ -19,7 +19,6 @@ export interface Acceptance {
   readonly release: NamedRelease;
   /** The operator began with it: neither verified nor checked. */
   readonly local: boolean;
-  /** Its signature was checked. */
   readonly verified: boolean;
   /** Why it was taken all the same; empty for no reason. */
   readonly acceptedRisks: string;

@@ -5,9 +5,7 @@ import type { ConfigCondition } from '@flotilla/api/config';
 export interface Verdict {
   readonly type: string;
   readonly status: ConfigCondition['status'];
-  /** Default: none. */
   readonly reason?: string;
-  /** Default: none. */
   readonly message?: string;
 }
 

@@ -11,7 +11,6 @@ export interface WantedRelease {
 
 type Asked = Pick<ClusterVersion, 'spec' | 'status'>;
 
-/** What a cluster runs. */
 interface RunningPayload {
   /** `Multi` for a release of several architectures. */
   readonly architecture?: string | undefined;

@@ -7,7 +7,6 @@ export interface HistoryUpdate {
   readonly image: string;
   /** A pass over all of it has ended well. */
   readonly completed: boolean;
-  /** Its signature was checked. */
   readonly verified: boolean;
   /** Why it was taken all the same; undefined for the release that the operator itself is of, whose record stays. */
   readonly acceptedRisks?: string | undefined;

@@ -13,7 +13,6 @@ export interface PreconditionFailure {
   readonly blocking: boolean;
 }
 
-/** An update that is asked for. */
 interface AskedUpdate {
   readonly clusterVersion: ClusterVersion;
   /** Version of the payload. */
@@ -134,7 +133,6 @@ function recommended({ clusterVersion: { spec, status }, target }: AskedUpdate, 
     : warns('UnknownUpdate', `${how}, so the recommended status of ${updating} is unknown.`);
 }
 
-/** What failed preconditions come to. */
 interface PreconditionSummary {
   /** Stops the update. */
   readonly error?: UpdateError;

@@ -10,7 +10,6 @@ export interface Progress {
   readonly reconciling: boolean;
   /** The spec has fields that are wrong. */
   readonly isInvalid: boolean;
-  /** Manifests that are applied, of those that are to be. */
   readonly done: number;
   readonly total: number;
   readonly failure?: { readonly error: UpdateError; readonly reading: FailureReading } | undefined;

@@ -9,7 +9,6 @@ function digestOf(image: string): string | undefined {
 /** Whether two pull specs are of one image. */
 export const isSameImage = (a: string, b: string): boolean => a === b || (digestOf(a) !== undefined && digestOf(a) === digestOf(b));
 
-/** What of a release's description may be shown. */
 interface ReleaseVisibility {
   /** Feature gates that are on: the architecture is shown under `ImageStreamImportMode` alone. */
   readonly featureGates: ReadonlySet<string>;

@@ -7,7 +7,6 @@ import type { Verdict } from './conditions.ts';
 export interface UpgradeRisk {
   readonly name: string;
   readonly message: string;
-  /** Where it is described. */
   readonly url?: string;
 }
 
@@ -22,7 +21,6 @@ export interface RiskSources {
   readonly adminGates?: Readonly<Record<string, string>> | undefined;
   /** `data` of ConfigMap openshift-config/admin-acks; undefined where there is none. */
   readonly adminAcks?: Readonly<Record<string, string>> | undefined;
-  /** Release the cluster is at. */
   readonly version: string;
   readonly operators: readonly ClusterOperator[];
 }

@@ -12,18 +12,14 @@ export const ACCEPT_RISKS = 'ClusterUpdateAcceptRisks';
 export interface FoundUpdates {
   readonly updates: readonly Release[];
   readonly conditional: readonly RiskyUpdate[];
-  /** Verdicts about the risks of the graph, by their names. */
   readonly verdicts: readonly (readonly [name: string, verdict: RiskVerdict])[];
-  /** Risks that monitoring told of. */
   readonly alerts: readonly ClusterRisk[];
 }
 
-/** What decides about updates beside what was found. */
 interface RiskyContext {
   readonly object: ClusterVersion;
   /** The cluster's own risks of an update to another minor or major version. */
   readonly risks: readonly UpgradeRisk[];
-  /** Release the cluster is at. */
   readonly version: string;
   readonly nowMs: number;
 }

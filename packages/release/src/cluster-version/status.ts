@@ -31,7 +31,6 @@ type ListedUpdates = Pick<KnownUpdates, 'conditional'> & { readonly risks?: read
 
 /** All that the status of a ClusterVersion is made of. */
 export interface ClusterVersionSnapshot {
-  /** As it is stored. */
   readonly object: ClusterVersion;
   /** Undefined before there is any work: then only the spec is judged. */
   readonly work?: WorkReport | undefined;
@@ -44,7 +43,6 @@ export interface ClusterVersionSnapshot {
 /** A status, and what was found on the way to it. */
 export interface ClusterVersionJudgement {
   readonly status: ClusterVersionStatus;
-  /** Fields of the spec that are wrong. */
   readonly invalid: readonly FieldError[];
   /** Risks of an update to another minor or major version. */
   readonly risks: readonly UpgradeRisk[];

@@ -4,13 +4,11 @@ import { updatesTo } from './desired-update.ts';
 
 /** A field that is wrong. */
 export interface FieldError {
-  /** Path from the object's root. */
   readonly field: string;
   /** Field, value and what is expected, as API servers write it. */
   readonly message: string;
 }
 
-/** What decides about a ClusterVersion's fields beside the object. */
 interface ValidationContext {
   readonly featureGates: ReadonlySet<string>;
 }

@@ -19,11 +19,9 @@ export interface WorkReport {
   readonly completed: boolean;
   /** The cluster runs the release already. */
   readonly reconciling: boolean;
-  /** The release that is applied. */
   readonly release: Release;
   /** Empty when it is not known. */
   readonly versionHash: string;
-  /** Its signature was checked. */
   readonly verified: boolean;
   /** The release that was asked for last; undefined before the first. */
   readonly acceptance?: Acceptance | undefined;

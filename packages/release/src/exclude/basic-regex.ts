@@ -9,7 +9,6 @@ type State =
   | { readonly kind: 'assert'; readonly assertion: Assertion; readonly next: number }
   | { readonly kind: 'match' };
 
-/** A compiled POSIX basic regular expression. */
 interface BasicRegex {
   /** States of the automaton: the bound on the work per character. */
   readonly size: number;

@@ -9,7 +9,6 @@ export type PayloadState = 'Initializing' | 'Updating' | 'Reconciling';
 /** How a payload is applied. */
 export interface ApplyPlan {
   readonly nodes: readonly TaskNode[];
-  /** Nodes that are worked on at once. */
   readonly workers: number;
 }
 
@@ -38,11 +37,9 @@ export function planApply(manifests: readonly Manifest[], state: PayloadState, a
   }
 }
 
-/** A cluster as far as the first work on it depends on it. */
 interface FirstWork {
   /** `status.history` of the ClusterVersion, newest first. */
   readonly history: readonly { readonly state: string; readonly image: string }[];
-  /** Release image that is wanted. */
   readonly image: string;
 }
 

@@ -1,6 +1,5 @@
 import { type TaskNode, textOfTask } from './task-graph.ts';
 
-/** How a graph is worked off. */
 interface RunGraphOptions {
   /** Nodes that are worked on at once; less than one counts as one. */
   readonly workers: number;

@@ -65,7 +65,6 @@ export class TaskGraph {
     return this;
   }
 
-  /** Parts each node into buckets that are done one after the other. */
   parallelize(toBuckets: (tasks: readonly Task[]) => readonly Bucket[]): this {
     const { length } = this.#nodes;
     for (let index = 0; index < length; index++) {

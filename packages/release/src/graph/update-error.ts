@@ -6,7 +6,6 @@ export type UpdateEffect = 'Report' | 'None' | 'FailAfterInterval' | 'Fail';
 
 /** What is waited for, as far as messages tell of it. */
 export interface Awaited {
-  /** Its kind as messages name it: `daemonset`. */
   readonly kind: string;
   /** What is there, of how many: `3 of 5 nodes are updated`. While it stays the same nothing has got on. */
   readonly how: string;
@@ -14,13 +13,11 @@ export interface Awaited {
   readonly limitMs?: number | undefined;
   /** Since when it stays the same, milliseconds since the epoch. */
   readonly sinceMs?: number | undefined;
-  /** What a pod of it says. */
   readonly pod?: string | undefined;
 }
 
 /** The parts of an error that a ClusterVersion's conditions show. */
 export interface UpdateErrorParts {
-  /** Reason of the condition. */
   readonly reason: string;
   readonly message: string;
   readonly effect?: UpdateEffect;
@@ -74,7 +71,6 @@ const causes: ReadonlyMap<string, readonly [reason: string, cause: string]> = ne
   ).flatMap(([kinds, reason, cause]) => kinds.map((kind) => [kind, [reason, cause]] as const)),
 );
 
-/** What a request ended with. */
 interface Refusal {
   /** `reason` of the API server's Status, or `NoMatch` where it does not know the kind. */
   readonly reason?: string | undefined;

@@ -41,7 +41,6 @@ const gatedCapabilities: ReadonlyMap<string, readonly string[]> = new Map([
 export const knownCapabilities = (featureGates: ReadonlySet<string>): readonly string[] =>
   current.filter((name) => gatedCapabilities.get(name)?.some((gate) => featureGates.has(gate)) ?? true).sort();
 
-/** What a cluster asks for, and what it has. */
 interface WantedCapabilities {
   /** `ClusterVersion.spec.capabilities.baselineCapabilitySet`; default and for an empty one `vCurrent`. */
   readonly baseline?: string;
@@ -91,7 +90,6 @@ interface ImplicitUpdate {
   readonly current: readonly Manifest[];
   readonly update: readonly Manifest[];
   readonly capabilities: Capabilities;
-  /** Whether a manifest is applied with these capabilities. */
   readonly isIncluded: (manifest: Manifest, capabilities: Capabilities) => boolean;
 }
 

@@ -18,9 +18,7 @@ export interface InclusionFilter {
   readonly excludeIdentifier?: string;
   /** Feature set of the cluster; empty means `Default`. */
   readonly featureSet?: string;
-  /** Feature gates that are on. */
   readonly featureGates?: ReadonlySet<string>;
-  /** Major version of the payload. */
   readonly majorVersion?: number;
   /** Profile of the cluster: manifests need `include.release.openshift.io/<this>: "true"`. */
   readonly profile?: string;
@@ -28,12 +26,10 @@ export interface InclusionFilter {
   readonly overrides?: readonly Override[];
 }
 
-/** Names of the rules. */
 type InclusionRule =
   | ('annotations' | 'exclude' | 'feature-set-and-gate' | 'feature-set' | 'feature-gate')
   | ('major-version' | 'profile' | 'capability' | 'override');
 
-/** Why a manifest is left out. */
 interface Exclusion {
   readonly rule: InclusionRule;
   readonly message: string;

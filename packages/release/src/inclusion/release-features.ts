@@ -2,7 +2,6 @@ import { namesAt, objectAt, objectsAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { exclusionOf, InclusionAnnotation } from './inclusion.ts';
 
-/** A cluster as far as a release's own list of feature gates depends on it. */
 interface FeatureAudience {
   readonly profile: string;
   readonly featureSet: string;

@@ -138,7 +138,6 @@ function gatesOf(source: LintSource): ReadonlySet<string> {
   return gates;
 }
 
-/** Names of a workload's containers. */
 function containersOf({ spec }: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   const pod = objectAt(objectAt(objectAt(spec).template).spec);
   return new Set([...namesAt(pod.initContainers), ...namesAt(pod.containers)]);

@@ -12,7 +12,6 @@ export interface Finding {
   readonly rule: LintRule;
   /** From the payload's root; of what is not in a file, the file that should be there. */
   readonly file: string;
-  /** From 1. */
   readonly line: number;
   readonly message: string;
 }

@@ -6,7 +6,6 @@ import type { Finding } from './finding.ts';
 import { goneSince } from './gone-versions.ts';
 import { findingAt, type LintSource } from './source.ts';
 
-/** A kind that the payload brings. */
 interface BroughtKind {
   scope: string;
   readonly versions: Set<string>;

@@ -135,10 +135,8 @@ class SourceReading {
 
 const textOf = (content: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(content);
 
-/** The line that a message names. */
 const lineIn = (message: string): number => Number(/\bline (\d+)/.exec(message)?.[1] ?? 1);
 
-/** Line of the first place that has a text. */
 function lineOf(text: string, part: string): number {
   const at = text.indexOf(part);
   return at < 0 ? 1 : text.slice(0, at).split('\n').length;

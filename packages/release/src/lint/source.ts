@@ -3,9 +3,7 @@ import type { Finding, FindingLevel, LintRule } from './finding.ts';
 
 /** A payload as far as it can be read. */
 export interface LintSource {
-  /** In load order. */
   readonly manifests: readonly Manifest[];
-  /** Texts of the files that were read, by path. */
   readonly texts: ReadonlyMap<string, string>;
   /** Version of the release; undefined when it says none that can be used. */
   readonly version: string | undefined;
@@ -28,7 +26,6 @@ export function findingAt(source: LintSource, manifest: Manifest, { level = 'err
   return { level, rule, file: manifest.file, line: lineNear(source, manifest, near), message: `${nameOf(manifest)}: ${message}` };
 }
 
-/** An object as findings name it. */
 function nameOf({ kind, namespace, name }: Manifest): string {
   return `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`;
 }

@@ -39,7 +39,6 @@ export function* checkKeys({ texts }: LintSource): Generator<Finding> {
 
 interface DoubledKey {
   readonly key: string;
-  /** From 1. */
   readonly line: number;
 }
 

@@ -7,13 +7,11 @@ import { readManifestYaml } from '../yaml/manifest-yaml.ts';
 export interface ManifestDocument {
   /** Compact JSON of a YAML document; of a JSON file its own text. */
   readonly raw: string;
-  /** Line of the file on which it begins, from 1. */
   readonly line: number;
   /** What it holds; of a YAML document only the fields that say which object it is. */
   readonly head: unknown;
 }
 
-/** Levels of JSON that are read. */
 const MAX_DEPTH = 100;
 
 /**

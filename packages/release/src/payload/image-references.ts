@@ -12,7 +12,6 @@ export const imageReferencesLimits = { bytes: 8 * 1024 * 1024, tags: 5_000, pull
 export interface ComponentImage {
   /** Name of the component in the release, such as `etcd`. */
   readonly name: string;
-  /** Pull spec as the release writes it. */
   readonly pullSpec: string;
   /** What `from` names: `DockerImage`. */
   readonly kind: string | undefined;

@@ -32,9 +32,7 @@ export type ManifestState = (typeof ManifestState)[keyof typeof ManifestState];
 /** What one look at a manifest's object shows. */
 export interface ManifestLook {
   readonly intent: 'apply' | 'create-only' | 'delete';
-  /** Its kind is served. */
   readonly isServed: boolean;
-  /** How the object stands to the manifest. */
   readonly object: 'absent' | 'unread' | 'different' | 'same' | 'ending';
   /** How far the object is, once it is as the manifest says. */
   readonly verdict: 'ready' | 'reported' | 'waiting' | 'failed';

@@ -14,9 +14,7 @@ export interface ManifestId {
 
 /** One object of a payload. */
 export interface Manifest extends ManifestId {
-  /** Path of its file from the payload's root. */
   readonly file: string;
-  /** Line of the file on which it begins, from 1. */
   readonly line: number;
   /** Version of its API, without the group. */
   readonly version: string;

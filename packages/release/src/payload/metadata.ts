@@ -2,13 +2,10 @@ import { isJsonObject } from '@flotilla/api';
 import { quoted } from '../errors.ts';
 import { isStrictVersion } from '../semantic-version.ts';
 
-/** What `release-metadata` and the update graph tell about a release. */
 interface ReleaseDetails {
-  /** Where the release is described. */
   readonly url: string | undefined;
   /** `Multi` for a release of several architectures. */
   readonly architecture: 'Multi' | undefined;
-  /** Channels it is in, in order. */
   readonly channels: readonly string[];
   /** What of the metadata could not be used, and why; it is told and harms nothing. */
   readonly problems: readonly string[];
@@ -22,7 +19,6 @@ export interface ReleaseMetadata extends ReleaseDetails {
 const ARCHITECTURE = 'release.openshift.io/architecture';
 /** Characters of a URL, and of a channel; a ClusterVersion has to hold them. */
 const MOST_TEXT = 2_048;
-/** Channels of a release. */
 const MOST_CHANNELS = 500;
 const CHANNELS = 'io.openshift.upgrades.graph.release.channels';
 

@@ -7,7 +7,6 @@ import { type Manifest, parseManifests } from './manifest.ts';
 import { parseReleaseMetadata, type ReleaseMetadata } from './metadata.ts';
 import { renderTemplate, TemplateError, type TemplateValues } from './template.ts';
 
-/** How a payload is loaded. */
 interface LoadPayloadOptions {
   /** Pull spec it was asked for by; fills in the operator's own manifests. */
   readonly releaseImage: string;

@@ -3,7 +3,6 @@ export interface TemplateValues {
   /** Pull spec of the release that is applied. */
   readonly releaseImage: string;
   readonly clusterProfile: string;
-  /** Pull specs by component. */
   readonly images: ReadonlyMap<string, string>;
 }
 

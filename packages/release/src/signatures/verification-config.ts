@@ -14,13 +14,10 @@ export const signatureLimits = { keyringBytes: 1024 * 1024, keyrings: 32, stores
 
 /** A store of signatures behind a URL. */
 export interface SignatureStoreAddress {
-  /** For messages. */
   readonly name: string;
-  /** http, https or file. */
   readonly url: URL;
 }
 
-/** How the releases after a payload are verified. */
 interface VerificationConfig {
   /** Each of them has to have signed. */
   readonly keyrings: readonly Keyring[];
@@ -69,14 +66,12 @@ async function readConfigMap(manifest: Manifest): Promise<VerificationConfig> {
   return { keyrings, stores };
 }
 
-/** What a ConfigMap holds, by key, as bytes. */
 function entriesOf({ data, binaryData }: Json): [string, Uint8Array][] {
   const bytesOf = (value: unknown, encoding: BufferEncoding): [string, Uint8Array][] =>
     Object.entries(objectAt(value)).flatMap(([key, text]) => (typeof text === 'string' ? [[key, Buffer.from(text, encoding)]] : []));
   return [...bytesOf(data, 'utf8'), ...bytesOf(binaryData, 'base64')].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The address of a store; undefined for what is none. */
 function storeUrl(text: string): URL | undefined {
   const url = URL.parse(text.trim());
   return url && ['http:', 'https:', 'file:'].includes(url.protocol) ? url : undefined;

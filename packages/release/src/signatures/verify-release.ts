@@ -7,7 +7,6 @@ import { signatureLimits } from './verification-config.ts';
 
 /** Where signatures of releases are kept. */
 export interface SignatureStore {
-  /** For messages. */
   readonly name: string;
   /** Signatures of a digest in the store's order; none when it has none. Throws when it cannot say. */
   signatures(digest: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
@@ -20,13 +19,10 @@ export interface SignatureStage {
   readonly refusal?: string;
 }
 
-/** Stores by who names them. */
 interface SignatureSources {
-  /** What the cluster itself keeps. */
   readonly inCluster: SignatureStore;
   /** `spec.signatureStores` of the ClusterVersion. */
   readonly configured: readonly SignatureStore[] | undefined;
-  /** Those of the payload's own ConfigMap. */
   readonly ofPayload: readonly SignatureStore[];
 }
 
@@ -40,9 +36,7 @@ export function signatureStages({ inCluster, configured, ofPayload }: SignatureS
   return [{ stores: [inCluster] }, { stores: configured, refusal }];
 }
 
-/** How a release is verified. */
 interface VerifyReleaseOptions {
-  /** Each of them has to have signed. */
   readonly keyrings: readonly Keyring[];
   readonly stages: readonly SignatureStage[];
   readonly now: Date;
@@ -50,9 +44,7 @@ interface VerifyReleaseOptions {
   readonly signal: AbortSignal;
 }
 
-/** What vouches for a release. */
 interface VerifiedRelease {
-  /** Signatures that were needed, to be kept. */
   readonly signatures: readonly Uint8Array[];
 }
 

@@ -23,7 +23,6 @@ interface Entry {
   answer?: { readonly atMs: number; readonly exposure: Exposure };
 }
 
-/** A question, and when it may be asked. */
 interface NextQuestion {
   readonly query: string;
   readonly atMs: number;
@@ -54,7 +53,6 @@ export class PromqlAnswers {
     return first && { query: first.query, atMs: Math.max(first.atMs, nowMs) };
   }
 
-  /** A question is being asked. */
   begin(nowMs: number): void {
     this.#lastAskedMs = nowMs;
   }

@@ -7,12 +7,10 @@ export const DEFAULT_UPDATE_SERVICE = 'https://api.openshift.com/api/upgrades_in
 export interface UpdateQuery {
   /** URL of the update-graph service; empty for none. */
   readonly service: string;
-  /** `spec.clusterID`. */
   readonly clusterId: string;
   /** `multi`, or the architecture as Go names it. */
   readonly architecture: string;
   readonly channel: string;
-  /** Version of the running release. */
   readonly version: string;
 }
 

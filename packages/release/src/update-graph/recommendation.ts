@@ -7,11 +7,8 @@ import type { RiskyUpdate } from './updates.ts';
 
 type Said = Pick<Condition, 'status' | 'reason' | 'message'>;
 
-/** What decides about updates that risks speak against. */
 interface RecommendationContext {
-  /** Verdicts by the risks' names. */
   readonly verdicts: ReadonlyMap<string, RiskVerdict>;
-  /** Names of risks that an admin has accepted. */
   readonly accepted: ReadonlySet<string>;
 }
 
@@ -63,7 +60,6 @@ interface ListedUpdates {
   readonly conditional: readonly ConditionalUpdate[];
 }
 
-/** Updates to list. */
 interface ListInput extends RecommendationContext {
   readonly updates: readonly Release[];
   readonly conditional: readonly RiskyUpdate[];
@@ -98,7 +94,6 @@ const listLimits = {
   conditional: { entries: 500, bytes: 262_144 },
 } as const;
 
-/** The first entries that fit. */
 function fitting<T>(all: readonly T[], { entries, bytes }: { readonly entries: number; readonly bytes: number }): T[] {
   let size = 0;
   const end = all.slice(0, entries).findIndex((one) => {

@@ -10,9 +10,7 @@ export interface Retrieval {
   readonly attemptedAtMs: number;
   /** Last good answer, or when what is asked for changed, milliseconds since the epoch. */
   readonly freshAtMs: number;
-  /** Undefined when none are known. */
   readonly updates?: GraphUpdates | undefined;
-  /** Why the last attempt failed. */
   readonly refusal?: UpdateRefusal | undefined;
 }
 
@@ -24,7 +22,6 @@ export const retrievalKey = ({ service, channel, architecture, version }: Update
 export const retrievalDueMs = (last: Retrieval | undefined, key: string, intervalMs: number): number =>
   last === undefined || last.key !== key ? 0 : last.attemptedAtMs + intervalMs;
 
-/** What one attempt came to. */
 interface Attempt {
   readonly key: string;
   readonly result: GraphUpdates | UpdateRefusal;

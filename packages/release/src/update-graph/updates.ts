@@ -4,9 +4,7 @@ import { parseStrictVersion, type Version } from '../semantic-version.ts';
 import { type GraphRisk, invalidGraph, type UpdateGraph } from './graph.ts';
 import { retrievalFailed, type UpdateRefusal } from './query.ts';
 
-/** The running release, and what is wanted. */
 interface UpdateStart {
-  /** Version of the running release. */
   readonly version: string;
   readonly channel: string;
   /** `spec.desiredUpdate` asks for several architectures, which the running release has not. */
@@ -21,7 +19,6 @@ export interface RiskyUpdate {
 
 /** Updates of the running release as a graph has them. */
 export interface GraphUpdates {
-  /** The running release as the graph describes it. */
   readonly current: Release;
   readonly updates: readonly Release[];
   readonly conditional: readonly RiskyUpdate[];

@@ -12,7 +12,6 @@ interface Bounds {
   readonly aliasedValues: number;
 }
 
-/** A key that stands twice in one mapping. */
 interface DoubledKey {
   readonly key: string;
   /** Of the second, from 0. */

@@ -41,7 +41,6 @@ function mayApply(
   return hasWork || wanted === undefined || wanted === image || newest === undefined || newest.image === image;
 }
 
-/** A cluster that nothing is applied to yet. */
 function idle(
   { status, metadata }: ClusterVersion,
   { featureGates }: LoadedRelease,

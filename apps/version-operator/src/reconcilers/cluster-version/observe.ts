@@ -11,9 +11,7 @@ export interface VersionCaches {
   readonly adminAcks: WatchCache<ConfigMap>;
 }
 
-/** A ClusterVersion as it counts, and what is wrong with it. */
 interface ObservedVersion {
-  /** As it is stored. */
   readonly object: ClusterVersion;
   /** Without the fields that are wrong. */
   readonly effective: ClusterVersion;

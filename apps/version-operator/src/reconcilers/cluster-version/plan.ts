@@ -15,7 +15,6 @@ import type { LoadedRelease } from '../../payload/release.ts';
 export const planRelease = (object: ClusterVersion, { release }: LoadedRelease, isInstalling: boolean): WantedRelease | undefined =>
   isInstalling ? undefined : resolveDesiredUpdate(object, release);
 
-/** What decides about capabilities beside the spec. */
 interface CapabilityContext {
   readonly always: readonly string[];
   /** The release that was applied before, whose objects stay. */

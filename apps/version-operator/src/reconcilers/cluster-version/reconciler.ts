@@ -17,7 +17,6 @@ import { applyVersion, type VersionActors } from './apply.ts';
 import { observe, type VersionCaches } from './observe.ts';
 import { statusOf } from './status.ts';
 
-/** What a ClusterVersion is reconciled with. */
 interface VersionDeps extends VersionActors {
   readonly client: Client;
   readonly caches: VersionCaches;
@@ -28,7 +27,6 @@ interface VersionDeps extends VersionActors {
   readonly pendingDeletions: () => readonly string[];
   /** Told of a pass over a version that fails; one failure is told once. */
   readonly onFailure?: (version: string) => void;
-  /** Writes nothing. */
   readonly isObserving: boolean;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -4,7 +4,6 @@ import type { VersionCaches } from './observe.ts';
 
 /** What the status of a ClusterVersion is made of. */
 export interface StatusParts {
-  /** Undefined before there is any. */
   readonly work: WorkReport | undefined;
   readonly updates?: KnownUpdates | undefined;
   /** Objects whose deletion is asked for and not confirmed. */
