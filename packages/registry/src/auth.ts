@@ -1,3 +1,4 @@
+import { readJson } from '@flotilla/api';
 import { readBounded } from '@flotilla/http';
 import type { Clock } from '@flotilla/pace';
 import { z } from 'zod';
@@ -121,7 +122,7 @@ export class Authenticator {
     const bytes = await readBounded(answer.body, MAX_TOKEN_BYTES, {
       tooLarge: () => tooLargeError('token answer', MAX_TOKEN_BYTES, details),
     });
-    const parsed = TokenAnswer.safeParse(parseJson(bytes));
+    const parsed = TokenAnswer.safeParse(readJson(bytes.toString('utf8')));
     const token = parsed.data?.token ?? parsed.data?.access_token;
     if (!token) throw new RegistryError(RegistryErrorCode.badResponse, `token server ${call.url.host} answered without a token`, details);
     return { token, seconds: parsed.data?.expires_in ?? DEFAULT_TOKEN_SECONDS };
@@ -168,11 +169,3 @@ const basic = ({ username, password }: Credential) => `Basic ${Buffer.from(`${us
 
 const withAuthorization = (call: Call, value: string | undefined): Call =>
   value === undefined ? call : { ...call, headers: { ...call.headers, authorization: value } };
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { readJson } from '@flotilla/api';
 import { z } from 'zod';
 import { DigestFolder } from './digest-folder.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
@@ -98,12 +99,7 @@ export class FileCache {
   async #readList(entry: string): Promise<z.output<typeof FileList> | undefined> {
     const found = await stat(join(entry, LIST)).catch(() => undefined);
     const bytes = found && found.size <= MAX_LIST_BYTES ? await readWhole(join(entry, LIST), found.size) : undefined;
-    if (bytes === undefined) return undefined;
-    try {
-      return FileList.parse(JSON.parse(bytes.toString('utf8')));
-    } catch {
-      return undefined;
-    }
+    return bytes && FileList.safeParse(readJson(bytes.toString('utf8'))).data;
   }
 
   /** Drops entries before the write, so that the bound holds during it. It removes only entries of this class. */

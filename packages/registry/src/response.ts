@@ -1,3 +1,4 @@
+import { readJson } from '@flotilla/api';
 import { parseRetryAfter, readBounded } from '@flotilla/http';
 import { z } from 'zod';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
@@ -30,12 +31,8 @@ function verdict(status: number): { code: RegistryErrorCode; text: string } {
 }
 
 async function serverWords(answer: Answer): Promise<string | undefined> {
-  try {
-    const bytes = await readBounded(answer.body, MAX_ERROR_BYTES);
-    const first = ErrorBody.parse(JSON.parse(bytes.toString('utf8'))).errors[0];
-    return first ? `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256) : undefined;
-  } catch {
-    // The message is optional: for HTML, a cut body or none the status suffices.
-    return undefined;
-  }
+  // The message is optional: for HTML, a cut body or none the status suffices.
+  const text = await readBounded(answer.body, MAX_ERROR_BYTES).then(String, () => '');
+  const first = ErrorBody.safeParse(readJson(text)).data?.errors[0];
+  return first && `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256);
 }

@@ -1,4 +1,4 @@
-import { KubeObject, type Resource } from '@flotilla/api';
+import { KubeObject, type Resource, readJson } from '@flotilla/api';
 import { VERSION_NAMESPACE } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
 import type { Client } from '@flotilla/runtime';
@@ -37,7 +37,7 @@ export class Deletions {
     this.#keys.clear();
     this.#release = release;
     if (isOther) return;
-    for (const key of Keys.catch([]).parse(parsed(stored?.data?.deleted))) this.#keys.add(key);
+    for (const key of Keys.catch([]).parse(readJson(stored?.data?.deleted ?? ''))) this.#keys.add(key);
   }
 
   has({ key }: Wanted): boolean {
@@ -53,13 +53,5 @@ export class Deletions {
     const data = { release, deleted: JSON.stringify(deleted) };
     const object = KubeObject.parse({ metadata: REF, data });
     await this.#client.apply(ConfigMap as Resource<ConfigMap>, object, { fieldManager: 'flotilla-version-operator', force: true });
-  }
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '[]');
-  } catch {
-    return [];
   }
 }

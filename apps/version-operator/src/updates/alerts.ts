@@ -1,7 +1,7 @@
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, readJson } from '@flotilla/api';
 import { alertRisks, type ClusterRisk, promqlPace, unknownAlerts } from '@flotilla/release';
 import { z } from 'zod';
-import { askMonitoring, jsonOf, type PrometheusOptions, refusalOf } from './prometheus.ts';
+import { askMonitoring, type PrometheusOptions, refusalOf } from './prometheus.ts';
 
 /** Bytes of an answer: a cluster in trouble has thousands of alerts. */
 const MAX_BYTES = 8 << 20;
@@ -18,7 +18,7 @@ type AskedAlerts = { readonly risks: readonly ClusterRisk[] } | { readonly error
 export async function askAlerts(options: PrometheusOptions, signal: AbortSignal): Promise<AskedAlerts> {
   try {
     const { status, text } = await askMonitoring({ path: '/api/v1/alerts', maxBytes: MAX_BYTES }, options, signal);
-    const answer = Answer.safeParse(status === 200 ? jsonOf(text) : undefined);
+    const answer = Answer.safeParse(status === 200 ? readJson(text) : undefined);
     return answer.success ? { risks: alertRisks(answer.data.data.alerts) } : { error: refusalOf(status, text) };
   } catch (error) {
     signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, readJson } from '@flotilla/api';
 import { type FollowingConnections, fetchAnswer } from '@flotilla/http';
 import { type Exposure, saidText } from '@flotilla/release';
 import { z } from 'zod';
@@ -59,7 +59,7 @@ export async function askMonitoring(
 }
 
 function exposureOf(text: string): Exposure {
-  const parsed = Answer.safeParse(jsonOf(text));
+  const parsed = Answer.safeParse(readJson(text));
   if (!parsed.success) return { error: `executing PromQL query: ${refusalOf(200, text)}` };
   const { resultType, result } = parsed.data.data;
   if (resultType !== 'vector') return { error: `invalid PromQL result type is ${resultType.slice(0, 40)}, not vector` };
@@ -73,16 +73,7 @@ const Refusal = z.object({ status: z.literal('error'), errorType: z.string().def
 
 /** What monitoring answered instead of an answer, in its own words where it has some. */
 export function refusalOf(status: number, text: string): string {
-  const { errorType, error } = Refusal.safeParse(jsonOf(text)).data ?? {};
+  const { errorType, error } = Refusal.safeParse(readJson(text)).data ?? {};
   if (error === undefined) return status === 200 ? 'the answer is none of Prometheus' : `monitoring answered ${status}`;
   return [`monitoring answered ${status}`, errorType, saidText(error, MOST_SAID)].filter((part) => part !== '').join(': ');
-}
-
-/** What a text says; undefined where it is no JSON. */
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readJson } from '../json.ts';
 
 /**
  * ConfigMap in the operator's namespace in which a puller notes releases that the nodes have, a key each: the digest of the release image. It is there
@@ -28,16 +29,8 @@ export type CachedRelease = z.output<typeof CachedRelease>;
 export function readCachedReleases(data: Readonly<Record<string, string>> = {}): ReadonlyMap<string, CachedRelease> {
   return new Map(
     Object.entries(data).flatMap(([key, text]) => {
-      const note = CachedRelease.safeParse(parseJson(text)).data;
+      const note = CachedRelease.safeParse(readJson(text)).data;
       return note && Number.isFinite(Date.parse(note.at)) ? [[key, note] as const] : [];
     }),
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@flotilla/api';
+import { isJsonObject, readJson } from '@flotilla/api';
 import { REFERENCE_OPERATOR, VERSION_FIELD_MANAGER } from '@flotilla/api/config';
 import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 
@@ -81,11 +81,11 @@ function memberOf(value: unknown, key: string): { readonly member: unknown } | u
     case 'f:':
       return isJsonObject(value) && name in value ? { member: value[name] } : undefined;
     case 'k:': {
-      const entry = objectsAt(value).find((one) => isAt(one, parsed(name)));
+      const entry = objectsAt(value).find((one) => isAt(one, readJson(name)));
       return entry && { member: entry };
     }
     case 'v:':
-      return Array.isArray(value) && value.includes(parsed(name)) ? { member: undefined } : undefined;
+      return Array.isArray(value) && value.includes(readJson(name)) ? { member: undefined } : undefined;
     default:
       return { member: undefined };
   }
@@ -94,11 +94,3 @@ function memberOf(value: unknown, key: string): { readonly member: unknown } | u
 /** Whether an entry has these keys; one that it does not say is a default. */
 const isAt = (entry: Json, keys: unknown): boolean =>
   Object.entries(objectAt(keys)).every(([key, value]) => entry[key] === undefined || entry[key] === value);
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
