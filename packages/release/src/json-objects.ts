@@ -1,7 +1,7 @@
 import { quoted } from './errors.ts';
 
 /** The text of one object, and where it begins. */
-export interface JsonObjectText {
+interface JsonObjectText {
   readonly at: number;
   readonly text: string;
 }

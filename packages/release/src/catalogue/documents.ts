@@ -1,6 +1,7 @@
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, readJson } from '@flotilla/api';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { type JsonObjectText, jsonObjects } from '../json-objects.ts';
+import { jsonObjects } from '../json-objects.ts';
+import { decodeUtf8 } from '../payload/documents.ts';
 import { canonicalJson } from '../yaml/canonical-json.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
 
@@ -33,11 +34,15 @@ export const isCataloguePath = (path: string): boolean => !/\.(?:md|txt|adoc|rst
  * @throws ReleaseError `FLOTILLA_CATALOGUE_INVALID` naming the file
  */
 export function* readDocuments(file: CatalogueFile): Generator<unknown> {
-  if (file.content.byteLength > catalogueLimits.fileBytes)
-    throw invalidFile(file, `has ${file.content.byteLength} bytes, at most ${catalogueLimits.fileBytes} are read`);
-  const text = decode(file).replace(/^\uFEFF/, '');
-  // as opm decides it: what starts with a brace is JSON, whatever the file is called
-  yield* text.trimStart().startsWith('{') ? readJson(file, text) : readYaml(file, text);
+  try {
+    if (file.content.byteLength > catalogueLimits.fileBytes)
+      throw new Error(`has ${file.content.byteLength} bytes, at most ${catalogueLimits.fileBytes} are read`);
+    const text = decodeUtf8(file.content);
+    // as opm decides it: what starts with a brace is JSON, whatever the file is called
+    yield* text.trimStart().startsWith('{') ? jsonDocuments(text) : yamlDocuments(text);
+  } catch (cause) {
+    throw invalidFile(file, cause instanceof Error ? cause.message : String(cause), cause);
+  }
 }
 
 /** A catalogue file that cannot be used. */
@@ -47,51 +52,29 @@ export function invalidFile(file: CatalogueFile, why: string, cause?: unknown): 
   });
 }
 
-function decode(file: CatalogueFile): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(file.content);
-  } catch (cause) {
-    throw invalidFile(file, 'is not UTF-8 text', cause);
+function* jsonDocuments(text: string): Generator<unknown> {
+  for (const { at, text: object } of jsonObjects(text, catalogueLimits.depth)) {
+    if (object.length > catalogueLimits.documentBytes)
+      throw new Error(`has an object of more than ${catalogueLimits.documentBytes} characters`);
+    const value = readJson(object);
+    if (value === undefined) throw new Error(`is not JSON in the object at character ${at}`);
+    yield value;
   }
 }
 
-function* readJson(file: CatalogueFile, text: string): Generator<unknown> {
-  const objects = jsonObjects(text, catalogueLimits.depth);
-  for (;;) {
-    const object = nextOf(file, objects);
-    if (object === undefined) return;
-    if (object.text.length > catalogueLimits.documentBytes)
-      throw invalidFile(file, `has an object of more than ${catalogueLimits.documentBytes} characters`);
-    try {
-      yield JSON.parse(object.text);
-    } catch (cause) {
-      throw cause instanceof SyntaxError ? invalidFile(file, `is not JSON in the object at character ${object.at}`, cause) : cause;
-    }
-  }
-}
-
-function nextOf(file: CatalogueFile, objects: Iterator<JsonObjectText>): JsonObjectText | undefined {
-  try {
-    const { value, done } = objects.next();
-    return done ? undefined : value;
-  } catch (cause) {
-    throw invalidFile(file, errorMessage(cause));
-  }
-}
-
-function* readYaml(file: CatalogueFile, text: string): Generator<unknown> {
+function* yamlDocuments(text: string): Generator<unknown> {
   // a line that starts with --- always begins a document, so big streams are parsed one document at a time
   for (const part of text.split(/^---(?=\s|$)/m)) {
     if (part.trim() === '') continue;
     if (part.length > catalogueLimits.yamlDocumentBytes)
-      throw invalidFile(file, `has a YAML document of more than ${catalogueLimits.yamlDocumentBytes} characters (JSON may be larger)`);
-    const document = parseYaml(file, part);
+      throw new Error(`has a YAML document of more than ${catalogueLimits.yamlDocumentBytes} characters (JSON may be larger)`);
+    const document = parseYaml(part);
     if (document !== null) yield document;
   }
 }
 
 /** A key that stands twice is refused, as opm refuses it. */
-function parseYaml(file: CatalogueFile, text: string): unknown {
+function parseYaml(text: string): unknown {
   const most = catalogueLimits.yamlValues;
   try {
     const { value, doubledKeys } = readManifestYaml(text, 1, { values: most, aliasedValues: most });
@@ -99,6 +82,6 @@ function parseYaml(file: CatalogueFile, text: string): unknown {
     if (doubled) throw new Error(`the key ${quoted(doubled.key)} stands twice in one object`);
     return JSON.parse(canonicalJson(value));
   } catch (cause) {
-    throw invalidFile(file, `is not YAML: ${errorMessage(cause).slice(0, 200)}`, cause);
+    throw new Error(`is not YAML: ${errorMessage(cause).slice(0, 200)}`, { cause });
   }
 }

@@ -20,7 +20,7 @@ const MAX_DEPTH = 100;
  * @throws Error saying what is wrong with which document
  */
 export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
-  const text = decode(content);
+  const text = decodeUtf8(content);
   if (!text.trimStart().startsWith('{')) return readYaml(text);
   const read: ManifestDocument[] = [];
   try {
@@ -40,7 +40,8 @@ export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
   }
 }
 
-function decode(content: Uint8Array): string {
+/** @throws Error for bytes that are no text */
+export function decodeUtf8(content: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(content);
   } catch (cause) {

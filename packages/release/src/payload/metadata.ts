@@ -1,6 +1,7 @@
 import { isJsonObject } from '@flotilla/api';
 import { quoted } from '../errors.ts';
 import { isStrictVersion } from '../semantic-version.ts';
+import { decodeUtf8 } from './documents.ts';
 
 interface ReleaseDetails {
   readonly url: string | undefined;
@@ -40,7 +41,7 @@ export function parseReleaseMetadata(content: Uint8Array): ReleaseMetadata {
 
 function parseJson(content: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
+    return JSON.parse(decodeUtf8(content));
   } catch (cause) {
     throw new Error('is not JSON', { cause });
   }
