@@ -27,49 +27,38 @@ export const retrievalFailed = (reason: string, why: string): UpdateRefusal => (
 });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const isText = (value: string) => value !== '';
 
-type Check = (query: UpdateQuery) => UpdateRefusal | undefined;
-
-/** The first that refuses decides. */
-const checks: readonly Check[] = [
-  ({ service }) => refuseUnless(isText(service), 'NoUpstream', 'No updateService server has been set to retrieve updates.'),
-  ({ service }) => {
-    const shown = JSON.stringify(withoutCredentials(service));
-    return refuseUnless(
-      /^https?:\/\//i.test(service) && URL.canParse(service),
-      'InvalidURI',
-      `failed to parse update service URL: ${shown} is not an http or https URL`,
-    );
-  },
-  ({ clusterId }) =>
-    refuseUnless(UUID.test(clusterId), 'InvalidID', `invalid cluster ID: ${JSON.stringify(clusterId)} is not a UUID; set spec.clusterID`),
-  ({ architecture }) => refuseUnless(isText(architecture), 'NoArchitecture', 'Architecture has not been configured.'),
-  ({ version }) =>
-    refuseUnless(
-      isText(version),
-      'NoCurrentVersion',
-      'The cluster version does not have a semantic version assigned and cannot calculate valid upgrades.',
-    ),
-  ({ channel }) => refuseUnless(isText(channel), 'NoChannel', 'The update channel has not been configured.'),
-  ({ version }) =>
-    refuseUnless(
-      parseStrictVersion(version) !== undefined,
-      'InvalidCurrentVersion',
-      'The current cluster version is not a valid semantic version and cannot be used to calculate upgrades.',
-    ),
+/** What has to hold, else the reason and the message; the first that does not hold decides. */
+const checks: readonly (readonly [holds: (query: UpdateQuery) => boolean, reason: string, message: (query: UpdateQuery) => string])[] = [
+  [({ service }) => service !== '', 'NoUpstream', () => 'No updateService server has been set to retrieve updates.'],
+  [
+    ({ service }) => /^https?:\/\//i.test(service) && URL.canParse(service),
+    'InvalidURI',
+    ({ service }) => `failed to parse update service URL: ${JSON.stringify(withoutCredentials(service))} is not an http or https URL`,
+  ],
+  [
+    ({ clusterId }) => UUID.test(clusterId),
+    'InvalidID',
+    ({ clusterId }) => `invalid cluster ID: ${JSON.stringify(clusterId)} is not a UUID; set spec.clusterID`,
+  ],
+  [({ architecture }) => architecture !== '', 'NoArchitecture', () => 'Architecture has not been configured.'],
+  [
+    ({ version }) => version !== '',
+    'NoCurrentVersion',
+    () => 'The cluster version does not have a semantic version assigned and cannot calculate valid upgrades.',
+  ],
+  [({ channel }) => channel !== '', 'NoChannel', () => 'The update channel has not been configured.'],
+  [
+    ({ version }) => parseStrictVersion(version) !== undefined,
+    'InvalidCurrentVersion',
+    () => 'The current cluster version is not a valid semantic version and cannot be used to calculate upgrades.',
+  ],
 ];
-
-const refuseUnless = (holds: boolean, reason: string, message: string): UpdateRefusal | undefined =>
-  holds ? undefined : { reason, message };
 
 /** Why updates cannot even be asked for (spec/cvo 5.7); undefined when they can. */
 export function refuseQuery(query: UpdateQuery): UpdateRefusal | undefined {
-  for (const check of checks) {
-    const refusal = check(query);
-    if (refusal) return refusal;
-  }
-  return undefined;
+  const [, reason, message] = checks.find(([holds]) => !holds(query)) ?? [];
+  return reason === undefined || message === undefined ? undefined : { reason, message: message(query) };
 }
 
 /** URL to ask; a query that the service's URL has already is kept. */
