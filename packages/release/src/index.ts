@@ -1,4 +1,4 @@
-export type { BuildContext, Builder, ObjectVerdict } from './builders/builder.ts';
+export { type BuildContext, type Builder, type ObjectVerdict, ready, waiting } from './builders/builder.ts';
 export { type ExpectedOperator, expectedOperator, judgeOperator } from './builders/cluster-operator.ts';
 export { builderOf, buildObject, type Intent, intentOf } from './builders/dispatch.ts';
 export { type Drift, driftOf } from './builders/drift.ts';
@@ -50,12 +50,13 @@ export { compileExcludePatterns, type ExcludePatterns } from './exclude/exclude-
 export { type PassError, summarizeErrors } from './graph/error-summary.ts';
 export { type ApplyPlan, firstState, type PayloadState, planApply } from './graph/plan.ts';
 export { runGraph } from './graph/run-graph.ts';
-export { type TaskNode, textOfTask } from './graph/task-graph.ts';
+export { type TaskNode, textOfObject, textOfTask } from './graph/task-graph.ts';
 export { type Awaited, PassEndedError, type UpdateEffect, UpdateError, updateErrorOf } from './graph/update-error.ts';
 export { capabilitySets, type EnabledCapabilities, enabledCapabilities, implicitCapabilities } from './inclusion/capabilities.ts';
 export { featureSets } from './inclusion/features.ts';
 export { type ExcludedManifest, exclusionOf, partManifests } from './inclusion/inclusion.ts';
 export { releaseFeatureGates } from './inclusion/release-features.ts';
+export type { Json } from './json-values.ts';
 export { payloadHash } from './payload/hash.ts';
 export {
   type ComponentImage,

@@ -1,10 +1,9 @@
 import { type KubeObject, KubeObject as KubeObjectSchema, type Resource } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
-import { SHARED_FIELD_MANAGER, writesSharedList } from '@flotilla/release';
+import { type Json, SHARED_FIELD_MANAGER, writesSharedList } from '@flotilla/release';
 import type { Client, Semaphore } from '@flotilla/runtime';
 import type { LiveObject } from '../cluster/live-object.ts';
 
-type Json = Readonly<Record<string, unknown>>;
 type Kind = Resource<LiveObject>;
 
 /** What is done to the cluster's objects. */

@@ -1,8 +1,6 @@
-import { type AcceptanceEvent, type BuildContext, type Drift, driftOf } from '@flotilla/release';
+import { type AcceptanceEvent, type BuildContext, type Drift, driftOf, type Json, textOfObject } from '@flotilla/release';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { Wanted } from '../payload/wanted.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** What somebody keeps changing is told of again after so long, milliseconds. */
 const TOLD_FOR_MS = 60 * 60_000;
@@ -40,10 +38,12 @@ export class DriftTeller {
     const before = this.#told.get(wanted.key);
     if (before?.text === what && clock.now() - before.atMs < TOLD_FOR_MS) return;
     this.#told.set(wanted.key, { text: what, atMs: clock.now() });
-    const { kind, namespace, name } = wanted.manifest;
-    logger.info({ kind, object: wanted.objectKey, ...drift, ...(!drift && { deleted: true }) }, 'Putting back what somebody changed');
-    const id = `${kind.toLowerCase()} "${namespace === '' ? name : `${namespace}/${name}`}"`;
-    tell({ type: 'Normal', reason: 'ObjectPutBack', message: `${id} ${what} and is put back as the release has it` });
+    logger.info(
+      { kind: wanted.manifest.kind, object: wanted.objectKey, ...drift, ...(!drift && { deleted: true }) },
+      'Putting back what somebody changed',
+    );
+    const message = `${textOfObject(wanted.manifest)} ${what} and is put back as the release has it`;
+    tell({ type: 'Normal', reason: 'ObjectPutBack', message });
   }
 }
 

@@ -3,14 +3,17 @@ import {
   type BuildContext,
   type Intent,
   judgeOperator,
+  type Manifest,
   type ManifestLook,
   type ManifestState,
   type ObjectVerdict,
   type PayloadState,
+  ready,
   STUCK_MS,
   stateOfManifest,
-  UpdateError,
+  type UpdateError,
   updateErrorOf,
+  waiting,
 } from '@flotilla/release';
 import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound, type Semaphore } from '@flotilla/runtime';
 import { kindServed } from '../cluster/kinds.ts';
@@ -99,7 +102,15 @@ async function lookAndAct(task: string, wanted: Wanted, given: Look): Promise<St
   if (tools.writer.isObserving && state !== 'missing' && state !== 'unread' && state !== 'drifted' && state !== 'unwanted')
     return { done: true };
   if (state === 'settling' || state === 'failing') return heldBy(wanted, verdict);
-  if (state === 'leaving') return heldBy(wanted, leaving(task, wanted));
+  if (state === 'leaving')
+    return heldBy(
+      wanted,
+      beingDeleted(wanted.manifest, {
+        reason: 'ResourceDeletionInProgress',
+        message: `${task} is being deleted`,
+        names: [wanted.objectKey],
+      }),
+    );
   return act(state, { ...given, task, wanted, object });
 }
 
@@ -128,22 +139,20 @@ function isPassingJob({ manifest }: Wanted): boolean {
 function verdictOf({ builder, expected, manifest }: Wanted, object: LiveObject | undefined, purpose: StepPurpose): ObjectVerdict {
   const { judged } = object ?? {};
   if (!object || !judged) {
-    if (object?.metadata.deletionTimestamp === undefined) return { is: 'ready' };
-    const kind = manifest.kind.toLowerCase();
-    return {
-      is: 'waiting',
-      error: new UpdateError({
-        reason: 'UpdatePayloadResourceNotFound',
-        message: `${kind} ${manifest.name} is being deleted`,
-        effect: 'None',
-        names: [manifest.name],
-        awaited: { kind, how: 'it is being deleted', limitMs: STUCK_MS },
-      }),
-    };
+    if (object?.metadata.deletionTimestamp === undefined) return ready;
+    const { kind, name } = manifest;
+    return beingDeleted(manifest, {
+      reason: 'UpdatePayloadResourceNotFound',
+      message: `${kind.toLowerCase()} ${name} is being deleted`,
+      names: [name],
+    });
   }
   if (expected) return judgeOperator(judged, expected, purpose);
-  return builder.judge?.(judged, purpose) ?? { is: 'ready' };
+  return builder.judge?.(judged, purpose) ?? ready;
 }
+
+const beingDeleted = ({ kind }: Manifest, parts: { reason: string; message: string; names: string[] }): ObjectVerdict =>
+  waiting({ ...parts, awaited: { kind: kind.toLowerCase(), how: 'it is being deleted', limitMs: STUCK_MS } });
 
 interface Act extends Look {
   readonly task: string;
@@ -235,17 +244,6 @@ const heldBy = (wanted: Wanted, verdict: ObjectVerdict): StepEnd =>
   verdict.is === 'ready'
     ? { done: true }
     : { done: false, held: { why: verdict.is === 'failed' ? 'failed' : 'waiting', error: verdict.error, wakes: [wanted.key] } };
-
-const leaving = (task: string, { manifest }: Wanted): ObjectVerdict => ({
-  is: 'waiting',
-  error: new UpdateError({
-    reason: 'ResourceDeletionInProgress',
-    message: `${task} is being deleted`,
-    effect: 'None',
-    names: [manifest.namespace === '' ? manifest.name : `${manifest.namespace}/${manifest.name}`],
-    awaited: { kind: manifest.kind.toLowerCase(), how: 'it is being deleted', limitMs: STUCK_MS },
-  }),
-});
 
 /** The server would refuse it: the request is saved. */
 const withoutNamespace = (task: string, wanted: Wanted): StepEnd => ({

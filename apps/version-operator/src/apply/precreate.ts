@@ -1,12 +1,11 @@
 import { KubeObject, type Resource } from '@flotilla/api';
 import { ClusterOperator } from '@flotilla/api/config';
-import type { ExpectedOperator } from '@flotilla/release';
+import type { ExpectedOperator, Json } from '@flotilla/release';
 import { isAlreadyExists, isConflict } from '@flotilla/runtime';
 import type { LiveObject } from '../cluster/live-object.ts';
 import type { Wanted } from '../payload/wanted.ts';
 import type { StepPurpose, StepTools } from './manifest-step.ts';
 
-type Json = Readonly<Record<string, unknown>>;
 const TRIES = 3;
 
 /** Creates a ClusterOperator that is not there, with its related objects: diagnostics are collected by them from the first moment. */

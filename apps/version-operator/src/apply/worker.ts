@@ -6,6 +6,7 @@ import {
   type PayloadWorkEvent,
   type PayloadWorkState,
   planApply,
+  textOfObject,
   textOfTask,
   type WorkReport,
 } from '@flotilla/release';
@@ -135,9 +136,7 @@ export class PayloadWorker {
     const pending = [...(this.#pass?.tracked.values() ?? [])].filter(
       (wanted) => intentOf(wanted.manifest) === 'delete' && live.get(wanted)?.metadata.deletionTimestamp !== undefined,
     );
-    return pending.map(
-      ({ manifest: { kind, namespace, name } }) => `${kind.toLowerCase()} "${namespace === '' ? name : `${namespace}/${name}`}"`,
-    );
+    return pending.map(({ manifest }) => textOfObject(manifest));
   }
 
   /** When the report changes without anything happening, milliseconds since the epoch. */

@@ -1,7 +1,6 @@
-import { KubeObject } from '@flotilla/api';
+import { isJsonObject, KubeObject } from '@flotilla/api';
+import type { Json } from '@flotilla/release';
 import { z } from 'zod';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** What a look at a live object found. */
 interface Seen {
@@ -49,4 +48,4 @@ export function judgedParts(object: KubeObject): Json {
   return { metadata: plainMetadata(object), spec: Object.fromEntries(spec), status: asObject(object.status) };
 }
 
-const asObject = (value: unknown): Json => z.record(z.string(), z.unknown()).safeParse(value).data ?? {};
+const asObject = (value: unknown): Json => (isJsonObject(value) ? value : {});

@@ -37,16 +37,15 @@ export interface ReadRelease {
   readonly excludeIdentifier?: string;
   readonly verified: boolean;
   readonly local: boolean;
-  readonly source?: string;
   readonly signal?: AbortSignal;
 }
 
 /** Reads a release and leaves out what is not for this cluster. Where the cluster lists no feature gates, those of the release itself count. */
 export async function readRelease(
   files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>,
-  { image, profile, featureSet, gatesOf, excludeIdentifier, verified, local, source, signal }: ReadRelease,
+  { image, profile, featureSet, gatesOf, excludeIdentifier, verified, local, signal }: ReadRelease,
 ): Promise<LoadedRelease> {
-  const payload = await loadPayload(files, { releaseImage: image, clusterProfile: profile, source, signal });
+  const payload = await loadPayload(files, { releaseImage: image, clusterProfile: profile, signal });
   const { version, url, architecture, channels } = payload.release;
   const majorVersion = Number(version.split('.', 1)[0]);
   const audience = { profile, featureSet, majorVersion };

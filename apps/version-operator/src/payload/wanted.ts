@@ -8,12 +8,11 @@ import {
   buildObject,
   type ExpectedOperator,
   expectedOperator,
+  type Json,
   type Manifest,
   textOfId,
 } from '@flotilla/release';
 import { z } from 'zod';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** What tells the kind of an object: `group/version/Kind`. */
 const kindKeyOf = ({ group, version, kind }: Pick<Manifest, 'group' | 'version' | 'kind'>): string => `${group}/${version}/${kind}`;

@@ -1,5 +1,5 @@
 import type { PayloadState } from '../graph/plan.ts';
-import type { UpdateError } from '../graph/update-error.ts';
+import { UpdateError, type UpdateErrorParts } from '../graph/update-error.ts';
 import type { Json } from '../json-values.ts';
 
 /** What of a cluster goes into the objects of a payload. */
@@ -40,3 +40,12 @@ export interface Builder {
 
 /** The object is as it should be. */
 export const ready: ObjectVerdict = { is: 'ready' };
+
+/** The object goes on by itself. */
+export const waiting = (parts: UpdateErrorParts): ObjectVerdict => ({
+  is: 'waiting',
+  error: new UpdateError({ ...parts, effect: 'None' }),
+});
+
+/** The object is not as it should be, and may recover. */
+export const failed = (parts: UpdateErrorParts): ObjectVerdict => ({ is: 'failed', error: new UpdateError(parts) });

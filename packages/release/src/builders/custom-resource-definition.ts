@@ -1,7 +1,6 @@
 import { ManifestAnnotation } from '@flotilla/api/config';
-import { UpdateError } from '../graph/update-error.ts';
 import { isSame, isSameButZeros, type Json, objectAt, textAt } from '../json-values.ts';
-import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
+import { type Builder, failed, type Judging, type ObjectVerdict, ready, waiting } from './builder.ts';
 import { covers } from './covers.ts';
 import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
@@ -66,20 +65,10 @@ function judge(live: Json, { state }: Judging): ObjectVerdict {
   const established = conditionOf(objectAt(live.status), 'Established');
   if (state === 'Initializing' || established?.status === 'True') return ready;
   const name = textAt(objectAt(live.metadata).name);
-  const names = [name];
+  const parts = { reason: 'UpdatePayloadFailed', names: [name] };
   if (!established)
-    return {
-      is: 'waiting',
-      error: new UpdateError({
-        reason: 'UpdatePayloadFailed',
-        message: `CustomResourceDefinition ${name} does not declare an Established status condition`,
-        effect: 'None',
-        names,
-      }),
-    };
+    return waiting({ ...parts, message: `CustomResourceDefinition ${name} does not declare an Established status condition` });
   const { status, reason, message } = established;
   const text = `CustomResourceDefinition ${name} Established=${textAt(status)}, ${textAt(reason)}: ${textAt(message)}`;
-  return reason === 'Installing'
-    ? { is: 'waiting', error: new UpdateError({ reason: 'UpdatePayloadFailed', message: text, effect: 'None', names }) }
-    : { is: 'failed', error: new UpdateError({ reason: 'UpdatePayloadFailed', message: text, names }) };
+  return reason === 'Installing' ? waiting({ ...parts, message: text }) : failed({ ...parts, message: text });
 }

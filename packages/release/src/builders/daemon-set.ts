@@ -18,9 +18,9 @@ export const daemonSet: Builder = merged(
 
 function remaining(live: Json): string | undefined {
   const status = objectAt(live.status);
-  const [all, updated, available] = [status.desiredNumberScheduled, status.updatedNumberScheduled, status.numberAvailable].map(
-    numberAt,
-  ) as [number, number, number];
+  const all = numberAt(status.desiredNumberScheduled);
+  const updated = numberAt(status.updatedNumberScheduled);
+  const available = numberAt(status.numberAvailable);
   // pods of such a set are replaced by hand
   const isByHand = objectAt(objectAt(live.spec).updateStrategy).type === 'OnDelete';
   if (!isByHand && updated < all) return `${updated} of ${all} nodes are updated`;

@@ -6,7 +6,7 @@ import { merged } from './merged.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { injectApiServer, injectProxy } from './proxy.ts';
 import { isStanding, parked } from './reference-operator.ts';
-import { conditionOf, failedWorkload, judgeRollout, numberAt, wantedReplicas } from './rollout.ts';
+import { conditionOf, failedWorkload, judgeRollout, numberAt, remainingReplicas, wantedReplicas } from './rollout.ts';
 
 /** Deployments (spec/cvo 3.6, 3.8); scaling by hand is undone. */
 export const deployment: Builder = merged(
@@ -59,17 +59,13 @@ function refused(live: Json, id: string): ObjectVerdict | undefined {
   return undefined;
 }
 
-/** As its controller counts: all wanted replicas are updated and available, and no others are left. */
 function remaining(live: Json): string | undefined {
   if (objectAt(live.spec).paused === true) return undefined;
-  const status = objectAt(live.status);
-  const wanted = wantedReplicas(live);
-  const [all, updated, available] = [status.replicas, status.updatedReplicas, status.availableReplicas].map(numberAt) as [
-    number,
-    number,
-    number,
-  ];
-  if (updated < wanted) return `${updated} of ${wanted} replicas are updated`;
-  if (all > wanted) return all - wanted === 1 ? '1 old replica is still there' : `${all - wanted} old replicas are still there`;
-  return available < wanted ? `${available} of ${wanted} replicas are available` : undefined;
+  const { replicas, updatedReplicas, availableReplicas } = objectAt(live.status);
+  return remainingReplicas({
+    wanted: wantedReplicas(live),
+    all: numberAt(replicas),
+    updated: numberAt(updatedReplicas),
+    available: numberAt(availableReplicas),
+  });
 }

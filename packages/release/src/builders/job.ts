@@ -1,7 +1,7 @@
 import { saidText } from '../errors.ts';
 import { UpdateError } from '../graph/update-error.ts';
 import { defined, isSame, type Json, objectAt, textAt } from '../json-values.ts';
-import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
+import { type Builder, failed, type Judging, type ObjectVerdict, ready, waiting } from './builder.ts';
 import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 import { mergePodTemplate } from './pod-template.ts';
@@ -60,38 +60,30 @@ function cannotChange(live: Json, fields: readonly string[]): UpdateError {
 function judge(live: Json, { state }: Judging): ObjectVerdict {
   const id = workloadId(live);
   const status = objectAt(live.status);
-  const [succeeded, active, failed, running] = [status.succeeded, status.active, status.failed, status.ready].map(numberAt) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const active = numberAt(status.active);
+  const losses = numberAt(status.failed);
   if (conditionOf(status, 'Complete')?.status === 'True') return ready;
   const failure = conditionOf(status, 'Failed');
-  if (failure?.status === 'True' || (active === 0 && failed > 0 && failed > numberAt(objectAt(live.spec).backoffLimit)))
-    return { is: 'failed', error: failedJob(id, failure) };
-  if (succeeded >= (numberAt(objectAt(live.spec).completions) || 1)) return ready;
+  if (failure?.status === 'True' || (active === 0 && losses > 0 && losses > numberAt(objectAt(live.spec).backoffLimit)))
+    return failedJob(id, failure);
+  if (numberAt(status.succeeded) >= (numberAt(objectAt(live.spec).completions) || 1)) return ready;
   // nothing of the release comes after a Job that is made again where all is as it should be
   if (state === 'Reconciling') return ready;
   const how = active === 0 ? 'it has not begun yet' : `${active} of its pods run`;
-  return {
-    is: 'waiting',
-    error: new UpdateError({
-      reason: 'WorkloadUpdating',
-      message: `job ${id} is not done: ${how}`,
-      effect: 'None',
-      names: [id],
-      // how long a pod that runs may take is for the Job to say
-      awaited: { kind: 'job', how, ...(running === 0 && { limitMs: STUCK_MS }) },
-    }),
-  };
+  return waiting({
+    reason: 'WorkloadUpdating',
+    message: `job ${id} is not done: ${how}`,
+    names: [id],
+    // how long a pod that runs may take is for the Job to say
+    awaited: { kind: 'job', how, ...(numberAt(status.ready) === 0 && { limitMs: STUCK_MS }) },
+  });
 }
 
-function failedJob(id: string, failure: Json | undefined): UpdateError {
+function failedJob(id: string, failure: Json | undefined): ObjectVerdict {
   const reason = textAt(failure?.reason) || 'DeadlineExceeded';
   const message = saidText(textAt(failure?.message)) || 'Job was active longer than specified deadline';
   const what = reason === 'DeadlineExceeded' ? 'deadline exceeded' : 'failed';
-  return new UpdateError({
+  return failed({
     reason: 'WorkloadNotProgressing',
     message: `job ${id}: ${what}, reason: ${JSON.stringify(reason)}, message: ${JSON.stringify(message)}`,
     names: [id],

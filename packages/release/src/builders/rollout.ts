@@ -1,6 +1,6 @@
-import { UpdateError } from '../graph/update-error.ts';
+import { refKey } from '@flotilla/api';
 import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
-import { type Judging, type ObjectVerdict, ready } from './builder.ts';
+import { failed, type Judging, type ObjectVerdict, ready, waiting } from './builder.ts';
 
 /** A roll-out in which nothing gets on for so long is stuck, milliseconds. */
 export const STUCK_MS = 30 * 60_000;
@@ -8,7 +8,7 @@ export const STUCK_MS = 30 * 60_000;
 /** `namespace/name`, or the name alone. */
 export function workloadId(live: Json): string {
   const { namespace, name } = objectAt(live.metadata);
-  return textAt(namespace) === '' ? textAt(name) : `${textAt(namespace)}/${textAt(name)}`;
+  return refKey({ namespace: textAt(namespace), name: textAt(name) });
 }
 
 /** The condition of a type in a status. */
@@ -24,10 +24,24 @@ export const wantedReplicas = (live: Json): number => {
 };
 
 /** A workload that cannot go on by itself. */
-export const failedWorkload = (live: Json, reason: string, message: string): ObjectVerdict => ({
-  is: 'failed',
-  error: new UpdateError({ reason, message, names: [workloadId(live)] }),
-});
+export const failedWorkload = (live: Json, reason: string, message: string): ObjectVerdict =>
+  failed({ reason, message, names: [workloadId(live)] });
+
+/** Replicas of a workload as its status counts them; `replaced` is how many its controller updates, by default all. */
+interface Replicas {
+  readonly wanted: number;
+  readonly replaced?: number;
+  readonly all: number;
+  readonly updated: number;
+  readonly available: number;
+}
+
+/** As controllers count: all wanted replicas are updated and available, and no others are left. */
+export function remainingReplicas({ wanted, replaced = wanted, all, updated, available }: Replicas): string | undefined {
+  if (updated < replaced) return `${updated} of ${replaced} replicas are updated`;
+  if (all > wanted) return all - wanted === 1 ? '1 old replica is still there' : `${all - wanted} old replicas are still there`;
+  return available < wanted ? `${available} of ${wanted} replicas are available` : undefined;
+}
 
 /** Why a roll-out has not arrived; undefined when it has. */
 type Remaining = (live: Json) => string | undefined;
@@ -44,16 +58,13 @@ export function judgeRollout(kind: string, { remaining, refused }: { readonly re
     if (state === 'Initializing') return ready;
     const id = workloadId(live);
     if (objectAt(live.metadata).deletionTimestamp) return failedWorkload(live, 'WorkloadNotAvailable', `${kind} ${id} is being deleted`);
-    const rollingOut = (how: string): ObjectVerdict => ({
-      is: 'waiting',
-      error: new UpdateError({
+    const rollingOut = (how: string): ObjectVerdict =>
+      waiting({
         reason: 'WorkloadUpdating',
         message: `${kind} ${id} is rolling out: ${how}`,
-        effect: 'None',
         names: [id],
         awaited: { kind, how, limitMs: STUCK_MS },
-      }),
-    });
+      });
     const generation = numberAt(objectAt(live.metadata).generation);
     // conditions of an earlier generation say nothing about this one
     if (numberAt(objectAt(live.status).observedGeneration) < generation && generation > 1)

@@ -1,12 +1,8 @@
 import { defined, isEmpty, type Json, objectAt, objectsAt } from '../json-values.ts';
 
 /** The security context of a pod; one that the server has put there empty is none (spec/cvo 3.5). */
-export function mergePodSecurity(live: unknown, wanted: unknown): unknown {
-  if (wanted === undefined || wanted === null) return isEmpty(live) ? live : undefined;
-  if (live === undefined) return wanted;
-  const [before, next] = [objectAt(live), objectAt(wanted)];
-  return defined({
-    ...before,
+export const mergePodSecurity = (live: unknown, wanted: unknown): unknown =>
+  mergeSecurity(live, wanted, (before, next) => ({
     seLinuxOptions: next.seLinuxOptions,
     runAsUser: next.runAsUser,
     runAsGroup: next.runAsGroup,
@@ -15,16 +11,11 @@ export function mergePodSecurity(live: unknown, wanted: unknown): unknown {
     seccompProfile: next.seccompProfile,
     supplementalGroups: mergeTexts(before.supplementalGroups, next.supplementalGroups),
     sysctls: mergeSysctls(before.sysctls, next.sysctls),
-  });
-}
+  }));
 
 /** The security context of a container: capabilities are only added, what is not named below is left as it is. */
-export function mergeContainerSecurity(live: unknown, wanted: unknown): unknown {
-  if (wanted === undefined || wanted === null) return isEmpty(live) ? live : undefined;
-  if (live === undefined) return wanted;
-  const [before, next] = [objectAt(live), objectAt(wanted)];
-  return defined({
-    ...before,
+export const mergeContainerSecurity = (live: unknown, wanted: unknown): unknown =>
+  mergeSecurity(live, wanted, (before, next) => ({
     capabilities: mergeCapabilities(before.capabilities, next.capabilities),
     seLinuxOptions:
       next.seLinuxOptions === undefined ? before.seLinuxOptions : { ...objectAt(before.seLinuxOptions), ...objectAt(next.seLinuxOptions) },
@@ -34,7 +25,13 @@ export function mergeContainerSecurity(live: unknown, wanted: unknown): unknown 
     readOnlyRootFilesystem: next.readOnlyRootFilesystem,
     allowPrivilegeEscalation: next.allowPrivilegeEscalation,
     seccompProfile: next.seccompProfile,
-  });
+  }));
+
+function mergeSecurity(live: unknown, wanted: unknown, fieldsOf: (before: Json, next: Json) => Json): unknown {
+  if (wanted === undefined || wanted === null) return isEmpty(live) ? live : undefined;
+  if (live === undefined) return wanted;
+  const before = objectAt(live);
+  return defined({ ...before, ...fieldsOf(before, objectAt(wanted)) });
 }
 
 function mergeCapabilities(live: unknown, wanted: unknown): unknown {

@@ -1,7 +1,7 @@
 import { type Json, objectAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { generic } from './generic.ts';
-import { judgeRollout, numberAt, wantedReplicas } from './rollout.ts';
+import { judgeRollout, numberAt, remainingReplicas, wantedReplicas } from './rollout.ts';
 
 /** StatefulSets are applied like any kind without rules of its own, and waited for. */
 export const statefulSet: Builder = { ...generic, judge: judgeRollout('statefulset', { remaining }) };
@@ -10,12 +10,9 @@ function remaining(live: Json): string | undefined {
   const status = objectAt(live.status);
   const { type, rollingUpdate } = objectAt(objectAt(live.spec).updateStrategy);
   const wanted = wantedReplicas(live);
-  const [all, updated] = [numberAt(status.replicas), numberAt(status.updatedReplicas)];
   // servers of before 1.25 leave out whom they count as available where there is none
   const available = numberAt(status.availableReplicas ?? status.readyReplicas);
   // pods below the partition stay as they are, and all of them where they are replaced by hand
   const replaced = type === 'OnDelete' ? 0 : Math.max(wanted - numberAt(objectAt(rollingUpdate).partition), 0);
-  if (updated < replaced) return `${updated} of ${replaced} replicas are updated`;
-  if (all > wanted) return all - wanted === 1 ? '1 old replica is still there' : `${all - wanted} old replicas are still there`;
-  return available < wanted ? `${available} of ${wanted} replicas are available` : undefined;
+  return remainingReplicas({ wanted, replaced, all: numberAt(status.replicas), updated: numberAt(status.updatedReplicas), available });
 }

@@ -1,4 +1,5 @@
-import type { Manifest } from '../payload/manifest.ts';
+import { refKey } from '@flotilla/api';
+import type { Manifest, ManifestId } from '../payload/manifest.ts';
 
 /** One manifest that is to be applied. */
 export interface Task {
@@ -25,9 +26,10 @@ export const toTasks = (manifests: readonly Manifest[]): Task[] =>
   manifests.map((manifest, index) => ({ index: index + 1, total: manifests.length, manifest }));
 
 /** A task as messages name it: `namespace "ns/name" (3 of 900)`. */
-export function textOfTask({ index, total, manifest: { kind, namespace, name } }: Task): string {
-  return `${kind.toLowerCase()} "${namespace === '' ? name : `${namespace}/${name}`}" (${index} of ${total})`;
-}
+export const textOfTask = ({ index, total, manifest }: Task): string => `${textOfObject(manifest)} (${index} of ${total})`;
+
+/** An object as messages name it: `namespace "ns/name"`. */
+export const textOfObject = (id: ManifestId): string => `${id.kind.toLowerCase()} "${refKey(id)}"`;
 
 /** Whether a manifest is a Job, which parts everything before it from everything after it. */
 export const isJob = ({ group, version, kind }: Manifest): boolean => group === 'batch' && version === 'v1' && kind === 'Job';

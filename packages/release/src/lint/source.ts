@@ -1,3 +1,4 @@
+import { refKey } from '@flotilla/api';
 import type { Manifest } from '../payload/manifest.ts';
 import type { Finding, FindingLevel, LintRule } from './finding.ts';
 
@@ -23,11 +24,13 @@ export interface ManifestFinding {
 
 /** A finding about a manifest, at the line it is about. */
 export function findingAt(source: LintSource, manifest: Manifest, { level = 'error', rule, message, near = [] }: ManifestFinding): Finding {
-  return { level, rule, file: manifest.file, line: lineNear(source, manifest, near), message: `${nameOf(manifest)}: ${message}` };
-}
-
-function nameOf({ kind, namespace, name }: Manifest): string {
-  return `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`;
+  return {
+    level,
+    rule,
+    file: manifest.file,
+    line: lineNear(source, manifest, near),
+    message: `${manifest.kind} ${refKey(manifest)}: ${message}`,
+  };
 }
 
 function lineNear({ texts, manifests }: LintSource, manifest: Manifest, near: readonly string[]): number {
