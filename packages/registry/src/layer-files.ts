@@ -32,20 +32,22 @@ export interface ReadLayerFilesOptions {
  * @throws RegistryError `_BAD_LAYER` for path tricks and broken archives, `_TOO_LARGE` for any bound, and errors of fetching
  */
 export async function readLayerFiles(
-  client: Pick<RegistryClient, 'streamBlob'>,
-  image: Pick<ResolvedImage, 'reference' | 'layers'>,
+  client: LayerClient,
+  image: LayeredImage,
   options: ReadLayerFilesOptions,
 ): Promise<Map<string, Buffer>> {
-  const reading = new LayerReading(client, image, options);
-  return reading.run();
+  return new LayerReading(client, image, options).run();
 }
+
+type LayerClient = Pick<RegistryClient, 'streamBlob'>;
+type LayeredImage = Pick<ResolvedImage, 'reference' | 'layers'>;
 
 /** Average bound of a path's characters: real images have half as many. */
 const PATH_CHARACTERS = 128;
 
 class LayerReading {
-  readonly #client: Pick<RegistryClient, 'streamBlob'>;
-  readonly #image: Pick<ResolvedImage, 'reference' | 'layers'>;
+  readonly #client: LayerClient;
+  readonly #image: LayeredImage;
   readonly #options: ReadLayerFilesOptions;
   readonly #paths: ReadonlySet<string> | undefined;
   readonly #limits;
@@ -58,11 +60,7 @@ class LayerReading {
   #unpacked = 0;
   #kept = 0;
 
-  constructor(
-    client: Pick<RegistryClient, 'streamBlob'>,
-    image: Pick<ResolvedImage, 'reference' | 'layers'>,
-    options: ReadLayerFilesOptions,
-  ) {
+  constructor(client: LayerClient, image: LayeredImage, options: ReadLayerFilesOptions) {
     this.#client = client;
     this.#image = image;
     this.#options = options;
@@ -113,14 +111,11 @@ class LayerReading {
     const tree = new LayerTree(this.#budget());
     for (let layer = 0; layer < this.#image.layers.length; layer++) await tree.addLayer(layer, this.#entries.get(layer) ?? []);
     const found = new Map<string, FileNode>();
-    if (this.#paths) {
-      for (const path of this.#paths) {
-        const file = tree.findFile(path);
-        if (file) found.set(path, file);
-      }
-      return found;
+    for (const path of this.#paths ?? []) {
+      const file = tree.findFile(path);
+      if (file) found.set(path, file);
     }
-    for (const { path, file } of tree.files(this.#limits.entries)) if (this.#wants(path)) found.set(path, file);
+    if (!this.#paths) for (const { path, file } of tree.files(this.#limits.entries)) if (this.#wants(path)) found.set(path, file);
     return found;
   }
 

@@ -106,12 +106,12 @@ export class LayerTree {
     const whiteout = parseWhiteout(path);
     if (!whiteout) return;
     if (whiteout.childrenOnly) {
-      const node = this.#lookup(whiteout.hides);
+      const node = this.#resolve(whiteout.hides);
       if (node?.kind === 'directory') node.children.clear();
       return;
     }
     const { parent, name } = splitPath(whiteout.hides);
-    const directory = this.#lookup(parent);
+    const directory = this.#resolve(parent);
     if (directory?.kind === 'directory') directory.children.delete(name);
   }
 
@@ -134,19 +134,15 @@ export class LayerTree {
 
   /** Creates a directory as container runtimes do: links of lower layers are resolved inside the root, missing directories are created. */
   #makeDirectory(path: string): DirectoryNode {
-    const real = this.#resolve(path, { create: true });
+    const real = this.#resolve(path, true);
     if (real?.kind !== 'directory') throw badLink(path, 'a parent directory is a link or file that leads nowhere');
     return real;
-  }
-
-  #lookup(path: string): TreeNode | undefined {
-    return this.#resolve(path, { create: false });
   }
 
   /** Finds the node of this name without resolving it: a hard link to a link is that link. */
   #lookupItself(path: string): TreeNode | undefined {
     const { parent, name } = splitPath(path);
-    const directory = this.#lookup(parent);
+    const directory = this.#resolve(parent);
     return directory?.kind === 'directory' ? directory.children.get(name) : undefined;
   }
 
@@ -154,7 +150,7 @@ export class LayerTree {
    * Resolves a path from the root through every link; undefined where it leads nowhere.
    * @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER` for links out of the root and for link loops.
    */
-  #resolve(path: string, { create }: { create: boolean }): TreeNode | undefined {
+  #resolve(path: string, create = false): TreeNode | undefined {
     const pending = segmentsOf(path).reverse();
     const trail: DirectoryNode[] = [this.#root];
     for (let links = 0; pending.length > 0; ) {
@@ -191,7 +187,7 @@ export class LayerTree {
    * @throws RegistryError for links out of the root and for link loops
    */
   findFile(path: string): FileNode | undefined {
-    const node = this.#lookup(path);
+    const node = this.#resolve(path);
     return node?.kind === 'file' ? node : undefined;
   }
 
@@ -221,7 +217,7 @@ export class LayerTree {
 
   #lookupQuietly(path: string): TreeNode | undefined {
     try {
-      return this.#lookup(path);
+      return this.#resolve(path);
     } catch (error) {
       if (error instanceof RegistryError) return undefined;
       throw error;
