@@ -9,50 +9,49 @@ export const SHARED_FIELD_MANAGER = `${VERSION_FIELD_MANAGER}-shared`;
 
 /** Who wrote a field of a live object and what is below it, as `managedFields` says it. */
 export class FieldOwners {
-  readonly #own: readonly Json[];
-  readonly #releases: readonly Json[];
-  readonly #others: readonly Json[];
+  readonly #sets: Sets;
 
-  private constructor(own: readonly Json[], releases: readonly Json[], others: readonly Json[]) {
-    this.#own = own;
-    this.#releases = releases;
-    this.#others = others;
+  private constructor(sets: Sets) {
+    this.#sets = sets;
   }
 
   /** Owners of a whole object. Nobody owns anything where the server does not say it. */
   static of(live: Json): FieldOwners {
-    const sets: Record<'own' | 'releases' | 'others', Json[]> = { own: [], releases: [], others: [] };
+    const sets: Record<Group, Json[]> = { own: [], releases: [], others: [] };
     for (const entry of objectsAt(objectAt(live.metadata).managedFields)) sets[groupOf(entry)].push(objectAt(entry.fieldsV1));
-    return new FieldOwners(sets.own, sets.releases, sets.others);
+    return new FieldOwners(sets);
   }
 
   /** Owners of a field of this one, in the server's words: `f:` a key, `k:` an entry of a list. */
   at(...path: readonly string[]): FieldOwners {
     const below = (sets: readonly Json[]): Json[] =>
       sets.flatMap((set) => {
-        let at: unknown = set;
-        for (const key of path) at = objectAt(at)[key];
+        const at = path.reduce<unknown>((value, key) => objectAt(value)[key], set);
         return at === undefined ? [] : [objectAt(at)];
       });
-    return new FieldOwners(below(this.#own), below(this.#releases), below(this.#others));
+    const { own, releases, others } = this.#sets;
+    return new FieldOwners({ own: below(own), releases: below(releases), others: below(others) });
   }
 
   /** Releases alone have written it, ours or those of the reference operator. */
   get areReleases(): boolean {
-    return this.#own.length + this.#releases.length > 0 && this.#others.length === 0;
+    return !this.areNone && this.#sets.others.length === 0;
   }
 
   /** Our own releases alone have written it, and nothing of anybody else was ever in it. */
   get areOwn(): boolean {
-    return this.#own.length > 0 && this.#releases.length === 0 && this.#others.length === 0;
+    return this.areReleases && this.#sets.releases.length === 0;
   }
 
   get areNone(): boolean {
-    return this.#own.length + this.#releases.length + this.#others.length === 0;
+    return Object.values(this.#sets).every((sets) => sets.length === 0);
   }
 }
 
-function groupOf({ manager, operation, subresource }: Json): 'own' | 'releases' | 'others' {
+type Group = 'own' | 'releases' | 'others';
+type Sets = Readonly<Record<Group, readonly Json[]>>;
+
+function groupOf({ manager, operation, subresource }: Json): Group {
   if (operation !== 'Update' || textAt(subresource) !== '') return 'others';
   if (manager === VERSION_FIELD_MANAGER) return 'own';
   return manager === REFERENCE_OPERATOR || manager === SHARED_FIELD_MANAGER ? 'releases' : 'others';

@@ -97,25 +97,19 @@ const texts: Readonly<Record<string, string>> = {
   ClusterOperatorsNotAvailable: 'some cluster operators are not available',
 };
 
-/** Texts that name what the error is about, and those for one that names nothing. */
-const namedTexts: Readonly<Record<string, readonly [named: (name: string) => string, unnamed: string]>> = {
-  ClusterOperatorDegraded: [(name) => `the cluster operator ${name} is degraded`, 'a cluster operator is degraded'],
-  ClusterOperatorNotAvailable: [(name) => `the cluster operator ${name} is not available`, 'a cluster operator is not available'],
-  ClusterOperatorNoVersions: [
-    (name) => `the cluster operator ${name} does not declare expected versions`,
-    'a cluster operator does not declare expected versions',
-  ],
-  WorkloadNotAvailable: [
-    (name) => `the workload ${name} has not yet successfully rolled out`,
-    'a workload has not yet successfully rolled out',
-  ],
-  WorkloadNotProgressing: [(name) => `the workload ${name} cannot roll out`, 'a workload cannot roll out'],
+/** What an error is about, and what is wrong with it. */
+const subjects: Readonly<Record<string, readonly [kind: string, what: string]>> = {
+  ClusterOperatorDegraded: ['cluster operator', 'is degraded'],
+  ClusterOperatorNotAvailable: ['cluster operator', 'is not available'],
+  ClusterOperatorNoVersions: ['cluster operator', 'does not declare expected versions'],
+  WorkloadNotAvailable: ['workload', 'has not yet successfully rolled out'],
+  WorkloadNotProgressing: ['workload', 'cannot roll out'],
 };
 
 /** What the Progressing condition says about a reason. */
 export function summaryForReason(reason: string, name = ''): string {
-  const named = namedTexts[reason];
-  if (named) return name === '' ? named[1] : named[0](name);
+  const [kind, what] = subjects[reason] ?? [];
+  if (kind !== undefined) return name === '' ? `a ${kind} ${what}` : `the ${kind} ${name} ${what}`;
   const text = texts[reason] ?? (reason.startsWith('UpdatePayload') ? 'the update could not be applied' : undefined);
   return text ?? (name === '' ? `an unknown error has occurred: ${reason}` : `${name} has an unknown error: ${reason}`);
 }
