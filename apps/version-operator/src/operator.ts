@@ -264,13 +264,12 @@ interface VersionParts {
 }
 
 function startVersion({ options, cluster, told, signal }: Run, { worker, taker, updates, onFailure }: VersionParts): Reconciler {
-  const { client, alwaysEnabled, isChanged = false, observe, clock, logger, metrics } = options;
+  const { isChanged = false, observe } = options;
   return startVersionReconciler(
     {
-      client,
+      ...options,
       worker,
       taker,
-      alwaysEnabled,
       isChanged,
       caches: cluster.caches,
       told,
@@ -278,9 +277,6 @@ function startVersion({ options, cluster, told, signal }: Run, { worker, taker, 
       updates: updates?.known,
       onFailure,
       isObserving: observe !== undefined,
-      clock,
-      logger,
-      metrics,
     },
     signal,
   );
