@@ -79,7 +79,7 @@ const pinned = (image: string): ReadonlySet<string> => new Set([digestOfPullSpec
 async function givenRelease({ payload, image = '' }: OperatorConfig, images: ReleaseImages): Promise<GivenRelease> {
   if (payload === undefined) return { image: () => image, read: (signal) => images.read(image, signal, pinned(image)), isFolder: false };
   const metadata = await readFile(join(payload, PayloadPath.metadata)).catch(() => undefined);
-  const version = metadata ? parseReleaseMetadata(metadata).version : '';
+  const version = metadata ? parseReleaseMetadata(metadata).release.version : '';
   return {
     image: (clusterVersion) => image || imageOfVersion(version, clusterVersion),
     read: () => readPayloadFolder(payload),

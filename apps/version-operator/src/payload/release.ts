@@ -12,7 +12,7 @@ import { Wanted } from './wanted.ts';
 
 /** A release that is ready to be applied. */
 export interface LoadedRelease {
-  readonly release: Release & { readonly version: string; readonly image: string };
+  readonly release: Release;
   readonly versionHash: string;
   /** When the release was made, where it says so. */
   readonly createdAt: string | undefined;
@@ -46,19 +46,13 @@ export async function readRelease(
   { image, profile, featureSet, gatesOf, excludeIdentifier, verified, local, signal }: ReadRelease,
 ): Promise<LoadedRelease> {
   const payload = await loadPayload(files, { releaseImage: image, clusterProfile: profile, signal });
-  const { version, url, architecture, channels } = payload.release;
+  const { version } = payload.release;
   const majorVersion = Number(version.split('.', 1)[0]);
   const audience = { profile, featureSet, majorVersion };
   const featureGates = gatesOf(version) ?? releaseFeatureGates(payload.manifests, audience) ?? new Set<string>();
   const { included, excluded } = partManifests(payload.manifests, { ...audience, featureGates, excludeIdentifier });
   return {
-    release: {
-      version,
-      image,
-      ...(url && { url }),
-      ...(architecture && { architecture }),
-      ...(channels.length > 0 && { channels: [...channels] }),
-    },
+    release: payload.release,
     versionHash: payloadHash(included),
     createdAt: payload.imageReferences.created,
     manifests: included,

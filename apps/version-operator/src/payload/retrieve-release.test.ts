@@ -1,9 +1,10 @@
+import type { WantedRelease } from '@flotilla/release';
 import { describe, expect, test } from 'vitest';
-import { type ReleaseAccess, type ReleaseRequest, retrieveRelease } from './retrieve-release.ts';
+import { type ReleaseAccess, retrieveRelease } from './retrieve-release.ts';
 
 const image = `registry.example/release@sha256:${'a'.repeat(64)}`;
 const files = [{ path: 'manifests/a.yaml', content: new Uint8Array() }];
-const request = (parts: Partial<ReleaseRequest> = {}): ReleaseRequest => ({ image, version: '4.20.2', force: false, ...parts });
+const request = (parts: Partial<WantedRelease> = {}): WantedRelease => ({ image, version: '4.20.2', force: false, ...parts });
 
 /** Access that remembers what was done with it. */
 function access(parts: Partial<ReleaseAccess> = {}): ReleaseAccess & { readonly done: string[]; fire(): void } {
@@ -54,7 +55,7 @@ test('a forced release goes on without a signature, and says what was risked', a
 });
 
 describe('is refused', () => {
-  test.each<{ name: string; given: Partial<ReleaseRequest>; parts: Partial<ReleaseAccess>; reason: string; message: string }>([
+  test.each<{ name: string; given: Partial<WantedRelease>; parts: Partial<ReleaseAccess>; reason: string; message: string }>([
     {
       name: 'without a valid signature',
       given: {},

@@ -1,18 +1,9 @@
 import { errorMessage } from '@flotilla/api';
 import { Deadline } from '@flotilla/http';
-import { type PayloadFile, UpdateError } from '@flotilla/release';
+import { type PayloadFile, UpdateError, type WantedRelease } from '@flotilla/release';
 import { digestOfPullSpec } from '@flotilla/release/signatures';
 import type { Clock } from '@flotilla/runtime';
 import type { RetrievedPayload } from './source.ts';
-
-/** The release that is asked for. */
-export interface ReleaseRequest {
-  readonly image: string;
-  /** Empty when only the image is asked for. */
-  readonly version: string;
-  /** Goes on without a valid signature. */
-  readonly force: boolean;
-}
 
 /** Where releases come from, and who vouches for them. */
 export interface ReleaseAccess {
@@ -36,7 +27,7 @@ const RETRIEVAL_MS = 4 * 60_000;
  * Verifies a release and gets its files (spec/cvo 1.8).
  * @throws UpdateError `ImageVerificationFailed` or `UpdatePayloadRetrievalFailed`
  */
-export async function retrieveRelease(request: ReleaseRequest, access: ReleaseAccess): Promise<RetrievedRelease> {
+export async function retrieveRelease(request: WantedRelease, access: ReleaseAccess): Promise<RetrievedRelease> {
   const { image } = request;
   if (image === '') throw notRetrieved('no payload image has been specified and the contents of the payload cannot be retrieved');
   const { clock } = access;
@@ -53,7 +44,7 @@ const notRetrieved = (why: string, cause?: unknown): UpdateError =>
   new UpdateError({ reason: 'UpdatePayloadRetrievalFailed', message: `Unable to download and prepare the update: ${why}`, cause });
 
 async function verify(
-  { image, version, force }: ReleaseRequest,
+  { image, version, force }: WantedRelease,
   { verify: verifyDigest, clock, signal }: ReleaseAccess,
 ): Promise<Pick<RetrievedRelease, 'verified' | 'acceptedRisks' | 'signatures'>> {
   using half = new Deadline(RETRIEVAL_MS / 2, signal, { clock, reason: new Error('verification took longer than 2 minutes') });

@@ -1,4 +1,4 @@
-import type { PayloadFile } from '@flotilla/release';
+import type { PayloadFile, WantedRelease } from '@flotilla/release';
 
 /** Files of a release. */
 export type ReleaseFiles = Iterable<PayloadFile> | AsyncIterable<PayloadFile>;
@@ -14,10 +14,7 @@ export interface RetrievedPayload {
 /** Where releases are taken from that are not the operator's own. */
 export interface ReleaseSource {
   /** @throws UpdateError `ImageVerificationFailed` or `UpdatePayloadRetrievalFailed` */
-  retrieve(
-    release: { readonly version: string; readonly image: string; readonly force: boolean },
-    signal: AbortSignal,
-  ): Promise<RetrievedPayload>;
+  retrieve(release: WantedRelease, signal: AbortSignal): Promise<RetrievedPayload>;
   /**
    * Has what taking a release needs at hand, so that it can be taken with no link.
    * @throws WaitingError for a release that nobody vouches for yet: nothing of it is downloaded; and what reading the image is refused for

@@ -1,4 +1,4 @@
-import type { ClusterVersion, ConditionalUpdate } from '@flotilla/api/config';
+import type { ClusterVersion, ConditionalUpdate, Release } from '@flotilla/api/config';
 import {
   type AnswerPromql,
   type ClusterRisk,
@@ -11,11 +11,7 @@ import {
 } from '@flotilla/release';
 
 /** The running release, as far as its updates depend on it. */
-export interface RunningRelease {
-  readonly version: string;
-  /** `Multi`, else undefined. */
-  readonly architecture?: string | undefined;
-}
+export type RunningRelease = Pick<Release, 'version' | 'architecture'>;
 
 /** What decides about updates beside the ClusterVersion. */
 export interface UpdateSettings {

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { isPullSpecShaped } from '../payload/image-references.ts';
-import { type Channel, headOfChannel } from './channel-head.ts';
-import { type CatalogueFile, catalogueLimits, invalidFile, readDocuments } from './documents.ts';
+import { Channel, headOfChannel } from './channel-head.ts';
+import { type CatalogueFile, catalogueLimits, catalogueName, invalidFile, readDocuments } from './documents.ts';
 import { withoutIgnored } from './index-ignore.ts';
 
 /** A package and one of its channels. */
@@ -31,18 +31,10 @@ export interface ChannelHead extends PackageChannel {
   readonly images: readonly RelatedImage[];
 }
 
-const name = z.string().min(1).max(512);
-const entry = z.object({
-  name,
-  replaces: z.string().max(512).optional(),
-  skips: z.array(z.string().max(512)).max(catalogueLimits.entriesPerChannel).optional(),
-  skipRange: z.string().optional(),
-});
-const PackageObject = z.object({ name });
-const ChannelObject = z.object({ package: name, name, entries: z.array(entry).max(catalogueLimits.entriesPerChannel) });
+const PackageObject = z.object({ name: catalogueName });
 const BundleObject = z.object({
-  package: name,
-  name,
+  package: catalogueName,
+  name: catalogueName,
   properties: z.array(z.looseObject({ type: z.string(), value: z.unknown().optional() })).nullish(),
   relatedImages: z
     .array(z.object({ name: z.string().max(512).nullish(), image: z.string().nullish() }))
@@ -110,7 +102,7 @@ class Content {
     if (schema === 'olm.package') this.packages.add(read(file, PackageObject, document, 'olm.package').name);
     if (typeof owner !== 'string' || !this.#wanted.has(owner)) return;
     const label = `${schema} ${quoted(typeof name === 'string' ? name : '')} of package ${quoted(owner)}`;
-    if (schema === 'olm.channel') this.#addChannel(file, read(file, ChannelObject, document, label), label);
+    if (schema === 'olm.channel') this.#addChannel(file, read(file, Channel, document, label), label);
     if (schema === 'olm.bundle') this.#addBundle(file, read(file, BundleObject, document, label), label);
   }
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type ChannelEntry, headOfChannel } from './channel-head.ts';
+import { type Channel, headOfChannel } from './channel-head.ts';
+
+type ChannelEntry = Channel['entries'][number];
 
 const head = (entries: ChannelEntry[], versions: Record<string, string> = {}): string =>
   headOfChannel({ package: 'p', name: 'stable', entries }, (bundle) => versions[bundle]).name;

@@ -1,21 +1,25 @@
+import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { parseVersion, type Version } from '../semantic-version.ts';
+import { catalogueLimits, catalogueName } from './documents.ts';
 import { isInRange } from './version-range.ts';
 
 /** One entry of an `olm.channel`. */
-export interface ChannelEntry {
-  readonly name: string;
-  readonly replaces?: string | undefined;
-  readonly skips?: readonly string[] | undefined;
-  readonly skipRange?: string | undefined;
-}
+const Entry = z.object({
+  name: catalogueName,
+  replaces: z.string().max(512).optional(),
+  skips: z.array(z.string().max(512)).max(catalogueLimits.entriesPerChannel).optional(),
+  skipRange: z.string().optional(),
+});
+type ChannelEntry = z.output<typeof Entry>;
 
 /** A channel of a package. */
-export interface Channel {
-  readonly package: string;
-  readonly name: string;
-  readonly entries: readonly ChannelEntry[];
-}
+export const Channel = z.object({
+  package: catalogueName,
+  name: catalogueName,
+  entries: z.array(Entry).max(catalogueLimits.entriesPerChannel),
+});
+export type Channel = z.output<typeof Channel>;
 
 /**
  * The head of a channel as opm means it: the one entry that no other entry replaces or skips. Where that leaves several, an
@@ -23,7 +27,7 @@ export interface Channel {
  * @param versionOf version of a bundle by its name, when known
  * @throws ReleaseError `FLOTILLA_CATALOGUE_CHANNEL_HEAD` naming package, channel and the heads
  */
-export function headOfChannel(channel: Channel, versionOf: (bundle: string) => string | undefined = () => undefined): ChannelEntry {
+export function headOfChannel(channel: Channel, versionOf: (bundle: string) => string | undefined): ChannelEntry {
   const refuse = (why: string): ReleaseError =>
     new ReleaseError(
       ReleaseErrorCode.channelHead,

@@ -1,4 +1,5 @@
 import { errorMessage, readJson } from '@flotilla/api';
+import { z } from 'zod';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { jsonObjects } from '../json-objects.ts';
 import { decodeUtf8 } from '../payload/documents.ts';
@@ -16,6 +17,9 @@ export const catalogueLimits = {
   objects: 200_000,
   entriesPerChannel: 20_000,
 } as const;
+
+/** Name of a package, a channel or a bundle. */
+export const catalogueName = z.string().min(1).max(512);
 
 /** One file of an index image's catalogue folder. */
 export interface CatalogueFile {

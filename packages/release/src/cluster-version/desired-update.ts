@@ -11,16 +11,11 @@ export interface WantedRelease {
 
 type Asked = Pick<ClusterVersion, 'spec' | 'status'>;
 
-interface RunningPayload {
-  /** `Multi` for a release of several architectures. */
-  readonly architecture?: string | undefined;
-}
-
 /**
  * The release that `spec.desiredUpdate` asks for; undefined where it asks for none that can be found, and the cluster stays where it is
  * (spec/cvo 5.8). An image is taken as it is; a version must be among the available updates, or the one the cluster is at.
  */
-export function resolveDesiredUpdate({ spec, status }: Asked, running: RunningPayload = {}): WantedRelease | undefined {
+export function resolveDesiredUpdate({ spec, status }: Asked, running: Pick<Release, 'architecture'> = {}): WantedRelease | undefined {
   const { desiredUpdate } = spec;
   if (!desiredUpdate) return undefined;
   const { image = '', force = false, architecture } = desiredUpdate;

@@ -1,16 +1,8 @@
+import type { ComponentOverride } from '@flotilla/api/config';
 import type { Manifest } from '../payload/manifest.ts';
 import { type Capabilities, capabilityRefusal } from './capabilities.ts';
 import { featureGateRefusal, featureSetRefusal } from './features.ts';
 import { majorVersionRefusal } from './major-version.ts';
-
-/** An object that somebody else manages: `ClusterVersion.spec.overrides[]`. */
-interface Override {
-  readonly group: string;
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly unmanaged: boolean;
-}
 
 /** What a cluster wants of a payload. What is left out does not filter. */
 export interface InclusionFilter {
@@ -23,7 +15,7 @@ export interface InclusionFilter {
   /** Profile of the cluster: manifests need `include.release.openshift.io/<this>: "true"`. */
   readonly profile?: string;
   readonly capabilities?: Capabilities;
-  readonly overrides?: readonly Override[];
+  readonly overrides?: readonly ComponentOverride[];
 }
 
 type InclusionRule =
@@ -119,7 +111,7 @@ export function exclusionOf(manifest: Manifest, filter: InclusionFilter): Exclus
 }
 
 /** The first entry for the object; of an object without a namespace that of the entry does not count. */
-function overrideOf(manifest: Manifest, overrides: readonly Override[]): Override | undefined {
+function overrideOf(manifest: Manifest, overrides: readonly ComponentOverride[]): ComponentOverride | undefined {
   return overrides.find(
     ({ group, kind, namespace, name }) =>
       group === manifest.group &&

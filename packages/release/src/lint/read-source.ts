@@ -53,10 +53,10 @@ class SourceReading {
     const content = this.#needed(PayloadPath.metadata);
     if (!content) return undefined;
     try {
-      const { version, problems } = parseReleaseMetadata(content);
+      const { release, problems } = parseReleaseMetadata(content);
       for (const problem of problems)
         this.#add({ level: 'warning', rule: 'metadata', file: PayloadPath.metadata, line: 1, message: problem });
-      return version;
+      return release.version;
     } catch (error) {
       this.#error('metadata', PayloadPath.metadata, errorMessage(error));
       return undefined;

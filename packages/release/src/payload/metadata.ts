@@ -1,20 +1,17 @@
 import { isJsonObject } from '@flotilla/api';
+import type { Release } from '@flotilla/api/config';
 import { quoted } from '../errors.ts';
+import { type Json, objectAt } from '../json-values.ts';
 import { isStrictVersion } from '../semantic-version.ts';
 import { decodeUtf8 } from './documents.ts';
 
-interface ReleaseDetails {
-  readonly url: string | undefined;
-  /** `Multi` for a release of several architectures. */
-  readonly architecture: 'Multi' | undefined;
-  readonly channels: readonly string[];
-  /** What of the metadata could not be used, and why; it is told and harms nothing. */
-  readonly problems: readonly string[];
-}
+type Details = Pick<Release, 'url' | 'architecture' | 'channels'>;
 
 /** What `release-metadata` says. */
-export interface ReleaseMetadata extends ReleaseDetails {
-  readonly version: string;
+export interface ReleaseMetadata {
+  readonly release: Details & Pick<Release, 'version'>;
+  /** What of the metadata could not be used, and why; it is told and harms nothing. */
+  readonly problems: readonly string[];
 }
 
 const ARCHITECTURE = 'release.openshift.io/architecture';
@@ -36,7 +33,8 @@ export function parseReleaseMetadata(content: Uint8Array): ReleaseMetadata {
   if (typeof version !== 'string' || version === '') throw new Error('missing required Cincinnati metadata version');
   if (!isStrictVersion(version))
     throw new Error(`invalid Cincinnati metadata version ${quoted(version)}: it must be three numbers such as 4.20.1`);
-  return { version, ...parseReleaseDetails(isJsonObject(metadata) ? metadata : {}) };
+  const problems: string[] = [];
+  return { release: { version, ...parseReleaseDetails(objectAt(metadata), problems) }, problems };
 }
 
 function parseJson(content: Uint8Array): unknown {
@@ -48,14 +46,11 @@ function parseJson(content: Uint8Array): unknown {
 }
 
 /** Reads the metadata of a release, from its payload or from the update graph; what cannot be used becomes a problem. */
-export function parseReleaseDetails(metadata: Readonly<Record<string, unknown>>): ReleaseDetails {
-  const problems: string[] = [];
-  return {
-    url: readUrl(metadata.url, problems),
-    architecture: readArchitecture(metadata[ARCHITECTURE], problems),
-    channels: readChannels(metadata[CHANNELS], problems),
-    problems,
-  };
+export function parseReleaseDetails(metadata: Json, problems: string[] = []): Details {
+  const url = readUrl(metadata.url, problems);
+  const architecture = readArchitecture(metadata[ARCHITECTURE], problems);
+  const channels = readChannels(metadata[CHANNELS], problems);
+  return { ...(url && { url }), ...(architecture && { architecture }), ...(channels.length > 0 && { channels }) };
 }
 
 function readUrl(url: unknown, problems: string[]): string | undefined {

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { errorMessage } from '@flotilla/api';
+import type { Release } from '@flotilla/api/config';
 import { ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { type ImageReferences, parseImageReferences } from './image-references.ts';
 import { invalidPayload, type PayloadFile, type PayloadLayout, PayloadPath, readLayout } from './layout.ts';
@@ -19,7 +20,7 @@ interface LoadPayloadOptions {
 
 /** A release payload, everything in it. */
 export interface Payload {
-  readonly release: ReleaseMetadata & { readonly image: string };
+  readonly release: Release;
   readonly imageReferences: ImageReferences;
   /** Every manifest in load order; which of them are applied is for the filters to say. */
   readonly manifests: readonly Manifest[];
@@ -36,20 +37,20 @@ export async function loadPayload(
   { releaseImage, clusterProfile, source = releaseImage, signal }: LoadPayloadOptions,
 ): Promise<Payload> {
   const layout = await readLayout(files);
-  const metadata = readMetadata(layout);
+  const { release, problems } = readMetadata(layout);
   const imageReferences = parseImageReferences(layout.imageReferences.content, releaseImage, { least: 0 });
-  if (imageReferences.version !== metadata.version)
+  if (imageReferences.version !== release.version)
     throw invalidPayload(
-      `is not of one release: version from image-references (${imageReferences.version ?? ''}) differs from release-metadata (${metadata.version})`,
+      `is not of one release: version from image-references (${imageReferences.version ?? ''}) differs from release-metadata (${release.version})`,
       'use both files of the same release',
     );
   const images = new Map(imageReferences.images.filter(({ kind }) => kind === 'DockerImage').map(({ name, pullSpec }) => [name, pullSpec]));
   const { manifests, warnings } = await readManifests(layout, { releaseImage, clusterProfile, images }, { source, signal });
   return {
-    release: { ...metadata, image: releaseImage },
+    release: { ...release, image: releaseImage },
     imageReferences,
     manifests,
-    warnings: [...metadata.problems.map((problem) => `${PayloadPath.metadata}: ${problem}`), ...warnings],
+    warnings: [...problems.map((problem) => `${PayloadPath.metadata}: ${problem}`), ...warnings],
   };
 }
 

@@ -69,16 +69,7 @@ function placesOf({ nodes }: UpdateGraph): ReadonlyMap<string, number> {
 /** The same for versions that count as equal: builds do not matter. */
 const keyOf = ({ numbers, prerelease }: Version): string => `${numbers.join('.')}-${prerelease.join('.')}`;
 
-function toRelease({ version, payload, metadata }: Node): Release {
-  const { url, architecture, channels } = parseReleaseDetails(metadata ?? {});
-  return {
-    version,
-    image: payload,
-    ...(url && { url }),
-    ...(architecture && { architecture }),
-    ...(channels.length > 0 && { channels: [...channels] }),
-  };
-}
+const toRelease = ({ version, payload, metadata }: Node): Release => ({ version, image: payload, ...parseReleaseDetails(metadata ?? {}) });
 
 interface ConditionalEdge {
   readonly release: Release;
