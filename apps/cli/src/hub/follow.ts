@@ -1,27 +1,39 @@
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
-import { type Client, pause, systemClock } from '@flotilla/runtime';
+import { ApiError, type Client, pause, RuntimeErrorCode, systemClock } from '@flotilla/runtime';
 
 /** Between the end of one watch and the next list. */
 const LOOK_AGAIN_MS = 500;
+/** A server that restarts is away for minutes; one that stays away is told. */
+const AWAY_MS = 5 * 60_000;
 
 /** Each version of one object, the present one first and undefined where there is none, until the signal ends it. */
 export async function* follow<T extends KubeObject>(
   client: Pick<Client, 'list' | 'watch'>,
   kind: Resource<T>,
-  ref: Ref,
+  { namespace, name }: Ref,
   signal: AbortSignal,
 ): AsyncGenerator<T | undefined> {
-  const selector = { namespace: ref.namespace, fieldSelector: `metadata.name=${ref.name}`, signal };
-  try {
-    // Again and again: a server ends each watch after some minutes.
-    while (!signal.aborted) {
+  const selector = { namespace, fieldSelector: `metadata.name=${name}`, signal };
+  let isFound = false;
+  let awaySince: number | undefined;
+  // Again and again: a server ends each watch after some minutes, and a connection may be lost at any time.
+  while (!signal.aborted) {
+    try {
       const { items, resourceVersion } = await client.list(kind, selector);
+      isFound = true;
+      awaySince = undefined;
       yield items[0];
       for await (const event of client.watch(kind, { ...selector, resourceVersion }))
         if (event.type !== 'BOOKMARK') yield event.type === 'DELETED' ? undefined : event.object;
-      await pause(systemClock, LOOK_AGAIN_MS, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      awaySince ??= systemClock.now();
+      if (!isFound || !isAway(error) || systemClock.now() - awaySince > AWAY_MS) throw error;
     }
-  } catch (error) {
-    if (!signal.aborted) throw error;
+    await pause(systemClock, LOOK_AGAIN_MS, signal);
   }
 }
+
+const AWAY: ReadonlySet<string> = new Set([RuntimeErrorCode.unreachable, RuntimeErrorCode.timeout, RuntimeErrorCode.unavailable]);
+
+const isAway = (error: unknown): boolean => error instanceof ApiError && AWAY.has(error.code);
