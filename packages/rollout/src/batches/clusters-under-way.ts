@@ -27,6 +27,11 @@ export function stateByProgress(progress: ClusterProgress | undefined, batch: nu
 export class ClustersUnderWay {
   readonly plan: readonly (readonly string[])[];
   readonly records: ClusterRecord[];
+  readonly canaries: ReadonlySet<string>;
+  /** Clusters that came to the plan after the start, and whose batch has not started. */
+  readonly late: ReadonlySet<string>;
+  /** Of these, the ones whose images are waited for. */
+  readonly pulling: ReadonlySet<string>;
   progress: Record<string, ClusterProgress>;
   /** From 1; 0 while the clusters are prepared. */
   batch: number;
@@ -35,9 +40,6 @@ export class ClustersUnderWay {
   /** When the first of them moves on if nothing changes, epoch milliseconds. */
   movesAt = Number.POSITIVE_INFINITY;
   readonly #input: ClustersInput;
-  readonly #late: ReadonlySet<string>;
-  readonly #pulling: ReadonlySet<string>;
-  readonly #canaries: ReadonlySet<string>;
   readonly #recorded: Map<string, ClusterRecord['state']>;
 
   constructor(input: ClustersInput) {
@@ -47,9 +49,9 @@ export class ClustersUnderWay {
     this.records = [...(status.clusters ?? [])];
     this.progress = { ...status.status.currentBatchRemediationProgress };
     this.batch = status.status.currentBatch ?? 0;
-    this.#late = new Set(lateClusters(status));
-    this.#pulling = new Set(latePulls(status));
-    this.#canaries = new Set(spec.remediationStrategy.canaries);
+    this.late = new Set(lateClusters(status));
+    this.pulling = new Set(latePulls(status));
+    this.canaries = new Set(spec.remediationStrategy.canaries);
     this.#recorded = new Map(this.records.map(({ name, state }) => [name, state]));
   }
 
@@ -76,20 +78,6 @@ export class ClustersUnderWay {
     return this.#recorded.get(cluster) === RecordState.complete;
   }
 
-  isCanary(cluster: string): boolean {
-    return this.#canaries.has(cluster);
-  }
-
-  /** It came to the plan after the start, and its batch has not started. */
-  isLate(cluster: string): boolean {
-    return this.#late.has(cluster);
-  }
-
-  /** Its images are waited for. */
-  isPulling(cluster: string): boolean {
-    return this.#pulling.has(cluster);
-  }
-
   /** Its images could not be pulled, also where it was tried again. */
   hasFailedPull(cluster: string): boolean {
     const state = this.#input.status.precaching?.status?.[cluster];
@@ -98,7 +86,7 @@ export class ClustersUnderWay {
 
   /** The current batch is made of canaries alone. */
   isCanaryBatch(): boolean {
-    return this.current.length > 0 && this.current.every((cluster) => this.#canaries.has(cluster));
+    return this.current.length > 0 && this.current.every((cluster) => this.canaries.has(cluster));
   }
 
   /** Puts clusters that were complete back to a policy: their part has not ended. @param policies index by cluster */
@@ -172,7 +160,7 @@ export class ClustersUnderWay {
     const { exists, problem } = this.#input.observation;
     const message = exists(name) ? problem(name)?.message : 'it is no longer a ManagedCluster';
     this.#record({ name, state: RecordState.failed, ...(message !== undefined && { message }) });
-    if (this.#canaries.has(name))
+    if (this.canaries.has(name))
       this.canaryFailure ??= failed(
         exists(name) ? `Canary cluster ${name} failed: ${message}` : `Canary cluster ${name} is no longer a ManagedCluster`,
       );

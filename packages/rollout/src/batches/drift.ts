@@ -46,9 +46,9 @@ export function chooseAgain(
   { size, forbids }: { readonly size: number; readonly forbids: RolloutObservation['forbids'] },
 ): Drift[] {
   const again = clusters.again.filter((cluster) => !clusters.isRecorded(cluster));
-  if (again.some((cluster) => clusters.isCanary(cluster))) return [];
+  if (again.some((cluster) => clusters.canaries.has(cluster))) return [];
   const allowed = drift.filter(({ cluster }) => forbids?.(cluster) === undefined);
-  const canary = allowed.find(({ cluster }) => clusters.isCanary(cluster));
+  const canary = allowed.find(({ cluster }) => clusters.canaries.has(cluster));
   if (canary) return again.length === 0 ? [canary] : [];
   const busy = new Set([...clusters.current.filter((cluster) => !clusters.isRecorded(cluster)), ...again]).size;
   return allowed.slice(0, Math.max(size - busy, 0));

@@ -5,8 +5,8 @@ import type { ClustersUnderWay } from './clusters-under-way.ts';
 
 /** Judges the batch that comes next. An edit that the server refuses holds no other cluster up. */
 export function judgeLate(clusters: ClustersUnderWay, { exists, isPrepared, problem }: RolloutObservation): Refusal | undefined {
-  const open = clusters.current.filter((cluster) => clusters.isLate(cluster) && !clusters.isRecorded(cluster) && exists(cluster));
-  const pulling = open.filter((cluster) => clusters.isPulling(cluster));
+  const open = clusters.current.filter((cluster) => clusters.late.has(cluster) && !clusters.isRecorded(cluster) && exists(cluster));
+  const pulling = open.filter((cluster) => clusters.pulling.has(cluster));
   if (pulling.length > 0)
     return refuse('precaching', clusters, `${pulling.length} of ${clusters.current.length} clusters pull their images`);
   const isUnedited = (cluster: string) => !isPrepared(cluster) && problem(cluster)?.isRefused !== true;
