@@ -3,8 +3,8 @@ import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { spokePath, upgradePath, useFilters } from '../address.ts';
 import { Export } from '../export/export.tsx';
-import { CauseLink } from '../table/cause-link.tsx';
 import { type Column, Grid, useRows } from '../table/grid.tsx';
+import { causeColumn, nameColumn } from '../table/spoke-columns.tsx';
 import { Age, absolute } from '../words/age.tsx';
 import { CacheMark, HeldMark, SpokeMark, spokeWord, YesMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
@@ -108,16 +108,7 @@ function columnsOf(href: Href, writtenAt: (upgrade: string) => string | null | u
     return at == null ? undefined : `as the hub wrote it: ${absolute(at)}`;
   };
   return [
-    {
-      name: 'name',
-      title: 'Spoke',
-      value: ({ key }) => key,
-      cell: ({ key }, isActive) => (
-        <a href={spokePath(key)} tabIndex={isActive ? 0 : -1}>
-          {key}
-        </a>
-      ),
-    },
+    nameColumn,
     { name: 'version', title: 'Version', value: ({ version }) => version, cell: ({ version }) => safeText(version ?? '–') },
     {
       name: 'available',
@@ -157,13 +148,6 @@ function columnsOf(href: Href, writtenAt: (upgrade: string) => string | null | u
     },
     { name: 'batch', title: 'Batch', value: ({ batch }) => batch, cell: ({ batch }) => batch ?? '–', asOf },
     { name: 'cached', title: 'Pre-cache', value: ({ cached }) => cached, cell: ({ cached }) => <CacheMark cached={cached} />, asOf },
-    {
-      name: 'cause',
-      title: 'Cause',
-      value: ({ says }) => says,
-      cell: ({ key, upgrade, says }, isActive) =>
-        upgrade === null ? '–' : <CauseLink spoke={key} says={says} href={href} isActive={isActive} />,
-      asOf,
-    },
+    causeColumn(href, asOf),
   ];
 }

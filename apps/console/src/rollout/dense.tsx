@@ -45,7 +45,6 @@ export function Dense({ members }: { readonly members: readonly MemberRow[] }): 
     const index = line * columns + column;
     return column < columns && index < members.length ? index : undefined;
   };
-  const pointed = at === undefined ? undefined : members[at];
   return (
     <section aria-labelledby="dense-title">
       <h2 id="dense-title">
@@ -81,28 +80,33 @@ export function Dense({ members }: { readonly members: readonly MemberRow[] }): 
         )}
       </div>
       <p class="pointed-says" aria-hidden="true">
-        {pointed ? (
-          <>
-            <strong>{pointed.key}</strong> {pointed.batch === null ? '' : `batch ${pointed.batch}, `}
-            {spokeWord(pointed.state)}
-            {pointed.says !== null && `: ${safeText(pointed.says)}`}
-          </>
-        ) : (
-          <span class="keys">
-            {STATES.slice(0, 4).map((state) => (
-              <span key={state}>
-                <svg width="9" height="9" aria-hidden="true">
-                  <path class={state} fill-rule="evenodd" d={SHAPES[state](0, 0, 9)} />
-                </svg>{' '}
-                {spokeWord(state)}
-              </span>
-            ))}
-          </span>
-        )}
+        {at !== undefined && members[at] ? <Pointed member={members[at]} /> : <Keys />}
       </p>
     </section>
   );
 }
+
+const Pointed = ({ member: { key, batch, state, says } }: { readonly member: MemberRow }): JSX.Element => (
+  <>
+    <strong>{key}</strong> {batch === null ? '' : `batch ${batch}, `}
+    {spokeWord(state)}
+    {says !== null && `: ${safeText(says)}`}
+  </>
+);
+
+/** The meaning of the shapes. */
+const Keys = (): JSX.Element => (
+  <span class="keys">
+    {STATES.slice(0, 4).map((state) => (
+      <span key={state}>
+        <svg width="9" height="9" aria-hidden="true">
+          <path class={state} fill-rule="evenodd" d={SHAPES[state](0, 0, 9)} />
+        </svg>{' '}
+        {spokeWord(state)}
+      </span>
+    ))}
+  </span>
+);
 
 interface Raster {
   readonly columns: number;

@@ -5,8 +5,8 @@ import { useLocation } from 'preact-iso';
 import { spokePath, useFilters } from '../address.ts';
 import { Export } from '../export/export.tsx';
 import { Steer } from '../steer/steer.tsx';
-import { CauseLink } from '../table/cause-link.tsx';
 import { type Column, Grid, useRows } from '../table/grid.tsx';
+import { causeColumn, nameColumn } from '../table/spoke-columns.tsx';
 import { absolute } from '../words/age.tsx';
 import { CacheMark, hasNoImages, SpokeMark, spokeWord } from '../words/marks.tsx';
 import { useWorld } from '../world-context.ts';
@@ -107,25 +107,10 @@ function isWanted(row: MemberRow, { q = '', state, batch, cause, says }: Readonl
 function columnsOf(href: (changes: Readonly<Record<string, string>>) => string, writtenAt: string | null): Column<MemberRow>[] {
   const asOf = (): string | undefined => (writtenAt === null ? undefined : `as the hub wrote it: ${absolute(writtenAt)}`);
   return [
-    {
-      name: 'name',
-      title: 'Spoke',
-      value: ({ key }) => key,
-      cell: ({ key }, isActive) => (
-        <a href={spokePath(key)} tabIndex={isActive ? 0 : -1}>
-          {key}
-        </a>
-      ),
-    },
+    nameColumn,
     { name: 'batch', title: 'Batch', value: ({ batch }) => batch, cell: ({ batch }) => batch ?? '–', asOf },
     { name: 'state', title: 'State', value: ({ state }) => spokeWord(state), cell: ({ state }) => <SpokeMark state={state} />, asOf },
     { name: 'cached', title: 'Pre-cache', value: ({ cached }) => cached, cell: ({ cached }) => <CacheMark cached={cached} />, asOf },
-    {
-      name: 'cause',
-      title: 'Cause',
-      value: ({ says }) => says,
-      cell: ({ key, says }, isActive) => <CauseLink spoke={key} says={says} href={href} isActive={isActive} />,
-      asOf,
-    },
+    causeColumn(href, asOf),
   ];
 }

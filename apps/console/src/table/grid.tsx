@@ -43,7 +43,6 @@ const ROW_HEIGHT = 32;
  * anew would lose it.
  */
 export function Grid<R extends { readonly key: string }>({ label, layout, columns, rows, open, empty, choice }: GridProps<R>): JSX.Element {
-  const { query, set } = useFilters();
   const [active, setActive] = useState('');
   const scroller = useRef<HTMLDivElement>(null);
   const at = Math.max(
@@ -84,18 +83,7 @@ export function Grid<R extends { readonly key: string }>({ label, layout, column
       style={{ '--rows': String(Math.max(rows.length, 2)) }}
       onKeyDown={onKeyDown}
     >
-      <div class="head" role="rowgroup">
-        <div class="row" role="row" aria-rowindex={1}>
-          {choice && (
-            <div role="columnheader">
-              <span class="hidden">Chosen</span>
-            </div>
-          )}
-          {columns.map((column) => (
-            <Heading key={column.name} column={column} sort={query.sort} onSort={(sort) => set({ sort })} />
-          ))}
-        </div>
-      </div>
+      <Headings columns={columns} isChosenFrom={choice !== undefined} />
       <div class="rows" role="rowgroup" style={{ height: `${height}px` }}>
         {items.map(({ index, start }) => {
           const row = rows[index];
@@ -128,6 +116,29 @@ export function Grid<R extends { readonly key: string }>({ label, layout, column
   );
 }
 
+interface HeadingsProps<R> {
+  readonly columns: readonly Column<R>[];
+  readonly isChosenFrom: boolean;
+}
+
+function Headings<R>({ columns, isChosenFrom }: HeadingsProps<R>): JSX.Element {
+  const { query, set } = useFilters();
+  return (
+    <div class="head" role="rowgroup">
+      <div class="row" role="row" aria-rowindex={1}>
+        {isChosenFrom && (
+          <div role="columnheader">
+            <span class="hidden">Chosen</span>
+          </div>
+        )}
+        {columns.map(({ name, title }) => (
+          <Heading key={name} name={name} title={title} sort={query.sort} onSort={(sort) => set({ sort })} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
 const ChoiceCell = ({ of, chosen, onChoose, mayChoose }: Choice & { readonly of: string }): JSX.Element => (
   <div role="gridcell">
     {mayChoose(of) && (
@@ -136,13 +147,14 @@ const ChoiceCell = ({ of, chosen, onChoose, mayChoose }: Choice & { readonly of:
   </div>
 );
 
-interface HeadingProps<R> {
-  readonly column: Column<R>;
+interface HeadingProps {
+  readonly name: string;
+  readonly title: string;
   readonly sort: string | undefined;
   readonly onSort: (sort: string | undefined) => void;
 }
 
-function Heading<R>({ column: { name, title }, sort, onSort }: HeadingProps<R>): JSX.Element {
+function Heading({ name, title, sort, onSort }: HeadingProps): JSX.Element {
   const order = sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : undefined;
   const next = order === 'ascending' ? `-${name}` : order === 'descending' ? undefined : name;
   return (
