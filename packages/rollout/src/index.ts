@@ -73,7 +73,6 @@ export { desiredWorkName, placementName, resourceName, safeNameKey } from './upg
 export { isComplete, isEnding, isRunning, keepsObjects, stateOf, templatesOf, wasCleaned } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
-export { ValidationReason } from './validation/validation.ts';
 export { quote } from './values/go-format.ts';
 export { manifestWorkMode } from './works/manifest-work-mode.ts';
 export { judgeWork, trimWork } from './works/manifest-works.ts';

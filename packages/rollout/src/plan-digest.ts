@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Annotation } from '@flotilla/api';
 import { type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, cutAtWord, explain, type PrecachingSpec } from '@flotilla/api/ran';
 import type { PolicyExamination } from './policies/policies.ts';
-import { type Validation, ValidationReason } from './validation/validation.ts';
+import type { Validation } from './validation/validation.ts';
 
 /** The parts that a digest tells apart, in its order, each with what a sentence calls it. */
 const PARTS = { batches: 'the batches', images: 'the images to pre-cache', changes: 'what the policies or templates change' } as const;
@@ -61,8 +61,7 @@ export function findOtherPlan({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'
   const bound = metadata.annotations?.[Annotation.plan]?.trim();
   const digest = bound === undefined ? undefined : digestOf();
   if (bound === undefined || digest === undefined || bound === digest) return undefined;
-  const reason = ValidationReason.planDiffers;
-  return { status: 'False', reason, message: explain(reason, describe(bound, digest)) };
+  return { status: 'False', reason: 'PlanDiffers', message: explain('PlanDiffers', describe(bound, digest)) };
 }
 
 function describe(bound: string, digest: string): string {

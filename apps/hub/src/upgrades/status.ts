@@ -17,7 +17,6 @@ import {
   resourceName,
   safeNameKey,
   templatesOf,
-  ValidationReason,
 } from '@flotilla/rollout';
 import type { BackupReport } from '../spoke-jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
@@ -119,8 +118,8 @@ export function describeUnreadable(
   else {
     const [{ path, message } = { path: [], message: 'cannot be read' }] = issues;
     const field = ['spec', ...path].map(String).join('.');
-    const text = explain(ValidationReason.spec, `${field} cannot be used: ${message}`);
-    conditions.set(ClusterGroupUpgradeCondition.validated, false, { reason: ValidationReason.spec, message: text });
+    const text = explain('InvalidSpec', `${field} cannot be used: ${message}`);
+    conditions.set(ClusterGroupUpgradeCondition.validated, false, { reason: 'InvalidSpec', message: text });
   }
   const all = talmStrict ? conditions.all : withReading(conditions.all, { now, generation });
   return { ...before, observedGeneration: generation, conditions: all };

@@ -16,12 +16,12 @@ import { readPins } from '../gates/pins.ts';
 import { readProofWithin } from '../gates/proof-within.ts';
 import { judgeWindow } from '../gates/window.ts';
 import { findUnknownAnnotation, findUnknownConfigAnnotation } from '../upgrade/annotations.ts';
-import { type Validation, ValidationReason } from './validation.ts';
+import type { Validation } from './validation.ts';
 
 /** A watch of a kind that is not served looks again this often; so does whoever waits for it. */
 export const SERVED_AGAIN_MS = 30_000;
 
-const refuse = (reason: ValidationReason & ConditionReason, problem: string): Validation => ({
+const refuse = (reason: ConditionReason, problem: string): Validation => ({
   status: 'False',
   reason,
   message: explain(reason, problem),
@@ -33,7 +33,7 @@ export function policyFrameworkMissing(standalone: boolean): Validation {
     ? 'this hub runs without the policy framework (--standalone)'
     : 'the API server does not serve Policy (policy.open-cluster-management.io/v1) and Placement (cluster.open-cluster-management.io/v1beta1)';
   return {
-    ...refuse(ValidationReason.frameworkMissing, `spec.managedPolicies cannot be remediated: ${why}`),
+    ...refuse('PolicyFrameworkMissing', `spec.managedPolicies cannot be remediated: ${why}`),
     recheckAfterMs: SERVED_AGAIN_MS,
   };
 }
@@ -46,14 +46,14 @@ export function validateInput(
   tenancy?: Pick<Tenancy, 'decidingLabels'>,
 ): Validation | undefined {
   const window = judgeWindow(upgrade, now);
-  if (window.kind === 'invalid') return { status: 'False', reason: ValidationReason.window, message: window.message };
+  if (window.kind === 'invalid') return { status: 'False', reason: 'InvalidWindow', message: window.message };
   const edits =
     findEditProblem(actions?.beforeEnable, 'spec.actions.beforeEnable', tenancy?.decidingLabels) ??
     findEditProblem(actions?.afterCompletion, 'spec.actions.afterCompletion', tenancy?.decidingLabels);
-  if (edits !== undefined) return refuse(ValidationReason.actions, edits);
+  if (edits !== undefined) return refuse('InvalidActions', edits);
   const suffix = upgrade.metadata.annotations?.[Annotation.nameSuffix];
   if (suffix && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(suffix))
-    return refuse(ValidationReason.nameSuffix, `Annotation ${Annotation.nameSuffix} is ${JSON.stringify(suffix)}`);
+    return refuse('InvalidNameSuffix', `Annotation ${Annotation.nameSuffix} is ${JSON.stringify(suffix)}`);
   return undefined;
 }
 
@@ -65,11 +65,11 @@ export function validateAnnotations(
   areProofsKept?: boolean,
 ): Validation | undefined {
   const unknown = findUnknownAnnotation(upgrade) ?? (preCaching && config ? findUnknownConfigAnnotation(config) : undefined);
-  if (unknown !== undefined) return { status: 'False', reason: ValidationReason.annotation, message: unknown };
+  if (unknown !== undefined) return { status: 'False', reason: 'UnknownAnnotation', message: unknown };
   const membership = findMembershipProblem(upgrade);
-  if (membership !== undefined) return { status: 'False', reason: ValidationReason.membership, message: membership };
+  if (membership !== undefined) return { status: 'False', reason: 'InvalidMembership', message: membership };
   const pins = readPins(upgrade).problem;
-  if (pins !== undefined) return { status: 'False', reason: ValidationReason.pins, message: pins };
+  if (pins !== undefined) return { status: 'False', reason: 'InvalidPins', message: pins };
   const { problem } = readProofWithin(upgrade, areProofsKept);
   // The CRD may be replaced meanwhile.
   const again = areProofsKept === false ? { recheckAfterMs: SERVED_AGAIN_MS } : {};
@@ -83,7 +83,7 @@ export function validateWork(spec: ClusterGroupUpgradeSpec): Validation | undefi
   const edits = [...Object.values(actions?.beforeEnable ?? {}), ...Object.values(after)];
   const isAsked = managedPolicies.length + manifestWorkTemplates.length > 0 || preCaching || backup;
   if (isAsked || edits.some((edit) => edit !== undefined && Object.keys(edit).length > 0)) return undefined;
-  return refuse(ValidationReason.nothing, 'the spec names no policy, no template and nothing to pre-cache');
+  return refuse('NothingToDo', 'the spec names no policy, no template and nothing to pre-cache');
 }
 
 /** A PreCachingConfig of another namespace, where upgrades use those of their own alone. @param namespace of the upgrade */
@@ -91,7 +91,7 @@ export function validateConfigRef({ preCaching, preCachingConfigRef }: ClusterGr
   const wanted = preCachingConfigRef?.namespace;
   if (!preCaching || !wanted || wanted === namespace) return undefined;
   return refuse(
-    ValidationReason.foreignConfig,
+    'ForeignPreCachingConfig',
     `spec.preCachingConfigRef.namespace is ${JSON.stringify(wanted)}; upgrades of namespace ${namespace} use PreCachingConfigs of that namespace alone`,
   );
 }
@@ -108,5 +108,5 @@ export function validateNameLabels(clusters: ReadonlySet<string>, managed: reado
   if (problems.length === 0) return undefined;
   const rest = problems.length - MOST_CLUSTERS;
   const message = `${problems.slice(0, MOST_CLUSTERS).join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
-  return { status: 'False', reason: ValidationReason.nameLabel, message };
+  return { status: 'False', reason: 'InvalidNameLabel', message };
 }

@@ -30,54 +30,12 @@ export type ValidationInput =
 /** Condition Validated, and what goes with it. */
 export interface Validation {
   readonly status: 'True' | 'False';
-  readonly reason: ValidationReason;
+  readonly reason: ConditionReason;
   /** Word for word the reference's where it has the reason, trailing spaces included; the status adds the fix. */
   readonly message: string;
   /** When to look again even if nothing changes: what was asked for is outside the cluster. */
   readonly recheckAfterMs?: number;
 }
-
-/** Reasons of condition Validated (spec/talm 2.3). */
-export const ValidationReason = {
-  completed: 'ValidationCompleted',
-  /** Ours: bound to another plan. */
-  planDiffers: 'PlanDiffers',
-  policiesMissing: 'NotAllManagedPoliciesExist',
-  policiesAmbiguous: 'AmbiguousManagedPoliciesNames',
-  templatesMissing: 'NotAllManifestTemplatesExist',
-  /** Ours: a template that could never complete. */
-  templatesInvalid: 'InvalidManifestTemplate',
-  /** Ours: the API server serves no policies. */
-  frameworkMissing: 'PolicyFrameworkMissing',
-  /** Ours: an annotation under our prefix that this hub does not read. */
-  annotation: 'UnknownAnnotation',
-  /** Ours: an annotation about membership with a value that cannot be used. */
-  membership: 'InvalidMembership',
-  /** Ours: a spec that asks for nothing. */
-  nothing: 'NothingToDo',
-  /** Ours: a spec that is not what the schema says. */
-  spec: 'InvalidSpec',
-  /** Ours: a PreCachingConfig of another namespace, on a hub that keeps tenants apart. */
-  foreignConfig: 'ForeignPreCachingConfig',
-  /** Ours: annotations of the window. */
-  window: 'InvalidWindow',
-  /** Ours: the annotation that asks for proofs cannot be used. */
-  proof: 'InvalidProof',
-  /** Ours: the same on a hub whose CRD drops what proofs need. */
-  proofsDropped: 'ProofsDropped',
-  /** Ours: the annotation that asks for pins cannot be used. */
-  pins: 'InvalidPins',
-  /** Ours: edits of ManagedClusters that an API server would refuse. */
-  actions: 'InvalidActions',
-  /** Ours: annotation of the name suffix. */
-  nameSuffix: 'InvalidNameSuffix',
-  /** Ours: label `name` of a ManagedCluster, by which Placements select. */
-  nameLabel: 'InvalidNameLabel',
-  platformImage: 'InvalidPlatformImage',
-  /** The spelling is the reference's. */
-  dependency: 'UnresolvableDenpendency',
-} as const satisfies Readonly<Record<string, ConditionReason>>;
-export type ValidationReason = (typeof ValidationReason)[keyof typeof ValidationReason];
 
 const LOOK_UP_AGAIN_MS = 300_000;
 
@@ -89,7 +47,7 @@ const namesUnique: Check = ({ examination: { ambiguous } }) =>
   Object.keys(ambiguous).length === 0
     ? undefined
     : {
-        reason: ValidationReason.policiesAmbiguous,
+        reason: 'AmbiguousManagedPoliciesNames',
         message: `Managed policy name should be unique, but was found in multiple namespaces: ${formatSortedJson(ambiguous)} `,
       };
 
@@ -101,7 +59,7 @@ const policiesValid: Check = ({ examination: { invalid }, talmStrict }) => {
   const names = `Invalid managed policies: ${formatSlice(invalid.map(({ name }) => name))}`;
   const reasons = invalid.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
   return {
-    reason: ValidationReason.policiesMissing,
+    reason: 'NotAllManagedPoliciesExist',
     message: talmStrict ? `${names} ` : `${names}; ${reasons.length > MAX_REASONS ? `${reasons.slice(0, MAX_REASONS)}…` : reasons}`,
   };
 };
@@ -114,23 +72,24 @@ const inNamespace = (namespace: string | undefined): string =>
 const policiesExist: Check = ({ examination: { missing }, namespace }) =>
   missing.length === 0
     ? undefined
-    : { reason: ValidationReason.policiesMissing, message: `Missing managed policies: ${formatSlice(missing)} ${inNamespace(namespace)}` };
+    : { reason: 'NotAllManagedPoliciesExist', message: `Missing managed policies: ${formatSlice(missing)} ${inNamespace(namespace)}` };
 
 const platformImageKnown: Check = ({ examination, preCaching, updateGraphUrl, lookUpRelease }) => {
   const source = findPlatformImage(examination.forUpgrade, { preCaching, updateGraphUrl });
-  if (source.kind === 'invalid') return { reason: ValidationReason.platformImage, message: source.message };
+  if (source.kind === 'invalid') return { reason: 'InvalidPlatformImage', message: source.message };
   if (source.kind !== 'graph') return undefined;
   const release = lookUpRelease(source);
   if (release.kind === 'known') return undefined;
   if (release.kind === 'pending') return 'pending';
-  return { reason: ValidationReason.platformImage, message: release.message, recheckAfterMs: LOOK_UP_AGAIN_MS };
+  return { reason: 'InvalidPlatformImage', message: release.message, recheckAfterMs: LOOK_UP_AGAIN_MS };
 };
 
 const dependenciesInOrder: Check = ({ examination }) => {
   const found = findUnresolvableDependency(examination.forUpgrade);
   return (
     found && {
-      reason: ValidationReason.dependency,
+      // The spelling is the reference's.
+      reason: 'UnresolvableDenpendency',
       message: `Managed Policy ${found.policy} depends on ${found.dependency}, which is to be remediated later`,
     }
   );
@@ -141,14 +100,13 @@ const policyChecks: readonly Check[] = [namesUnique, policiesValid, policiesExis
 
 function checkTemplates({ templates, template }: Extract<ValidationInput, { mode: 'manifestWork' }>): Finding | undefined {
   const missing = templates.filter((name) => !template(name));
-  if (missing.length > 0)
-    return { reason: ValidationReason.templatesMissing, message: `Missing manifest templates: ${formatSlice(missing)}` };
+  if (missing.length > 0) return { reason: 'NotAllManifestTemplatesExist', message: `Missing manifest templates: ${formatSlice(missing)}` };
   for (const name of templates) {
     const found = template(name);
     const problem = found && findTemplateProblem(found);
     if (problem !== undefined)
       return {
-        reason: ValidationReason.templatesInvalid,
+        reason: 'InvalidManifestTemplate',
         message: explain('InvalidManifestTemplate', `Invalid manifest template: ${problem}`),
       };
   }
@@ -167,5 +125,5 @@ export function validateUpgrade(input: ValidationInput): Validation | 'pending' 
       if (finding) return { status: 'False', ...finding };
     }
   }
-  return { status: 'True', reason: ValidationReason.completed, message: 'Completed validation' };
+  return { status: 'True', reason: 'ValidationCompleted', message: 'Completed validation' };
 }
