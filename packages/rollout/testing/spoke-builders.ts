@@ -1,9 +1,9 @@
 /** What a rollout may find on hub and spokes. Everything here is for tests. */
 
-import type { KubeObject } from '@flotilla/api';
+import { Annotation, type KubeObject } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { AttemptAnnotation } from '../src/spoke/attempts.ts';
+import { VIEW_ANNOTATION } from '../src/spoke/attempts.ts';
 import { actionLabels, upgradeLabels } from '../src/upgrade/labels.ts';
 
 /** The upgrade under test. */
@@ -72,7 +72,7 @@ export const buildAction = (
       namespace: SPOKE,
       uid,
       labels: actionLabels(UPGRADE),
-      annotations: { [AttemptAnnotation.view]: view, ...(retries > 0 && { [AttemptAnnotation.retries]: String(retries) }) },
+      annotations: { [VIEW_ANNOTATION]: view, ...(retries > 0 && { [Annotation.retries]: String(retries) }) },
       creationTimestamp: new Date(CREATED_AT).toISOString(),
     },
     ...(outcome && {

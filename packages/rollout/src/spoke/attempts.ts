@@ -7,13 +7,8 @@ import type { UpgradeIdentity } from '../upgrade/identity.ts';
 import { actionLabels } from '../upgrade/labels.ts';
 import type { InstallPlan } from './answers.ts';
 
-/** Annotations that carry what a later step must know of an attempt without reading its template. */
-export const AttemptAnnotation = {
-  /** How often the action was made anew after a failure. */
-  retries: Annotation.retries,
-  /** uid of the view whose answer it was made from. */
-  view: 'flotilla.io/view',
-} as const;
+/** Annotation of an action: uid of the view whose answer it was made from, for later steps that do not read its template. */
+export const VIEW_ANNOTATION = 'flotilla.io/view';
 
 /** An action that was made to approve an InstallPlan. */
 interface Attempt extends Pick<ActionOutcome, 'outcome' | 'retries'> {
@@ -34,7 +29,7 @@ export function observeAttempt(action: ManagedClusterAction, now: number): Attem
   return {
     outcome,
     retries,
-    view: action.metadata.annotations?.[AttemptAnnotation.view],
+    view: action.metadata.annotations?.[VIEW_ANNOTATION],
     // Two clocks may differ by seconds; further ahead it is ours that stepped back, and nothing waits for as long as it stepped.
     retryAt: ended - now > BACK_OFF.maxMs ? now : ended + backOffMs(BACK_OFF, retries + 1),
   };
@@ -58,7 +53,7 @@ export function approvalAction(input: {
       name,
       namespace: cluster,
       labels: actionLabels(upgrade),
-      annotations: { [AttemptAnnotation.view]: view, ...(retries > 0 && { [AttemptAnnotation.retries]: String(retries) }) },
+      annotations: { [VIEW_ANNOTATION]: view, ...(retries > 0 && { [Annotation.retries]: String(retries) }) },
     },
     spec: { actionType: 'Update', kube: { resource: 'installplan', namespace, template: approvedPlan(plan) } },
   };
