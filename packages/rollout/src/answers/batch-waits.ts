@@ -3,7 +3,6 @@ import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { stateByProgress } from '../batches/clusters-under-way.ts';
 import { type GateName, judgeBatchGates, judgeGates } from '../gates/gates.ts';
-import { RolloutState } from '../upgrade/rollout-machine.ts';
 import { isRunning, stateOf } from '../upgrade/stage.ts';
 import { backupWait } from './backup-waits.ts';
 import { conditionEvidence, fixFor } from './conditions.ts';
@@ -17,7 +16,7 @@ import { targetWait } from './target-waits.ts';
 export function nextWait(question: Question): Finding {
   const { facts } = question;
   if (!isRunning(facts.upgrade)) return startWait(question);
-  const gated = stateOf(facts.upgrade) === RolloutState.gated ? judgeBatchGates(gateInputOf(facts)) : undefined;
+  const gated = stateOf(facts.upgrade) === 'gated' ? judgeBatchGates(gateInputOf(facts)) : undefined;
   if (gated) {
     const current = currentOf(question);
     const rest = gateWait(question, gated);
@@ -74,7 +73,7 @@ export function rolloutWait(question: ClusterQuestion, next: () => Finding): Fin
     const rest = next();
     return { ...rest, own: { cause: 'batch', says: `batch ${current} to end` }, links: [head, ...rest.links] };
   }
-  if (current > 0 && stateOf(facts.upgrade) === RolloutState.gated && !progress) return next();
+  if (current > 0 && stateOf(facts.upgrade) === 'gated' && !progress) return next();
   return (
     targetWait(stateByProgress(progress, current), question, placementWait(question)) ??
     finding(

@@ -17,7 +17,6 @@ import { RolloutClock } from '../batches/rollout-clock.ts';
 import { findPause } from '../gates/pause.ts';
 import { closedMs, judgeWindow } from '../gates/window.ts';
 import { RecordState } from '../upgrade/model.ts';
-import { RolloutState } from '../upgrade/rollout-machine.ts';
 import { isRunning, stateOf, templatesOf } from '../upgrade/stage.ts';
 import { objectOf, type UpgradeFacts } from './facts.ts';
 import { exact, forecast, unknown } from './figures.ts';
@@ -82,7 +81,7 @@ function stageOf(upgrade: ClusterGroupUpgrade): UpgradeStage {
   }
   if (isRunning(upgrade)) {
     const state = stateOf(upgrade);
-    return state === RolloutState.preparing ? 'preparing' : state === RolloutState.gated ? 'between-batches' : 'rolling-out';
+    return state === 'preparing' ? 'preparing' : state === 'gated' ? 'between-batches' : 'rolling-out';
   }
   const { clustersSelected, validated, precacheSpecValid, precachingSucceeded, progressing } = ClusterGroupUpgradeCondition;
   if ([clustersSelected, validated, precacheSpecValid].some((type) => condition(type)?.status === 'False')) return 'refused';

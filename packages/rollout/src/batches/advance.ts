@@ -6,7 +6,7 @@
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { type BatchGateInput, judgeBatchGates, type Refusal } from '../gates/gates.ts';
 import { type ClusterRecord, RecordState, type RolloutObservation, type Verdict } from '../upgrade/model.ts';
-import { nextRolloutState, type RolloutLook, RolloutState } from '../upgrade/rollout-machine.ts';
+import { nextRolloutState, type RolloutLook, type RolloutState } from '../upgrade/rollout-machine.ts';
 import { runningState } from '../upgrade/stage.ts';
 import {
   allCompleted,
@@ -89,7 +89,7 @@ class Pass {
     this.#state = runningState(status);
     this.#clock = new RolloutClock({ times: status.status, gates, timeoutMs: spec.remediationStrategy.timeout * 60_000, now });
     this.#deadline = this.#clock.deadline;
-    this.#drift = this.#state === RolloutState.preparing ? [] : findDrift(this.#clusters, input.observation);
+    this.#drift = this.#state === 'preparing' ? [] : findDrift(this.#clusters, input.observation);
   }
 
   run(): Advance {
@@ -98,7 +98,7 @@ class Pass {
     for (;;) {
       const look = this.#verdict ? {} : (this.#looks[this.#state]?.() ?? {});
       const next = nextRolloutState(this.#state, { ...look, hasVerdict: this.#verdict !== undefined });
-      if (next === this.#state || next === RolloutState.ended) break;
+      if (next === this.#state || next === 'ended') break;
       this.#enter(next);
     }
     if (this.#verdict) return this.#result(this.#verdict.progressing, this.#verdict.succeeded);
@@ -109,12 +109,12 @@ class Pass {
 
   /** To the gates comes the next batch, which starts once they are passed. */
   #enter(state: RolloutState): void {
-    if (state === RolloutState.gated) {
+    if (state === 'gated') {
       this.#clusters.batch += 1;
       this.#clock.endBatch();
     }
-    if (state === RolloutState.batch) this.#clock.startBatch();
-    if (state !== RolloutState.lookingBack) this.#clusters.progress = {};
+    if (state === 'batch') this.#clock.startBatch();
+    if (state !== 'lookingBack') this.#clusters.progress = {};
     this.#state = state;
   }
 
@@ -235,7 +235,7 @@ class Pass {
 
   #describeWaiting(): Verdict {
     const { observation } = this.#input;
-    if (this.#state === RolloutState.gated && this.#refusal?.progressing) return this.#refusal.progressing;
+    if (this.#state === 'gated' && this.#refusal?.progressing) return this.#refusal.progressing;
     if (this.#clusters.batch > 0 && observation.placementProblem !== undefined) return waitingForPlacement(observation.placementProblem);
     return describeProblems(inProgress(observation.mode.kind), observation.problem(undefined), this.#messages());
   }

@@ -9,17 +9,7 @@
 import { setup, transition } from 'xstate';
 
 /** States of a cluster; the last three are final. */
-export const RolloutClusterState = {
-  preparing: 'preparing',
-  waiting: 'waiting',
-  remediating: 'remediating',
-  soaking: 'soaking',
-  editing: 'editing',
-  complete: 'complete',
-  timedOut: 'timedOut',
-  failed: 'failed',
-} as const;
-export type RolloutClusterState = (typeof RolloutClusterState)[keyof typeof RolloutClusterState];
+export type RolloutClusterState = 'preparing' | 'waiting' | 'remediating' | 'soaking' | 'editing' | 'complete' | 'timedOut' | 'failed';
 
 /** What one look at a cluster shows. */
 export interface RolloutClusterLook {

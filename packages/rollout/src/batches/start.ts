@@ -4,7 +4,7 @@ import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Refusal } from '../gates/gates.ts';
 import { type ClusterProgress, ProgressState, RecordState } from '../upgrade/model.ts';
-import { nextRolloutState, RolloutState } from '../upgrade/rollout-machine.ts';
+import { nextRolloutState, type RolloutState } from '../upgrade/rollout-machine.ts';
 import { planBatches } from './batches.ts';
 
 /** What is rolled out to whom. */
@@ -68,7 +68,7 @@ export function stateBeforeStart({
     hasBegun: false,
     hasVerdict: refusal?.outcome !== undefined,
   };
-  let state: RolloutState = RolloutState.validating;
+  let state: RolloutState = 'validating';
   for (;;) {
     const next = nextRolloutState(state, look);
     if (next === state) return state;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { stateDiagram } from '../diagram.ts';
-import { nextRolloutState, type RolloutLook, RolloutState, rolloutMachine } from './rollout-machine.ts';
+import { nextRolloutState, type RolloutLook, type RolloutState, rolloutMachine } from './rollout-machine.ts';
 
 interface Row {
   name: string;
@@ -37,9 +37,11 @@ const rows: Row[] = [
 
 test.each(rows)('$from, one that $name: $to', ({ from, seen, to }) => expect(nextRolloutState(from, seen)).toBe(to));
 
-test.each(Object.values(RolloutState))('a look at %s that shows nothing changes nothing', (state) =>
-  expect(nextRolloutState(state, {})).toBe(state),
-);
+test('a look that shows nothing changes nothing', () => {
+  const states: readonly RolloutState[] = ['validating', 'preCaching', 'gated', 'preparing', 'batch', 'lookingBack', 'ended', 'cleaned'];
+  expect(Object.keys(rolloutMachine.states)).toEqual(states);
+  for (const state of states) expect(nextRolloutState(state, {})).toBe(state);
+});
 
 test('the table takes every way of the diagram', () => {
   const ways = new Set(rows.filter(({ from, to }) => from !== to).map(({ from, to }) => `${from} --> ${to}`));

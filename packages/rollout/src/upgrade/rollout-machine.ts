@@ -9,20 +9,11 @@
  */
 import { setup, transition } from 'xstate';
 
-/** States of an upgrade; the last one is final. */
-export const RolloutState = {
-  validating: 'validating',
-  preCaching: 'preCaching',
-  /** One list of gates, asked before the start and before each batch. */
-  gated: 'gated',
-  preparing: 'preparing',
-  batch: 'batch',
-  /** Every cluster has its record: the earlier batches are looked at once more. */
-  lookingBack: 'lookingBack',
-  ended: 'ended',
-  cleaned: 'cleaned',
-} as const;
-export type RolloutState = (typeof RolloutState)[keyof typeof RolloutState];
+/**
+ * States of an upgrade; the last one is final. In `gated` one list of gates is asked, before the start and before each batch; in `lookingBack`
+ * every cluster has its record, and the earlier batches are looked at once more.
+ */
+export type RolloutState = 'validating' | 'preCaching' | 'gated' | 'preparing' | 'batch' | 'lookingBack' | 'ended' | 'cleaned';
 
 /** What one look at an upgrade shows. What a state does not ask for is left out. */
 export interface RolloutLook {
@@ -83,6 +74,6 @@ export const rolloutMachine = setup({
 
 /** The state after one look: at most one step, since what is seen in the next state is something else. */
 export function nextRolloutState(state: RolloutState, look: RolloutLook): RolloutState {
-  if (state === RolloutState.cleaned) return state;
+  if (state === 'cleaned') return state;
   return transition(rolloutMachine, rolloutMachine.resolveState({ value: state }), { type: 'LOOK', ...look })[0].value;
 }

@@ -3,20 +3,19 @@
 import { findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { RecordState } from './model.ts';
-import { RolloutState } from './rollout-machine.ts';
+import type { RolloutState } from './rollout-machine.ts';
 
 /** The state that its stored status puts an upgrade in; before its start that says nothing but `validating`. */
 export function stateOf(upgrade: ClusterGroupUpgrade): RolloutState {
   const { metadata, status } = upgrade;
-  if (isEnding(upgrade))
-    return metadata.deletionTimestamp === undefined && status?.status.completedAt ? RolloutState.cleaned : RolloutState.ended;
-  return status && isRunning(upgrade) ? runningState(status) : RolloutState.validating;
+  if (isEnding(upgrade)) return metadata.deletionTimestamp === undefined && status?.status.completedAt ? 'cleaned' : 'ended';
+  return status && isRunning(upgrade) ? runningState(status) : 'validating';
 }
 
 /** The state of a rollout that has started and not ended. */
 export function runningState({ status }: Pick<ClusterGroupUpgradeStatus, 'status'>): RolloutState {
-  if (!status.currentBatch) return RolloutState.preparing;
-  return status.currentBatchStartedAt === undefined ? RolloutState.gated : RolloutState.batch;
+  if (!status.currentBatch) return 'preparing';
+  return status.currentBatchStartedAt === undefined ? 'gated' : 'batch';
 }
 
 /** True between the start of the rollout and its verdict; false from the moment the upgrade is deleted. */
