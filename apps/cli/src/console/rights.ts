@@ -12,8 +12,8 @@ import { lackOf } from '../complain.ts';
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const Review = z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) });
 
-/** Namespaces that are asked about. */
-interface RightsOptions {
+/** Where a viewer looks. */
+export interface View {
   /** Namespace of the upgrades; all when absent. */
   readonly namespace?: string | undefined;
   /** Namespace of the hub's Lease. */
@@ -21,7 +21,7 @@ interface RightsOptions {
 }
 
 /** Asks the API server what the asker may do. */
-export async function askRights(client: Client, { namespace, hubNamespace }: RightsOptions): Promise<Rights> {
+export async function askRights(client: Client, { namespace, hubNamespace }: View): Promise<Rights> {
   const lacks = async (kind: Resource<KubeObject>, verbs: readonly string[], within?: string): Promise<string | null> => {
     for (const verb of verbs)
       if (!(await isAllowed(client, kind, { verb, namespace: within }))) return lackOf({ verb, kind, namespace: within });

@@ -6,8 +6,9 @@ import { z } from 'zod';
 import { callersPath } from '../config.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { PROXY_HEADERS, sharedDoor } from './door.ts';
+import type { View } from './rights.ts';
 import { openServer } from './server.ts';
-import { openViewer, type View } from './viewer.ts';
+import { openViewer } from './viewer.ts';
 import { Viewers } from './viewers.ts';
 
 const path = z.string().min(1, { error: 'is empty: give a path' });

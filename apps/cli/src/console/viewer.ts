@@ -3,18 +3,10 @@ import type { StreamMessage } from '@flotilla/api/answers';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { AskDeps } from './asks.ts';
-import { askRights } from './rights.ts';
+import { askRights, type View } from './rights.ts';
 import { Feed } from './rows/feed.ts';
 import { Fleet } from './rows/fleet.ts';
 import { Sources } from './rows/sources.ts';
-
-/** Where a viewer looks. */
-export interface View {
-  /** Namespace of the upgrades; all when absent. */
-  readonly namespace?: string | undefined;
-  /** Namespace of the hub's Lease. */
-  readonly hubNamespace: string;
-}
 
 /** One person's look at the fleet: what their credential may read, and nothing else. */
 export interface Viewer {

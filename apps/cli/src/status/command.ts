@@ -10,7 +10,7 @@ import { HubOptions } from '../hub/options.ts';
 import { followUpgrade, readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { safeJson, safeText } from '../terminal/safe-text.ts';
-import { HOME, type Screen, standardScreen } from '../terminal/screen.ts';
+import { HOME, standardScreen } from '../terminal/screen.ts';
 import { askStatus, judgeStatus } from './ask.ts';
 import { statusLine, statusPage, statusTable } from './print.ts';
 
@@ -32,31 +32,25 @@ export const showStatus: Run = async ([name], given) => {
     throw new FlotillaError('FLOTILLA_CONFIG', 'a name goes with neither -A nor -l: leave out one of them');
   await using connected = connect(options);
   const { client, namespace } = connected;
-  const screen = standardScreen(options.output === 'wide');
   // Awaited here: the client is closed when this returns.
-  if (name === undefined) return await listAll(client, { options, namespace, screen });
-  if (options.watch) return await follow(client, { namespace, name }, { options, screen });
+  if (name === undefined) return await listAll(client, namespace, options);
+  if (options.watch) return await follow(client, { namespace, name }, options);
   const answer = await askStatus(new FactStore({ client, ...options }), await readUpgrade(client, { namespace, name }));
+  const screen = screenFor(options);
   screen.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${statusPage(answer, screen, Date.now())}\n`);
   if (hasFailed(answer)) endWith(Exit.no);
 };
 
-interface Listing {
-  readonly options: Options;
-  readonly namespace: string;
-  readonly screen: Screen;
-}
+const screenFor = ({ output }: Options) => standardScreen(output === 'wide');
 
-async function listAll(client: Client, { options, namespace, screen }: Listing): Promise<void> {
+async function listAll(client: Client, namespace: string, options: Options): Promise<void> {
+  const screen = screenFor(options);
   const within = options.allNamespaces ? {} : { namespace };
   const { items } = await client.list(ClusterGroupUpgrade, { ...within, labelSelector: options.selector });
   const store = new FactStore({ client, ...options });
   if (items.length > 0) await store.readClusters(items);
   const answers: StatusAnswer[] = [];
-  for (const item of items) {
-    const upgrade = whole(item);
-    answers.push(await judgeStatus(store, upgrade));
-  }
+  for (const item of items) answers.push(await judgeStatus(store, whole(item)));
   if (options.output === 'json') screen.write(`${safeJson({ items: answers })}\n`);
   else if (answers.length > 0) screen.write(`${statusTable(answers, screen)}\n`);
   else
@@ -66,12 +60,8 @@ async function listAll(client: Client, { options, namespace, screen }: Listing):
   for (const note of store.notes) process.stderr.write(`? ${safeText(note)}\n`);
 }
 
-interface Following {
-  readonly options: Options;
-  readonly screen: Screen;
-}
-
-async function follow(client: Client, ref: UpgradeRef, { options, screen }: Following): Promise<void> {
+async function follow(client: Client, ref: UpgradeRef, options: Options): Promise<void> {
+  const screen = screenFor(options);
   const stopping = new AbortController();
   process.once('SIGINT', () => stopping.abort());
   let last = '';

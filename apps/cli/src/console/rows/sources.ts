@@ -7,15 +7,13 @@ import { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } fr
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { HUB_LEASE, trimCluster } from '../../hub/fact-store.ts';
 import { whole } from '../../hub/upgrades.ts';
+import type { View } from '../rights.ts';
 import { Pulse } from './pulse.ts';
 
 /** Where objects are watched. */
-interface SourceOptions {
+interface SourceOptions extends View {
   readonly client: Client;
   readonly rights: Rights;
-  readonly hubNamespace: string;
-  /** Namespace of the upgrades; all when absent. */
-  readonly namespace?: string | undefined;
 }
 
 /** Annotations of clusters that rows show. */
