@@ -11,7 +11,6 @@ import {
 import { computeMaxConcurrency, planBatches } from './batches/batches.ts';
 import { CLUSTER_API_MISSING, type ClusterSelection, findNobodySelected, selectClusters } from './clusters/cluster-selection.ts';
 import type { Tenancy } from './clusters/tenancy.ts';
-import type { BlockingRef } from './gates/blocking.ts';
 import { findOtherPlan, planDigest } from './plan-digest.ts';
 import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
 import { examinePolicies, type PolicyExamination } from './policies/policies.ts';
@@ -19,6 +18,7 @@ import type { PolicyStructure } from './policies/policy-structure.ts';
 import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 import { findOtherSoftware } from './software/same-software.ts';
 import { derivePrecachingSpec, ownWorkloadImage, type SoftwareFailure } from './software/software-spec.ts';
+import type { UpgradeRef } from './upgrade/identity.ts';
 import {
   policyFrameworkMissing,
   SERVED_AGAIN_MS,
@@ -47,7 +47,7 @@ export interface ObservedUpgrade {
   readonly servesPolicies: boolean;
   /** The API server serves ManagedClusters. */
   readonly servesClusters: boolean;
-  readonly upgradeAt: (ref: BlockingRef) => ClusterGroupUpgrade | undefined;
+  readonly upgradeAt: (ref: UpgradeRef) => ClusterGroupUpgrade | undefined;
 }
 
 /** What planning needs besides the observation. */
@@ -60,7 +60,6 @@ export interface PlanDeps {
   readonly readPolicy: (policy: Policy, waiter: string) => PolicyStructure | undefined;
   /** The hub was started for a fleet without the policy framework. */
   readonly standalone: boolean;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Image of the puller from the configuration; empty when there is none. */
   readonly precacheImage: string;

@@ -4,7 +4,7 @@ import type { Lease } from '@flotilla/api/core';
 import type { ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { z } from 'zod';
-import type { BlockingRef } from '../gates/blocking.ts';
+import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
 
 /** An object as it was read, or why it was not. Skipped: nobody wanted it, which is no gap. */
@@ -17,14 +17,13 @@ export type Seen<T> =
 export interface UpgradeFacts {
   /** With its status in full. */
   readonly upgrade: ClusterGroupUpgrade;
-  /** Milliseconds since the epoch. */
   readonly now: number;
   /** The Lease by which hubs lead. */
   readonly hub: Seen<Lease>;
   readonly cluster: (name: string) => Seen<ManagedCluster>;
   /** The Lease that the agent of a cluster renews. */
   readonly agentLease: (cluster: string) => Seen<Lease>;
-  readonly upgradeAt: (ref: BlockingRef) => Seen<ClusterGroupUpgrade>;
+  readonly upgradeAt: (ref: UpgradeRef) => Seen<ClusterGroupUpgrade>;
   /** The copy of a policy in the namespace of a cluster. */
   readonly policyCopy: (policy: PolicyRef, cluster: string) => Seen<Policy>;
   readonly policy: (policy: PolicyRef) => Seen<Policy>;

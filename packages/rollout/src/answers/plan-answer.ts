@@ -19,7 +19,6 @@ interface PlanFacts {
   /** Cost of the pull on each cluster. */
   readonly pulls: readonly ClusterPull[];
   readonly secondsPerBatch?: number | undefined;
-  /** Milliseconds since the epoch. */
   readonly now: number;
   readonly notes: readonly string[];
 }

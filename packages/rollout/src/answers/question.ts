@@ -1,5 +1,5 @@
 /** What the questions of this folder are asked with. */
-import type { BlockingRef } from '../gates/blocking.ts';
+import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { UpgradeFacts } from './facts.ts';
 import type { Finding } from './finding.ts';
 import type { Membership } from './membership.ts';
@@ -11,7 +11,7 @@ export interface Question {
   /** Why a cluster of the same upgrade waits. */
   readonly askCluster: (name: string) => Finding;
   /** Why another upgrade has not ended; with a cluster, why it has not left that one. */
-  readonly askUpgrade: (ref: BlockingRef, cluster?: string) => Finding;
+  readonly askUpgrade: (ref: UpgradeRef, cluster?: string) => Finding;
 }
 
 /** A question about one of its clusters. */

@@ -2,7 +2,7 @@
 import { refKey } from '@flotilla/api';
 import type { WhyAnswer } from '@flotilla/api/answers';
 import { type ClusterGroupUpgrade, isFinalPrecacheState, unpackStatus } from '@flotilla/api/ran';
-import type { BlockingRef } from '../gates/blocking.ts';
+import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { RolloutState } from '../upgrade/rollout-machine.ts';
 import { isEnding, stateOf } from '../upgrade/stage.ts';
 import { nextWait, rolloutWait } from './batch-waits.ts';
@@ -87,7 +87,7 @@ export class Inquiry {
     return this.#following;
   }
 
-  #askUpgrade(ref: BlockingRef, cluster: string | undefined): Finding {
+  #askUpgrade(ref: UpgradeRef, cluster: string | undefined): Finding {
     const seen = this.#facts.upgradeAt(ref);
     if (seen.kind !== 'read' || !seen.object || this.#depth >= MOST_UPGRADES) {
       const why = seen.kind === 'unread' ? seen.why : this.#depth >= MOST_UPGRADES ? 'the upgrades wait for each other' : 'it is not there';

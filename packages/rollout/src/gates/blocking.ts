@@ -1,13 +1,8 @@
 /** Upgrades that another one waits for (spec/talm 2.9 gates 5 and 8). Pure. */
 import { Annotation, findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import type { UpgradeRef } from '../upgrade/identity.ts';
 import { RecordState } from '../upgrade/model.ts';
-
-/** Name and namespace of a blocking upgrade. */
-export interface BlockingRef {
-  readonly name: string;
-  readonly namespace: string;
-}
 
 /** What is known of all blocking upgrades; each list holds names in the order of the spec. */
 export interface Blocking {
@@ -18,11 +13,11 @@ export interface Blocking {
 }
 
 /** The blocking upgrades of the spec; without a namespace they are looked for beside the upgrade. */
-export const blockingRefs = ({ metadata, spec }: ClusterGroupUpgrade): BlockingRef[] =>
+export const blockingRefs = ({ metadata, spec }: ClusterGroupUpgrade): UpgradeRef[] =>
   (spec?.blockingCRs ?? []).map(({ name = '', namespace }) => ({ name, namespace: namespace || (metadata.namespace ?? '') }));
 
 /** Looks at the blocking upgrades of one upgrade. */
-export function judgeBlocking(upgrade: ClusterGroupUpgrade, find: (ref: BlockingRef) => ClusterGroupUpgrade | undefined): Blocking {
+export function judgeBlocking(upgrade: ClusterGroupUpgrade, find: (ref: UpgradeRef) => ClusterGroupUpgrade | undefined): Blocking {
   const partial = upgrade.metadata.annotations?.[Annotation.blockingCompletionMode] === 'partial';
   const filters = partial && upgrade.metadata.annotations?.[Annotation.blockingClusterFiltering] === 'true';
   const missing: string[] = [];

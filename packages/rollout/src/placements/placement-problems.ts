@@ -21,7 +21,6 @@ export interface PlacementFacts {
   readonly talmStrict: boolean;
   /** Since when clusters are not selected. Losing it delays a message by ten seconds. */
   readonly sightings: Pick<Sightings, 'since'>;
-  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 

@@ -6,6 +6,7 @@ import { indexOf } from '../batches/cluster-progress.ts';
 import { NAME_LABEL } from '../clusters/name-label.ts';
 import { findPause } from '../gates/pause.ts';
 import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
+import type { UpgradeRef } from '../upgrade/identity.ts';
 import { type PolicyRef, ProgressState, RecordState } from '../upgrade/model.ts';
 import { desiredPlacementName, placementName, safeNameKey } from '../upgrade/safe-names.ts';
 import { isRunning } from '../upgrade/stage.ts';
@@ -23,8 +24,7 @@ export interface PlacementObjects {
 }
 
 /** Value of an index of Placements and PlacementBindings: the labels that name their upgrade. */
-export const upgradeIndexValue = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
-  `${labelValue(namespace)}/${labelValue(name)}`;
+export const upgradeIndexValue = ({ namespace, name }: UpgradeRef): string => `${labelValue(namespace)}/${labelValue(name)}`;
 
 /** The same value, from an object. */
 export const upgradeIndexOf = ({ metadata }: KubeObject): string =>

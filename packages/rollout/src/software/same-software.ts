@@ -1,7 +1,7 @@
 /** An upgrade that tries failed clusters again pulls what was pulled before, or nothing. Pure. */
 import { Annotation, isSameJson, refOfKey } from '@flotilla/api';
 import { type ClusterGroupUpgrade, explain, type PrecachingSpec } from '@flotilla/api/ran';
-import type { BlockingRef } from '../gates/blocking.ts';
+import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { SoftwareFailure } from './software-spec.ts';
 
 const LISTS = ['operatorsIndexes', 'operatorsPackagesAndChannels', 'additionalImages', 'excludePrecachePatterns'] as const;
@@ -10,7 +10,7 @@ const LISTS = ['operatorsIndexes', 'operatorsPackagesAndChannels', 'additionalIm
 export function findOtherSoftware(
   { metadata }: ClusterGroupUpgrade,
   wanted: PrecachingSpec,
-  upgradeAt: (ref: BlockingRef) => ClusterGroupUpgrade | undefined,
+  upgradeAt: (ref: UpgradeRef) => ClusterGroupUpgrade | undefined,
 ): SoftwareFailure | undefined {
   const key = metadata.annotations?.[Annotation.retryOf] ?? '';
   const { namespace = '', name } = refOfKey(key);

@@ -13,7 +13,7 @@ import type { ClusterEdits, SpokeTarget } from '../upgrade/model.ts';
 import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
 import { isComplete, isRunning, keepsObjects } from '../upgrade/stage.ts';
 import { desiredWork } from '../works/manifest-works.ts';
-import { planApprovals, type SpokePlan } from './subscriptions.ts';
+import { type PlanSettings, planApprovals, type SpokePlan } from './subscriptions.ts';
 
 /** One spoke of one upgrade, as the watch caches show it. */
 export interface ObservedSpoke {
@@ -29,16 +29,6 @@ export interface ObservedSpoke {
   readonly actions: readonly ManagedClusterAction[];
   /** Labels that no edit may touch: edited after the validation, they are left alone. Absent: none. */
   readonly decidingLabels?: ReadonlySet<string> | undefined;
-}
-
-/** Time, and how the hub was started. */
-interface PlanSettings {
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  /** Seconds between an agent's polls of a view. */
-  readonly viewSeconds: number;
-  /** Decide as the reference does. */
-  readonly talmStrict: boolean;
 }
 
 /** The writes that are due now. None: the target is true, or something else has to happen first, which a watch event will tell. */

@@ -38,8 +38,17 @@ export const desiredViewName = ({ namespace, name }: UpgradeIdentity, subscripti
 export const desiredViewNames = (upgrade: UpgradeIdentity, objects: readonly PolicyObject[]): string[] =>
   viewNames(upgrade, subscriptionsOf(objects));
 
+/** Time, and how the hub was started. */
+export interface PlanSettings {
+  readonly now: number;
+  /** Seconds between an agent's polls of a view. */
+  readonly viewSeconds: number;
+  /** Decide as the reference does: what the view of a Subscription shows counts for it, whatever it is called there. */
+  readonly talmStrict: boolean;
+}
+
 /** What decides about the approvals of one cluster at one policy. */
-interface ApprovalInput {
+interface ApprovalInput extends PlanSettings {
   readonly upgrade: UpgradeIdentity;
   readonly cluster: string;
   readonly subscriptions: readonly SubscriptionRef[];
@@ -50,12 +59,6 @@ interface ApprovalInput {
   readonly actions: readonly ManagedClusterAction[];
   /** The cluster's agent is alive; an action for one that is not would fire whenever it returns. */
   readonly available: boolean;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  /** Seconds between an agent's polls of a view. */
-  readonly viewSeconds: number;
-  /** What the view of a Subscription shows counts for it, whatever it is called there, as in the reference. */
-  readonly talmStrict: boolean;
 }
 
 /** What is to be written now, and when to look again even if nothing happens. */

@@ -1,9 +1,13 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 
-/** The upgrade an object belongs to. */
-export interface UpgradeIdentity {
+/** Namespace and name of an upgrade. */
+export interface UpgradeRef {
   readonly namespace: string;
   readonly name: string;
+}
+
+/** The upgrade an object belongs to. */
+export interface UpgradeIdentity extends UpgradeRef {
   readonly uid: string;
 }
 

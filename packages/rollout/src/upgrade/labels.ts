@@ -1,6 +1,6 @@
 /** What marks a hub object as part of a rollout (spec/talm 2.12, 2.13). Pure. */
 import { type KubeObject, Label } from '@flotilla/api';
-import type { UpgradeIdentity } from './identity.ts';
+import type { UpgradeIdentity, UpgradeRef } from './identity.ts';
 import { labelValue, workLabels } from './work-labels.ts';
 
 /** Value of `flotilla.io/work` on every ManifestWork, action and view of a rollout. */
@@ -31,10 +31,10 @@ export const isReferences = (object: KubeObject, upgrade: UpgradeIdentity): bool
   object.metadata.labels?.[Label.upgradeUid] === undefined && isAttributed(object, upgrade);
 
 /** Value of the reference's one label on actions: `<namespace>-<name>` of the upgrade. */
-const actionOwner = ({ namespace, name }: Pick<UpgradeIdentity, 'namespace' | 'name'>): string => labelValue(`${namespace}-${name}`);
+const actionOwner = ({ namespace, name }: UpgradeRef): string => labelValue(`${namespace}-${name}`);
 
 /** The same as an index of objects has it (`upgradeIndexOf`), which looks for two labels. */
-export const actionIndexValue = (upgrade: Pick<UpgradeIdentity, 'namespace' | 'name'>): string => `/${actionOwner(upgrade)}`;
+export const actionIndexValue = (upgrade: UpgradeRef): string => `/${actionOwner(upgrade)}`;
 
 /** True for an action that the reference made for an upgrade of this name. It names no uid, and fires whenever its cluster is back. */
 export const isReferencesAction = ({ metadata }: KubeObject, upgrade: UpgradeIdentity): boolean =>
