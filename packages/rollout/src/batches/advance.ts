@@ -32,7 +32,6 @@ export interface AdvanceInput {
   readonly status: ClusterGroupUpgradeStatus;
   readonly observation: RolloutObservation;
   readonly gates: BatchGateInput;
-  /** Epoch milliseconds. */
   readonly now: number;
 }
 

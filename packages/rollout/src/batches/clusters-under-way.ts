@@ -12,7 +12,6 @@ interface ClustersInput {
   readonly spec: Pick<ClusterGroupUpgradeSpec, 'remediationStrategy'>;
   readonly status: ClusterGroupUpgradeStatus;
   readonly observation: RolloutObservation;
-  /** Epoch milliseconds. */
   readonly now: number;
 }
 

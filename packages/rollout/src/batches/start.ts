@@ -16,7 +16,6 @@ interface StartInput {
   readonly isCompliant: (cluster: string) => boolean;
   readonly canaries: readonly string[] | undefined;
   readonly maxConcurrency: number;
-  /** Milliseconds since the epoch. */
   readonly now: number;
   /** Who has failed before and complies now is done, as in the reference; default false. */
   readonly talmStrict?: boolean;

@@ -31,7 +31,6 @@ interface ProofInput {
   /** Clusters whose failed pull is tried again on demand. */
   readonly isRetried?: (cluster: string) => boolean;
   readonly withinMs: number;
-  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 

@@ -80,7 +80,6 @@ export type WorkVerdict =
 
 /** What a work is judged by besides its own status. */
 export interface WorkSight {
-  /** Milliseconds since the epoch. */
   readonly now: number;
   /** Since when the hub has seen the work applied as it is, milliseconds since the epoch. */
   readonly appliedSince: (work: ManifestWork) => number;
