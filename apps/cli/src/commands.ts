@@ -25,6 +25,11 @@ const access = [
 ] as const;
 const namespace = ['-n, --namespace <namespace>', "namespace of the ClusterGroupUpgrade (default the context's, else default)"] as const;
 const json = ['-o, --output <format>', 'json: the answer by its schema'] as const;
+/** The answer as JSON, by either spelling. */
+const asJson = (what: string): OptionRow[] => [
+  ['-o, --output <format>', `json: ${what}`],
+  ['--json', 'the same as -o json'],
+];
 const formats = ['-o, --output <format>', 'wide: more columns, nothing cut; json: the answer by its schema'] as const;
 const hub = ['--hub-namespace <namespace>', 'namespace of the Lease by which the hub leads (default flotilla)'] as const;
 const cguName = ['<cgu>', 'name of a ClusterGroupUpgrade'] as const;
@@ -64,8 +69,7 @@ const upgradeConfig: readonly OptionRow[] = [
   ['--context <name>', 'context of the kubeconfig (default its current one)'],
   ['-f, --file <file>', 'read the UpgradeConfig from a file (YAML or JSON) instead of a cluster'],
   ['-n, --namespace <namespace>', 'namespace of the UpgradeConfig (default openshift-managed-upgrade-operator)'],
-  json,
-  ['--json', 'the same as -o json'],
+  ...asJson('the answer by its schema'),
 ];
 
 /** The commands. */
@@ -262,12 +266,7 @@ export const commands: readonly CommandRow[] = [
         name: 'included',
         meaning: 'Lists the manifests that a cluster takes of a payload, in load order.',
         takes: [payloadRoot],
-        options: [
-          ...payload,
-          ['-o, --output <format>', 'json: a list of {file, kind, namespace, name}'],
-          ['--json', 'the same as -o json'],
-          ['--why', 'list what is left out instead, and why'],
-        ],
+        options: [...payload, ...asJson('a list of {file, kind, namespace, name}'), ['--why', 'list what is left out instead, and why']],
         load: async () => (await import('./payload/command.ts')).showIncluded,
       },
       {
@@ -277,8 +276,7 @@ export const commands: readonly CommandRow[] = [
         options: [
           ...payload,
           ['--format <format>', 'dot, mermaid or json (default dot)'],
-          ['-o, --output <format>', 'json: the same as --format json'],
-          ['--json', 'the same as -o json'],
+          ...asJson('the same as --format json'),
           ['--state <state>', 'install, update or reconcile (default update)'],
           ['--seed <n>', 'of reconciling: how many tries failed before; the order follows it (default 0)'],
         ],
@@ -288,19 +286,14 @@ export const commands: readonly CommandRow[] = [
         name: 'lint',
         meaning: 'Says what is wrong in a payload, by file and line. Ends with 3 when there are errors.',
         takes: [['<payload>', 'root of the payload, its image, or a file with ClusterOperators']],
-        options: [
-          ...registry,
-          ['-o, --output <format>', 'json: a list of {level, rule, file, line, message}'],
-          ['--json', 'the same as -o json'],
-          ['--strict', 'end with 3 for warnings too'],
-        ],
+        options: [...registry, ...asJson('a list of {level, rule, file, line, message}'), ['--strict', 'end with 3 for warnings too']],
         load: async () => (await import('./payload/lint-command.ts')).lint,
       },
       {
         name: 'status',
         meaning:
           'Says how far a cluster has applied a release: level, what is waited for since when, expected end. Ends with 3 for one that fails or is refused.',
-        options: [...access, ['-o, --output <format>', 'json: the answer by its schema'], ['--json', 'the same as -o json']],
+        options: [...access, ...asJson('the answer by its schema')],
         load: async () => (await import('./payload-status/command.ts')).showPayloadStatus,
       },
       {
@@ -308,14 +301,7 @@ export const commands: readonly CommandRow[] = [
         meaning:
           'Says what an update would create, change, leave and delete on a cluster, in its order. Ends with 3 when the server would refuse some of it.',
         takes: [payloadRoot],
-        options: [
-          ...access,
-          ...templating,
-          ...registry,
-          ['-o, --output <format>', 'json: every object'],
-          ['--json', 'the same as -o json'],
-          ['--all', 'as text: list what is left alone, too'],
-        ],
+        options: [...access, ...templating, ...registry, ...asJson('every object'), ['--all', 'as text: list what is left alone, too']],
         load: async () => (await import('./payload-diff/command.ts')).showDiff,
       },
     ],
@@ -345,7 +331,7 @@ export const commands: readonly CommandRow[] = [
       {
         name: 'talm',
         meaning: 'Says which objects of a hub that TALM manages carry over, which mean something else here, and what to do first.',
-        options: [...access, json, ['--json', 'the same as -o json']],
+        options: [...access, ...asJson('the answer by its schema')],
         load: async () => (await import('./check-talm/command.ts')).checkTalm,
       },
     ],

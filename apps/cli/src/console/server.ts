@@ -10,7 +10,7 @@ import { act } from './actions.ts';
 import { askEvents, askSpoke, askWhy } from './asks.ts';
 import type { Door } from './door.ts';
 import { isApiRoute, refusalOf, SECURITY_HEADERS } from './guard.ts';
-import { askPlan, type Registry } from './plan.ts';
+import { askPlan, PlanWish, type Registry } from './plan.ts';
 import { stream } from './stream.ts';
 import { type TlsFiles, tlsServer } from './tls.ts';
 import type { Viewer } from './viewer.ts';
@@ -46,12 +46,7 @@ const names = z
 const StreamQuery = z.object({ upgrade: names, fresh: names });
 const WhyQuery = z.object({ upgrade: name, cluster: name.optional() });
 const EventsQuery = z.object({ upgrade: name });
-const PlanQuery = z.object({
-  upgrade: name,
-  rate: z.string().max(20).optional(),
-  batchMinutes: z.string().max(20).optional(),
-  images: z.enum(['yes', 'no']).optional(),
-});
+const PlanQuery = PlanWish.extend({ upgrade: name });
 const SpokeQuery = z.object({ name });
 
 /** Listens. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { SECURITY_HEADERS } from './guard.ts';
-import type { Sent } from './rows/feed.ts';
+import type { Sent, Wish } from './rows/feed.ts';
 import type { Viewer } from './viewer.ts';
 
 /** A page that takes so little that this much waits for it is cut off, and comes again for what it missed. */
@@ -10,16 +10,8 @@ const MOST_UNSENT = 8 * 1024 * 1024;
 /** A silent stream says that it lives. */
 const ALIVE_MS = 10_000;
 
-/** Wish of a page that opens the stream. */
-interface StreamWish {
-  /** Upgrades whose members it shows and has, and those whose members it lacks. */
-  readonly upgrades: readonly string[];
-  readonly fresh: readonly string[];
-  readonly after: string | undefined;
-}
-
 /** Server-sent events, until the page, the viewer or the server ends it. */
-export function stream(response: ServerResponse, { feed, greeting, ended }: Viewer, wish: StreamWish): void {
+export function stream(response: ServerResponse, { feed, greeting, ended }: Viewer, wish: Omit<Wish, 'greeting'>): void {
   const { out, write } = outOf(response);
   const unheard = feed.listen({ ...wish, greeting }, ({ id, data }: Sent) => {
     write(`${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`);

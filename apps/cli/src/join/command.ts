@@ -1,16 +1,16 @@
 import { Namespace, Secret } from '@flotilla/api/core';
 import { AGENT_ACCOUNT } from '@flotilla/api/ocm';
-import { requestToken } from '@flotilla/runtime';
+import { checkOptions, requestToken } from '@flotilla/runtime';
 import { connect } from '../hub/connect.ts';
 import type { Run } from '../run.ts';
 import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';
 import { rehearseJoin } from './dry-run.ts';
 import { helmArguments, helmCommand, runHelm } from './helm.ts';
 import { acceptCluster, FIELD_MANAGER, untilLetIn } from './hub-side.ts';
-import { type JoinOptions, readOptions } from './options.ts';
+import { JoinOptions } from './options.ts';
 
 /** `flotilla join`: registers a spoke with a hub that has no RHACM. */
-export const join: Run = (_, given) => register(readOptions(given));
+export const join: Run = (_, given) => register(checkOptions(JoinOptions, given));
 
 async function register(options: JoinOptions): Promise<void> {
   const { name } = options;

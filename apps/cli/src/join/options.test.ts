@@ -1,5 +1,8 @@
+import { checkOptions } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { readOptions } from './options.ts';
+import { JoinOptions } from './options.ts';
+
+const readOptions = (given: unknown) => checkOptions(JoinOptions, given);
 
 const given = { hubKubeconfig: 'hub.yaml', spokeKubeconfig: 'spoke.yaml', name: 'spoke-1', image: 'registry.test/agent' };
 const digest = `sha256:${'a'.repeat(64)}`;

@@ -1,6 +1,6 @@
-import { checkOptions } from '@flotilla/runtime';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { spokeChart } from './chart.ts';
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const name = z
@@ -21,7 +21,16 @@ const Image = z
     return { repository: tagAt < 0 ? rest : rest.slice(0, tagAt), tag: tagAt < 0 ? undefined : rest.slice(tagAt + 1), digest };
   });
 
-const Options = z
+/** Name of the agent's chart beside a packaged command line. */
+const PACKAGED = 'flotilla-spoke.tgz';
+
+/** The agent's chart: beside a packaged command line, or in a checkout; undefined where there is neither. */
+const spokeChart = (): string | undefined =>
+  // A literal URL would make the bundler copy the folder.
+  [PACKAGED, '../../../../charts/spoke'].map((path) => join(import.meta.dirname, path)).find(existsSync);
+
+/** Options of a registration. */
+export const JoinOptions = z
   .object({
     hubKubeconfig: file,
     hubContext: context,
@@ -72,8 +81,4 @@ const Options = z
     error:
       'is required: image of the agent, as in --image registry.example.com/flotilla/spoke-agent:0.1.0 (npm run images -- --push fills a registry), or --image-registry, or --values',
   });
-/** Complete options of a registration. */
-export type JoinOptions = z.output<typeof Options>;
-
-/** Checks what commander parsed; see `checkOptions`. */
-export const readOptions = (given: unknown): JoinOptions => checkOptions(Options, given);
+export type JoinOptions = z.output<typeof JoinOptions>;

@@ -39,7 +39,7 @@ interface Listener {
 }
 
 /** Wish of a page when it comes. */
-interface Wish {
+export interface Wish {
   /** Upgrades whose members it shows and has. */
   readonly upgrades: readonly string[];
   /** Upgrades whose members it shows and lacks. */
