@@ -76,13 +76,7 @@ function Tile({ figure, word, href, isBad = false }: TileProps): JSX.Element {
   );
 }
 
-interface Counts {
-  readonly states: Partial<Record<SpokeState, number>>;
-  readonly available: number;
-  readonly held: number;
-}
-
-function count(all: readonly SpokeRow[]): Counts {
+function count(all: readonly SpokeRow[]) {
   const states: Partial<Record<SpokeState, number>> = {};
   let [available, held] = [0, 0];
   for (const row of all) {
