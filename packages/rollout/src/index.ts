@@ -53,7 +53,7 @@ export { type SpokeNode, spokeNode } from './spoke-node/spoke-node.ts';
 export { type ActionOutcome, countOf, endedAt, observeOutcome } from './transport/action-outcome.ts';
 export { type Choice, chooseTransport, Transport } from './transport/choice.ts';
 export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
-export { findUnknownAnnotation } from './upgrade/annotations.ts';
+export { findUnknownAnnotation, WINDOW_KEYS } from './upgrade/annotations.ts';
 export { setCondition } from './upgrade/conditions.ts';
 export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
 export type { HubWrite } from './upgrade/hub-write.ts';

@@ -1,16 +1,9 @@
 import { Annotation, type ObjectMeta } from '@flotilla/api';
 import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
+import { WINDOW_KEYS } from '@flotilla/rollout';
 
 /** Annotations by which the repetition begins as the first did. */
-const KEPT = [
-  Annotation.windowStart,
-  Annotation.windowEnd,
-  Annotation.windowSchedule,
-  Annotation.windowDuration,
-  Annotation.windowTimezone,
-  Annotation.blockingCompletionMode,
-  Annotation.blockingClusterFiltering,
-] as const;
+const KEPT = [...Object.values(WINDOW_KEYS), Annotation.blockingCompletionMode, Annotation.blockingClusterFiltering];
 
 /**
  * The same upgrade for these clusters alone. Labels are not taken along: tools that own the first one by them would delete what they do not know.

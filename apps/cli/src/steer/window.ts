@@ -1,7 +1,7 @@
-import { Annotation, FlotillaError, refKey } from '@flotilla/api';
+import { FlotillaError, refKey } from '@flotilla/api';
 import { hasEnded, type WindowAnswer, type WindowParts, type WindowState } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { describeWindow } from '@flotilla/rollout';
+import { describeWindow, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
@@ -16,15 +16,7 @@ import { openClusters } from './effects.ts';
 import { look } from './pause.ts';
 import { windowText } from './print.ts';
 
-const KEYS = {
-  start: Annotation.windowStart,
-  end: Annotation.windowEnd,
-  schedule: Annotation.windowSchedule,
-  duration: Annotation.windowDuration,
-  timezone: Annotation.windowTimezone,
-} as const;
-type Part = keyof typeof KEYS;
-const parts: readonly Part[] = ['start', 'end', 'schedule', 'duration', 'timezone'];
+const parts: readonly (keyof typeof WINDOW_KEYS)[] = ['start', 'end', 'schedule', 'duration', 'timezone'];
 
 const part = z.string().min(1, { error: 'is empty: leave it out to have none' }).optional();
 const SetOptions = SteerOptions.extend({ start: part, end: part, schedule: part, duration: part, timezone: part });
@@ -38,7 +30,7 @@ export const showWindow: Run = async ([name = ''], given) => {
   const answer: WindowAnswer = {
     upgrade: refKey(upgrade.metadata),
     window: describeWindow(upgrade, Date.now()),
-    annotations: Object.fromEntries(all.filter(([key]) => parts.some((of) => KEYS[of] === key))),
+    annotations: Object.fromEntries(all.filter(([key]) => parts.some((of) => WINDOW_KEYS[of] === key))),
   };
   process.stdout.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${windowText(answer, standardScreen().width)}\n`);
   if (answer.window.state === 'invalid') endWith(Exit.no);
@@ -101,7 +93,7 @@ function annotationsOf(window: WindowParts | undefined): { annotations: Record<s
       'FLOTILLA_CONFIG',
       'give --start, --end, or --schedule with --duration; flotilla window clear takes a window away',
     );
-  const annotations = Object.fromEntries(parts.map((of) => [KEYS[of], window?.[of]]));
+  const annotations = Object.fromEntries(parts.map((of) => [WINDOW_KEYS[of], window?.[of]]));
   const state = describeWindow({ metadata: { name: '', annotations: present(annotations) } }, Date.now());
   if (state.state === 'invalid') throw new FlotillaError('FLOTILLA_CONFIG', state.says ?? 'the window cannot be read');
   return { annotations, state };
@@ -109,8 +101,8 @@ function annotationsOf(window: WindowParts | undefined): { annotations: Record<s
 
 /** The command that brings back the window there was. */
 function undoOf({ metadata: { name, annotations = {} } }: ClusterGroupUpgrade, namespace: string): string {
-  const had = parts.filter((of) => annotations[KEYS[of]] !== undefined);
+  const had = parts.filter((of) => annotations[WINDOW_KEYS[of]] !== undefined);
   if (had.length === 0) return `flotilla window clear ${name} -n ${namespace}`;
-  const flags = had.map((of) => `--${of} '${annotations[KEYS[of]]}'`);
+  const flags = had.map((of) => `--${of} '${annotations[WINDOW_KEYS[of]]}'`);
   return `flotilla window set ${name} -n ${namespace} ${flags.join(' ')}`;
 }

@@ -1,8 +1,8 @@
 /** Why a rollout or its next batch does not start, by the gate that refuses. Pure. */
-import { Annotation } from '@flotilla/api';
 import { isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
 import { blockingRefs, judgeBlocking } from '../gates/blocking.ts';
 import { batchGatesOf, type GateInput, type GateName, type Refusal } from '../gates/gates.ts';
+import { WINDOW_KEYS } from '../upgrade/annotations.ts';
 import { backupWait } from './backup-waits.ts';
 import { decidesAsReference, objectOf, type UpgradeFacts } from './facts.ts';
 import { behind, byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
@@ -89,14 +89,8 @@ const ownAnnotations = ({ upgrade }: UpgradeFacts) =>
 
 function windowWait({ asked: { facts }, refusal }: GateQuestion): Finding {
   const { annotations = {} } = facts.upgrade.metadata;
-  const keys = [
-    Annotation.windowSchedule,
-    Annotation.windowStart,
-    Annotation.windowEnd,
-    Annotation.windowDuration,
-    Annotation.windowTimezone,
-  ];
-  const key = keys.find((one) => annotations[one] !== undefined) ?? Annotation.windowStart;
+  const keys = [WINDOW_KEYS.schedule, ...Object.values(WINDOW_KEYS)];
+  const key = keys.find((one) => annotations[one] !== undefined) ?? WINDOW_KEYS.start;
   const first = link(messageOf(refusal), specEvidence(facts, `metadata.annotations[${key}]`, annotations[key] ?? ''));
   const release =
     refusal.wakeAt === undefined

@@ -2,6 +2,7 @@
 import { Annotation } from '@flotilla/api';
 import { type ClusterGroupUpgrade, explain } from '@flotilla/api/ran';
 import { z } from 'zod';
+import { WINDOW_KEYS } from '../upgrade/annotations.ts';
 import { readWindowSchedule, type WindowSchedule } from './window-schedule.ts';
 
 /** The window now. `closed` names the time and the annotation; `opensAt` (epoch milliseconds) only when it is yet to open. */
@@ -76,23 +77,21 @@ function readWindows({ metadata: { annotations = {} } }: Annotated): Windows | s
 const invalid = (key: string, value: string | undefined, why: string): string =>
   explain('InvalidWindow', `Annotation ${key} is ${JSON.stringify(value)}, ${why}`);
 
-const KEYS = {
-  schedule: Annotation.windowSchedule,
-  duration: Annotation.windowDuration,
-  timezone: Annotation.windowTimezone,
-} as const;
-
 /** Schedules by their annotations: each is asked several times a second while an upgrade runs, and one that never opens takes long to read. */
 const known = new Map<string, WindowSchedule | string>();
 const MOST_KNOWN = 500;
 
 function readSchedule(annotations: Readonly<Record<string, string>>): WindowSchedule | string | undefined {
-  const [schedule, duration, timezone] = [annotations[KEYS.schedule], annotations[KEYS.duration], annotations[KEYS.timezone]];
+  const [schedule, duration, timezone] = [
+    annotations[WINDOW_KEYS.schedule],
+    annotations[WINDOW_KEYS.duration],
+    annotations[WINDOW_KEYS.timezone],
+  ];
   if (schedule === undefined) {
-    const stray = [KEYS.duration, KEYS.timezone].find((key) => annotations[key] !== undefined);
-    return stray && explain('InvalidWindow', `Annotation ${stray} stands without ${KEYS.schedule}`);
+    const stray = [WINDOW_KEYS.duration, WINDOW_KEYS.timezone].find((key) => annotations[key] !== undefined);
+    return stray && explain('InvalidWindow', `Annotation ${stray} stands without ${WINDOW_KEYS.schedule}`);
   }
-  if (duration === undefined) return explain('InvalidWindow', `Annotation ${KEYS.schedule} stands without ${KEYS.duration}`);
+  if (duration === undefined) return explain('InvalidWindow', `Annotation ${WINDOW_KEYS.schedule} stands without ${WINDOW_KEYS.duration}`);
   const parts = { schedule, duration, timezone: timezone ?? 'UTC' };
   const id = JSON.stringify(parts);
   const read = known.get(id) ?? tryRead(parts);
@@ -103,5 +102,5 @@ function readSchedule(annotations: Readonly<Record<string, string>>): WindowSche
 
 function tryRead(parts: Parameters<typeof readWindowSchedule>[0]): WindowSchedule | string {
   const read = readWindowSchedule(parts);
-  return 'field' in read ? invalid(KEYS[read.field], parts[read.field], read.why) : read;
+  return 'field' in read ? invalid(WINDOW_KEYS[read.field], parts[read.field], read.why) : read;
 }

@@ -4,13 +4,18 @@ import { type ClusterGroupUpgrade, explain, type PreCachingConfig } from '@floti
 
 const PREFIX = 'flotilla.io/';
 
+/** Annotations of a window, by its parts. */
+export const WINDOW_KEYS = {
+  start: Annotation.windowStart,
+  end: Annotation.windowEnd,
+  schedule: Annotation.windowSchedule,
+  duration: Annotation.windowDuration,
+  timezone: Annotation.windowTimezone,
+} as const;
+
 /** Those of a ClusterGroupUpgrade. */
-const OF_UPGRADES = [
-  Annotation.windowStart,
-  Annotation.windowEnd,
-  Annotation.windowSchedule,
-  Annotation.windowDuration,
-  Annotation.windowTimezone,
+const OF_UPGRADES: readonly string[] = [
+  ...Object.values(WINDOW_KEYS),
   Annotation.paused,
   Annotation.pausedReason,
   Annotation.retryAt,
