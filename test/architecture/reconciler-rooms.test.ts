@@ -1,44 +1,79 @@
 import { resolve } from 'node:path';
+import type { ReconcilerOptions } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { readSourceGraph } from '../../tools/src/source-graph.ts';
-import { incompleteRooms } from './reconciler-rooms.ts';
+import { type Excuse, incompleteRooms, silentReconcilers } from './reconciler-rooms.ts';
 
-/** Folders that start a reconciler and do not have its five files yet, and why. */
-const EXCUSED = new Map([
-  ['apps/hub/src', 'starts the reconciler of ClusterGroupUpgrade, whose room has its files'],
-  ['apps/hub/src/registration', 'observes in its reconciler; its status is the ManagedCluster that it applies'],
-  ['apps/hub/src/leftovers', 'observes and plans by spokes/actions'],
-  ['apps/hub/src/steps', 'late steps and those of a queue are reconciled by the rooms that request them'],
-  ['apps/spoke-agent/src', 'starts three reconcilers; packages/agent observes, plans and applies for them'],
-  ['apps/upgrade-operator/src/reconcilers/node', 'a drain is one call of drain/'],
-  ['apps/upgrade-operator/src/reconcilers/other-upgrade-config', 'writes one condition'],
-  ['apps/version-operator/src', 'mends drift through apply/ and cluster/'],
-  ['apps/version-operator/src/payload', 'fetches releases ahead and writes nothing'],
-  ['apps/version-operator/src/updates', 'keeps the answers of the update service in memory'],
+const ALL = 'reconciler, observe, plan, apply, status';
+const ALL_BUT_RECONCILER = 'observe, plan, apply, status';
+/** Folders that start a reconciler and lack some of its five files, and why. */
+const EXCUSED = new Map<string, Excuse>([
+  ['apps/hub/src', [ALL, 'starts the reconciler of ClusterGroupUpgrade, whose room has its files']],
+  ['apps/hub/src/leftovers', [ALL_BUT_RECONCILER, 'observes and plans by spokes/actions, and leaves no status']],
+  ['apps/hub/src/steps', [ALL, 'late steps and those of a queue are reconciled by the rooms that request them']],
+  ['apps/spoke-agent/src', [ALL, 'starts three reconcilers; packages/agent observes, plans and applies for them']],
+  ['apps/upgrade-operator/src/reconcilers/node', [ALL_BUT_RECONCILER, 'a drain is one call of drain/']],
+  ['apps/upgrade-operator/src/reconcilers/other-upgrade-config', [ALL_BUT_RECONCILER, 'writes one condition']],
+  ['apps/version-operator/src', [ALL, 'mends drift through apply/ and cluster/']],
+  ['apps/version-operator/src/payload', [ALL, 'fetches releases ahead and writes nothing']],
+  ['apps/version-operator/src/updates', [ALL_BUT_RECONCILER, 'keeps the answers of the update service in memory']],
 ]);
+/** Sources whose reconciler leaves trouble to the log, and why. */
+const SILENT = new Map([['apps/spoke-agent/src/agent.ts', 'the status of action, view and work has the error, and the hub tells of it']]);
 
 const { modules } = await readSourceGraph(resolve(import.meta.dirname, '../..'));
+const texts = new Map([...modules].map(([file, { text }]) => [file, text]));
 
 test('a folder that starts a reconciler has its five files, and no excuse is needless', () => {
-  const texts = new Map([...modules].map(([file, { text }]) => [file, text]));
   expect(incompleteRooms(texts, EXCUSED)).toEqual([]);
 });
 
-test('a missing file is found, and an excuse of a folder that is complete or gone', () => {
+test('a missing file is found, and an excuse of a folder that is complete, gone, or lacks something else', () => {
   const room = (name: string, files: readonly string[]) =>
     files.map((file): [string, string] => [`apps/a/src/${name}/${file}.ts`, file === 'reconciler' ? 'return startReconciler({});' : '']);
-  const five = ['reconciler', 'observe', 'plan', 'apply', 'status'];
-  const texts = new Map([
+  const five = ALL.split(', ');
+  const sources = new Map([
     ...room('whole', five),
     ...room('lacking', ['reconciler', 'observe', 'plan']),
     ...room('excused', ['reconciler']),
+    ...room('other', ['reconciler', 'observe']),
     ['apps/a/src/whole/other.test.ts', 'startReconciler({});'],
     ['packages/runtime/src/reconciler.ts', 'startReconciler({});'],
   ]);
-  const excused = new Map(['whole', 'excused', 'gone'].map((name) => [`apps/a/src/${name}`, 'for the test']));
-  expect(incompleteRooms(texts, excused)).toEqual([
+  const excused = new Map(
+    ['whole', 'excused', 'other', 'gone'].map((name): [string, Excuse] => [`apps/a/src/${name}`, [ALL_BUT_RECONCILER, 'for the test']]),
+  );
+  expect(incompleteRooms(sources, excused)).toEqual([
     'apps/a/src/lacking: apply, status',
+    'apps/a/src/other: plan, apply, status',
     'apps/a/src/whole: needs no excuse',
     'apps/a/src/gone: needs no excuse',
+  ]);
+});
+
+test('a reconciler has to say what becomes of a thrown error, and tells it', () => {
+  // @ts-expect-error: options without onTrouble do not compile.
+  void ({ name: 'a' } as Omit<ReconcilerOptions, 'onTrouble'> satisfies ReconcilerOptions);
+  expect(silentReconcilers(texts, SILENT)).toEqual([]);
+});
+
+test('a reconciler that keeps trouble to itself is found, and a needless excuse', () => {
+  const starting = (options: string) => `return startReconciler({ ${options}, reconcile });`;
+  const sources = new Map([
+    ['apps/a/src/told.ts', starting('onTrouble: troubleEvents(recorder, subjectOf)')],
+    ['apps/a/src/handled.ts', starting('onTrouble: async (key) => requests.forget(key)')],
+    ['apps/a/src/none.ts', starting('name')],
+    ['apps/a/src/empty.ts', starting('onTrouble: async () => {}')],
+    ['apps/a/src/nothing.ts', starting('onTrouble: (_key, trouble) => undefined')],
+    ['apps/a/src/logged.ts', starting('onTrouble: logOnly')],
+    ['apps/a/src/excused.ts', starting('onTrouble: logOnly')],
+  ]);
+  const excused = new Map(['excused', 'told'].map((name) => [`apps/a/src/${name}.ts`, 'for the test']));
+  expect(silentReconcilers(sources, excused)).toEqual([
+    'apps/a/src/none.ts',
+    'apps/a/src/empty.ts',
+    'apps/a/src/nothing.ts',
+    'apps/a/src/logged.ts',
+    'apps/a/src/told.ts: needs no excuse',
   ]);
 });

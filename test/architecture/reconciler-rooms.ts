@@ -2,18 +2,36 @@ import { dirname } from 'node:path';
 
 const FIVE = ['reconciler', 'observe', 'plan', 'apply', 'status'];
 
+/** Excuse of a room: the files that it lacks, and why. */
+export type Excuse = readonly [lacks: string, because: string];
+
 /**
- * What is missing of the five files where an app starts a reconciler, as `folder: apply, status`; a folder of `excused` may miss some.
- * An excuse that is not needed any more is in the answer too.
+ * What is missing of the five files where an app starts a reconciler, as `folder: apply, status`; a folder of `excused` may miss those of its excuse.
+ * An excuse that is not needed any more, or excuses more than is missing, is in the answer too.
  */
-export function incompleteRooms(texts: ReadonlyMap<string, string>, excused: ReadonlyMap<string, string>): string[] {
-  const starting = [...texts].filter(([file, text]) => isProgram(file) && /\bstartReconciler\(/.test(text));
-  const rooms = new Map([...new Set(starting.map(([file]) => dirname(file)))].map((room) => [room, missingOf(room, texts)]));
-  const incomplete = [...rooms].filter(([room, missing]) => missing.length > 0 && !excused.has(room));
-  const needless = [...excused.keys()].filter((room) => !rooms.get(room)?.length);
-  return [...incomplete.map(([room, missing]) => `${room}: ${missing.join(', ')}`), ...needless.map((room) => `${room}: needs no excuse`)];
+export function incompleteRooms(texts: ReadonlyMap<string, string>, excused: ReadonlyMap<string, Excuse>): string[] {
+  const starting = [...texts].filter(([file, text]) => isProgram(file) && STARTS.test(text));
+  const rooms = new Map([...new Set(starting.map(([file]) => dirname(file)))].map((room) => [room, missingOf(room, texts).join(', ')]));
+  const incomplete = [...rooms].filter(([room, missing]) => missing !== '' && missing !== excused.get(room)?.[0]);
+  const needless = [...excused.keys()].filter((room) => !rooms.get(room));
+  return [...incomplete.map(([room, missing]) => `${room}: ${missing}`), ...needless.map((room) => `${room}: needs no excuse`)];
 }
 
+const STARTS = /\bstartReconciler\(/;
 const isProgram = (file: string): boolean => /^apps\/[^/]+\/src\//.test(file) && !file.endsWith('.test.ts');
 
 const missingOf = (room: string, texts: ReadonlyMap<string, string>): string[] => FIVE.filter((name) => !texts.has(`${room}/${name}.ts`));
+
+/** Handlers of trouble that tell nobody: none, an empty one, or the one that leaves it to the log. */
+const UNTOLD = /\bonTrouble: (?:logOnly|(?:async )?\([^)]*\) => (?:\{\s*\}|undefined)(?=[,\s]))/;
+
+/** Sources of programs whose reconciler keeps trouble to itself, but for the excused ones, and excuses that are not needed. */
+export function silentReconcilers(texts: ReadonlyMap<string, string>, excused: ReadonlyMap<string, string>): string[] {
+  const silent = [...texts]
+    .filter(([file, text]) => isProgram(file) && STARTS.test(text) && (!/\bonTrouble\b/.test(text) || UNTOLD.test(text)))
+    .map(([file]) => file);
+  return [
+    ...silent.filter((file) => !excused.has(file)),
+    ...[...excused.keys()].filter((file) => !silent.includes(file)).map((file) => `${file}: needs no excuse`),
+  ];
+}

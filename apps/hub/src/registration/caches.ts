@@ -4,7 +4,7 @@ import { AGENT_LEASE } from '@flotilla/api/ocm';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { z } from 'zod';
 import { BY_CLUSTER } from '../indexes.ts';
-import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './apply.ts';
+import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
 
 /** Caches about spokes besides their ManagedClusters. */
 export interface RegistrationCaches {

@@ -1,9 +1,8 @@
-import { type Condition, conditionTime, findCondition, isSameJson, withCondition } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
+import { type Condition, conditionTime, findCondition, isSameJson } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { z } from 'zod';
-
-/** Condition type of a cluster whose agent has connected once. */
-export const JOINED = 'ManagedClusterJoined';
+import { type AccessObject, clusterAccess, clusterLease, clusterNamespace } from './access.ts';
+import { conditionsOf, type DenialText } from './status.ts';
 
 const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
 const UNAVAILABLE = 'cluster.open-cluster-management.io/unavailable';
@@ -39,11 +38,7 @@ export function decideRegistration({ cluster, renewTime, hubNamespace, now }: Re
   const conditions = cluster.status?.conditions ?? [];
   const refusal = refusalOf(cluster, hubNamespace);
   const endsAt = leaseEnd(cluster, renewTime);
-  let wanted = withCondition(conditions, accepted(refusal), now);
-  // A denied cluster must not keep a text of its agent, so an existing condition is overwritten.
-  if (refusal ? findCondition(wanted, JOINED) : renewTime !== undefined) wanted = withCondition(wanted, joined, now);
-  // Only an agent can report its cluster as available, and a denied cluster's agent has no access.
-  if (refusal ? findCondition(wanted, CLUSTER_AVAILABLE) : now >= endsAt) wanted = withCondition(wanted, leaseStopped, now);
+  const wanted = conditionsOf(conditions, { denial: refusal, hasJoined: renewTime !== undefined, isLost: now >= endsAt }, now);
   return {
     isAccepted: refusal === undefined,
     conditions: isSameJson(wanted, conditions) ? undefined : wanted,
@@ -52,27 +47,16 @@ export function decideRegistration({ cluster, renewTime, hubNamespace, now }: Re
   };
 }
 
-type Wanted = Omit<Condition, 'lastTransitionTime'>;
-
-const leaseStopped: Wanted = {
-  type: CLUSTER_AVAILABLE,
-  status: 'Unknown',
-  reason: 'ManagedClusterLeaseUpdateStopped',
-  message: 'Registration agent stopped updating its lease.',
-};
-const joined: Wanted = { type: JOINED, status: 'True', reason: 'ManagedClusterJoined', message: 'Managed cluster joined' };
-
-const accepted = (refusal: Pick<Condition, 'reason' | 'message'> | undefined): Wanted =>
-  refusal
-    ? { type: HUB_ACCEPTED, status: 'False', ...refusal }
-    : { type: HUB_ACCEPTED, status: 'True', reason: 'HubClusterAdminAccepted', message: 'Accepted by hub cluster admin' };
+/** Lists the objects that an accepted cluster's agent lacks, in the order of creation. Pure. */
+export const planAccess = (cluster: string, isInOrder: (wanted: AccessObject) => boolean): AccessObject[] =>
+  [clusterNamespace(cluster), clusterLease(cluster), ...clusterAccess(cluster)].filter((wanted) => !isInOrder(wanted));
 
 /** The name becomes that of a namespace. */
 const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** Namespaces of other programs: no spoke's agent may enter them. */
 const RESERVED = /^(default$|ztp-install$|kube-|openshift-|open-cluster-management)/;
 
-function refusalOf({ metadata, spec }: ManagedCluster, hubNamespace: string): Pick<Condition, 'reason' | 'message'> | undefined {
+function refusalOf({ metadata, spec }: ManagedCluster, hubNamespace: string): DenialText | undefined {
   if (!NAMESPACE_NAME.test(metadata.name) || RESERVED.test(metadata.name) || metadata.name === hubNamespace)
     return {
       reason: 'Error',

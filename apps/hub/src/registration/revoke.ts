@@ -4,7 +4,7 @@ import { AGENT_LEASE, ManagedClusterAction, ManagedClusterView, ManifestWork } f
 import type { Client } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../indexes.ts';
 import { dismantleWork } from '../writes/delete-work.ts';
-import { clusterAccess } from './apply.ts';
+import { clusterAccess } from './access.ts';
 import type { RegistrationCaches } from './caches.ts';
 
 /** Objects whose deletion ends an agent's rights; servers still accept its token for ten seconds. */

@@ -1,15 +1,13 @@
 /** Trims a spoke's reports in its ManagedCluster beyond their bounds: no report may keep an administrator from denying the spoke. */
 import { type Condition, limitsOfSchema } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster, managedClusterSchema } from '@flotilla/api/ocm';
+import { ManagedCluster, managedClusterSchema } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
-import { JOINED } from './plan.ts';
+import { isDecisive } from './status.ts';
 
 /** Half of an agent's bound: the hub and administrators need the rest. */
 const MAX_BYTES = 131_072;
 /** Characters of a message that are read; a message of this length may be longer in the store. */
 const READ_MESSAGE = 2_048;
-/** Conditions that decide something. */
-const OURS: readonly string[] = [HUB_ACCEPTED, JOINED, CLUSTER_AVAILABLE];
 
 const findExcess = limitsOfSchema(managedClusterSchema.status);
 
@@ -28,12 +26,12 @@ interface Trim {
 export function planTrim({ metadata, status, hasUnread = false }: ManagedCluster, isAccepted: boolean): Trim | undefined {
   const conditions = status?.conditions ?? [];
   const others = Object.keys(status ?? {}).filter((key) => key !== 'conditions');
-  const isLeft = !isAccepted && (others.length > 0 || conditions.some(({ type }) => !OURS.includes(type)));
+  const isLeft = !isAccepted && (others.length > 0 || !conditions.every(isDecisive));
   const isCut = hasUnread || conditions.some(({ message }) => message.length >= READ_MESSAGE);
   const isLarge = isLeft || bytesOf(status) > MAX_BYTES || findExcess(status) !== undefined;
   const managedFields = bytesOf(metadata.managedFields) > MAX_BYTES;
   if (!isCut && !isLarge) return managedFields ? { managedFields } : undefined;
-  const kept = { conditions: conditions.filter(({ type }) => OURS.includes(type)) };
+  const kept = { conditions: conditions.filter(isDecisive) };
   return {
     status: isLarge ? { ...Object.fromEntries(others.map((key) => [key, null])), ...kept } : kept,
     ...(managedFields && { managedFields }),
