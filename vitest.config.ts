@@ -28,7 +28,14 @@ export default defineConfig({
           testTimeout: 3_600_000,
         },
       },
-      { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'architecture',
+          include: ['test/architecture/**/*.test.ts'],
+          // Parsing the sources is most of the time: the tests of a worker share it.
+          isolate: false,
+        },
+      },
       {
         test: {
           name: 'integration',

@@ -1,7 +1,6 @@
-import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { readSourceGraph } from '../../tools/src/source-graph.ts';
 import { clauseOpenings } from './comment-openings.ts';
+import { texts } from './repository.ts';
 
 /** Rooms whose comments follow the rule; a room joins once its comments do. */
 const ROOMS = [
@@ -18,9 +17,6 @@ const ROOMS = [
   'packages/registry',
   'packages/upgrade',
 ];
-
-const { modules } = await readSourceGraph(resolve(import.meta.dirname, '../..'));
-const texts = new Map([...modules].map(([file, { text }]) => [file, text]));
 
 test('a comment opens with its subject, not with What, How, Who, Whoever, Whose or Of', () => {
   for (const room of ROOMS) expect([...texts.keys()].filter((file) => file.startsWith(`${room}/`))).not.toEqual([]);

@@ -87,6 +87,17 @@ test('README.md names every app and every package, and each has a README of its 
   }
 });
 
+/** Lines of a README that people who change a room still read. */
+const MOST_LINES = 150;
+
+test('a README of a room has few lines', async () => {
+  const rooms = await Promise.all(
+    ['apps', 'packages'].map(async (kind) => (await below(kind)).folders.map((name) => `${kind}/${name}/README.md`)),
+  );
+  const lengths = await Promise.all(rooms.flat().map(async (file) => [file, (await read(file)).trimEnd().split('\n').length] as const));
+  expect(lengths.filter(([, lines]) => lines > MOST_LINES)).toEqual([]);
+});
+
 test('documents name files and folders that exist', async () => {
   const tops = (await readdir(root, { withFileTypes: true })).filter(({ name }) => name !== 'node_modules' && name !== '.git');
   const folders = tops.filter((entry) => entry.isDirectory()).map(({ name }) => join(root, name));

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { isTestSource, readSourceGraph, resolveImport, specifiersOf } from '../../tools/src/source-graph.ts';
+import { isTestSource, resolveImport, specifiersOf } from '../../tools/src/source-graph.ts';
+import { graph, root } from './repository.ts';
 import { findCycle, foldersInCircles, packageOf, siblingsInCircles, undocumentedExports } from './source-imports.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 /** Whoever may use what tests and the demo alone are for. */
 const WORKBENCHES = ['demo', 'tools', 'test'];
 /** Libraries, and what of ours each may import. */
@@ -43,7 +43,6 @@ const Manifest = z.looseObject({
   optionalDependencies: z.record(z.string(), z.string()).default({}),
 });
 
-const graph = await readSourceGraph(root);
 const sources = [...graph.modules]
   .filter(([file]) => file.includes('/'))
   .map(([file, module]): Source => ({ file, home: homeOf(file), text: module.text, imports: specifiersOf(module) }));

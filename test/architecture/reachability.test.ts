@@ -1,9 +1,7 @@
-import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { graphOf, isTestSource, productMains, reachedFrom, readSourceGraph } from '../../tools/src/source-graph.ts';
+import { graphOf, isTestSource, productMains, reachedFrom } from '../../tools/src/source-graph.ts';
+import { graph } from './repository.ts';
 import { unusedExports, unusedNames } from './unused-exports.ts';
-
-const graph = await readSourceGraph(resolve(import.meta.dirname, '../..'));
 
 /** Files of apps and packages that are in `src` and no program needs. */
 const idleIn = (sources: typeof graph): string[] => {

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { graphOf, readSourceGraph } from '../../tools/src/source-graph.ts';
+import { graphOf } from '../../tools/src/source-graph.ts';
 import { brokenPlaces, lengthOf, readingPathsIn, roomsEnteredTwice } from './reading-paths.ts';
+import { graph, root } from './repository.ts';
 
-const root = resolve(import.meta.dirname, '../..');
-const graph = await readSourceGraph(root);
 const paths = readingPathsIn(await readFile(resolve(root, 'CONTRIBUTING.md'), 'utf8'));
 /** Files that a value passes at most. */
 const MOST_FILES = 30;

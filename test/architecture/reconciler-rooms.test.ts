@@ -1,8 +1,7 @@
-import { resolve } from 'node:path';
 import type { ReconcilerOptions } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { readSourceGraph } from '../../tools/src/source-graph.ts';
 import { type Excuse, incompleteRooms, silentReconcilers } from './reconciler-rooms.ts';
+import { texts } from './repository.ts';
 
 const ALL = 'reconciler, observe, plan, apply, status';
 const ALL_BUT_RECONCILER = 'observe, plan, apply, status';
@@ -20,9 +19,6 @@ const EXCUSED = new Map<string, Excuse>([
 ]);
 /** Sources whose reconciler leaves trouble to the log, and why. */
 const SILENT = new Map([['apps/spoke-agent/src/agent.ts', 'the status of action, view and work has the error, and the hub tells of it']]);
-
-const { modules } = await readSourceGraph(resolve(import.meta.dirname, '../..'));
-const texts = new Map([...modules].map(([file, { text }]) => [file, text]));
 
 test('a folder that starts a reconciler has its five files, and no excuse is needless', () => {
   expect(incompleteRooms(texts, EXCUSED)).toEqual([]);
