@@ -31,6 +31,8 @@ interface Blob {
   fetcher: { readonly node: string; readonly since: number; offset: number; grewAt: number } | undefined;
   /** Until then a node with the only copy may come back. */
   awaitedUntil: number;
+  /** Node that the hash picked, and the nodes it picked from: hundreds ask for one blob. */
+  picked: { readonly node: string | undefined; readonly changes: number } | undefined;
 }
 
 /** Score of a node for a blob: the highest fetches it. */
@@ -47,10 +49,17 @@ export class BlobExchange {
   readonly #fetching = new Set<Blob>();
   readonly #since: number;
   #bytesFetched = 0;
+  /** Changes of the nodes that fetch. */
+  #changes = 0;
 
   /** @param now milliseconds since the epoch */
   constructor(now: number) {
     this.#since = now;
+  }
+
+  /** True while nothing is on the link. */
+  get isIdle(): boolean {
+    return this.#fetching.size === 0;
   }
 
   /** True for a blob that some node has, or fetches. */
@@ -62,16 +71,19 @@ export class BlobExchange {
   join(node: string): void {
     this.#nodes.add(node);
     this.#retired.delete(node);
+    this.#changes += 1;
   }
 
   /** Sends nobody to a node whose place is not known, until it joins again or leaves: its fetches and its blobs stay its own. */
   away(node: string): void {
     this.#nodes.delete(node);
+    this.#changes += 1;
   }
 
   /** Takes a vanished node out: its fetches go to others, and nobody is sent to it. */
   leave(node: string, now: number): void {
     this.#nodes.delete(node);
+    this.#changes += 1;
     for (const blob of this.#blobs.values()) {
       if (blob.holders.delete(node) && blob.holders.size === 0) blob.awaitedUntil = now + AWAITED_MS;
       if (blob.fetcher?.node === node) this.#end(blob);
@@ -81,6 +93,7 @@ export class BlobExchange {
   /** Gives a node nothing more to fetch, while the others take from it what it has. */
   retire(node: string): void {
     this.#retired.add(node);
+    this.#changes += 1;
   }
 
   /** True for a node with a blob that no other has. */
@@ -98,10 +111,9 @@ export class BlobExchange {
     if (holders.length > 0) return { do: 'wait' };
     if (blob.fetcher?.node === node) return { do: 'fetch' };
     if ((blob.fetcher && !this.#isStill(blob, now)) || now < blob.awaitedUntil) return { do: 'wait' };
-    const isFirst = this.#first(digest, blob) === node;
+    const isHeadStart = now - blob.askedAt < HEAD_START_MS && !this.isIdle;
     // Without the failed ones nobody is left: whoever asks tries by itself.
-    const isHeadStart = now - blob.askedAt < HEAD_START_MS && this.#fetching.size > 0;
-    if (!blob.fetcher && !isFirst && isHeadStart) return { do: 'wait' };
+    if (!blob.fetcher && isHeadStart && this.#first(digest, blob) !== node) return { do: 'wait' };
     if (this.#fetchesOf(node, now) >= Math.ceil(LINK_FETCHES / Math.max(1, this.#nodes.size))) return { do: 'wait' };
     blob.fetcher = { node, since: now, offset: 0, grewAt: now };
     this.#fetching.add(blob);
@@ -124,6 +136,7 @@ export class BlobExchange {
     if (from === undefined) {
       if (blob.fetcher?.node === node) this.#end(blob);
       blob.failed.add(node);
+      blob.picked = undefined;
       return;
     }
     const refused = blob.refused.get(node) ?? new Set();
@@ -145,6 +158,7 @@ export class BlobExchange {
       failed: new Set(),
       fetcher: undefined,
       awaitedUntil: 0,
+      picked: undefined,
     };
     this.#blobs.set(digest, blob);
     return blob;
@@ -160,19 +174,25 @@ export class BlobExchange {
     return [...this.#fetching].filter((blob) => blob.fetcher?.node === node && !this.#isStill(blob, now)).length;
   }
 
-  #first(digest: string, { failed }: Blob): string | undefined {
-    const [first] = [...this.#nodes]
-      .filter((node) => !failed.has(node) && !this.#retired.has(node))
-      .toSorted((a, b) => (scoreOf(a, digest) > scoreOf(b, digest) ? -1 : 1));
-    return first;
+  #first(digest: string, blob: Blob): string | undefined {
+    if (blob.picked?.changes === this.#changes) return blob.picked.node;
+    let first: { readonly node: string; readonly score: string } | undefined;
+    for (const node of this.#nodes) {
+      if (blob.failed.has(node) || this.#retired.has(node)) continue;
+      const score = scoreOf(node, digest);
+      if (!first || score > first.score) first = { node, score };
+    }
+    blob.picked = { node: first?.node, changes: this.#changes };
+    return first?.node;
   }
 
-  /** Names holders that nobody complains of first, and spreads the askers over them. */
+  /** Names holders that nobody complains of first, and spreads the askers over them by one hash: one for each holder would cost minutes. */
   #best({ refused }: Blob, sources: readonly string[], asker: string): string[] {
-    const complaints = (node: string): number => [...refused.values()].filter((of) => of.has(node)).length;
-    return sources
-      .toSorted((a, b) => complaints(a) - complaints(b) || (scoreOf(a, asker) > scoreOf(b, asker) ? -1 : 1))
-      .slice(0, MOST_SOURCES);
+    const start = createHash('sha256').update(asker).digest().readUInt32BE() % sources.length;
+    const turned = [...sources.slice(start), ...sources.slice(0, start)];
+    if (refused.size === 0) return turned.slice(0, MOST_SOURCES);
+    const complaints = new Map(sources.map((node) => [node, [...refused.values()].filter((of) => of.has(node)).length]));
+    return turned.toSorted((a, b) => (complaints.get(a) ?? 0) - (complaints.get(b) ?? 0)).slice(0, MOST_SOURCES);
   }
 
   /** A fetch without growth, or one that takes far longer than others did, whatever growth is claimed. */

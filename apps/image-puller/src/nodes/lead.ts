@@ -4,20 +4,17 @@ import { errorMessage } from '@flotilla/api';
 import { type NodeRules, PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
-import { BlobExchange } from './blob-exchange.ts';
 import { type ChannelRequest, serveChannel } from './channel.ts';
 import { createChannelKey } from './channel-key.ts';
 import type { BlobSharing } from './coordination.ts';
-import { type Expected, type FilledNode, type Member, Members, SILENT_MS, sumReports } from './members.ts';
-import { Ask, Beat, Bytes, Join, type LeadPlace, type Order, Tell } from './messages.ts';
+import { describeFailed, type Expected, type FilledNode, type Member, Members, SILENT_MS, sumReports } from './members.ts';
+import { Ask, Beat, Bytes, Join, type LeadPlace, Tell } from './messages.ts';
 import { News } from './news.ts';
-import { createBlobServer, type Peer, Peers, type SharedBlobs } from './peer-blobs.ts';
+import { Orders } from './orders.ts';
+import { createBlobServer, Peers, type SharedBlobs } from './peer-blobs.ts';
 import type { PodIdentity } from './pod-token.ts';
-import { Probes } from './probes.ts';
 
-/** Milliseconds for which the first fetch waits for the other nodes: one of them may have the blob. */
-const GATHER_MS = 10_000;
-/** Milliseconds for which an answer waits for a blob. */
+/** Milliseconds for which an answer is held back until something has ended. */
 const HOLD_MS = 5_000;
 const TICK_MS = 500;
 const EXPECT_EVERY_MS = 15_000;
@@ -62,14 +59,13 @@ export class Lead implements AsyncDisposable {
   readonly #runKey = randomBytes(32);
   readonly #peers = new Peers({ identity: OWN, psk: this.#runKey });
   readonly #members: Members;
-  readonly #exchange: BlobExchange;
-  readonly #byIdentity = new Map<string, Member>();
-  readonly #probes = new Probes(this.#peers, (id, { digest, size }) => this.#exchange.has(id, digest, size, this.#options.clock.now()));
-  readonly #news: News;
+  readonly #orders: Orders;
+  /** News of nodes that have ended. */
+  readonly #ends: News;
   /** Names of nodes that fetch and copy nothing more, while others may need their blobs. */
   readonly #ended = new Set<string>();
-  readonly #startedAt: number;
-  #ownPeer: Peer | undefined;
+  #isOpen = false;
+  #isGathered = false;
   #isOver = false;
   /** Sentence about the nodes that are not filled, at the end. */
   #problem: string | undefined;
@@ -79,9 +75,8 @@ export class Lead implements AsyncDisposable {
   constructor(options: LeadOptions) {
     const now = options.clock.now();
     this.#options = options;
-    this.#startedAt = now;
-    this.#news = new News(options.clock);
-    this.#exchange = new BlobExchange(now);
+    this.#ends = new News(options.clock);
+    this.#orders = new Orders({ clock: options.clock, peers: this.#peers });
     this.#members = new Members({ ownName: options.nodeName, patienceMs: options.rules.patienceSeconds * 1_000, now });
   }
 
@@ -138,9 +133,9 @@ export class Lead implements AsyncDisposable {
   async awaitNodes(): Promise<'whole' | 'failed' | 'absent'> {
     const { clock, signal, logger, rules, goal, nodeName } = this.#options;
     this.#ended.add(nodeName);
-    this.#news.tell();
+    this.#ends.tell();
     while (this.#judge().some(({ verdict }) => verdict === 'pulling')) {
-      await this.#news.next(signal);
+      await this.#ends.next({ signal });
       signal.throwIfAborted();
     }
     this.#judgedAt = clock.now();
@@ -148,9 +143,7 @@ export class Lead implements AsyncDisposable {
     for (const { name, verdict, message } of nodes) logger.info({ peer: name, verdict, message }, 'Node ended');
     const failed = nodes.filter(({ verdict }) => verdict === 'failed' || (verdict === 'absent' && rules.absent === 'fail'));
     if (failed.length === 0) return 'whole';
-    const shown = failed.slice(0, 3).map(({ name, message }) => `${name}: ${message}`);
-    const more = failed.length > shown.length ? `; and ${failed.length - shown.length} more` : '';
-    this.#problem = `${failed.length} of ${nodes.length + 1} nodes are not ${goal}: ${shown.join('; ')}${more}`;
+    this.#problem = describeFailed(failed, nodes.length + 1, goal);
     return failed.every(({ verdict }) => verdict === 'absent') ? 'absent' : 'failed';
   }
 
@@ -158,27 +151,27 @@ export class Lead implements AsyncDisposable {
   async end(): Promise<void> {
     const { clock } = this.#options;
     this.#isOver = true;
-    this.#news.tell();
+    this.#ends.tell();
     const until = clock.now() + FAREWELL_MS;
     const isWaiting = (): boolean => [...this.#members.all].some(({ hasHeardEnd, isSilent }) => !hasHeardEnd && !isSilent);
-    while (isWaiting() && clock.now() < until) await this.#news.next();
+    while (isWaiting() && clock.now() < until) await this.#ends.next();
   }
 
   /** Sharing for the lead's own store. */
   sharing(): BlobSharing {
-    const { clock, nodeName } = this.#options;
+    const { nodeName } = this.#options;
     return {
       open: (blobs) => this.#openOwn(blobs),
       source: async (blob, signal) => {
         for (;;) {
-          const order = await this.#order(OWN, blob, signal);
+          const order = await this.#orders.order(OWN, blob, signal);
           if (order.do !== 'wait') return order.do === 'fetch' ? 'registry' : order.from;
         }
       },
       stream: (peer, blob, options) => this.#peers.stream(peer, blob, options),
-      grew: (digest, offset) => this.#exchange.grows(OWN, digest, offset, clock.now()),
-      has: async (blob) => this.#tell(OWN, { ...blob, outcome: 'has' }),
-      failed: async (blob, from) => this.#tell(OWN, { ...blob, outcome: 'failed', from }),
+      grew: (digest, offset) => this.#orders.grows(OWN, digest, offset),
+      has: async (blob) => this.#orders.tell(OWN, { ...blob, outcome: 'has' }),
+      failed: async (blob, from) => this.#orders.tell(OWN, { ...blob, outcome: 'failed', from }),
       handOver: async (signal) => {
         while (await this.#isNeeded({ id: OWN, name: nodeName }, signal));
       },
@@ -186,12 +179,12 @@ export class Lead implements AsyncDisposable {
   }
 
   async #openOwn(blobs: SharedBlobs | undefined): Promise<void> {
-    if (!blobs || this.#ownPeer) return;
+    if (!blobs || this.#isOpen) return;
+    this.#isOpen = true;
     const { address, blobPort } = this.#options;
     const handle = createBlobServer(blobs);
     const server = this.#stack.use(await serveChannel({ address, port: blobPort, keyOf: () => this.#runKey, handle }));
-    this.#ownPeer = { id: OWN, address, port: server.port };
-    this.#exchange.join(OWN);
+    this.#orders.enter({ id: OWN, address, port: server.port });
   }
 
   async #handle(request: ChannelRequest, response: ServerResponse): Promise<void> {
@@ -209,7 +202,7 @@ export class Lead implements AsyncDisposable {
     if (request.method !== 'POST') return 405;
     const body = await request.json();
     if (request.path === '/join') return this.#join(request, Join.safeParse(body).data, signal);
-    const member = this.#byIdentity.get(request.identity);
+    const member = this.#members.of(request.identity);
     if (!member) return 401;
     this.#see(member);
     switch (request.path) {
@@ -217,12 +210,12 @@ export class Lead implements AsyncDisposable {
         return this.#beat(member, Beat.safeParse(body).data, signal);
       case '/ask': {
         const blob = Ask.safeParse(body).data;
-        return blob && member.peer ? this.#order(member.id, blob, signal) : 400;
+        return blob && member.peer ? this.#orders.order(member.id, blob, signal) : 400;
       }
       case '/tell': {
         const told = Tell.safeParse(body).data;
         if (!told) return 400;
-        this.#tell(member.id, told);
+        this.#orders.tell(member.id, told);
         return {};
       }
       case '/hand-over':
@@ -250,15 +243,14 @@ export class Lead implements AsyncDisposable {
     const joined = { id, key: this.#runKey.toString('base64url'), isBeside };
     if (isBeside) return joined;
     const peer = join.port === undefined ? undefined : { id, address, port: join.port };
-    if (before) this.#byIdentity.delete(before.identity);
     if (before?.identity !== identity) this.#ended.delete(name);
     const member = this.#members.join({ id, name, identity, peer, isOpen: join.isOpen }, clock.now());
-    this.#byIdentity.set(identity, member);
     // A node that was added just now is waited for, however soon the others end.
     if (!this.#members.expects(member)) await this.#expect();
-    if (member.peer) this.#enter(id);
-    else if (join.isOpen) this.#exchange.leave(id, clock.now());
-    else this.#exchange.away(id);
+    if (member.peer) this.#orders.enter(member.peer);
+    else if (join.isOpen) this.#orders.leave(id);
+    else this.#orders.away(id);
+    this.#gather();
     if (before?.identity !== identity) logger.info({ peer: name }, 'A node has joined');
     return joined;
   }
@@ -267,13 +259,7 @@ export class Lead implements AsyncDisposable {
     member.seenAt = this.#options.clock.now();
     if (!member.isSilent) return;
     member.isSilent = false;
-    if (member.peer) this.#enter(member.id);
-  }
-
-  /** Lets a node take part; it may have blobs from before. */
-  #enter(id: string): void {
-    this.#exchange.join(id);
-    this.#probes.forget(id);
+    if (member.peer) this.#orders.enter(member.peer);
   }
 
   /** Takes a report. A node that has ended only waits for the end of all, so its answer is held back until then. */
@@ -281,12 +267,13 @@ export class Lead implements AsyncDisposable {
     if (!beat) return 400;
     const { clock } = this.#options;
     const now = clock.now();
+    if (beat.exitCode !== member.exitCode) this.#ends.tell();
     Object.assign(member, { report: beat.report, exitCode: beat.exitCode });
-    for (const [digest, offset] of Object.entries(beat.fetching)) this.#exchange.grows(member.id, digest, offset, now);
-    if (beat.exitCode !== undefined) this.#news.tell();
-    while (beat.exitCode !== undefined && !this.#isOver && !signal.aborted && clock.now() < now + HOLD_MS) await this.#news.next(signal);
+    for (const [digest, offset] of Object.entries(beat.fetching)) this.#orders.grows(member.id, digest, offset);
+    while (beat.exitCode !== undefined && !this.#isOver && !signal.aborted && clock.now() < now + HOLD_MS)
+      await this.#ends.next({ signal });
     member.hasHeardEnd = this.#isOver && !signal.aborted;
-    if (this.#isOver) this.#news.tell();
+    if (this.#isOver) this.#ends.tell();
     return { isOver: this.#isOver };
   }
 
@@ -294,53 +281,24 @@ export class Lead implements AsyncDisposable {
   async #isNeeded({ id, name }: { readonly id: string; readonly name: string }, signal: AbortSignal): Promise<boolean> {
     const { clock, nodeName } = this.#options;
     const until = clock.now() + HOLD_MS;
-    this.#exchange.retire(id);
+    this.#orders.retire(id);
     this.#ended.add(name);
-    this.#news.tell();
+    this.#ends.tell();
     for (;;) {
       const others = this.#judge().filter(({ verdict }) => verdict === 'pulling');
       const isAwaited = [nodeName, ...others.map((other) => other.name)].some((other) => !this.#ended.has(other));
-      const isNeeded = isAwaited && this.#exchange.isAlone(id);
+      const isNeeded = isAwaited && this.#orders.isAlone(id);
       if (!isNeeded || clock.now() >= until) return isNeeded;
-      await this.#news.next(signal);
+      await this.#ends.next({ signal });
       signal.throwIfAborted();
     }
   }
 
-  #tell(node: string, { digest, size, outcome, from }: Tell): void {
-    if (outcome === 'has') this.#exchange.has(node, digest, size, this.#options.clock.now());
-    else this.#exchange.failed(node, digest, from);
-    this.#news.tell();
-  }
-
-  async #order(node: string, blob: { digest: string; size: number }, signal: AbortSignal): Promise<Order> {
-    const { clock } = this.#options;
-    const until = clock.now() + HOLD_MS;
-    for (;;) {
-      const order = await this.#orderNow(node, blob);
-      if (order.do !== 'wait' || clock.now() >= until) return order;
-      await this.#news.next(signal);
-      signal.throwIfAborted();
-    }
-  }
-
-  async #orderNow(node: string, blob: { digest: string; size: number }): Promise<Order> {
-    const now = this.#options.clock.now();
-    if (!this.#members.areGathered(now) && now - this.#startedAt < GATHER_MS) return { do: 'wait' };
-    if (!this.#exchange.isFound(blob.digest)) await this.#probes.ask(blob, this.#reachable());
-    const order = this.#exchange.ask(node, blob, this.#options.clock.now());
-    if (order.do !== 'copy') return order;
-    return { do: 'copy', from: order.from.flatMap((id) => this.#peerOf(id) ?? []) };
-  }
-
-  #reachable(): Peer[] {
-    return [this.#ownPeer, ...[...this.#members.all].map(({ peer, isSilent }) => (isSilent ? undefined : peer))].filter(
-      (peer) => peer !== undefined,
-    );
-  }
-
-  #peerOf(id: string): Peer | undefined {
-    return id === OWN ? this.#ownPeer : this.#members.find(id)?.peer;
+  /** Lets fetches begin once every node is there. To judge all of them for each question would cost too much. */
+  #gather(): void {
+    if (this.#isGathered || !this.#members.areGathered(this.#options.clock.now())) return;
+    this.#isGathered = true;
+    this.#orders.begin();
   }
 
   /** Notices silent nodes, and reads anew which nodes are expected. */
@@ -349,13 +307,13 @@ export class Lead implements AsyncDisposable {
     let expectedAt = clock.now();
     const tick = async (): Promise<void> => {
       const now = clock.now();
+      this.#gather();
       for (const member of this.#members.all) {
         const hasFailed = member.exitCode !== undefined && member.exitCode !== PullerExit.done && member.exitCode !== PullerExit.partlyDone;
         if (member.isSilent || (now - member.seenAt <= SILENT_MS && !hasFailed)) continue;
-        if (member.peer) this.#exchange.leave(member.id, now);
+        if (member.peer) this.#orders.leave(member.id);
         if (hasFailed) member.peer = undefined;
         else member.isSilent = true;
-        this.#news.tell();
       }
       if (now - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) return;
       expectedAt = now;
@@ -373,7 +331,9 @@ export class Lead implements AsyncDisposable {
     const { readExpected, signal, clock, logger } = this.#options;
     try {
       const expected = await readExpected(signal);
-      if (expected) this.#members.expect(expected, clock.now());
+      if (!expected) return;
+      this.#members.expect(expected, clock.now());
+      this.#gather();
     } catch (error) {
       logger.warn({ err: errorMessage(error) }, 'Reading the expected nodes failed');
     }

@@ -55,6 +55,7 @@ export class Members {
   readonly #patienceMs: number;
   readonly #since: number;
   readonly #byId = new Map<string, Member>();
+  readonly #byIdentity = new Map<string, Member>();
   /** First time that an expected node was listed. */
   readonly #listedAt = new Map<string, number>();
   /** Times at which the count rose to each of its nodes, where they cannot be listed. */
@@ -77,12 +78,19 @@ export class Members {
     const before = this.#byId.get(process.id);
     const { peer, report, exitCode } = before?.identity === process.identity ? before : {};
     const member = { ...process, peer: process.peer ?? peer, seenAt: now, isSilent: false, hasHeardEnd: false, report, exitCode };
+    if (before) this.#byIdentity.delete(before.identity);
     this.#byId.set(member.id, member);
+    this.#byIdentity.set(member.identity, member);
     return member;
   }
 
   find(id: string): Member | undefined {
     return this.#byId.get(id);
+  }
+
+  /** Member whose process has this identity. */
+  of(identity: string): Member | undefined {
+    return this.#byIdentity.get(identity);
   }
 
   get isKnown(): boolean {
@@ -172,6 +180,13 @@ export class Members {
 }
 
 const silence = (ms: number): string => `no word from its puller for ${Math.round(ms / 1_000)} s`;
+
+/** Says in a sentence which of all nodes are not as they should be. */
+export function describeFailed(failed: readonly JudgedNode[], total: number, goal: string): string {
+  const shown = failed.slice(0, 3).map(({ name, message }) => `${name}: ${message}`);
+  const more = failed.length > shown.length ? `; and ${failed.length - shown.length} more` : '';
+  return `${failed.length} of ${total} nodes are not ${goal}: ${shown.join('; ')}${more}`;
+}
 
 /** Sums the lead's own report and those of the other nodes. */
 export function sumReports(own: PullerReport, ownName: string, others: readonly JudgedNode[]): PullerReport {

@@ -1,50 +1,57 @@
 import { expect, test } from 'vitest';
+import type { Peer } from './peer-blobs.ts';
 import { Probes } from './probes.ts';
 
 const BLOB = { digest: `sha256:${'a'.repeat(64)}`, size: 1 };
-const peersOf = (count: number) => Array.from({ length: count }, (_, index) => ({ id: `n${index}`, address: '10.0.0.1', port: index + 1 }));
 
-/** Peers that answer when they are let, their questions, and the nodes that were named. */
-function startPeers(holders: readonly string[]) {
+/** Nodes that answer when they are let, the questions to them, and those that were named. */
+function startNodes(count: number, holders: readonly string[]) {
   const asked: string[] = [];
   const named: string[] = [];
   const answer = Promise.withResolvers<void>();
-  const hasBlob = async ({ id }: { readonly id: string }): Promise<boolean> => {
+  const places = new Map<string, Peer>();
+  const hasBlob = async ({ id }: Peer): Promise<boolean> => {
     asked.push(id);
     await answer.promise;
     return holders.includes(id);
   };
-  const probes = new Probes({ hasBlob }, (id) => void named.push(id));
-  return { asked, named, probes, answer: () => answer.resolve() };
+  const probes = new Probes({ places, hasBlob, onHas: (id) => void named.push(id) });
+  const enter = (id: string): void => {
+    places.set(id, { id, address: '10.0.0.1', port: 1 });
+    probes.forget(id);
+  };
+  for (let index = 0; index < count; index += 1) enter(`n${index}`);
+  return { asked, named, places, probes, enter, answer: () => answer.resolve() };
 }
 
-test('many that ask for one blob at once share one question to each peer, and each waits for the answers', async () => {
-  const { asked, named, probes, answer } = startPeers(['n3']);
-  const peers = peersOf(30);
-  const asks = peers.map(async () => {
-    await probes.ask(BLOB, peers);
+test('many that ask for one blob at once share one question to each node, and each waits for the answers', async () => {
+  const { asked, named, places, probes, answer } = startNodes(30, ['n3']);
+  const asks = Array.from({ length: 30 }, async () => {
+    await probes.ask(BLOB);
     return [...named];
   });
   answer();
   for (const known of await Promise.all(asks)) expect(known).toEqual(['n3']);
-  expect(asked).toEqual(peers.map(({ id }) => id));
+  expect(asked).toEqual([...places.keys()]);
 });
 
-test('a peer that has come again is asked again, and an answer from before counts all the same', async () => {
-  const { asked, named, probes, answer } = startPeers(['n1']);
-  const first = probes.ask(BLOB, peersOf(2));
-  probes.forget('n1');
-  const second = probes.ask(BLOB, peersOf(2));
+test('a node that has come again is asked again, and an answer from before counts all the same', async () => {
+  const { asked, named, probes, enter, answer } = startNodes(2, ['n1']);
+  const first = probes.ask(BLOB);
+  enter('n1');
+  const second = probes.ask(BLOB);
   answer();
   await Promise.all([first, second]);
   expect(asked).toEqual(['n0', 'n1', 'n1']);
   expect(named).toEqual(['n1', 'n1']);
 });
 
-test('a peer that was named once is not named again: its blob may have been found broken since', async () => {
-  const { named, probes, answer } = startPeers(['n1']);
+test('a node that was named once is not named again: its blob may have been found broken since', async () => {
+  const { asked, named, probes, enter, answer } = startNodes(2, ['n1']);
   answer();
-  await probes.ask(BLOB, peersOf(2));
-  await probes.ask(BLOB, peersOf(3));
+  await probes.ask(BLOB);
+  enter('n2');
+  await probes.ask(BLOB);
+  expect(asked).toEqual(['n0', 'n1', 'n2']);
   expect(named).toEqual(['n1']);
 });

@@ -249,6 +249,21 @@ test('a stranger gets nothing: neither with another key, nor without any, nor wi
   }
 });
 
+test('nodes that are added after all were there hold up no question', async () => {
+  const registry = new MemoryRegistry(SIZES.slice(0, 2));
+  const nodes = ['n0', 'n1'];
+  // Nothing ends by time: a question that is held up is held up for ever.
+  await using led = await startLead({ nodes, clock: { ...systemClock, now: () => 0 } });
+  const sharing = led.lead.sharing();
+  await sharing.open(led.store);
+  await using _one = await followLead(led.place, 'n1');
+  const [first = expect.fail(), second = expect.fail()] = registry.blobs;
+  expect(await sharing.source(first, led.signal)).toBe('registry');
+  nodes.push('n2', 'n3');
+  await using _other = await followLead(led.place, 'n2');
+  expect(await sharing.source(second, led.signal)).toBe('registry');
+});
+
 test('a lead without its key is refused by the nodes', async () => {
   const imposter = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n{}'));
   await new Promise<void>((resolve) => imposter.listen(0, '127.0.0.1', resolve));

@@ -1,0 +1,103 @@
+import type { Clock } from '@flotilla/pace';
+import { BlobExchange } from './blob-exchange.ts';
+import type { BlobIdentity } from './coordination.ts';
+import type { Order, Tell } from './messages.ts';
+import { News } from './news.ts';
+import type { Peer, Peers } from './peer-blobs.ts';
+import { Probes } from './probes.ts';
+
+/** Milliseconds for which the first fetch waits for the other nodes: one of them may have the blob. */
+const GATHER_MS = 10_000;
+/** Milliseconds for which a question is held back for an order. */
+const HOLD_MS = 5_000;
+
+/** Answers nodes that need blobs: with an order as soon as there is one. */
+export class Orders {
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #exchange: BlobExchange;
+  readonly #places = new Map<string, Peer>();
+  readonly #probes: Probes;
+  /** News of blobs by their digests, and of nodes whose share of the link may be free, by their ids. */
+  readonly #news: News;
+  #isGathered = false;
+
+  constructor({ clock, peers }: { readonly clock: Clock; readonly peers: Pick<Peers, 'hasBlob'> }) {
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+    this.#exchange = new BlobExchange(this.#startedAt);
+    this.#news = new News(clock);
+    this.#probes = new Probes({
+      places: this.#places,
+      hasBlob: (peer, digest) => peers.hasBlob(peer, digest),
+      onHas: (id, { digest, size }) => this.#exchange.has(id, digest, size, clock.now()),
+    });
+  }
+
+  /** Lets a node take part from here on; it may have blobs from before. */
+  enter(peer: Peer): void {
+    this.#places.set(peer.id, peer);
+    this.#exchange.join(peer.id);
+    this.#probes.forget(peer.id);
+  }
+
+  /** Waits for a node that is back and has no place yet. */
+  away(id: string): void {
+    this.#places.delete(id);
+    this.#exchange.away(id);
+  }
+
+  /** Takes a node out: its fetches go to others. */
+  leave(id: string): void {
+    this.#places.delete(id);
+    this.#exchange.leave(id, this.#clock.now());
+    this.#news.tell();
+  }
+
+  /** Gives a node nothing more to fetch. */
+  retire(id: string): void {
+    this.#exchange.retire(id);
+  }
+
+  /** True for a node with a blob that no other has. */
+  isAlone(id: string): boolean {
+    return this.#exchange.isAlone(id);
+  }
+
+  /** Begins to give orders before the time for that is over: the nodes are there. */
+  begin(): void {
+    this.#isGathered = true;
+    this.#news.tell();
+  }
+
+  grows(id: string, digest: string, offset: number): void {
+    this.#exchange.grows(id, digest, offset, this.#clock.now());
+  }
+
+  tell(id: string, { digest, size, outcome, from }: Tell): void {
+    const wasIdle = this.#exchange.isIdle;
+    if (outcome === 'has') this.#exchange.has(id, digest, size, this.#clock.now());
+    else this.#exchange.failed(id, digest, from);
+    // An idle link is for whoever asks.
+    this.#news.tell(this.#exchange.isIdle && !wasIdle ? undefined : [digest, id]);
+  }
+
+  /** Holds a question back until there is an order other than to wait, or too long. */
+  async order(id: string, blob: BlobIdentity, signal: AbortSignal): Promise<Order> {
+    const until = this.#clock.now() + HOLD_MS;
+    for (;;) {
+      const order = await this.#orderNow(id, blob);
+      if (order.do !== 'wait' || this.#clock.now() >= until) return order;
+      await this.#news.next({ about: [blob.digest, id], signal });
+      signal.throwIfAborted();
+    }
+  }
+
+  async #orderNow(id: string, blob: BlobIdentity): Promise<Order> {
+    if (!this.#isGathered && this.#clock.now() - this.#startedAt < GATHER_MS) return { do: 'wait' };
+    if (!this.#exchange.isFound(blob.digest)) await this.#probes.ask(blob);
+    const order = this.#exchange.ask(id, blob, this.#clock.now());
+    if (order.do !== 'copy') return order;
+    return { do: 'copy', from: order.from.flatMap((holder) => this.#places.get(holder) ?? []) };
+  }
+}
