@@ -8,17 +8,10 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { lackOf } from '../complain.ts';
+import type { View } from './rows/sources.ts';
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const Review = z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) });
-
-/** Where a viewer looks. */
-export interface View {
-  /** Namespace of the upgrades; all when absent. */
-  readonly namespace?: string | undefined;
-  /** Namespace of the hub's Lease. */
-  readonly hubNamespace: string;
-}
 
 /** Asks the API server what the asker may do. */
 export async function askRights(client: Client, { namespace, hubNamespace }: View): Promise<Rights> {

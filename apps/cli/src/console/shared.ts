@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { callersPath } from '../config.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { PROXY_HEADERS, sharedDoor } from './door.ts';
-import type { View } from './rights.ts';
+import type { View } from './rows/sources.ts';
 import { openServer } from './server.ts';
 import { openViewer } from './viewer.ts';
 import { Viewers } from './viewers.ts';

@@ -3,10 +3,10 @@ import type { StreamMessage } from '@flotilla/api/answers';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { AskDeps } from './asks.ts';
-import { askRights, type View } from './rights.ts';
+import { askRights } from './rights.ts';
 import { Feed } from './rows/feed.ts';
 import { Fleet } from './rows/fleet.ts';
-import { Sources } from './rows/sources.ts';
+import { Sources, type View } from './rows/sources.ts';
 
 /** One person's look at the fleet: what their credential may read, and nothing else. */
 export interface Viewer {

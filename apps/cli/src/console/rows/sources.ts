@@ -7,8 +7,15 @@ import { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } fr
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { HUB_LEASE, trimCluster } from '../../hub/fact-store.ts';
 import { whole } from '../../hub/upgrades.ts';
-import type { View } from '../rights.ts';
 import { Pulse } from './pulse.ts';
+
+/** Where a viewer looks. */
+export interface View {
+  /** Namespace of the upgrades; all when absent. */
+  readonly namespace?: string | undefined;
+  /** Namespace of the hub's Lease. */
+  readonly hubNamespace: string;
+}
 
 /** Where objects are watched. */
 interface SourceOptions extends View {
