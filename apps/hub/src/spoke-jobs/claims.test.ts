@@ -64,7 +64,6 @@ async function store(upgrade: UpgradeIdentity, state: PrecacheState | undefined,
     status: { status: {}, precaching: { spec, status }, ...parts },
   } as never);
   await vi.waitFor(() => expect(leader.caches.upgrades.get(upgrade)?.metadata.resourceVersion).toBe(put.metadata.resourceVersion));
-  jobs.noteStored(upgrade.uid, status);
 }
 
 type Request = Partial<RunRequest<PrecacheState, never>> & { readonly retries?: Record<string, number> };
@@ -105,6 +104,7 @@ const untilClean = () =>
     expect(names()).toEqual([]);
   });
 const DONE = { conditions: [agentCondition('Completed', 'True', 'ActionDone')] };
+const RUNNING = { conditions: [agentCondition('Progressing', 'True', 'InProgress')] };
 const FAILED = { conditions: [agentCondition('Succeeded', 'False', 'TimedOut')] };
 
 describe('a spoke that left the plan before its job began', () => {
@@ -180,6 +180,16 @@ describe('a new leader', () => {
     expect(stateOf(OTHER)).toBe('PreparingToStart');
   });
 
+  test('cleans a spoke of a rollout that runs after its stored verdict, with the inputs that are stored', async () => {
+    await begin(UPGRADE);
+    await runSteps();
+    await vi.waitFor(() => expect(leader.caches.views.size).toBe(1));
+    stop.abort();
+    await store(UPGRADE, 'Succeeded', { ...RUNNING, precaching: { spec, status: { [SPOKE]: 'Succeeded' }, retries: { [SPOKE]: 1 } } });
+    lead();
+    await untilClean();
+  });
+
   test('leaves a spoke free that an upgrade had not finished when it ended', async () => {
     await store(UPGRADE, 'Active', FAILED);
     lead();
@@ -200,6 +210,7 @@ describe('an upgrade that has ended and keeps its objects', () => {
     await vi.waitFor(() => expect(leader.caches.views.size).toBe(1));
     await begin(OTHER);
     await store(UPGRADE, state, FAILED);
+    await jobs.end(UPGRADE.uid);
   }
 
   test.each([false, true])('stops a job that has no verdict, and lets the spoke go; by a new leader: %j', async (isNew) => {
@@ -207,7 +218,6 @@ describe('an upgrade that has ended and keeps its objects', () => {
     if (isNew) {
       lead();
       request(OTHER, { stored: { [SPOKE]: 'NotStarted' } });
-      request(UPGRADE, { stored: { [SPOKE]: 'PreparingToStart' } });
     }
     expect(stateOf(OTHER)).toBe('NotStarted');
     await vi.waitFor(async () => {
@@ -220,7 +230,6 @@ describe('an upgrade that has ended and keeps its objects', () => {
   test('leaves a failed job on its spoke', async () => {
     await end('PrecacheTimeout');
     lead();
-    request(UPGRADE, { stored: { [SPOKE]: 'PrecacheTimeout' } });
     await untilClean();
     expect(hub.writes).not.toContain('create managedclusteractions precache-ns-delete');
   });
@@ -230,7 +239,8 @@ describe('an upgrade that has ended and keeps its objects', () => {
     await begin(UPGRADE);
     await begin(OTHER);
     await store(UPGRADE, 'PreparingToStart', FAILED);
-    await vi.waitFor(() => expect([recordOf(UPGRADE), stateOf(OTHER)]).toEqual([undefined, 'PreparingToStart']));
+    await jobs.end(UPGRADE.uid);
+    expect([recordOf(UPGRADE), stateOf(OTHER)]).toEqual([undefined, 'PreparingToStart']);
   });
 
   test('lets a spoke go that was to have another job', async () => {
@@ -241,7 +251,8 @@ describe('an upgrade that has ended and keeps its objects', () => {
     request(OTHER);
     expect([stateOf(UPGRADE), stateOf(OTHER)]).toEqual(['PreparingToStart', 'NotStarted']);
     await store(UPGRADE, 'Succeeded', FAILED);
-    await vi.waitFor(() => expect([stateOf(UPGRADE), stateOf(OTHER)]).toEqual(['Succeeded', 'PreparingToStart']));
+    await jobs.end(UPGRADE.uid);
+    expect([recordOf(UPGRADE), stateOf(OTHER)]).toEqual([undefined, 'PreparingToStart']);
   });
 
   test('is waited for only so long where the spoke is away', async () => {

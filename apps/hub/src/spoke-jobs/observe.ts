@@ -1,6 +1,6 @@
 /** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { isEnding, keepsObjects } from '@flotilla/rollout';
+import { isEnding, isRunning, keepsObjects } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
@@ -77,7 +77,7 @@ export function observeStep<S extends JobState, I>(
   const { namespace = '', name, uid = '' } = stored.upgrade.metadata;
   const isFinal = job.machine.isFinal(state);
   if (!isFinal && ownerOfObjects(job.work, cluster, uid, caches) !== undefined) return undefined;
-  const isStopping = state === 'NotStarted' || isCutShort(job, stored.upgrade, cluster);
+  const isStopping = state === 'NotStarted' || (!isFinal && isEnding(stored.upgrade));
   if (state === job.machine.initial && !isStopping && !mayBegin(uid, cluster)) return undefined;
   const { reach, workload, context: found } = observe(job, { ...stored, uid }, cluster, deps);
   const context = { ...found, isStopping };
@@ -120,9 +120,10 @@ interface StoredSpoke<S, I> {
 }
 
 /**
- * Reads a spoke's stored state. Returns undefined for an ended upgrade, a cluster outside its status, or a cluster that must not begin yet. The
- * leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time; it stops a job by storing `NotStarted` again.
- * @param isHeld the hub has objects of the job, which are a stopped one's where the state is `NotStarted` or cut short; default: none
+ * Reads a spoke's stored state. Returns undefined for an upgrade whose teardown does the rest, a cluster outside its status, or a cluster that must
+ * not begin yet. The leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time; it stops a job by storing
+ * `NotStarted` again. The end of an upgrade that keeps its objects stops a job without a verdict.
+ * @param isHeld the hub has objects of the job, which are a stopped one's where the job was stopped; default: none
  */
 export function storedSpoke<S extends JobState, I>(
   job: SpokeJob<S, I>,
@@ -132,20 +133,21 @@ export function storedSpoke<S extends JobState, I>(
 ): StoredSpoke<S, I> | undefined {
   const state = upgrade && stateIn(job, upgrade, cluster);
   if (!upgrade || state === undefined) return undefined;
-  const isLate = !job.machine.isFinal(state) && isEnding(upgrade);
-  if ((isLate && !keepsObjects(upgrade)) || ((isLate || state === 'NotStarted') && !isHeld())) return undefined;
+  if (isEnding(upgrade) && !keepsObjects(upgrade)) return undefined;
+  const isStopped = state === 'NotStarted' || (!job.machine.isFinal(state) && isEnding(upgrade));
+  if (isStopped && !isHeld()) return undefined;
   const inputs = job.inputsIn(upgrade);
   return inputs && { upgrade, state, inputs, clusters: countOf(job.statesIn(upgrade.status) ?? {}) };
 }
 
 /**
- * True for a spoke without a verdict of an ended upgrade that keeps its objects: what is under way is stopped, because no teardown follows.
- * @param known state in which the leader has the spoke; one that is not stored never will be
+ * True for a spoke that is cleaned by its stored state alone: it has its verdict in a rollout that runs, or its upgrade has ended and keeps its
+ * objects, so that no teardown follows.
  */
-export function isCutShort<S extends JobState>(job: StatesOf<S>, upgrade: ClusterGroupUpgrade, cluster: string, known?: S): boolean {
-  if (!isEnding(upgrade) || !keepsObjects(upgrade)) return false;
-  const state = stateIn(job, upgrade, cluster);
-  return state === undefined || !job.machine.isFinal(state) || state !== (known ?? state);
+export function isLeft<S extends JobState>(job: StatesOf<S>, upgrade: ClusterGroupUpgrade | undefined, cluster: string): boolean {
+  const state = upgrade && stateIn(job, upgrade, cluster);
+  if (!upgrade || state === undefined) return false;
+  return isEnding(upgrade) ? keepsObjects(upgrade) : isRunning(upgrade) && job.machine.isFinal(state);
 }
 
 type StatesOf<S extends JobState> = Pick<SpokeJob<S, never>, 'machine' | 'statesIn'>;
@@ -184,7 +186,7 @@ export function findUnderWay<S extends JobState>(
   });
 }
 
-/** Tells of which clusters an upgrade stores another state, or of all when their inputs are others or it has ended and keeps its objects. */
+/** Tells of which clusters an upgrade stores another state, or of all when their inputs are others. */
 export function differs<S extends JobState, I>(
   job: Pick<SpokeJob<S, I>, 'inputsIn' | 'statesIn' | 'digest'>,
   upgrade: ClusterGroupUpgrade,
@@ -195,7 +197,6 @@ export function differs<S extends JobState, I>(
     return inputs && (job.digest?.(inputs) ?? '');
   };
   const [before, now] = [job.statesIn(previous?.status) ?? {}, job.statesIn(upgrade.status) ?? {}];
-  const isKept = (stored: ClusterGroupUpgrade | undefined) => stored !== undefined && isEnding(stored) && keepsObjects(stored);
-  const isOther = digestOf(previous) !== digestOf(upgrade) || isKept(previous) !== isKept(upgrade);
+  const isOther = digestOf(previous) !== digestOf(upgrade);
   return (cluster) => isOther || before[cluster] !== now[cluster];
 }

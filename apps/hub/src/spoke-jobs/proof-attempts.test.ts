@@ -48,7 +48,6 @@ test('an attempt whose verdict is stored is replaced by the next: its work goes,
     const storeAll = async (entries: CacheProof[]) => {
       store(state() ?? 'NotStarted', entries);
       await vi.waitFor(() => expect(caches.upgrades.list()[0]?.status?.precaching?.status?.[SPOKE]).toBe(state()));
-      jobs.noteStored(UPGRADE.uid, { [SPOKE]: state() ?? 'NotStarted' });
     };
     const work = () => hub.get(ManifestWork, { namespace: SPOKE, name: 'precache-work' });
     const digest = () => work()?.metadata.annotations?.['flotilla.io/spec-digest'];

@@ -131,7 +131,6 @@ async function store(state: BackupState, upgrade = UPGRADE, by: readonly HubProc
   const { metadata } = hub.get(ClusterGroupUpgrade, upgrade) ?? { metadata: { ...upgrade } };
   hub.put(ClusterGroupUpgrade, { metadata, status: { status: {}, backup: { status: { [SPOKE]: state } } } });
   await untilCached(ClusterGroupUpgrade, upgrade.name, ...by);
-  jobs.noteStored(upgrade.uid, { [SPOKE]: state });
 }
 
 /** Requests the backup, and stores that it has begun. */

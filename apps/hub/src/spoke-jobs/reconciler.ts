@@ -1,7 +1,7 @@
 import { errorMessage, isSameJson } from '@flotilla/api';
-import type { PrecacheProgress, PullerReport } from '@flotilla/api/ran';
+import type { ClusterGroupUpgrade, PrecacheProgress, PullerReport } from '@flotilla/api/ran';
 import { isAvailable, type UpgradeIdentity } from '@flotilla/rollout';
-import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler } from '@flotilla/runtime';
+import { type Change, type Clock, type Logger, type Metrics, type Reconciler, startReconciler } from '@flotilla/runtime';
 import { BY_UID } from '../spokes/port/caches.ts';
 import { holdsSpoke, logTransports } from '../spokes/reach.ts';
 import { keyId, parseStepKey, type StepKey } from '../steps/step-key.ts';
@@ -14,7 +14,7 @@ import { Claims, type Holder } from './claims.ts';
 import { isHeldUp } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';
-import { findUnderWay, isCutShort, type ObserveDeps, observeSpoke, observeStep, storedSpoke } from './observe.ts';
+import { findUnderWay, isLeft, type ObserveDeps, observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { watchSpokes } from './watches.ts';
@@ -33,6 +33,12 @@ interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
   readonly clock: Clock;
 }
 
+/** A spoke that a run of this process has. */
+interface Tracked<S extends JobState, I> {
+  readonly run: SpokeJobRun<S, I>;
+  readonly record: TrackedSpoke<S>;
+}
+
 /**
  * Runs one kind of job for every upgrade: derives each spoke's state from its observation, and requests a step when the stored status leaves writes.
  * Only the leader has one, and it can rebuild everything in it. Its keys are those of steps.
@@ -44,6 +50,8 @@ export class SpokeJobs<S extends JobState, I> {
   readonly #runs = new Map<string, SpokeJobRun<S, I>>();
   readonly #claims: Claims;
   readonly #admission: Admission;
+  /** Steps under way in this process, with the uid of their upgrade. */
+  readonly #underWay = new Map<Promise<unknown>, string>();
   readonly #mayBegin = (uid: string, cluster: string): boolean =>
     this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.claim(uid, cluster) === undefined;
   #requests: StepRequests | undefined;
@@ -63,6 +71,7 @@ export class SpokeJobs<S extends JobState, I> {
   start(queue: StepQueue, signal: AbortSignal): Pick<Reconciler, 'stopped'> {
     const { clock, logger, metrics } = this.#deps;
     const shared = { clock, logger, signal, ...(metrics && { metrics }) };
+    const unfollow = this.#deps.caches.upgrades.subscribe((change) => this.#follow(change));
     const requests = new StepRequests({
       ...shared,
       name: this.job.work,
@@ -87,20 +96,23 @@ export class SpokeJobs<S extends JobState, I> {
     });
     this.#requests = requests;
     this.#reconciler = reconciler;
-    signal.addEventListener('abort', () => this.#admission.stop(), { once: true });
+    const stop = () => {
+      this.#admission.stop();
+      unfollow();
+    };
+    signal.addEventListener('abort', stop, { once: true });
     return { stopped: Promise.all([reconciler.stopped, requests.stopped]).then(() => {}) };
   }
 
-  /** Applies one step in the leader's process. A step of an ended run does nothing. */
+  /** Applies one step in the leader's process. A step of an ended run does nothing, unless it cleans what is left. */
   async apply(key: Pick<StepKey, 'upgrade' | 'cluster'>, signal: AbortSignal): Promise<boolean> {
-    const run = this.#runs.get(key.upgrade);
-    if (!run) return false;
+    if (!this.#runs.has(key.upgrade) && !this.#isLeft(key)) return false;
     const applied = this.#step(key, signal);
-    run.underWay.add(applied);
+    this.#underWay.set(applied, key.upgrade);
     try {
       return await applied;
     } finally {
-      run.underWay.delete(applied);
+      this.#underWay.delete(applied);
     }
   }
 
@@ -115,17 +127,17 @@ export class SpokeJobs<S extends JobState, I> {
       for (const cluster of run.spokes.keys()) if (run.isUnderWay(cluster)) this.#claims.set(uid, cluster);
     }
     const changed = known ? run.update(request) : [...run.spokes.keys()];
-    for (const cluster of run.unwanted()) if (!this.hasHubObjects(uid, cluster)) this.#forget(run, cluster);
+    for (const cluster of run.unwanted()) if (!this.hasHubObjects(uid, cluster)) this.#forget(uid, cluster);
     // Once the last verdict is stored, cleaning delays nobody.
     const hasAllVerdicts = known !== undefined && changed.length > 0 && run.hasAllVerdicts();
     for (const cluster of hasAllVerdicts ? run.spokes.keys() : changed) this.#reconcileNow(run, cluster);
     return run;
   }
 
-  /** Accepts the states of a status write when a job has begun: spokes are cleaned only after that. */
-  noteStored(uid: string, stored: Readonly<Record<string, S>>): void {
-    const run = this.#runs.get(uid);
-    if (run) this.request({ ...run.request, stored });
+  /** Takes over the stored states of an upgrade whose jobs have begun: spokes are cleaned only after that. */
+  #follow({ type, object }: Change<ClusterGroupUpgrade>): void {
+    const run = this.#runs.get(object.metadata.uid ?? '');
+    if (run && type === 'set') this.request({ ...run.request, stored: this.job.statesIn(object.status) ?? {} });
   }
 
   /** Returns an upgrade's run, if any job has begun. */
@@ -133,21 +145,25 @@ export class SpokeJobs<S extends JobState, I> {
     return this.#runs.get(uid);
   }
 
-  /** Forgets an upgrade and releases its spokes. Resolves once none of its steps is under way in this process, which could write later. */
+  /**
+   * Forgets an upgrade and releases its spokes, which are cleaned by their stored states from then on. Resolves once none of its steps is under way
+   * in this process, which could write later.
+   */
   async end(uid: string): Promise<void> {
     const run = this.#runs.get(uid);
-    if (!run) return;
     this.#runs.delete(uid);
-    this.#requests?.forget(uid);
-    for (const cluster of run.spokes.keys()) this.#forget(run, cluster);
-    await Promise.allSettled(run.underWay);
+    if (run) this.#requests?.forget(uid);
+    for (const cluster of run?.spokes.keys() ?? []) {
+      this.#forget(uid, cluster);
+      this.#reconciler?.enqueue(keyId(this.#keyOf(uid, cluster)));
+    }
+    await Promise.allSettled([...this.#underWay].flatMap(([step, upgrade]) => (upgrade === uid ? [step] : [])));
   }
 
-  /** Forgets a spoke of a run, and releases it. */
-  #forget(run: SpokeJobRun<S, I>, cluster: string): undefined {
-    const { uid } = run.request.upgrade;
+  /** Forgets a spoke, and releases it. */
+  #forget(uid: string, cluster: string): undefined {
     const key = keyId(this.#keyOf(uid, cluster));
-    run.spokes.delete(cluster);
+    this.#runs.get(uid)?.spokes.delete(cluster);
     this.#requests?.forget(uid, cluster);
     this.#reconciler?.forget(key);
     this.#admission.leave(key);
@@ -205,15 +221,11 @@ export class SpokeJobs<S extends JobState, I> {
     const { upgrade: uid, cluster } = key;
     const run = this.#runs.get(uid);
     const record = run?.spokes.get(cluster);
-    if (!run || !record) {
-      this.#releaseFree(uid, cluster, record);
-      return undefined;
-    }
+    if (!run || !record) return this.#cleanLeft(key);
     const { caches, now } = this.#deps;
     const at = now();
     const { paused } = run.request;
     const { initial } = this.job.machine;
-    if (this.#isCutShort(uid, cluster, record)) return this.#cutShort(run, record, key);
     const isStopping = run.isWithoutJob(cluster) && this.hasHubObjects(uid, cluster);
     if (isStopping || (paused !== undefined && record.state === initial)) return this.#keepBack(run, record, key, isStopping);
     // A reconcile claims a spoke that can begin.
@@ -232,13 +244,13 @@ export class SpokeJobs<S extends JobState, I> {
     const hasEnded = isFinal && record.state !== state;
     this.#record(run, cluster, record, { state, message });
     if (!isFinal) this.#recordProgress(run, record, spoke.report);
-    this.#releaseFree(uid, cluster, record);
+    if (isFinal && !this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
     if (hasEnded) this.#enqueueWaiting(cluster);
     // Time does not count while another upgrade works on the spoke.
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
     const times = [requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined, recheckAt(holder, at)];
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
-    if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, { ...key, reach }));
+    if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep({ ...key, reach }, { run, record }));
     const next = Math.min(...times.filter((time) => time !== undefined));
     return Number.isFinite(next) ? Math.max(next - at, 0) : undefined;
   }
@@ -258,21 +270,20 @@ export class SpokeJobs<S extends JobState, I> {
     const message = isStopping ? describeStop(says, isAvailable(caches.clusters.get({ name: cluster }))) : says;
     this.#record(run, cluster, record, { state: record.state, message });
     record.since = now();
-    const at = isStopping ? this.#requestStep(run, record, key) : undefined;
+    const at = isStopping ? this.#requestStep(key, { run, record }) : undefined;
     if (!isStopping && this.#claims.holds(uid, cluster)) this.release(uid, cluster);
     return at === undefined ? undefined : Math.max(at - now(), 0);
   }
 
-  /** Removes what the job of an ended upgrade left without a verdict, and lets the spoke go. */
-  #cutShort(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, key: StepKey): number | undefined {
-    const { upgrade: uid, cluster } = key;
-    const at = this.hasHubObjects(uid, cluster) ? this.#requestStep(run, record, key) : this.#forget(run, cluster);
+  /** Cleans a spoke that no run has: it had its verdict before this process, or its upgrade has ended and keeps its objects. */
+  #cleanLeft(key: StepKey): number | undefined {
+    if (!this.hasHubObjects(key.upgrade, key.cluster)) return this.#forget(key.upgrade, key.cluster);
+    const at = this.#isLeft(key) ? this.#requestStep(key) : undefined;
     return at === undefined ? undefined : Math.max(at - this.#deps.now(), 0);
   }
 
-  #isCutShort(uid: string, cluster: string, { state }: TrackedSpoke<S>): boolean {
-    const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
-    return upgrade !== undefined && isCutShort(this.job, upgrade, cluster, state);
+  #isLeft({ upgrade: uid, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>): boolean {
+    return isLeft(this.job, this.#deps.caches.upgrades.byIndex(BY_UID, uid)[0], cluster);
   }
 
   /** True when a step by the stored status would do what the current state requires. A write of the status enqueues the key again. */
@@ -288,29 +299,32 @@ export class SpokeJobs<S extends JobState, I> {
    * Requests a step if its plan has writes.
    * @returns time of the next reconcile, milliseconds since the epoch
    */
-  #requestStep(
-    run: SpokeJobRun<S, I>,
-    record: TrackedSpoke<S>,
-    { reach, ...key }: StepKey & Pick<ObserveDeps, 'reach'>,
-  ): number | undefined {
+  #requestStep({ reach, ...key }: StepKey & Pick<ObserveDeps, 'reach'>, tracked?: Tracked<S, I>): number | undefined {
     const requests = this.#requests;
     if (!requests) return undefined;
     const { caches, now } = this.#deps;
     const [upgrade] = caches.upgrades.byIndex(BY_UID, key.upgrade);
     const observed = observeStep(this.job, upgrade, key.cluster, { caches, now, reach, mayBegin: this.#mayBegin });
     const plan = observed && planStep(observed.task, { current: observed.state, stored: observed.state }, observed.reach, observed.context);
-    if (!plan || plan.writes.length === 0) {
+    if (!observed || !plan || plan.writes.length === 0) {
       requests.done(key);
-      this.#forgive(run, record);
+      if (tracked) this.#forgive(tracked.run, tracked.record);
       return plan?.requeueAt;
     }
-    if (run.isBeginning(record.state) && !observed?.context.isStopping && !this.#admission.admit(keyId(key))) return plan.requeueAt;
-    const isPaced = this.job.machine.isFinal(record.state) && !run.hasAllVerdicts();
-    if (isPaced) record.cleanAt ??= this.#admission.scheduleCleaning();
-    const { state, cleanAt } = record;
-    const description = `${state}${isPaced ? ' scheduled' : ''}: ${describeWrites(plan.writes)}`;
-    const afterMs = requests.request(key, { plan: description, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
+    const { state } = tracked?.record ?? observed;
+    const isBeginning = tracked?.run.isBeginning(state) && !observed.context.isStopping;
+    if (isBeginning && !this.#admission.admit(keyId(key))) return plan.requeueAt;
+    const at = tracked && this.#cleanAt(tracked);
+    const description = `${state}${at === undefined ? '' : ' scheduled'}: ${describeWrites(plan.writes)}`;
+    const afterMs = requests.request(key, { plan: description, priority: this.job.priorities[state], at });
     return Math.min(now() + afterMs, plan.requeueAt ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Scheduled time of a spoke's cleaning; undefined once every spoke of its run has its verdict. */
+  #cleanAt({ run, record }: Tracked<S, I>): number | undefined {
+    if (!this.job.machine.isFinal(record.state) || run.hasAllVerdicts()) return undefined;
+    record.cleanAt ??= this.#admission.scheduleCleaning();
+    return record.cleanAt;
   }
 
   /** Clears the recorded error of a spoke. */
@@ -361,12 +375,6 @@ export class SpokeJobs<S extends JobState, I> {
     this.#deps.onChange(run.request.upgrade);
   }
 
-  /** Releases a spoke without objects on the hub, once it is done or its upgrade is torn down. */
-  #releaseFree(uid: string, cluster: string, record: TrackedSpoke<S> | undefined): void {
-    const isOver = !record || this.job.machine.isFinal(record.state);
-    if (isOver && !this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
-  }
-
   /** Reconciles the spokes that wait for the cluster, and restarts their patience. */
   #enqueueWaiting(cluster: string): void {
     for (const run of this.#runs.values()) {
@@ -380,7 +388,7 @@ export class SpokeJobs<S extends JobState, I> {
   /** True when the holder has a verdict for the cluster or no job: only its leftovers hold the cluster. */
   #hasEnded({ uid, isStored }: Holder, cluster: string): boolean {
     const record = this.#runs.get(uid)?.spokes.get(cluster);
-    return record ? this.job.machine.isFinal(record.state) || this.#isCutShort(uid, cluster, record) : !isStored;
+    return record ? this.job.machine.isFinal(record.state) : !isStored;
   }
 
   #keyOf(upgrade: string, cluster: string): StepKey {

@@ -48,8 +48,6 @@ interface RunSurroundings<S extends JobState, I> {
 export class SpokeJobRun<S extends JobState, I> {
   request: RunRequest<S, I>;
   readonly spokes = new Map<string, TrackedSpoke<S>>();
-  /** Steps under way in this process. */
-  readonly underWay = new Set<Promise<unknown>>();
   readonly #machine: SpokeJobMachine<S>;
   readonly #digest: SpokeJob<S, I>['digest'];
   readonly #now: () => number;

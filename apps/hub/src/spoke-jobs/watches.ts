@@ -4,7 +4,7 @@ import { isAvailable } from '@flotilla/rollout';
 import type { Watch } from '@flotilla/runtime';
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
-import type { SpokeJobCaches } from '../spokes/port/caches.ts';
+import { objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { keyId } from '../steps/step-key.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { differs } from './observe.ts';
@@ -41,6 +41,7 @@ export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, watched:
           if (matters) for (const [uid, run] of runs) if (run.spokes.has(object.metadata.name)) add(uid, object.metadata.name);
         }),
       ];
+      for (const object of caches.upgrades.list()) addUpgrade(job, watched, { object, previous: undefined }, add);
       return () => {
         for (const each of detach) each();
       };
@@ -58,15 +59,16 @@ interface UpgradeChange {
 
 function addUpgrade<S extends JobState, I>(
   job: SpokeJob<S, I>,
-  { runs }: Watched<S, I>,
+  { caches, runs }: Watched<S, I>,
   { object, previous }: UpgradeChange,
   add: Add,
 ): void {
   const uid = object.metadata.uid ?? '';
-  const run = runs.get(uid);
-  if (!run) return;
+  // Without a run, as after a restart, the spokes with objects may have to be cleaned.
+  const clusters =
+    runs.get(uid)?.spokes.keys() ?? new Set(objectsOf(caches, job.work, uid).map(({ metadata }) => metadata.namespace ?? ''));
   const isOther = differs(job, object, previous);
-  for (const cluster of run.spokes.keys()) if (isOther(cluster)) add(uid, cluster);
+  for (const cluster of clusters) if (isOther(cluster)) add(uid, cluster);
 }
 
 function addSpoke<S extends JobState, I>(
@@ -81,7 +83,7 @@ function addSpoke<S extends JobState, I>(
     // A new job has nothing to report yet: while many spokes wait for theirs, its watch can wait.
     return add(uid, cluster, run.countBeginning() > MANY_BEGINNING ? WATCH_DELAY_MS : 0);
   }
-  if (run?.spokes.has(cluster) || kind === 'gone') add(uid, cluster);
+  add(uid, cluster);
   // Runs of other upgrades may wait for the name of the deleted object.
   if (kind === 'gone') for (const [other, { spokes }] of runs) if (other !== uid && spokes.has(cluster)) add(other, cluster);
 }

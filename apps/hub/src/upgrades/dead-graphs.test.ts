@@ -24,7 +24,6 @@ const jobs = {
   backUp: () => undefined,
   precacheLate: () => ({}),
   nextProofs: () => undefined,
-  noteStored: () => undefined,
 };
 
 /** Starts an update graph whose answers wait for the test. */

@@ -17,53 +17,6 @@ const settings = {
   graceMs: 0,
 } as const;
 
-test('after a restart in mid-rollout a spoke that was tried again is cleaned: its inputs are those that are stored', () => {
-  const job = createPrecacheJob(settings);
-  const upgrade = ClusterGroupUpgrade.schema.parse({
-    metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
-    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true },
-    status: { precaching: { spec: { platformImage: 'registry.test/release:1' }, status: { again: 'Succeeded' }, retries: { again: 1 } } },
-  });
-  const requested: PrecacheInputs[] = [];
-  const engine = {
-    job,
-    run: () => undefined,
-    hasHubObjects: () => true,
-    request: ({ inputs }: { inputs: PrecacheInputs }) => requested.push(inputs),
-  };
-  const jobs = new UpgradeJobs({ precaching: { jobs: engine, settings }, backup: { jobs: engine, settings } } as never);
-  jobs.resumeCleaning(upgrade);
-  const [inputs = expect.fail('nothing is requested')] = requested;
-  expect(job.digest?.(inputs, 'again')).toBe(job.digest?.(job.inputsIn(upgrade) ?? expect.fail('no inputs'), 'again'));
-});
-
-test.each([
-  { name: 'that this process has not seen before', run: undefined, want: ['active', 'done'] },
-  { name: 'but those of a run that goes on', run: new Map([['done', {}]]), want: ['active'] },
-])('an ended upgrade that keeps its objects cleans all spokes where it has any, $name', ({ run, want }) => {
-  const job = createPrecacheJob(settings);
-  const upgrade = ClusterGroupUpgrade.schema.parse({
-    metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
-    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true, actions: { afterCompletion: { deleteObjects: false } } },
-    status: {
-      conditions: [{ type: 'Succeeded', status: 'False', reason: 'TimedOut', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }],
-      precaching: {
-        spec: { platformImage: 'registry.test/release:1' },
-        status: { active: 'Active', done: 'Succeeded', clean: 'Succeeded' },
-      },
-    },
-  });
-  const requested: string[][] = [];
-  const engine = {
-    job,
-    run: () => run && { request: {}, spokes: run },
-    hasHubObjects: (_: string, cluster: string) => cluster !== 'clean',
-    request: ({ clusters }: { clusters: string[] }) => requested.push(clusters),
-  };
-  new UpgradeJobs({ precaching: { jobs: engine, settings }, backup: { jobs: engine, settings } } as never).resumeCleaning(upgrade);
-  expect(requested).toEqual([want]);
-});
-
 test('a pause reaches pulls that run also while the plan is refused', () => {
   const upgrade = ClusterGroupUpgrade.schema.parse({
     metadata: { name: 'u', namespace: 'ns', uid: 'uid', annotations: { 'flotilla.io/paused': 'stop' } },

@@ -4,7 +4,6 @@ import {
   type ClusterGroupUpgradeSpec,
   type ClusterGroupUpgradeStatus,
   hasFailedPrecache,
-  isFinalBackupState,
   isFinalPrecacheState,
   type PrecacheState,
   type PrecachingSpec,
@@ -16,7 +15,6 @@ import {
   findRetry,
   type GateInput,
   identityOf,
-  isEnding,
   judgeGates,
   keepsObjects,
   latePulls,
@@ -28,7 +26,6 @@ import {
 } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { owePins } from '../pins/apply.ts';
-import type { JobState } from '../spoke-jobs/kind.ts';
 import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
 import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { BackupSettings } from '../spoke-jobs/kinds/backup/settings.ts';
@@ -36,7 +33,6 @@ import { type PrecacheJobs, type PrecacheRun, pinsWanted, precacheTeardown } fro
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
-import type { SpokeJobs } from '../spoke-jobs/reconciler.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
 import { isLeftover } from '../spokes/actions/hub-objects.ts';
 import { objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
@@ -170,10 +166,7 @@ export class UpgradeJobs {
     const { jobs, settings } = this.#deps.precaching;
     const pulls = settings.talmStrict ? [] : latePulls(status).filter((cluster) => !proofs?.byCluster.has(cluster));
     const inputs = pulls.length > 0 || proofs ? jobs.job.inputsIn({ ...upgrade, status }) : undefined;
-    if (!inputs) {
-      this.resumeCleaning(upgrade);
-      return {};
-    }
+    if (!inputs) return {};
     const { uid } = identityOf(upgrade);
     const { status: all = {} } = status.precaching ?? {};
     const states = proofs ? pick(all, (cluster) => !proofs.renewed.has(cluster)) : all;
@@ -189,31 +182,6 @@ export class UpgradeJobs {
       ...(pulls.length > 0 && { pulls: { rollUp: rollUp([...seen.keys()], seen, false), clusters: pulls, spokes } }),
       ...(proofs && { proofs: { entries: proofs.entries, clusters, spokes, isNews } }),
     };
-  }
-
-  /**
-   * Resumes the cleaning of spokes after a restart in mid-rollout: spokes are cleaned after their verdict. Of an ended upgrade that keeps its objects
-   * all spokes are cleaned that it would hold.
-   */
-  resumeCleaning(upgrade: ClusterGroupUpgrade): void {
-    const { precaching, backup } = this.#deps;
-    const identity = identityOf(upgrade);
-    const states = upgrade.status?.precaching?.status;
-    const inputs = precaching.jobs.job.inputsIn(upgrade);
-    const run = precaching.jobs.run(identity.uid);
-    const stored = unclean(upgrade, states, { jobs: precaching.jobs, isFinal: isFinalPrecacheState });
-    const clusters = Object.keys(stored);
-    if (states && inputs && (!run || clusters.length > 0))
-      precaching.jobs.request({ upgrade: identity, clusters, stored, inputs: run?.request.inputs ?? inputs });
-    const copies = unclean(upgrade, upgrade.status?.backup?.status, { jobs: backup.jobs, isFinal: isFinalBackupState });
-    if (Object.keys(copies).length > 0) requestBackup(backup.jobs, backup.settings, { upgrade: identity, clusters: [], stored: copies });
-  }
-
-  /** Reports a stored status to the engines: spokes are cleaned only after that. */
-  noteStored(uid: string, status: ClusterGroupUpgradeStatus | undefined): void {
-    const { precaching, backup } = this.#deps;
-    precaching.jobs.noteStored(uid, status?.precaching?.status ?? {});
-    backup.jobs.noteStored(uid, status?.backup?.status ?? {});
   }
 
   /** Ends an upgrade's jobs. Resolves once no step of them is under way in this process. */
@@ -260,7 +228,6 @@ export class UpgradeJobs {
    * @returns time of the next try even without events, milliseconds since the epoch, which may be infinite; undefined when nothing is left
    */
   async tearDown({ precaching, backup }: Teardowns, upgrade: ClusterGroupUpgrade, force: boolean): Promise<number | undefined> {
-    await this.end(upgrade.metadata.uid ?? '');
     const { status } = upgrade;
     const named = namedClusters(upgrade);
     // Spokes that were cleaned at the end may have another upgrade's failed job by now, which is kept for its users.
@@ -272,18 +239,6 @@ export class UpgradeJobs {
     const left = times.filter((time) => time !== undefined);
     return left.length > 0 ? Math.min(...left) : undefined;
   }
-}
-
-/** Stored states of the clusters that an upgrade holds and no run of this process cleans; a run from before the end cleans all of its own. */
-function unclean<S extends JobState, I>(
-  upgrade: ClusterGroupUpgrade,
-  states: Readonly<Record<string, S>> = {},
-  { jobs, isFinal }: { readonly jobs: Pick<SpokeJobs<S, I>, 'run' | 'hasHubObjects'>; readonly isFinal: (state: S) => boolean },
-): Record<string, S> {
-  const { uid } = identityOf(upgrade);
-  const [run, hasEnded] = [jobs.run(uid), isEnding(upgrade)];
-  if (run && !hasEnded) return {};
-  return pick(states, (cluster, state) => (hasEnded || isFinal(state)) && !run?.spokes.has(cluster) && jobs.hasHubObjects(uid, cluster));
 }
 
 /** Clusters of an upgrade that may have pins. A failed job that is kept for its users has made none on its node, and is not taken from them. */

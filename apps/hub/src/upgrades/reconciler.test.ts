@@ -24,8 +24,6 @@ let reconciler: UpgradeReconciler;
 let events: EventToRecord[];
 /** Value of `force` in each teardown. */
 let gaveUp: boolean[];
-/** For each time that spokes are cleaned on: the upgrade is complete. */
-let resumed: boolean[];
 let hold: HubProcess['hold'];
 
 beforeEach(async () => {
@@ -34,7 +32,6 @@ beforeEach(async () => {
   now = T0;
   events = [];
   gaveUp = [];
-  resumed = [];
   await begin();
 });
 afterEach(() => {
@@ -61,23 +58,12 @@ async function begin(): Promise<void> {
   });
   const jobs: Pick<
     UpgradeJobs,
-    | 'precache'
-    | 'nextProofs'
-    | 'backUp'
-    | 'precacheLate'
-    | 'noteStored'
-    | 'end'
-    | 'hasObjects'
-    | 'teardowns'
-    | 'tearDown'
-    | 'owePins'
-    | 'resumeCleaning'
+    'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins'
   > = {
     nextProofs: () => undefined,
     precache: () => undefined,
     backUp: () => undefined,
     precacheLate: () => ({}),
-    noteStored: () => undefined,
     end: () => Promise.resolve(),
     hasObjects: () => false,
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
@@ -86,7 +72,6 @@ async function begin(): Promise<void> {
       return undefined;
     },
     owePins: () => Promise.resolve(),
-    resumeCleaning: ({ status }) => void resumed.push(status?.status.completedAt !== undefined),
   };
   reconciler = new UpgradeReconciler({
     client,
@@ -171,19 +156,6 @@ test('completedAt is not written before the hub is clean, however long ago the v
   await untilCached();
   await reconciler.reconcile(KEY);
   expect(stored()?.status?.status.completedAt).toBe(new Date(now).toISOString().replace('.000Z', 'Z'));
-});
-
-test.each([
-  { deleteObjects: true, want: [] },
-  { deleteObjects: false, want: [false, true] },
-])('an ended upgrade goes on cleaning the spokes that it would hold where no teardown does: %j', async ({ deleteObjects, want }) => {
-  const spec = { actions: { afterCompletion: { deleteObjects } } };
-  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata, spec, status: ENDED }));
-  await untilCached();
-  await reconciler.reconcile(KEY);
-  await untilCached();
-  await reconciler.reconcile(KEY);
-  expect([resumed, gaveUp]).toEqual([want, deleteObjects ? [false] : []]);
 });
 
 test('spokes have their time from the first attempt of this process on, not from the deletion', async () => {

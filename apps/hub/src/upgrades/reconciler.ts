@@ -17,8 +17,7 @@ import { withWaits } from './status-waits.ts';
 interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
   readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean' | 'problems'>;
-  readonly jobs: PassDeps['jobs'] &
-    Pick<UpgradeJobs, 'noteStored' | 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins' | 'resumeCleaning'>;
+  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
 }
 
@@ -154,7 +153,6 @@ export class UpgradeReconciler {
 
   /** Writes `completedAt` after the verdict, once the clean-up is done (spec/talm 2.4, 2.14). */
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
-    if (keepsObjects(upgrade)) this.#deps.jobs.resumeCleaning(upgrade);
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
@@ -164,7 +162,6 @@ export class UpgradeReconciler {
 
   /** A step that was under way at the end can write after the clean-up. Nobody else removes that, and other upgrades wait for it to go. */
   async #stayClean(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
-    if (keepsObjects(upgrade)) this.#deps.jobs.resumeCleaning(upgrade);
     const isUnclean = !keepsObjects(upgrade) && this.#deps.jobs.hasObjects(upgrade);
     const again = isUnclean ? await this.#cleanUp(upgrade, memory) : undefined;
     if (again) return again;
@@ -191,6 +188,7 @@ export class UpgradeReconciler {
     const leftMs = memory.cleaningSince + SPOKE_PATIENCE_MS - now();
     const isLate = leftMs <= 0;
     memory.teardowns ??= jobs.teardowns(upgrade);
+    await jobs.end(memory.uid);
     const spokesAt = keepsObjects(upgrade) ? undefined : await jobs.tearDown(memory.teardowns, upgrade, isLate);
     if (spokesAt === undefined && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
       await jobs.owePins(upgrade);
@@ -220,9 +218,7 @@ export class UpgradeReconciler {
     memory.writtenAt = this.#deps.now();
     memory.writtenBytes = sizeOf(written.status);
     this.#deps.caches.upgrades.wrote(written);
-    const { jobs, recorder } = this.#deps;
-    jobs.noteStored(upgrade.metadata.uid ?? '', written.status);
-    for (const event of eventsBetween(upgrade.status, written.status ?? { status: {} }, written, facts)) recorder.record(event);
+    for (const event of eventsBetween(upgrade.status, written.status ?? { status: {} }, written, facts)) this.#deps.recorder.record(event);
   }
 
   #remember(key: string, upgrade: ClusterGroupUpgrade): Memory {

@@ -30,8 +30,8 @@ interface BackupRequest {
 }
 
 /**
- * Starts or continues the backup, and reports it. Each reconcile must call it while the backup is wanted or has objects left: spokes are cleaned
- * after their verdict is stored. A hub without an image gives no verdict, so a restart with an image lets the upgrade go on.
+ * Starts or continues the backup, and reports it. Each reconcile must call it while the backup is wanted. A hub without an image gives no verdict,
+ * so a restart with an image lets the upgrade go on.
  */
 export function requestBackup(
   jobs: BackupJobs,
