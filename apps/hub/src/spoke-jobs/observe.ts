@@ -8,7 +8,7 @@ import { holdsSpoke, reachSpoke } from '../spokes/reach.ts';
 import { ownerOfObjects } from './claims.ts';
 import type { StepContext } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
-import type { RunRequest } from './run.ts';
+import type { TrackedSpoke } from './run.ts';
 
 /** Dependencies of `observeSpoke` and `observeStep`. */
 export interface ObserveDeps {
@@ -22,25 +22,18 @@ export interface ObserveDeps {
   readonly reach?: SpokeReach | undefined;
 }
 
-/** One spoke as the leader has recorded it. */
-interface RecordedSpoke {
-  readonly cluster: string;
-  /** Start of the wait while the spoke has no view, milliseconds since the epoch. */
-  readonly since: number;
-  /** Error of its last steps, as a sentence. */
-  readonly trouble: string | undefined;
-  /** Another upgrade that holds the cluster. */
-  readonly holder: { readonly name: string; readonly hasEnded: boolean } | undefined;
-}
-
-/** Observes one spoke for its verdict. */
+/**
+ * Observes one spoke for its verdict.
+ * @param holder another upgrade that holds the cluster
+ */
 export function observeSpoke<S extends JobState, I>(
   job: SpokeJob<S, I>,
-  { upgrade, clusters, inputs }: Pick<RunRequest<S, I>, 'upgrade' | 'clusters' | 'inputs'>,
-  { cluster, since, trouble, holder }: RecordedSpoke,
+  { key, run: { request }, since, trouble }: TrackedSpoke<S, I>,
+  holder: { readonly name: string; readonly hasEnded: boolean } | undefined,
   deps: ObserveDeps,
 ): { readonly spoke: SpokeObservation; readonly reach: SpokeReach; readonly context: StepContext<S> } {
-  const { reach, workload, context } = observe(job, { uid: upgrade.uid, inputs, clusters: clusters.length }, cluster, deps);
+  const upgrade = { uid: key.upgrade, inputs: request.inputs, clusters: request.clusters.length };
+  const { reach, workload, context } = observe(job, upgrade, key.cluster, deps);
   const deadlineAt = (reach.spoke.since ?? since) + workload.patienceMs;
   const held = { heldBy: holder?.name, holderEnded: holder?.hasEnded ?? false };
   return { spoke: reach.spoke, reach, context: { ...context, ...held, deadlineAt, trouble } };

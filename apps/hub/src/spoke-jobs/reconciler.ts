@@ -33,12 +33,6 @@ interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
   readonly clock: Clock;
 }
 
-/** A spoke that a run of this process has. */
-interface Tracked<S extends JobState, I> {
-  readonly run: SpokeJobRun<S, I>;
-  readonly record: TrackedSpoke<S>;
-}
-
 /**
  * Runs one kind of job for every upgrade: derives each spoke's state from its observation, and requests a step when the stored status leaves writes.
  * Only the leader has one, and it can rebuild everything in it. Its keys are those of steps.
@@ -86,7 +80,8 @@ export class SpokeJobs<S extends JobState, I> {
       name: `${this.job.work}-spokes`,
       watches: [watchSpokes(this.job, { caches: this.#deps.caches, runs: this.#runs, onBegun: (key) => this.#admission.leave(key) })],
       reconcile: async (text) => {
-        const requeueAfterMs = this.#reconcile(text);
+        const key = parseStepKey(text);
+        const requeueAfterMs = key && this.#reconcile(key);
         return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
       },
       onTrouble: async (text, { message }) => {
@@ -124,13 +119,13 @@ export class SpokeJobs<S extends JobState, I> {
     if (!known) {
       this.#runs.set(uid, run);
       logTransports(this.#deps, this.job, request);
-      for (const cluster of run.spokes.keys()) if (run.isUnderWay(cluster)) this.#claims.set(uid, cluster);
+      for (const [cluster, record] of run.spokes) if (run.isUnderWay(record)) this.#claims.set(uid, cluster);
     }
-    const changed = known ? run.update(request) : [...run.spokes.keys()];
-    for (const cluster of run.unwanted()) if (!this.hasHubObjects(uid, cluster)) this.#forget(uid, cluster);
+    const changed = known ? run.update(request) : [...run.spokes.values()];
+    for (const { key } of run.unwanted()) if (!this.hasHubObjects(uid, key.cluster)) this.#forget(uid, key.cluster);
     // Once the last verdict is stored, cleaning delays nobody.
     const hasAllVerdicts = known !== undefined && changed.length > 0 && run.hasAllVerdicts();
-    for (const cluster of hasAllVerdicts ? run.spokes.keys() : changed) this.#reconcileNow(run, cluster);
+    for (const record of hasAllVerdicts ? run.spokes.values() : changed) this.#reconcileNow(record);
     return run;
   }
 
@@ -153,16 +148,16 @@ export class SpokeJobs<S extends JobState, I> {
     const run = this.#runs.get(uid);
     this.#runs.delete(uid);
     if (run) this.#requests?.forget(uid);
-    for (const cluster of run?.spokes.keys() ?? []) {
+    for (const [cluster, { id }] of run?.spokes ?? []) {
       this.#forget(uid, cluster);
-      this.#reconciler?.enqueue(keyId(this.#keyOf(uid, cluster)));
+      this.#reconciler?.enqueue(id);
     }
     await Promise.allSettled([...this.#underWay].flatMap(([step, upgrade]) => (upgrade === uid ? [step] : [])));
   }
 
   /** Forgets a spoke, and releases it. */
   #forget(uid: string, cluster: string): undefined {
-    const key = keyId(this.#keyOf(uid, cluster));
+    const key = keyId({ kind: this.job.work, upgrade: uid, cluster });
     this.#runs.get(uid)?.spokes.delete(cluster);
     this.#requests?.forget(uid, cluster);
     this.#reconciler?.forget(key);
@@ -177,16 +172,11 @@ export class SpokeJobs<S extends JobState, I> {
 
   /** Records the error of a spoke's failing steps: the status shows it, and it becomes the verdict at the deadline. */
   fail({ upgrade, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>, message: string): void {
-    const run = this.#runs.get(upgrade);
-    const record = run?.spokes.get(cluster);
+    const record = this.#runs.get(upgrade)?.spokes.get(cluster);
     const trouble = troubleOf(message);
-    if (!run || !record || record.trouble === trouble) return;
+    if (!record || record.trouble === trouble) return;
     record.trouble = trouble;
-    if (this.job.machine.isFinal(record.state)) return;
-    record.message = trouble;
-    this.#deps.onChange(run.request.upgrade);
-    const deadlineAt = record.since + this.#patienceOf(run, cluster);
-    this.#reconciler?.enqueue(keyId(this.#keyOf(upgrade, cluster)), { at: Math.max(deadlineAt, this.#deps.now() + 1000) });
+    this.#record(record, record);
   }
 
   /** Claims a cluster to clean up after an upgrade, or returns the upgrade that holds it. */
@@ -200,10 +190,9 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** Reconciles a spoke now, and schedules its next reconcile. */
-  #reconcileNow(run: SpokeJobRun<S, I>, cluster: string): void {
-    const id = keyId(this.#keyOf(run.request.upgrade.uid, cluster));
+  #reconcileNow({ key, id }: TrackedSpoke<S, I>): void {
     try {
-      const afterMs = this.#reconcile(id);
+      const afterMs = this.#reconcile(key);
       if (afterMs !== undefined) this.#reconciler?.enqueue(id, { afterMs });
     } catch {
       // One broken spoke must not fail the others: its own reconcile throws and reports the same error.
@@ -211,75 +200,74 @@ export class SpokeJobs<S extends JobState, I> {
     }
   }
 
+  /** Returns milliseconds until the next reconcile; undefined: only an event brings the next one. */
+  #reconcile(key: StepKey): number | undefined {
+    const record = this.#runs.get(key.upgrade)?.spokes.get(key.cluster);
+    const at = record ? this.#advance(record) : this.#cleanLeft(key);
+    return at === undefined ? undefined : Math.max(at - this.#deps.now(), 0);
+  }
+
   /**
    * Derives a spoke's state from its observation, records it, and requests the writes that the stored status leaves.
-   * @returns milliseconds until the next reconcile; undefined: only an event brings the next one
+   * @returns time of the next reconcile, milliseconds since the epoch
    */
-  #reconcile(id: string): number | undefined {
-    const key = parseStepKey(id);
-    if (!key) return undefined;
-    const { upgrade: uid, cluster } = key;
-    const run = this.#runs.get(uid);
-    const record = run?.spokes.get(cluster);
-    if (!run || !record) return this.#cleanLeft(key);
+  #advance(record: TrackedSpoke<S, I>): number | undefined {
+    const { run, key } = record;
     const { caches, now } = this.#deps;
     const at = now();
     const { paused } = run.request;
-    const { initial } = this.job.machine;
-    const isStopping = run.isWithoutJob(cluster) && this.hasHubObjects(uid, cluster);
-    if (isStopping || (paused !== undefined && record.state === initial)) return this.#keepBack(run, record, key, isStopping);
+    const { machine } = this.job;
+    const hasObjects = () => this.hasHubObjects(key.upgrade, key.cluster);
+    // Objects of a spoke that has not begun, or was stopped, are a stopped job's. It begins again after them.
+    const isStopping = record.state === 'NotStarted' && record.stored === 'NotStarted' && hasObjects();
+    if (isStopping || (paused !== undefined && record.state === machine.initial)) return this.#keepBack(record, isStopping);
     // A reconcile claims a spoke that can begin.
-    const holder = record.state === initial ? this.#claims.claim(uid, cluster) : undefined;
-    const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, cluster) };
-    const { spoke, reach, context } = observeSpoke(this.job, run.request, { ...record, cluster, holder: held }, { caches, now });
+    const holder = record.state === machine.initial ? this.#claims.claim(key.upgrade, key.cluster) : undefined;
+    const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, key.cluster) };
+    const { spoke, reach, context } = observeSpoke(this.job, record, held, { caches, now });
     const stops = paused?.stops === true;
     // A stopped job ends by its own verdict or by none: no time-out comes from a pause.
-    const { state, message, requeueAt } = decide(
-      record.state,
-      spoke,
-      stops ? { ...context, deadlineAt: Number.POSITIVE_INFINITY } : context,
-    );
-    if (stops && !this.job.machine.isFinal(state)) return this.#stop(run, cluster, record);
-    const isFinal = this.job.machine.isFinal(state);
-    const hasEnded = isFinal && record.state !== state;
-    this.#record(run, cluster, record, { state, message });
-    if (!isFinal) this.#recordProgress(run, record, spoke.report);
-    if (isFinal && !this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
-    if (hasEnded) this.#enqueueWaiting(cluster);
+    const decided = decide(record.state, spoke, stops ? { ...context, deadlineAt: Number.POSITIVE_INFINITY } : context);
+    const isFinal = machine.isFinal(decided.state);
+    if (stops && !isFinal) return this.#stop(record);
+    const hasEnded = isFinal && record.state !== decided.state;
+    this.#record(record, decided);
+    if (!isFinal) this.#recordProgress(record, spoke.report);
+    if (isFinal && !hasObjects()) this.release(key.upgrade, key.cluster);
+    if (hasEnded) this.#enqueueWaiting(key.cluster);
     // Time does not count while another upgrade works on the spoke.
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
-    const times = [requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined, recheckAt(holder, at)];
+    const times = [decided.requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined, recheckAt(holder, at)];
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
-    if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep({ ...key, reach }, { run, record }));
+    if (!isKept && this.#isStored(record)) times.push(this.#requestStep(key, record, reach));
     const next = Math.min(...times.filter((time) => time !== undefined));
-    return Number.isFinite(next) ? Math.max(next - at, 0) : undefined;
+    return Number.isFinite(next) ? next : undefined;
   }
 
   /** Puts a begun spoke back to its first state. Its objects are removed once that is stored. */
-  #stop(run: SpokeJobRun<S, I>, cluster: string, record: TrackedSpoke<S>): undefined {
+  #stop(record: TrackedSpoke<S, I>): undefined {
     Object.assign(record, { trouble: undefined, progress: undefined });
-    this.#admission.leave(keyId(this.#keyOf(run.request.upgrade.uid, cluster)));
-    this.#record(run, cluster, record, { state: this.job.machine.initial, message: run.request.paused?.message });
+    this.#admission.leave(record.id);
+    this.#record(record, { state: this.job.machine.initial, message: record.run.request.paused?.message });
   }
 
   /** Keeps a spoke from beginning, and removes what a stopped job left there. */
-  #keepBack(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, key: StepKey, isStopping: boolean): number | undefined {
-    const { upgrade: uid, cluster } = key;
+  #keepBack(record: TrackedSpoke<S, I>, isStopping: boolean): number | undefined {
+    const { upgrade: uid, cluster } = record.key;
     const { caches, now } = this.#deps;
-    const says = run.request.paused?.message;
+    const says = record.run.request.paused?.message;
     const message = isStopping ? describeStop(says, isAvailable(caches.clusters.get({ name: cluster }))) : says;
-    this.#record(run, cluster, record, { state: record.state, message });
+    this.#record(record, { state: record.state, message });
     record.since = now();
-    const at = isStopping ? this.#requestStep(key, { run, record }) : undefined;
-    if (!isStopping && this.#claims.holds(uid, cluster)) this.release(uid, cluster);
-    return at === undefined ? undefined : Math.max(at - now(), 0);
+    if (isStopping) return this.#requestStep(record.key, record);
+    if (this.#claims.holds(uid, cluster)) this.release(uid, cluster);
+    return undefined;
   }
 
   /** Cleans a spoke that no run has: it had its verdict before this process, or its upgrade has ended and keeps its objects. */
   #cleanLeft(key: StepKey): number | undefined {
     if (!this.hasHubObjects(key.upgrade, key.cluster)) return this.#forget(key.upgrade, key.cluster);
-    const at = this.#isLeft(key) ? this.#requestStep(key) : undefined;
-    return at === undefined ? undefined : Math.max(at - this.#deps.now(), 0);
+    return this.#isLeft(key) ? this.#requestStep(key) : undefined;
   }
 
   #isLeft({ upgrade: uid, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>): boolean {
@@ -287,92 +275,77 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** True when a step by the stored status would do what the current state requires. A write of the status enqueues the key again. */
-  #isStored(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): boolean {
+  #isStored({ run, key: { upgrade: uid, cluster }, state }: TrackedSpoke<S, I>): boolean {
     const { machine, digest } = this.job;
-    const { upgrade, inputs } = run.request;
-    const stored = storedSpoke(this.job, this.#deps.caches.upgrades.byIndex(BY_UID, upgrade.uid)[0], cluster);
-    if (!stored || digest?.(stored.inputs, cluster) !== digest?.(inputs, cluster)) return false;
-    return machine.isFinal(record.state) ? stored.state === record.state : !machine.isFinal(stored.state);
+    const stored = storedSpoke(this.job, this.#deps.caches.upgrades.byIndex(BY_UID, uid)[0], cluster);
+    if (!stored || digest?.(stored.inputs, cluster) !== digest?.(run.request.inputs, cluster)) return false;
+    return machine.isFinal(state) ? stored.state === state : !machine.isFinal(stored.state);
   }
 
   /**
    * Requests a step if its plan has writes.
+   * @param record absent where no run has the spoke
    * @returns time of the next reconcile, milliseconds since the epoch
    */
-  #requestStep({ reach, ...key }: StepKey & Pick<ObserveDeps, 'reach'>, tracked?: Tracked<S, I>): number | undefined {
-    const requests = this.#requests;
-    if (!requests) return undefined;
+  #requestStep(key: StepKey, record?: TrackedSpoke<S, I>, reach?: ObserveDeps['reach']): number | undefined {
     const { caches, now } = this.#deps;
     const [upgrade] = caches.upgrades.byIndex(BY_UID, key.upgrade);
     const observed = observeStep(this.job, upgrade, key.cluster, { caches, now, reach, mayBegin: this.#mayBegin });
     const plan = observed && planStep(observed.task, { current: observed.state, stored: observed.state }, observed.reach, observed.context);
     if (!observed || !plan || plan.writes.length === 0) {
-      requests.done(key);
-      if (tracked) this.#forgive(tracked.run, tracked.record);
+      this.#requests?.done(key);
+      if (record) this.#forgive(record);
       return plan?.requeueAt;
     }
-    const { state } = tracked?.record ?? observed;
-    const isBeginning = tracked?.run.isBeginning(state) && !observed.context.isStopping;
-    if (isBeginning && !this.#admission.admit(keyId(key))) return plan.requeueAt;
-    const at = tracked && this.#cleanAt(tracked);
+    const { state } = record ?? observed;
+    const begins = !observed.context.isStopping && record?.run.isBeginning(state);
+    if (record && begins && !this.#admission.admit(record.id)) return plan.requeueAt;
+    const at = record && this.#cleanAt(record);
     const description = `${state}${at === undefined ? '' : ' scheduled'}: ${describeWrites(plan.writes)}`;
-    const afterMs = requests.request(key, { plan: description, priority: this.job.priorities[state], at });
+    const afterMs = this.#requests?.request(key, { plan: description, priority: this.job.priorities[state], at }) ?? 0;
     return Math.min(now() + afterMs, plan.requeueAt ?? Number.POSITIVE_INFINITY);
   }
 
   /** Scheduled time of a spoke's cleaning; undefined once every spoke of its run has its verdict. */
-  #cleanAt({ run, record }: Tracked<S, I>): number | undefined {
-    if (!this.job.machine.isFinal(record.state) || run.hasAllVerdicts()) return undefined;
+  #cleanAt(record: TrackedSpoke<S, I>): number | undefined {
+    if (!this.job.machine.isFinal(record.state) || record.run.hasAllVerdicts()) return undefined;
     record.cleanAt ??= this.#admission.scheduleCleaning();
     return record.cleanAt;
   }
 
   /** Clears the recorded error of a spoke. */
-  #forgive(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>): void {
+  #forgive(record: TrackedSpoke<S, I>): void {
     if (record.trouble === undefined) return;
     if (record.message === record.trouble) record.message = undefined;
     record.trouble = undefined;
-    this.#deps.onChange(run.request.upgrade);
+    this.#deps.onChange(record.run.request.upgrade);
   }
 
-  #patienceOf({ request }: SpokeJobRun<S, I>, cluster: string): number {
-    const managed = this.#deps.caches.clusters.get({ name: cluster });
-    const target = { upgradeUid: request.upgrade.uid, managed, clusters: request.clusters.length };
-    return this.job.workload(request.inputs, target).patienceMs;
-  }
-
-  #record(
-    run: SpokeJobRun<S, I>,
-    cluster: string,
-    record: TrackedSpoke<S>,
-    next: { readonly state: S; readonly message: string | undefined },
-  ): void {
-    const { upgrade } = run.request;
+  #record(record: TrackedSpoke<S, I>, next: { readonly state: S; readonly message: string | undefined }): void {
+    const { upgrade } = record.run.request;
     const isFinal = this.job.machine.isFinal(next.state);
     // A final state keeps the message of its verdict.
     const message = isFinal && record.state === next.state ? record.message : isFinal ? next.message : (record.trouble ?? next.message);
     if (record.state === next.state && record.message === message) return;
     if (record.state !== next.state) {
-      const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: next.state };
+      const fields = { work: this.job.work, upgrade: upgrade.name, cluster: record.key.cluster, from: record.state, to: next.state };
       this.#deps.logger.debug(fields, 'Job state changed');
       record.seenAt = this.#deps.now();
     }
     record.state = next.state;
     record.message = message;
-    if (!run.isOnItsWay(next.state)) this.#admission.leave(keyId(this.#keyOf(upgrade.uid, cluster)));
+    if (!record.run.isOnItsWay(next.state)) this.#admission.leave(record.id);
     if (isFinal) record.progress = undefined;
     this.#deps.onChange(upgrade);
   }
 
-  #recordProgress(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, report: PullerReport | undefined): void {
+  #recordProgress(record: TrackedSpoke<S, I>, report: PullerReport | undefined): void {
     if (!report) return;
     const { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } = report;
     const progress = { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } satisfies PrecacheProgress;
     if (isSameJson(progress, record.progress) && isSameJson(report.nodes, record.nodes)) return;
-    record.progress = progress;
-    record.nodes = report.nodes;
-    record.seenAt = this.#deps.now();
-    this.#deps.onChange(run.request.upgrade);
+    Object.assign(record, { progress, nodes: report.nodes, seenAt: this.#deps.now() });
+    this.#deps.onChange(record.run.request.upgrade);
   }
 
   /** Reconciles the spokes that wait for the cluster, and restarts their patience. */
@@ -381,7 +354,7 @@ export class SpokeJobs<S extends JobState, I> {
       const record = run.spokes.get(cluster);
       if (record?.state !== this.job.machine.initial) continue;
       record.since = this.#deps.now();
-      this.#reconcileNow(run, cluster);
+      this.#reconcileNow(record);
     }
   }
 
@@ -389,9 +362,5 @@ export class SpokeJobs<S extends JobState, I> {
   #hasEnded({ uid, isStored }: Holder, cluster: string): boolean {
     const record = this.#runs.get(uid)?.spokes.get(cluster);
     return record ? this.job.machine.isFinal(record.state) : !isStored;
-  }
-
-  #keyOf(upgrade: string, cluster: string): StepKey {
-    return { kind: this.job.work, upgrade, cluster };
   }
 }

@@ -1,6 +1,7 @@
 import { isSameJson } from '@flotilla/api';
 import type { NodesProgress, PrecacheProgress } from '@flotilla/api/ran';
-import type { Pause, SpokeJobMachine, UpgradeIdentity } from '@flotilla/rollout';
+import type { Pause, UpgradeIdentity } from '@flotilla/rollout';
+import { keyId, type StepKey } from '../steps/step-key.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 
 /** Jobs that one reconcile of an upgrade requests. */
@@ -26,7 +27,11 @@ export interface SpokeRecord<S extends string> {
 }
 
 /** A record with the engine's own fields. */
-export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
+export interface TrackedSpoke<S extends JobState, I> extends SpokeRecord<S> {
+  readonly key: StepKey;
+  /** The key as text. */
+  readonly id: string;
+  readonly run: SpokeJobRun<S, I>;
   /** Start of the wait while the spoke has no view, milliseconds since the epoch. Time spent waiting for other upgrades does not count. */
   since: number;
   /** Last observed change of its state or progress, milliseconds since the epoch. */
@@ -39,7 +44,7 @@ export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
 
 /** Surroundings of a `SpokeJobRun`. */
 interface RunSurroundings<S extends JobState, I> {
-  readonly job: Pick<SpokeJob<S, I>, 'machine' | 'digest'>;
+  readonly job: Pick<SpokeJob<S, I>, 'work' | 'machine' | 'digest'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -47,69 +52,72 @@ interface RunSurroundings<S extends JobState, I> {
 /** One upgrade whose spokes run a job. The API server's objects suffice to rebuild it. */
 export class SpokeJobRun<S extends JobState, I> {
   request: RunRequest<S, I>;
-  readonly spokes = new Map<string, TrackedSpoke<S>>();
-  readonly #machine: SpokeJobMachine<S>;
-  readonly #digest: SpokeJob<S, I>['digest'];
+  readonly spokes = new Map<string, TrackedSpoke<S, I>>();
+  readonly #job: RunSurroundings<S, I>['job'];
   readonly #now: () => number;
 
   constructor({ job, now }: RunSurroundings<S, I>, request: RunRequest<S, I>) {
-    this.#machine = job.machine;
-    this.#digest = job.digest;
+    this.#job = job;
     this.#now = now;
     this.request = request;
     this.update(request);
   }
 
   /** Accepts a newer request; spokes under way keep their records. Returns the spokes to reconcile: new ones, and those whose verdict is stored. */
-  update(request: RunRequest<S, I>): string[] {
-    const before = this.request.inputs;
-    const isOther = (cluster?: string) => this.#digest?.(request.inputs, cluster) !== this.#digest?.(before, cluster);
-    const named = new Set(request.clusters);
+  update(request: RunRequest<S, I>): TrackedSpoke<S, I>[] {
+    const { inputs: before, paused } = this.request;
+    const isOther = (cluster?: string) => this.#job.digest?.(request.inputs, cluster) !== this.#job.digest?.(before, cluster);
+    const isEveryOther = isOther();
     // A spoke that is not asked for keeps the verdict of its last job.
-    const changed = this.#startOver(isOther() ? (cluster) => named.has(cluster) : (cluster) => named.has(cluster) && isOther(cluster));
-    if (!isSameJson(request.paused, this.request.paused)) changed.push(...this.#restartPatience());
-    if (request.paused?.stops) changed.push(...[...this.spokes.keys()].filter((cluster) => this.isUnderWay(cluster)));
+    const asked = request.clusters.flatMap((cluster) => this.spokes.get(cluster) ?? []);
+    const changed = this.#startOver(isEveryOther ? asked : asked.filter(({ key }) => isOther(key.cluster)));
+    if (!isSameJson(request.paused, paused)) changed.push(...this.#restartPatience());
+    if (request.paused?.stops) changed.push(...[...this.spokes.values()].filter((record) => this.isUnderWay(record)));
     this.request = request;
     for (const cluster of request.clusters) {
       const stored = request.stored[cluster];
       const record = this.spokes.get(cluster);
-      if (!record) {
-        const state = stored ?? this.#machine.initial;
-        const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined };
-        this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now(), seenAt: this.#now() });
-      }
-      if (!record || (stored !== undefined && record.stored !== stored && this.#machine.isFinal(stored))) changed.push(cluster);
+      if (!record) changed.push(this.#begin(cluster, stored));
+      else if (stored !== undefined && record.stored !== stored && this.#job.machine.isFinal(stored)) changed.push(record);
       if (record) record.stored = stored;
     }
     return changed;
   }
 
+  #begin(cluster: string, stored: S | undefined): TrackedSpoke<S, I> {
+    const key: StepKey = { kind: this.#job.work, upgrade: this.request.upgrade.uid, cluster };
+    const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined };
+    const [state, now]: [S, number] = [stored ?? this.#job.machine.initial, this.#now()];
+    const record: TrackedSpoke<S, I> = { key, id: keyId(key), run: this, state, stored, ...nothing, since: now, seenAt: now };
+    this.spokes.set(cluster, record);
+    return record;
+  }
+
   /** Returns the spokes that the request no longer names, and whose job has not begun by the status: nobody stores a state of theirs any more. */
-  unwanted(): string[] {
+  unwanted(): TrackedSpoke<S, I>[] {
     const named = new Set(this.request.clusters);
-    const isUnbegun = (stored: S | undefined) => stored === undefined || stored === this.#machine.initial;
-    return [...this.spokes].flatMap(([cluster, { stored }]) => (!named.has(cluster) && isUnbegun(stored) ? [cluster] : []));
+    const isUnbegun = (stored: S | undefined) => stored === undefined || stored === this.#job.machine.initial;
+    return [...this.spokes.values()].filter(({ key, stored }) => !named.has(key.cluster) && isUnbegun(stored));
   }
 
   /** Restarts spokes with a verdict about other inputs. The others notice by the digests of their objects. */
-  #startOver(isOther: (cluster: string) => boolean): string[] {
-    const others = [...this.spokes].filter(([cluster]) => isOther(cluster));
-    const ended = others.filter(([, { state }]) => this.#machine.isFinal(state));
-    for (const [, record] of others) record.since = this.#now();
-    for (const [, record] of ended) Object.assign(record, { state: this.#machine.initial, message: undefined, cleanAt: undefined });
-    return ended.map(([cluster]) => cluster);
+  #startOver(others: readonly TrackedSpoke<S, I>[]): TrackedSpoke<S, I>[] {
+    const ended = others.filter(({ state }) => this.#job.machine.isFinal(state));
+    for (const record of others) record.since = this.#now();
+    for (const record of ended) Object.assign(record, { state: this.#job.machine.initial, message: undefined, cleanAt: undefined });
+    return ended;
   }
 
   /** The time of a pause does not count for a spoke that could not begin. */
-  #restartPatience(): string[] {
-    const unbegun = [...this.spokes].filter(([, { state }]) => state === this.#machine.initial);
-    for (const [, record] of unbegun) record.since = this.#now();
-    return unbegun.map(([cluster]) => cluster);
+  #restartPatience(): TrackedSpoke<S, I>[] {
+    const unbegun = [...this.spokes.values()].filter(({ state }) => state === this.#job.machine.initial);
+    for (const record of unbegun) record.since = this.#now();
+    return unbegun;
   }
 
   /** True for a state in which no object leads to a job yet. */
   isBeginning(state: S): boolean {
-    return state === this.#machine.initial || state === 'PreparingToStart';
+    return state === this.#job.machine.initial || state === 'PreparingToStart';
   }
 
   /** True for a state in which a spoke may have no job yet. */
@@ -126,24 +134,17 @@ export class SpokeJobRun<S extends JobState, I> {
 
   /** True when every spoke has its verdict in the status. */
   hasAllVerdicts(): boolean {
-    return [...this.spokes.values()].every(({ state, stored }) => this.#machine.isFinal(state) && stored === state);
+    return [...this.spokes.values()].every(({ state, stored }) => this.#job.machine.isFinal(state) && stored === state);
   }
 
   /** Last observed change of the spoke under way that has been still for longest, milliseconds since the epoch. */
   oldestObservation(): number | undefined {
-    const times = [...this.spokes].flatMap(([cluster, { seenAt }]) => (this.isUnderWay(cluster) ? [seenAt] : []));
+    const times = [...this.spokes.values()].flatMap((record) => (this.isUnderWay(record) ? [record.seenAt] : []));
     return times.length > 0 ? times.reduce((one, other) => Math.min(one, other)) : undefined;
   }
 
-  /** True for a spoke that has not begun, or was stopped: objects of its job on the hub are then a stopped one's, and it begins again after them. */
-  isWithoutJob(cluster: string): boolean {
-    const record = this.spokes.get(cluster);
-    return record?.state === 'NotStarted' && record.stored === 'NotStarted';
-  }
-
   /** True while the job runs on the spoke: no other upgrade may touch it. */
-  isUnderWay(cluster: string): boolean {
-    const state = this.spokes.get(cluster)?.state ?? this.#machine.initial;
-    return state !== this.#machine.initial && !this.#machine.isFinal(state);
+  isUnderWay({ state }: Pick<TrackedSpoke<S, I>, 'state'>): boolean {
+    return state !== this.#job.machine.initial && !this.#job.machine.isFinal(state);
   }
 }
