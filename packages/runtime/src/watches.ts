@@ -24,7 +24,9 @@ interface WatchRule<T extends KubeObject> {
   /** The keys it concerns, or the objects whose keys they are (as an index finds them); default the object's own. */
   readonly enqueue?: (change: Change<T>) => Iterable<string | KubeObject>;
   /** Gathers changes that come together for so many milliseconds; default 0. */
-  readonly gatherMs?: number;
+  readonly gatherMs?: number | ((change: Change<T>) => number);
+  /** Enqueues for the objects that are there at the start; default true. */
+  readonly isInitial?: boolean;
 }
 
 /** Selects changes of these facts, and the arrival and end of an object. */
@@ -35,17 +37,19 @@ export const whenChanged =
 
 /** Watches a cache. Several may watch the same: it is read once, by whoever starts first. */
 export function watch<T extends KubeObject>(cache: WatchCache<T>, rule: WatchRule<T> = {}): Watch {
-  const { select, enqueue: concerned = ({ object }) => [object], gatherMs = 0 } = rule;
+  const { select, enqueue: concerned = ({ object }) => [object], gatherMs = 0, isInitial = true } = rule;
+  const delayOf = typeof gatherMs === 'number' ? () => gatherMs : gatherMs;
   const keysOf = (change: Change<T>): string[] =>
     select && !select(change) ? [] : Array.from(concerned(change), (one) => (typeof one === 'string' ? one : refKey(one.metadata)));
   let owned = false;
   return {
     attach(enqueue) {
       const detach = cache.subscribe((change) => {
-        for (const key of keysOf(change)) enqueue(key, gatherMs);
+        for (const key of keysOf(change)) enqueue(key, delayOf(change));
       });
-      const there = new Set(cache.list().flatMap((object) => keysOf({ type: 'set', object })));
-      for (const key of there) enqueue(key, gatherMs);
+      const there = (isInitial ? cache.list() : []).map((object): Change<T> => ({ type: 'set', object }));
+      const delays = new Map(there.flatMap((change) => keysOf(change).map((key) => [key, delayOf(change)])));
+      for (const [key, delay] of delays) enqueue(key, delay);
       return detach;
     },
     start(signal) {

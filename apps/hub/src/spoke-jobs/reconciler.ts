@@ -17,7 +17,7 @@ import { describeStop, troubleOf } from './messages.ts';
 import { findUnderWay, isLeft, type ObserveDeps, observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
-import { watchSpokes } from './watches.ts';
+import { hasBegun, idOf, watchSpokes } from './watches.ts';
 
 /** Milliseconds until a spoke asks again whether another upgrade holds it by its stored status. */
 const HELD_RECHECK_MS = 10_000;
@@ -63,9 +63,14 @@ export class SpokeJobs<S extends JobState, I> {
 
   /** Starts reconciling and requesting steps of `queue`, until the signal aborts. */
   start(queue: StepQueue, signal: AbortSignal): Pick<Reconciler, 'stopped'> {
-    const { clock, logger, metrics } = this.#deps;
+    const { caches, clock, logger, metrics } = this.#deps;
     const shared = { clock, logger, signal, ...(metrics && { metrics }) };
-    const unfollow = this.#deps.caches.upgrades.subscribe((change) => this.#follow(change));
+    const detach = [
+      caches.upgrades.subscribe((change) => this.#follow(change)),
+      caches.actions.subscribe(({ type, object }) => {
+        if (type === 'set' && hasBegun(this.job, object)) this.#admission.leave(idOf(this.job, object));
+      }),
+    ];
     const requests = new StepRequests({
       ...shared,
       name: this.job.work,
@@ -78,7 +83,7 @@ export class SpokeJobs<S extends JobState, I> {
     const reconciler = startReconciler({
       ...shared,
       name: `${this.job.work}-spokes`,
-      watches: [watchSpokes(this.job, { caches: this.#deps.caches, runs: this.#runs, onBegun: (key) => this.#admission.leave(key) })],
+      watches: watchSpokes(this.job, caches, this.#runs),
       reconcile: async (text) => {
         const key = parseStepKey(text);
         const requeueAfterMs = key && this.#reconcile(key);
@@ -93,7 +98,7 @@ export class SpokeJobs<S extends JobState, I> {
     this.#reconciler = reconciler;
     const stop = () => {
       this.#admission.stop();
-      unfollow();
+      for (const each of detach) each();
     };
     signal.addEventListener('abort', stop, { once: true });
     return { stopped: Promise.all([reconciler.stopped, requests.stopped]).then(() => {}) };

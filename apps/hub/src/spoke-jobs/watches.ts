@@ -1,9 +1,8 @@
-import { isSameJson } from '@flotilla/api';
+import { type KubeObject, Label } from '@flotilla/api';
+import type { ManagedClusterAction } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { isAvailable } from '@flotilla/rollout';
-import type { Watch } from '@flotilla/runtime';
-import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
-import { findDenial } from '../spokes/denied-cluster.ts';
+import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
+import { hasClusterChanged } from '../spokes/cluster-change.ts';
 import { objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { keyId } from '../steps/step-key.ts';
 import type { JobState, SpokeJob } from './kind.ts';
@@ -14,76 +13,67 @@ import type { SpokeJobRun } from './run.ts';
 const MANY_BEGINNING = 50;
 const WATCH_DELAY_MS = 10_000;
 
-/** Input of `watchSpokes`. */
-interface Watched<S extends JobState, I> {
-  readonly caches: SpokeJobCaches;
-  /** Runs by the uid of their upgrade. */
-  readonly runs: ReadonlyMap<string, SpokeJobRun<S, I>>;
-  /** Receives the key of a spoke whose job is there. */
-  readonly onBegun: (key: string) => void;
-}
+/** Runs by the uid of their upgrade. */
+type Runs<S extends JobState, I> = ReadonlyMap<string, SpokeJobRun<S, I>>;
 
 /** Maps changes of upgrades, clusters and what spokes report to keys of spokes. */
-export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, watched: Watched<S, I>): Watch {
-  const { caches, runs } = watched;
-  return {
-    attach: (enqueue) => {
-      const add: Add = (uid, cluster, afterMs = 0) => enqueue(keyId({ kind: job.work, upgrade: uid, cluster }), afterMs);
-      const detach = [
-        onSpokeChanges(caches, job, (change) => addSpoke(job, watched, change, add)),
-        caches.upgrades.subscribe(({ object, previous }) => addUpgrade(job, watched, { object, previous }, add)),
-        caches.clusters.subscribe(({ object, previous }) => {
-          const matters =
-            !previous ||
-            isAvailable(object) !== isAvailable(previous) ||
-            findDenial(object) !== findDenial(previous) ||
-            !isSameJson(object.metadata.annotations, previous.metadata.annotations);
-          if (matters) for (const [uid, run] of runs) if (run.spokes.has(object.metadata.name)) add(uid, object.metadata.name);
-        }),
-      ];
-      for (const object of caches.upgrades.list()) addUpgrade(job, watched, { object, previous: undefined }, add);
-      return () => {
-        for (const each of detach) each();
-      };
-    },
-    start: async () => {},
-    stopped: async () => {},
-  };
+export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, caches: SpokeJobCaches, runs: Runs<S, I>): Watch[] {
+  const idsIn = (cluster: string) => [...runs.values()].flatMap(({ spokes }) => spokes.get(cluster)?.id ?? []);
+  const decisive: ReadonlySet<string> = new Set(Object.values(job.names.actions));
+  const isOurs = ({ object }: Change<KubeObject>) => object.metadata.labels?.[Label.work] === job.work;
+  // Runs of other upgrades may wait for the name of a deleted object.
+  const enqueue = ({ type, object }: Change<KubeObject>) =>
+    new Set([idOf(job, object), ...(type === 'deleted' ? idsIn(object.metadata.namespace ?? '') : [])]);
+  const ofJob = <T extends KubeObject>(cache: WatchCache<T>, matters: (object: T) => boolean, gatherMs?: (change: Change<T>) => number) =>
+    watch(cache, {
+      select: (change) => isOurs(change) && (change.type === 'deleted' || matters(change.object)),
+      enqueue,
+      gatherMs,
+      isInitial: false,
+    });
+  return [
+    watch(caches.upgrades, { enqueue: (change) => changedSpokes(job, caches, runs, change) }),
+    watch(caches.clusters, { select: hasClusterChanged, enqueue: ({ object }) => idsIn(object.metadata.name), isInitial: false }),
+    ofJob(caches.views, ({ status }) => status?.conditions !== undefined),
+    ofJob(
+      caches.actions,
+      (action) => isDecisive(action, decisive),
+      (change) => delayOf(job, runs, change),
+    ),
+    ofJob(caches.jobWorks, () => true),
+  ];
 }
 
-type Add = (uid: string, cluster: string, afterMs?: number) => void;
-interface UpgradeChange {
-  readonly object: ClusterGroupUpgrade;
-  readonly previous: ClusterGroupUpgrade | undefined;
-}
-
-function addUpgrade<S extends JobState, I>(
+/** Returns keys of spokes whose stored state is another one. Without a run, as after a restart, those with objects may have to be cleaned. */
+function changedSpokes<S extends JobState, I>(
   job: SpokeJob<S, I>,
-  { caches, runs }: Watched<S, I>,
-  { object, previous }: UpgradeChange,
-  add: Add,
-): void {
-  const uid = object.metadata.uid ?? '';
-  // Without a run, as after a restart, the spokes with objects may have to be cleaned.
-  const clusters =
-    runs.get(uid)?.spokes.keys() ?? new Set(objectsOf(caches, job.work, uid).map(({ metadata }) => metadata.namespace ?? ''));
-  const isOther = differs(job, object, previous);
-  for (const cluster of clusters) if (isOther(cluster)) add(uid, cluster);
-}
-
-function addSpoke<S extends JobState, I>(
-  job: SpokeJob<S, I>,
-  { runs, onBegun }: Watched<S, I>,
-  { kind, upgradeUid: uid, cluster }: SpokeChange,
-  add: Add,
-): void {
+  caches: SpokeJobCaches,
+  runs: Runs<S, I>,
+  { object, previous }: Change<ClusterGroupUpgrade>,
+): string[] {
+  const { uid = '' } = object.metadata;
   const run = runs.get(uid);
-  if (kind === 'begun' && run) {
-    onBegun(keyId({ kind: job.work, upgrade: uid, cluster }));
-    // A new job has nothing to report yet: while many spokes wait for theirs, its watch can wait.
-    return add(uid, cluster, run.countBeginning() > MANY_BEGINNING ? WATCH_DELAY_MS : 0);
-  }
-  add(uid, cluster);
-  // Runs of other upgrades may wait for the name of the deleted object.
-  if (kind === 'gone') for (const [other, { spokes }] of runs) if (other !== uid && spokes.has(cluster)) add(other, cluster);
+  const clusters = run ? [...run.spokes.keys()] : objectsOf(caches, job.work, uid).map(({ metadata }) => metadata.namespace ?? '');
+  return clusters.filter(differs(job, object, previous)).map((cluster) => keyId({ kind: job.work, upgrade: uid, cluster }));
+}
+
+/** Only actions whose end moves a spoke on count, because the other actions have ended by then. */
+function isDecisive({ metadata, status }: ManagedClusterAction, decisive: ReadonlySet<string>): boolean {
+  const [condition] = status?.conditions ?? [];
+  return condition !== undefined && (condition.status === 'False' || decisive.has(metadata.name));
+}
+
+/** Key of the spoke that a hub object is for, as text. */
+export const idOf = ({ work }: Pick<SpokeJob<JobState, never>, 'work'>, { metadata: { labels, namespace = '' } }: KubeObject): string =>
+  keyId({ kind: work, upgrade: labels?.[Label.upgradeUid] ?? '', cluster: namespace });
+
+/** True for the action that has created the job. */
+export const hasBegun = ({ names }: Pick<SpokeJob<JobState, never>, 'names'>, { metadata, status }: ManagedClusterAction): boolean =>
+  metadata.name === names.actions.createJob && status?.conditions?.[0]?.status === 'True';
+
+/** A new job has nothing to report yet: while many spokes wait for theirs, its watch can wait. */
+function delayOf<S extends JobState, I>(job: SpokeJob<S, I>, runs: Runs<S, I>, { type, object }: Change<ManagedClusterAction>): number {
+  const run = runs.get(object.metadata.labels?.[Label.upgradeUid] ?? '');
+  const isNew = type === 'set' && run !== undefined && hasBegun(job, object);
+  return isNew && run.countBeginning() > MANY_BEGINNING ? WATCH_DELAY_MS : 0;
 }

@@ -12,7 +12,17 @@ import {
   upgradeIndexOf,
   upgradeIndexValue,
 } from '@flotilla/rollout';
-import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler, type Watch, type WatchCache } from '@flotilla/runtime';
+import {
+  type Change,
+  type Clock,
+  type Logger,
+  type Metrics,
+  type Reconciler,
+  startReconciler,
+  type Watch,
+  type WatchCache,
+  watch,
+} from '@flotilla/runtime';
 import { BY_UPGRADE_NAME } from '../placements/caches.ts';
 import { placementWrites } from '../placements/plan.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
@@ -82,7 +92,7 @@ export class SpokeRollouts {
     const { clock, logger, metrics, signal } = this.#deps;
     const reconciler = startReconciler({
       name: 'spoke-rollouts',
-      watches: [this.#changes()],
+      watches: watchesOf(this.#deps.caches),
       reconcile: async (text) => {
         const key = parseStepKey(text);
         const requeueAfterMs = key && this.#reconcile(key);
@@ -214,45 +224,35 @@ export class SpokeRollouts {
     this.#requests.forget(uid);
     this.#problems.delete(uid);
   }
+}
 
-  /** Maps changes of watches to keys. */
-  #changes(): Watch {
-    const { upgrades, clusters, works, rolloutViews, rolloutActions, templates, placements, bindings } = this.#deps.caches;
-    return {
-      attach: (enqueue) => {
-        const add = (uid: string, cluster: string) => enqueue(keyId(keyOf(uid, cluster)));
-        const addAll = ({ metadata }: ClusterGroupUpgrade) => add(metadata.uid ?? '', PLACEMENTS);
-        const onHubObject = ({ object: { metadata } }: { readonly object: KubeObject }) => {
-          const uid = metadata.labels?.[Label.upgradeUid] ?? '';
-          if (upgrades.byIndex(BY_UID, uid).length > 0) add(uid, metadata.namespace ?? '');
-        };
-        // Steps wait until their policy is enforced.
-        const onPlacement = ({ object }: { readonly object: KubeObject }) =>
-          upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)).forEach(addAll);
-        const detach = [
-          upgrades.subscribe(({ type, object }) => (type === 'deleted' ? this.#forget(object.metadata.uid ?? '') : addAll(object))),
-          clusters.subscribe((change) => {
-            if (!hasClusterChanged(change)) return;
-            const { name } = change.object.metadata;
-            for (const upgrade of upgrades.list())
-              if (isRunning(upgrade) && targetsOf(upgrade).has(name)) add(upgrade.metadata.uid ?? '', name);
-          }),
-          ...[works, rolloutViews, rolloutActions].map((cache) => cache.subscribe(onHubObject)),
-          ...[placements, bindings].map((cache) => cache.subscribe(onPlacement)),
-          templates.subscribe(({ object: { metadata } }) => {
-            for (const upgrade of upgrades.list())
-              if (upgrade.metadata.namespace === metadata.namespace && templatesOf(upgrade).includes(metadata.name)) addAll(upgrade);
-          }),
-        ];
-        for (const upgrade of upgrades.list()) addAll(upgrade);
-        return () => {
-          for (const each of detach) each();
-        };
-      },
-      start: async () => {},
-      stopped: async () => {},
-    };
-  }
+/** Maps changes to keys. The first reconcile of each upgrade plans its spokes, so what else is there at the start enqueues nothing. */
+function watchesOf({ upgrades, clusters, templates, ...objects }: RolloutsDeps['caches']): Watch[] {
+  const keyIn = ({ metadata }: ClusterGroupUpgrade, cluster: string) => keyId(keyOf(metadata.uid ?? '', cluster));
+  const wholeOf = (found: readonly ClusterGroupUpgrade[]) => found.map((upgrade) => keyIn(upgrade, PLACEMENTS));
+  const isInitial = false;
+  const ofSpoke = ({ object: { metadata } }: Change<KubeObject>) =>
+    upgrades.byIndex(BY_UID, metadata.labels?.[Label.upgradeUid] ?? '').map((upgrade) => keyIn(upgrade, metadata.namespace ?? ''));
+  const isTarget = (upgrade: ClusterGroupUpgrade, cluster: string) => isRunning(upgrade) && targetsOf(upgrade).has(cluster);
+  const usesTemplate =
+    ({ metadata: { namespace, name } }: KubeObject) =>
+    (upgrade: ClusterGroupUpgrade) =>
+      upgrade.metadata.namespace === namespace && templatesOf(upgrade).includes(name);
+  return [
+    watch(upgrades, { enqueue: ({ object }) => wholeOf([object]) }),
+    watch(clusters, {
+      select: hasClusterChanged,
+      enqueue: ({ object: { metadata } }) =>
+        upgrades.list().flatMap((upgrade) => (isTarget(upgrade, metadata.name) ? [keyIn(upgrade, metadata.name)] : [])),
+      isInitial,
+    }),
+    ...[objects.works, objects.rolloutViews, objects.rolloutActions].map((cache) => watch(cache, { enqueue: ofSpoke, isInitial })),
+    // Steps wait until their policy is enforced.
+    ...[objects.placements, objects.bindings].map((cache) =>
+      watch(cache, { enqueue: ({ object }) => wholeOf(upgrades.byIndex(BY_LABELS, upgradeIndexOf(object))), isInitial }),
+    ),
+    watch(templates, { enqueue: ({ object }) => wholeOf(upgrades.list().filter(usesTemplate(object))), isInitial }),
+  ];
 }
 
 const keyOf = (upgrade: string, cluster: string): StepKey => ({
