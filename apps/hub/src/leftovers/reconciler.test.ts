@@ -173,7 +173,12 @@ describe('an upgrade that ends while a spoke is away', () => {
 describe('what a late step wrote for an upgrade that has ended', () => {
   const late = { name: 'backup-ns-delete', namespace: SPOKE, labels: { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid } };
 
-  test('is removed once the upgrade is gone for a while, from its spoke too, and is left to the upgrade before', async () => {
+  const completed = { status: { completedAt: '2026-01-01T00:00:00Z' } };
+
+  test.each([
+    { name: 'is gone', after: () => hub.remove(ClusterGroupUpgrade, UPGRADE) },
+    { name: 'was cleaned up', after: () => hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE }, status: completed }) },
+  ])('is removed once the upgrade $name for a while, from its spoke too, and is left to the upgrade before', async ({ after }) => {
     setAvailable(true);
     hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE } });
     await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
@@ -182,8 +187,8 @@ describe('what a late step wrote for an upgrade that has ended', () => {
     now += 60_000;
     carriesOut(late.name);
     await untilCached();
-    hub.remove(ClusterGroupUpgrade, UPGRADE);
-    await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(0));
+    after();
+    await vi.waitFor(() => expect(leader.caches.upgrades.list().every(({ status }) => status?.status.completedAt)).toBe(true));
     now += 5_000;
     carriesOut(late.name);
     await untilCached();
@@ -196,6 +201,21 @@ describe('what a late step wrote for an upgrade that has ended', () => {
     carriesOut('backup-ns-delete');
     carriesOut('backup-crb-delete');
     await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
+  });
+
+  test('stays with an upgrade that keeps its objects', async () => {
+    setAvailable(true);
+    const remediationStrategy = { maxConcurrency: 1, timeout: 240 };
+    const spec = { remediationStrategy, actions: { afterCompletion: { deleteObjects: false } } };
+    hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE }, spec, status: completed });
+    await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+    for (let look = 0; look < 3; look += 1) {
+      hub.put(ManagedClusterAction, { metadata: late });
+      carriesOut(late.name);
+      await untilCached();
+      now += 60_000;
+    }
+    expect([hub.writes, actions()]).toEqual([[], [late.name]]);
   });
 
   test('is removed as a work too, whose agent removes the rest, and from a cluster that is detached', async () => {

@@ -3,7 +3,7 @@
 import { Annotation, type KubeObject, Label } from '@flotilla/api';
 import { ManagedCluster, type ManagedClusterView } from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '@flotilla/rollout';
-import { isAvailable } from '@flotilla/rollout';
+import { isAvailable, wasCleaned } from '@flotilla/rollout';
 import {
   type Change,
   type Clock,
@@ -46,7 +46,7 @@ interface LeftoverDeps extends ApplyPlanDeps {
 
 /** Milliseconds until a held spoke is tried again, in case the end of its upgrade goes unnoticed. */
 const HELD_RECHECK_MS = 30_000;
-/** Milliseconds after which an object without an upgrade is nobody's: watches tell of both in any order. */
+/** Milliseconds after which an object of a cleaned upgrade, or of none, is nobody's: watches tell of both in any order. */
 const ORPHAN_MS = 10_000;
 /** Spokes that are cleaned at the same time: a whole fleet may return at once, and rollouts go first. */
 const CONCURRENCY = 2;
@@ -54,7 +54,7 @@ const CONCURRENCY = 2;
 /** Removes the leftovers of one upgrade on one spoke: waits for its agent and for other upgrades there, deletes, and forgets. */
 class LeftoverReconciler {
   readonly #deps: LeftoverDeps;
-  /** Keys of objects without an upgrade, with the time of the first look, milliseconds since the epoch. */
+  /** Keys of objects of a cleaned upgrade, or of none, with the time of the first look, milliseconds since the epoch. */
   readonly #orphans = new Map<string, number>();
 
   constructor(deps: LeftoverDeps) {
@@ -81,12 +81,12 @@ class LeftoverReconciler {
     return plan.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(plan.requeueAt - this.#deps.now(), 0) };
   }
 
-  /** Marks as left over what a late step wrote for an upgrade that is gone: nobody else would remove it. */
+  /** Marks as left over what a late step wrote for an upgrade that is cleaned or gone: nobody else would remove it. */
   async #adopt(key: string, objects: readonly KubeObject[]): Promise<ReconcileResult> {
     const { caches, jobs, deletions, now } = this.#deps;
     const [uid = '', cluster = ''] = key.split('/');
     const orphan = objects.find((object) => !isLeftBehind(object) && object.metadata.deletionTimestamp === undefined);
-    if (!orphan || caches.upgrades.byIndex(BY_UID, uid).length > 0) {
+    if (!orphan || !isCleaned(caches, uid)) {
       this.#orphans.delete(key);
       return {};
     }
@@ -133,6 +133,9 @@ function identityOf({ metadata: { labels } }: KubeObject): UpgradeIdentity {
   };
 }
 
+/** True for an upgrade that was cleaned up at its end, and for one that is gone. */
+const isCleaned = ({ upgrades }: SpokeJobCaches, uid: string): boolean => upgrades.byIndex(BY_UID, uid).every(wasCleaned);
+
 const keyOf = ({ metadata }: KubeObject): string => `${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`;
 
 /** Removes leftovers of one kind of job until the signal aborts. */
@@ -151,7 +154,7 @@ export function startLeftovers(
     caches.views.byIndex(BY_WORK_AND_CLUSTER, `${work}/${cluster}`).filter(isLeftover).map(keyOf);
   const isOrphan = ({ metadata: { labels } }: KubeObject): boolean => {
     const uid = labels?.[Label.upgradeUid];
-    return uid !== undefined && caches.upgrades.byIndex(BY_UID, uid).length === 0;
+    return uid !== undefined && isCleaned(caches, uid);
   };
   const ofThisJob = {
     select: ({ object }: Change<KubeObject>) => object.metadata.labels?.[Label.work] === work,
@@ -167,7 +170,7 @@ export function startLeftovers(
       watch(caches.actions, ofThisJob),
       watch(caches.jobWorks, ofThisJob),
       watch(caches.upgrades, {
-        select: ({ type }) => type === 'deleted',
+        select: ({ type, object, previous }) => type === 'deleted' || (wasCleaned(object) && !(previous && wasCleaned(previous))),
         enqueue: ({ object }) => new Set(objectsOf(caches, work, object.metadata.uid ?? '').map(keyOf)),
       }),
       watch(caches.clusters, { select: hasAvailabilityChanged, enqueue: ({ object }) => leftIn(object.metadata.name) }),

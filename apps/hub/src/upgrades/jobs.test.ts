@@ -1,5 +1,4 @@
-import { type KubeObject, Label, type Resource } from '@flotilla/api';
-import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { ManagedCluster, ManagedClusterAction } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
@@ -84,51 +83,6 @@ test.each<{ name: string; pins?: 'runtime'; completedAt?: string; keeps?: boolea
   expect(hub.writes.toSorted()).toEqual(want.map((name) => `patch managedclusters ${name}`));
   for (const name of want)
     expect(hub.get(ManagedCluster, { name })?.metadata.annotations).toEqual({ 'pins.flotilla.io/abc-1': 'registry.test/puller:1' });
-});
-
-const labelsOf = (work: string, more: Record<string, string> = {}) => ({
-  [Label.work]: work,
-  [Label.upgradeUid]: 'abc-1',
-  ...more,
-});
-const action = (namespace: string, labels: Record<string, string>) =>
-  [ManagedClusterAction, { metadata: { name: 'precache-ns-delete', namespace, labels } }] as const;
-const MARK = [
-  ManagedClusterView,
-  { metadata: { name: 'mark', namespace: 'away', labels: labelsOf('precache', { [Label.leftover]: 'true' }) } },
-] as const;
-
-test.each<{ name: string; objects: readonly (readonly [Resource, KubeObject])[]; want: boolean }>([
-  { name: 'an action of a pull', objects: [action('a', labelsOf('precache'))], want: true },
-  { name: 'an action of a backup', objects: [action('a', labelsOf('backup'))], want: true },
-  { name: 'the action of another upgrade', objects: [action('a', labelsOf('precache', { [Label.upgradeUid]: 'other' }))], want: false },
-  { name: 'the mark of a leftover, and the action that removes it', objects: [MARK, action('away', labelsOf('precache'))], want: false },
-  {
-    name: 'a work that its agent has to let go',
-    objects: [
-      [
-        ManifestWork,
-        {
-          metadata: {
-            name: 'w',
-            namespace: 'a',
-            labels: labelsOf('precache'),
-            finalizers: ['agent'],
-            deletionTimestamp: '2026-01-01T00:00:00Z',
-          },
-        },
-      ],
-    ],
-    want: false,
-  },
-  { name: 'a mark, and an action on another cluster', objects: [MARK, action('a', labelsOf('precache'))], want: true },
-])('an ended upgrade has objects to remove: $name is $want', async ({ objects, want }) => {
-  const { client, caches } = await hub.process();
-  for (const [kind, object] of objects) hub.put(kind, object);
-  await vi.waitFor(() => expect(caches.views.size + caches.actions.size + caches.jobWorks.size).toBe(objects.length));
-  const kinds = { precaching: { jobs: { job: { work: 'precache' } } }, backup: { jobs: { job: { work: 'backup' } } } };
-  const jobs = new UpgradeJobs({ client, caches, ...kinds } as never);
-  expect(jobs.hasObjects({ metadata: { name: 'u', uid: 'abc-1' } })).toBe(want);
 });
 
 test('the leader judges by the rules of the PreCachingConfig that the steps follow', () => {

@@ -1,4 +1,3 @@
-import type { KubeObject } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
   type ClusterGroupUpgradeSpec,
@@ -34,9 +33,7 @@ import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
 import { Teardown } from '../spoke-jobs/teardown.ts';
-import { isLeftover } from '../spokes/actions/hub-objects.ts';
-import { objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
-import { isLeftBehind } from '../spokes/reach.ts';
+import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
 
@@ -200,15 +197,6 @@ export class UpgradeJobs {
     if (way === undefined || upgrade.status?.status.completedAt !== undefined) return;
     const image = precaching.jobs.job.inputsIn(upgrade)?.image ?? '';
     await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image, way }, { client, caches, signal });
-  }
-
-  /** True while the hub has objects of an upgrade's jobs that nobody is removing: not those of leftovers/, nor those that their agent has to let go. */
-  hasObjects({ metadata: { uid = '' } }: ClusterGroupUpgrade): boolean {
-    const { caches, precaching, backup } = this.#deps;
-    const found = [precaching, backup].flatMap(({ jobs }) => objectsOf(caches, jobs.job.work, uid));
-    const marked = new Set(found.filter(isLeftover).map(({ metadata }) => metadata.namespace));
-    const isOpen = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined && !marked.has(metadata.namespace);
-    return found.some((object) => !isLeftBehind(object) && isOpen(object));
   }
 
   /** Creates the teardowns of an upgrade's jobs. */

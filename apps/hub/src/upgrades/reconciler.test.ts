@@ -56,16 +56,12 @@ async function begin(): Promise<void> {
     logger,
     signal: stop.signal,
   });
-  const jobs: Pick<
-    UpgradeJobs,
-    'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins'
-  > = {
+  const jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'> = {
     nextProofs: () => undefined,
     precache: () => undefined,
     backUp: () => undefined,
     precacheLate: () => ({}),
     end: () => Promise.resolve(),
-    hasObjects: () => false,
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
     tearDown: async (_, __, force) => {
       gaveUp.push(force);

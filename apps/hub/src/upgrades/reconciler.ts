@@ -17,7 +17,7 @@ import { withWaits } from './status-waits.ts';
 interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
   readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean' | 'problems'>;
-  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'end' | 'hasObjects' | 'teardowns' | 'tearDown' | 'owePins'>;
+  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'end' | 'teardowns' | 'tearDown' | 'owePins'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
 }
 
@@ -82,7 +82,7 @@ export class UpgradeReconciler {
       return {};
     }
     const state = stateOf(upgrade);
-    if (state === 'cleaned') return this.#stayClean(upgrade, memory);
+    if (state === 'cleaned') return this.#noteGeneration(upgrade, memory);
     if (state === 'ended') return this.#complete(upgrade, memory);
     // The inputs of a waiting upgrade's plan can change a thousand times a second during other rollouts.
     const waitMs = isRunning(upgrade)
@@ -158,15 +158,6 @@ export class UpgradeReconciler {
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
     Object.assign(memory, CLEANED);
     return {};
-  }
-
-  /** A step that was under way at the end can write after the clean-up. Nobody else removes that, and other upgrades wait for it to go. */
-  async #stayClean(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
-    const isUnclean = !keepsObjects(upgrade) && this.#deps.jobs.hasObjects(upgrade);
-    const again = isUnclean ? await this.#cleanUp(upgrade, memory) : undefined;
-    if (again) return again;
-    Object.assign(memory, CLEANED);
-    return this.#noteGeneration(upgrade, memory);
   }
 
   /** An edit after the end changes nothing; a tool that compares generations would wait for ever unless the status says that it was seen. */
