@@ -125,9 +125,9 @@ describe('a late step is applied here, and its error is known as long as it last
     put({ status: inProgress('a'), remediationPlan: [['a']], safeResourceNames: { '/ns.t': 'taken' } }, { manifestWorkTemplates: ['t'] });
     hub.put(ManifestWork, { metadata: { ...taken, name: 'taken' } });
     await vi.waitFor(() =>
-      expect(rollouts.problem(upgrade(), 'a')?.message).toContain('ManifestWork a/taken belongs to no ClusterGroupUpgrade; delete'),
+      expect(rollouts.problems(upgrade()).get('a')?.message).toContain('ManifestWork a/taken belongs to no ClusterGroupUpgrade; delete'),
     );
-    expect(rollouts.problem(upgrade(), 'a')?.isRefused).toBe(false);
+    expect(rollouts.problems(upgrade()).get('a')?.isRefused).toBe(false);
     expect(errors).toBeGreaterThan(0);
     hub.remove(ManifestWork, { ...taken, name: 'taken' });
     await vi.waitFor(() => expect(rollouts.problems(upgrade()).size).toBe(0), { timeout: 5000 });
@@ -142,9 +142,9 @@ describe('a late step is applied here, and its error is known as long as it last
     start(SHORT_MS);
     for (const cluster of ['a', 'b']) putCluster(cluster, {});
     put({ status: {}, remediationPlan: [['a', 'b']] });
-    await vi.waitFor(() => expect(rollouts.problem(upgrade(), 'a')?.isRefused).toBe(true), { timeout: 5000 });
-    expect(rollouts.problem(upgrade(), 'a')?.message).toMatch(/managedclusters a.*denied; give the hub's account the right to it/);
-    expect(rollouts.problem(upgrade(), 'b')).toBeUndefined();
+    await vi.waitFor(() => expect(rollouts.problems(upgrade()).get('a')?.isRefused).toBe(true), { timeout: 5000 });
+    expect(rollouts.problems(upgrade()).get('a')?.message).toMatch(/managedclusters a.*denied; give the hub's account the right to it/);
+    expect(rollouts.problems(upgrade()).get('b')).toBeUndefined();
     expect(hub.get(ManagedCluster, { name: 'b' })?.metadata.labels).toEqual({ name: 'b' });
   });
 });

@@ -74,8 +74,7 @@ const PLACEMENTS = '';
  */
 export class SpokeRollouts {
   readonly #deps: RolloutsDeps;
-  /** Problems by uid of the upgrade. */
-  readonly #problems = new Map<string, LastingProblems>();
+  readonly #problems: LastingProblems;
   readonly #requests: StepRequests;
   #reconciler: Reconciler | undefined;
   readonly #planning: Parameters<typeof planRolloutSpoke>[2];
@@ -84,7 +83,10 @@ export class SpokeRollouts {
     this.#deps = deps;
     const { caches, clock, talmStrict } = deps;
     this.#planning = { caches, now: () => clock.now(), talmStrict };
-    this.#requests = new StepRequests({ ...deps, name: 'rollout', onApplied: (...applied) => this.#onApplied(...applied) });
+    this.#requests = new StepRequests({ ...deps, name: 'rollout', onApplied: (key, error) => this.#note(key, error) });
+    this.#problems = new LastingProblems((uid) => {
+      for (const { metadata } of caches.upgrades.byIndex(BY_UID, uid)) deps.onProblem(metadata);
+    });
   }
 
   /** Starts reconciling, until the signal aborts. */
@@ -100,7 +102,7 @@ export class SpokeRollouts {
       },
       onTrouble: async (text, { message }) => {
         const key = parseStepKey(text);
-        if (key) this.#onApplied(key, new Error(message));
+        if (key) this.#note(key, new Error(message));
       },
       clock,
       logger,
@@ -121,14 +123,9 @@ export class SpokeRollouts {
     return !isPlaced && ![...this.#leftovers(upgrade, leavingCounts)].some((cluster) => named.has(cluster));
   }
 
-  /** Returns the lasting error of a cluster's steps; an undefined cluster stands for the Placements. */
-  problem({ metadata: { uid = '' } }: ClusterGroupUpgrade, cluster: string | undefined): RolloutProblem | undefined {
-    return this.#problems.get(uid)?.of(cluster ?? PLACEMENTS);
-  }
-
-  /** Returns all lasting errors, by cluster. */
+  /** Returns the lasting errors of an upgrade's steps by cluster, or `''` for the Placements. */
   problems({ metadata: { uid = '' } }: ClusterGroupUpgrade): ReadonlyMap<string, RolloutProblem> {
-    return this.#problems.get(uid)?.all ?? new Map();
+    return this.#problems.of(uid);
   }
 
   #placementWrites(upgrade: ClusterGroupUpgrade) {
@@ -166,10 +163,10 @@ export class SpokeRollouts {
   #reconcile(key: StepKey): number | undefined {
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, key.upgrade);
     if (!upgrade) {
-      this.#forget(key.upgrade);
+      this.#requests.forget(key.upgrade);
+      this.#problems.forget(key.upgrade);
       return undefined;
     }
-    this.#remember(upgrade);
     if (key.cluster !== PLACEMENTS) return this.#planSpoke(upgrade, key);
     const placing = this.#placementWrites(upgrade);
     const requeueMs = this.#report(key, placing.length > 0 ? { plan: describeWrites(placing), priority: 0 } : undefined);
@@ -205,24 +202,14 @@ export class SpokeRollouts {
    */
   #report(key: StepKey, request: StepRequest | undefined): number | undefined {
     if (request) return this.#requests.request(key, request);
-    this.#problems.get(key.upgrade)?.clear(key.cluster);
+    this.#note(key, undefined);
     this.#requests.done(key);
     return undefined;
   }
 
   /** An error of a step is reported as long as it lasts. */
-  #onApplied({ upgrade: uid, cluster }: StepKey, error: unknown): void {
-    if (error === undefined) this.#problems.get(uid)?.clear(cluster);
-    else this.#problems.get(uid)?.note(cluster, error);
-  }
-
-  #remember({ metadata: { namespace, name, uid = '' } }: ClusterGroupUpgrade): void {
-    if (!this.#problems.has(uid)) this.#problems.set(uid, new LastingProblems(() => this.#deps.onProblem({ namespace, name })));
-  }
-
-  #forget(uid: string): void {
-    this.#requests.forget(uid);
-    this.#problems.delete(uid);
+  #note(key: StepKey, error: unknown): void {
+    if (this.#deps.caches.upgrades.byIndex(BY_UID, key.upgrade).length > 0) this.#problems.note(key, error);
   }
 }
 

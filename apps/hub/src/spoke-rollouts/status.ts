@@ -2,6 +2,7 @@
 import { errorMessage, FlotillaError, WaitingError } from '@flotilla/api';
 import type { RolloutProblem } from '@flotilla/rollout';
 import { ApiError, isConflict } from '@flotilla/runtime';
+import type { StepKey } from '../steps/step-key.ts';
 
 interface Found {
   readonly problem: RolloutProblem;
@@ -12,43 +13,37 @@ interface Found {
 /** Consecutive refusals that count as lasting; a webhook under change may cause one. They are a watchdog's time apart. */
 const REFUSALS = 2;
 
-/** Lasting errors of one upgrade's steps, by cluster or `''` for the Placements. The next failures rebuild them after a restart. */
+/** Lasting errors of steps by their key. The next failures rebuild them after a restart. */
 export class LastingProblems {
-  readonly #found = new Map<string, Found>();
-  readonly #onChange: () => void;
+  /** Problems by uid of the upgrade, then by cluster or `''` for the Placements. */
+  readonly #found = new Map<string, Map<string, Found>>();
+  readonly #onChange: (uid: string) => void;
 
-  /**
-   * Creates an empty list.
-   * @param onChange called when a problem appears, changes or goes
-   */
-  constructor(onChange: () => void) {
+  /** @param onChange receives the uid of an upgrade when a problem of it appears, changes or goes */
+  constructor(onChange: (uid: string) => void) {
     this.#onChange = onChange;
   }
 
-  /** Returns the problem of one name. */
-  of(name: string): RolloutProblem | undefined {
-    return this.#found.get(name)?.problem;
+  /** Returns an upgrade's problems by cluster. */
+  of(uid: string): ReadonlyMap<string, RolloutProblem> {
+    return new Map([...(this.#found.get(uid) ?? [])].map(([cluster, { problem }]) => [cluster, problem]));
   }
 
-  /** Returns all problems by name. */
-  get all(): ReadonlyMap<string, RolloutProblem> {
-    return new Map([...this.#found].map(([name, { problem }]) => [name, problem]));
+  forget(uid: string): void {
+    this.#found.delete(uid);
   }
 
-  /** Clears the problem of a name: the writes are done, or not wanted any more. */
-  clear(name: string): void {
-    if (this.#found.delete(name)) this.#onChange();
-  }
-
-  /** Records a failed step. */
-  note(name: string, error: unknown): void {
+  /** Takes over how a step ended; undefined: its writes are done, or not wanted any more. */
+  note({ upgrade: uid, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>, error: unknown): void {
+    if (error === undefined) return this.#found.get(uid)?.delete(cluster) ? this.#onChange(uid) : undefined;
     // Another writer was first, or the caches are stale: the next plan differs.
     if (isConflict(error) || (error instanceof FlotillaError && PASSING.has(error.code))) return;
-    const before = this.#found.get(name);
+    const found = this.#found.get(uid) ?? new Map<string, Found>();
+    const before = found.get(cluster);
     const refusals = isRefusal(error) ? (before?.refusals ?? 0) + 1 : 0;
     const problem = { message: describe(error), isRefused: refusals >= REFUSALS };
-    this.#found.set(name, { problem, refusals });
-    if (before?.problem.message !== problem.message || before.problem.isRefused !== problem.isRefused) this.#onChange();
+    this.#found.set(uid, found.set(cluster, { problem, refusals }));
+    if (before?.problem.message !== problem.message || before.problem.isRefused !== problem.isRefused) this.#onChange(uid);
   }
 }
 

@@ -42,7 +42,7 @@ import { describeLatePulls, describeProofs, type PrecachingReport } from './stat
 /** Dependencies of `UpgradePasses`. */
 export interface PassDeps extends PlanDeps {
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
-  readonly rollout: Pick<SpokeRollouts, 'problem'>;
+  readonly rollout: Pick<SpokeRollouts, 'problems'>;
   readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate'>;
   readonly now: () => number;
   readonly logger: Logger;
@@ -133,9 +133,9 @@ export class UpgradePasses {
     const gates = batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: this.#kept.areProofsKept });
     const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
-    const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
+    const problems = rollout.problems(upgrade);
     const observation = observeRollout(upgrade, caches, {
-      problem,
+      problem: (cluster = '') => problems.get(cluster),
       unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states }, asked.ask)),
       sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
       talmStrict,

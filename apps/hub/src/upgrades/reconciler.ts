@@ -16,7 +16,7 @@ import { withWaits } from './status-waits.ts';
 /** Dependencies of `UpgradeReconciler`. */
 interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
-  readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean' | 'problems'>;
+  readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean'>;
   readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'end' | 'teardowns' | 'tearDown' | 'owePins'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
 }
