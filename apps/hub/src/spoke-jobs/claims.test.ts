@@ -176,8 +176,19 @@ describe('a new leader', () => {
     await clock.advance(60_000);
     expect(stateOf(OTHER)).toBe('NotStarted');
     await store(UPGRADE, undefined);
-    await clock.advance(15_000);
-    expect(stateOf(OTHER)).toBe('PreparingToStart');
+    await vi.waitFor(() => expect(stateOf(OTHER)).toBe('PreparingToStart'));
+  });
+
+  test.each([
+    { name: 'ends', after: () => store(UPGRADE, 'Starting', FAILED) },
+    { name: 'is gone', after: () => hub.remove(ClusterGroupUpgrade, UPGRADE) },
+  ])('lets the next one begin when an upgrade $name that has begun by its status alone', async ({ after }) => {
+    await store(UPGRADE, 'Starting');
+    lead();
+    request(OTHER);
+    expect(stateOf(OTHER)).toBe('NotStarted');
+    await after();
+    await vi.waitFor(() => expect(stateOf(OTHER)).toBe('PreparingToStart'));
   });
 
   test('cleans a spoke of a rollout that runs after its stored verdict, with the inputs that are stored', async () => {

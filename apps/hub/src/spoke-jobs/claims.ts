@@ -8,7 +8,7 @@ export interface Holder {
   readonly uid: string;
   /** `namespace/name`. */
   readonly name: string;
-  /** Known by its stored status alone: no event of this process tells of its end. */
+  /** Known by its stored status alone, so it has not ended. */
   readonly isStored: boolean;
 }
 

@@ -179,7 +179,7 @@ export function findUnderWay<S extends JobState>(
   });
 }
 
-/** Tells of which clusters an upgrade stores another state, or of all when their inputs are others. */
+/** Tells of which clusters an upgrade stores another state, or of all when their inputs are others or it has ended. */
 export function differs<S extends JobState, I>(
   job: Pick<SpokeJob<S, I>, 'inputsIn' | 'statesIn' | 'digest'>,
   upgrade: ClusterGroupUpgrade,
@@ -190,6 +190,6 @@ export function differs<S extends JobState, I>(
     return inputs && (job.digest?.(inputs) ?? '');
   };
   const [before, now] = [job.statesIn(previous?.status) ?? {}, job.statesIn(upgrade.status) ?? {}];
-  const isOther = digestOf(previous) !== digestOf(upgrade);
+  const isOther = digestOf(previous) !== digestOf(upgrade) || isEnding(upgrade) !== (previous !== undefined && isEnding(previous));
   return (cluster) => isOther || before[cluster] !== now[cluster];
 }

@@ -19,10 +19,6 @@ import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { hasBegun, idOf, watchSpokes } from './watches.ts';
 
-/** Milliseconds until a spoke asks again whether another upgrade holds it by its stored status. */
-const HELD_RECHECK_MS = 10_000;
-const recheckAt = (holder: Holder | undefined, now: number): number | undefined => (holder?.isStored ? now + HELD_RECHECK_MS : undefined);
-
 /** Dependencies of `SpokeJobs`. */
 interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
   readonly logger: Logger;
@@ -242,7 +238,7 @@ export class SpokeJobs<S extends JobState, I> {
     if (hasEnded) this.#enqueueWaiting(key.cluster);
     // Time does not count while another upgrade works on the spoke.
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
-    const times = [decided.requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined, recheckAt(holder, at)];
+    const times = [decided.requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
     if (!isKept && this.#isStored(record)) times.push(this.#requestStep(key, record, reach));
     const next = Math.min(...times.filter((time) => time !== undefined));

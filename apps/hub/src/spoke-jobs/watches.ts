@@ -44,7 +44,10 @@ export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, caches: 
   ];
 }
 
-/** Returns keys of spokes whose stored state is another one. Without a run, as after a restart, those with objects may have to be cleaned. */
+/**
+ * Returns keys of spokes whose stored state is another one. Without a run, as after a restart, those with objects may have to be cleaned, and others
+ * may wait for those that it holds by its status.
+ */
 function changedSpokes<S extends JobState, I>(
   job: SpokeJob<S, I>,
   caches: SpokeJobCaches,
@@ -52,9 +55,11 @@ function changedSpokes<S extends JobState, I>(
   { object, previous }: Change<ClusterGroupUpgrade>,
 ): string[] {
   const { uid = '' } = object.metadata;
-  const run = runs.get(uid);
-  const clusters = run ? [...run.spokes.keys()] : objectsOf(caches, job.work, uid).map(({ metadata }) => metadata.namespace ?? '');
-  return clusters.filter(differs(job, object, previous)).map((cluster) => keyId({ kind: job.work, upgrade: uid, cluster }));
+  const known = runs.get(uid)?.spokes.keys();
+  const named = [previous, object].flatMap((upgrade) => Object.keys(job.statesIn(upgrade?.status) ?? {}));
+  const clusters = known ?? [...named, ...objectsOf(caches, job.work, uid).map(({ metadata }) => metadata.namespace ?? '')];
+  const isOther = differs(job, object, previous);
+  return [...new Set(clusters)].filter(isOther).map((cluster) => keyId({ kind: job.work, upgrade: uid, cluster }));
 }
 
 /** Only actions whose end moves a spoke on count, because the other actions have ended by then. */
