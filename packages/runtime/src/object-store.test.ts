@@ -35,6 +35,7 @@ const rows: { name: string; acts: Act[]; shown: string | undefined }[] = [
   { name: 'the event of an own write confirms it', acts: [seen('5'), wrote('7'), seen('7')], shown: '7' },
   { name: 'an event from after it counts', acts: [seen('5'), wrote('7'), seen('8')], shown: '8' },
   { name: 'an own write that the watch has passed already is old news', acts: [seen('8'), wrote('7')], shown: '8' },
+  { name: 'an answer that was long under way does not undo that of a later write', acts: [wrote('7'), wrote('6')], shown: '7' },
   { name: 'an own creation is not undone by the end of what was there before', acts: [wrote('9', 'b'), gone('8', 'a')], shown: '9' },
   { name: 'what was created and then deleted by others is gone', acts: [wrote('9'), gone('10')], shown: undefined },
   { name: 'an own deletion is seen at once', acts: [seen('5'), deleted()], shown: undefined },
