@@ -1,6 +1,6 @@
 import type { ReconcilerOptions } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { type Excuse, incompleteRooms, silentReconcilers } from './reconciler-rooms.ts';
+import { type Excuse, incompleteRooms, silentReconcilers, strangeFiles } from './reconciler-rooms.ts';
 import { texts } from './repository.ts';
 
 const ALL = 'reconciler, observe, plan, apply, status';
@@ -72,4 +72,34 @@ test('a reconciler that keeps trouble to itself is found, and a needless excuse'
     'apps/a/src/logged.ts',
     'apps/a/src/told.ts: needs no excuse',
   ]);
+});
+
+/** Nouns of the field that a room may have beside its five files. A new one is entered here, and explained in the README of its app. */
+const NOUNS = new Set(
+  `access admission alerts caches claims delay events fields job jobs kind leftovers messages mounts passes phases proofs prometheus request retries
+  revocation run service silence steps teardown templates timers trim updates wakes walk watches windows withdrawal`.split(/\s+/),
+);
+/** Names that are no nouns, and why they stay. */
+const NO_NOUNS = new Map([
+  ['apps/hub/src/spoke-jobs/interpret.ts', 'from observation to event: the arc between observe and plan, by which its cases are named'],
+  ['apps/hub/src/upgrades/ready.ts', 'makes the condition of that name'],
+]);
+
+test('beside the five files of a room lie nouns of the field', () => {
+  expect(strangeFiles([...texts.keys()], NOUNS).toSorted()).toEqual([...NO_NOUNS.keys()].toSorted());
+});
+
+test('a helper, a verb and an unknown noun beside the five are found, and nothing else', () => {
+  const files = ['reconciler', 'observe-fleet', 'claims', 'spoke-claims', 'helpers', 'revoke', 'engine'].map(
+    (name) => `apps/a/src/room/${name}.ts`,
+  );
+  const elsewhere = [
+    'apps/a/src/other/helpers.ts',
+    'apps/a/src/room/helpers.test.ts',
+    'packages/b/src/reconciler.ts',
+    'packages/b/src/helpers.ts',
+  ];
+  expect(strangeFiles([...files, ...elsewhere], new Set(['claims']))).toEqual(
+    ['helpers', 'revoke', 'engine'].map((name) => `apps/a/src/room/${name}.ts`),
+  );
 });

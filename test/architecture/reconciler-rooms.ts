@@ -35,3 +35,12 @@ export function silentReconcilers(texts: ReadonlyMap<string, string>, excused: R
     ...[...excused.keys()].filter((file) => !silent.includes(file)).map((file) => `${file}: needs no excuse`),
   ];
 }
+
+/** Files beside the five of a room whose name, or its last word, is no noun of the field: `room/file.ts`. `observe-x.ts` and `status-x.ts` are of the five. */
+export function strangeFiles(files: readonly string[], nouns: ReadonlySet<string>): string[] {
+  const rooms = new Set(files.filter((file) => isProgram(file) && file.endsWith('/reconciler.ts')).map((file) => dirname(file)));
+  return files.filter((file) => {
+    const words = /([a-z-]+)\.ts$/.exec(file)?.[1]?.split('-') ?? [];
+    return isProgram(file) && rooms.has(dirname(file)) && !FIVE.includes(words[0] ?? '') && !nouns.has(words.at(-1) ?? '');
+  });
+}

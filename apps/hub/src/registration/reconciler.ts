@@ -19,7 +19,7 @@ import { applyAccess, applyVerdict } from './apply.ts';
 import { clusterOf, createRegistrationCaches, isInOrder } from './caches.ts';
 import { type ObserveDeps, observeSpoke } from './observe.ts';
 import { decideRegistration, planAccess } from './plan.ts';
-import { revokeAccess } from './revoke.ts';
+import { revokeAccess } from './revocation.ts';
 import { planTrim, trimCluster } from './trim.ts';
 
 /** Dependencies of `startRegistration`. */
