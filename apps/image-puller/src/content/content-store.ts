@@ -9,22 +9,16 @@ import {
   type RegistryClient,
 } from '@flotilla/registry';
 import type { Logger } from '@flotilla/runtime';
-import { z } from 'zod';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { BlobSharing } from '../nodes/coordination.ts';
-import { type CallOptions, type CriConnection, isRefusal } from '../socket/connection.ts';
-import { COMMITTED, Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import type { CriConnection } from '../socket/connection.ts';
+import { blobSize, isUnpacked, orAbsent, readContent } from '../socket/containerd.ts';
 import { abortIngest, type BlobSource, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
 import { ContentLease } from './lease.ts';
 import { copyFromPeers } from './peer-copy.ts';
 
 type ImageReference = ReturnType<typeof parseImageReference>;
 
-const InfoAnswer = z.object({ info: z.object({ digest: z.string(), size: z.number() }).nullish() });
-const ReadAnswer = z.object({ data: z.instanceof(Uint8Array) });
-const SnapshotAnswer = z.object({ info: z.object({ kind: z.number() }).nullish() });
-
-const CALL_MS = 30_000;
 /** Time for reading one blob back from the node's disk. */
 const READ_MS = 10 * 60_000;
 /** Bytes asked for at once where nothing is capped. A kill costs at most what one range has on its way. */
@@ -81,10 +75,8 @@ export class ContentStore {
   }
 
   /** True when the layers up to this chain id are unpacked. */
-  async hasSnapshot(snapshotter: string, key: string): Promise<boolean> {
-    const { connection } = this.#deps;
-    const found = await this.#ask(() => connection.call(Containerd.statSnapshot, { snapshotter, key }, SnapshotAnswer, this.#call()));
-    return found?.info?.kind === COMMITTED;
+  hasSnapshot(snapshotter: string, key: string): Promise<boolean> {
+    return isUnpacked(this.#deps, snapshotter, key);
   }
 
   /**
@@ -148,26 +140,13 @@ export class ContentStore {
   }
 
   /** Size of a stored blob; undefined when it is not there. */
-  async size(digest: string): Promise<number | undefined> {
-    return (await this.#ask(() => this.#deps.connection.call(Containerd.contentInfo, { digest }, InfoAnswer, this.#call())))?.info?.size;
+  size(digest: string): Promise<number | undefined> {
+    return blobSize(this.#deps, digest);
   }
 
   /** Streams a stored blob, or a range of it. */
-  async *read(digest: string, range?: { readonly offset: number; readonly size: number }): AsyncGenerator<Buffer> {
-    const { connection, signal } = this.#deps;
-    const metadata = containerdMetadata();
-    const stream = connection.openAnswers(Containerd.contentRead, { digest, ...range }, { metadata, deadlineMs: READ_MS });
-    const cancel = (): void => stream.cancel();
-    signal.addEventListener('abort', cancel, { once: true });
-    try {
-      for await (const answer of stream) yield Buffer.from(ReadAnswer.parse(answer).data);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw connection.translate(error);
-    } finally {
-      signal.removeEventListener('abort', cancel);
-      cancel();
-    }
+  read(digest: string, range?: { readonly offset: number; readonly size: number }): AsyncGenerator<Buffer> {
+    return readContent(this.#deps, { digest, ...range, deadlineMs: READ_MS });
   }
 
   /** Stores a small blob whose bytes we have. */
@@ -198,7 +177,7 @@ export class ContentStore {
 
   /** Reads and verifies a document; undefined when the store has none, or none that can be used. */
   async #readDocument(digest: string): Promise<Buffer | undefined> {
-    const bytes = await this.#tolerate('Reading a document', () => this.#ask(() => this.#readWhole(digest)));
+    const bytes = await this.#tolerate('Reading a document', () => orAbsent(this.#readWhole(digest)));
     if (!bytes || digestOf(bytes) !== digest) return undefined;
     // The next call reads it.
     this.#found.set(digest, bytes);
@@ -247,19 +226,6 @@ export class ContentStore {
       this.#deps.logger.warn({ err: errorMessage(error) }, `${doing} failed`);
       return undefined;
     }
-  }
-
-  async #ask<T>(call: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await call();
-    } catch (error) {
-      if (isRefusal(error, 'NOT_FOUND')) return undefined;
-      throw error;
-    }
-  }
-
-  #call(): CallOptions {
-    return { signal: this.#deps.signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
   }
 }
 

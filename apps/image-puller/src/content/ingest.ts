@@ -1,16 +1,13 @@
 import { type Clock, pause } from '@flotilla/pace';
-import { z } from 'zod';
 import { CorruptBlobError, StoreError } from '../errors.ts';
-import { type CallOptions, type CriConnection, isRefusal } from '../socket/connection.ts';
-import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import { isRefusal } from '../socket/connection.ts';
+import { type Asked, callContainerd, listIngests, orAbsent } from '../socket/containerd.ts';
+import { Containerd } from '../socket/containerd-protocol.ts';
 import type { ContentLease } from './lease.ts';
 import { ContentWriter, type ExpectedBlob } from './writer.ts';
 
-const StatusesAnswer = z.object({ statuses: z.array(z.object({ ref: z.string(), offset: z.number() })) });
-
 /** Bytes of one message; containerd takes up to 16 MiB. */
 const MESSAGE_BYTES = 1024 * 1024;
-const CALL_MS = 30_000;
 /** Pause between two looks at an ingest that another writer has. */
 const LOCKED_PAUSE_MS = 500;
 /** Time for which another writer's ingest may stand still. */
@@ -20,11 +17,9 @@ const LOCKED_MS = 30_000;
 export const ingestRef = (kind: 'layer' | 'config' | 'manifest', digest: string): string => `${kind}-${digest}`;
 
 /** Dependencies of an ingest. */
-export interface IngestDeps {
-  readonly connection: CriConnection;
+export interface IngestDeps extends Asked {
   readonly lease: ContentLease;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
 }
 
 /** Bytes of a blob from an offset on; `settle` stores all bytes that were given before. */
@@ -58,13 +53,8 @@ export async function ingestBlob(deps: IngestDeps, ref: string, blob: ExpectedBl
 }
 
 /** Removes what an ingest has. */
-export async function abortIngest({ connection, signal }: Pick<IngestDeps, 'connection' | 'signal'>, ref: string): Promise<void> {
-  const options: CallOptions = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
-  try {
-    await connection.call(Containerd.contentAbort, { ref }, z.unknown(), options);
-  } catch (error) {
-    if (!isRefusal(error, 'NOT_FOUND')) throw error;
-  }
+export async function abortIngest(asked: Asked, ref: string): Promise<void> {
+  await orAbsent(callContainerd(asked, Containerd.contentAbort, { ref }));
 }
 
 /** Copies in messages of a mebibyte; what is shorter goes when the source asks for it. */
@@ -127,13 +117,12 @@ const isLocked = (error: unknown): boolean =>
   error instanceof StoreError && isRefusal(error, 'UNAVAILABLE') && /\blocked\b/.test(error.message);
 
 async function awaitOther(
-  { connection, clock, signal }: IngestDeps,
+  deps: IngestDeps,
   ref: string,
   { other, error }: { readonly other: { offset: number; movedAt: number }; readonly error: unknown },
 ): Promise<void> {
-  const options: CallOptions = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
-  const { statuses } = await connection.call(Containerd.contentStatuses, { filters: [] }, StatusesAnswer, options);
-  const offset = statuses.find((status) => status.ref === ref)?.offset ?? other.offset;
+  const { clock, signal } = deps;
+  const offset = (await listIngests(deps)).find((ingest) => ingest.ref === ref)?.offset ?? other.offset;
   if (offset !== other.offset) Object.assign(other, { offset, movedAt: clock.now() });
   if (clock.now() - other.movedAt > LOCKED_MS) throw error;
   await pause(clock, LOCKED_PAUSE_MS, signal);

@@ -1,7 +1,8 @@
 import type { Clock } from '@flotilla/pace';
 import { z } from 'zod';
-import type { CallOptions, CriConnection } from '../socket/connection.ts';
-import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import type { CriConnection } from '../socket/connection.ts';
+import { callContainerd } from '../socket/containerd.ts';
+import { Containerd } from '../socket/containerd-protocol.ts';
 
 /** Name of all leases of this program. */
 const PREFIX = 'flotilla-precache-';
@@ -9,11 +10,9 @@ const PREFIX = 'flotilla-precache-';
 const EXPIRE_LABEL = 'containerd.io/gc.expire';
 /** Life of a lease: what a run that never comes back leaves is collected after it. */
 const LIFE_MS = 24 * 3_600_000;
-const CALL_MS = 30_000;
 
 const LeasesAnswer = z.object({ leases: z.array(z.object({ id: z.string(), labels: z.record(z.string(), z.string()).default({}) })) });
 const ResourcesAnswer = z.object({ resources: z.array(z.object({ id: z.string(), type: z.string() })) });
-const Nothing = z.unknown();
 
 /** A lease as containerd lists it. */
 interface Lease {
@@ -80,29 +79,26 @@ export class ContentLease {
 
   async #open(now: number, signal: AbortSignal): Promise<string> {
     const { id, isNew, takesOver } = chooseLease(await this.#list(signal), now);
-    const options = this.#options(signal);
+    const asked = { connection: this.#connection, signal };
     if (isNew) {
       const labels = { [EXPIRE_LABEL]: new Date(now + LIFE_MS).toISOString() };
-      await this.#connection.call(Containerd.createLease, { id, labels }, Nothing, options);
+      await callContainerd(asked, Containerd.createLease, { id, labels });
     }
     // An old lease goes last: whatever ends this run, its content is held.
     for (const old of takesOver) {
-      const { resources } = await this.#connection.call(Containerd.listResources, { id: old }, ResourcesAnswer, options);
-      for (const resource of resources) await this.#connection.call(Containerd.addResource, { id, resource }, Nothing, options);
+      const { resources } = await callContainerd(asked, Containerd.listResources, { id: old }, ResourcesAnswer);
+      for (const resource of resources) await callContainerd(asked, Containerd.addResource, { id, resource });
       await this.#delete(old, signal);
     }
     return id;
   }
 
   async #list(signal: AbortSignal): Promise<Lease[]> {
-    return (await this.#connection.call(Containerd.listLeases, { filters: [] }, LeasesAnswer, this.#options(signal))).leases;
+    const asked = { connection: this.#connection, signal };
+    return (await callContainerd(asked, Containerd.listLeases, { filters: [] }, LeasesAnswer)).leases;
   }
 
   async #delete(id: string, signal: AbortSignal): Promise<void> {
-    await this.#connection.call(Containerd.deleteLease, { id, sync: false }, Nothing, this.#options(signal));
-  }
-
-  #options(signal: AbortSignal): CallOptions {
-    return { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
+    await callContainerd({ connection: this.#connection, signal }, Containerd.deleteLease, { id, sync: false });
   }
 }

@@ -1,8 +1,9 @@
 import { type Clock, mapConcurrently, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
 import { z } from 'zod';
-import { type CallOptions, type CriConnection, isRefusal } from '../socket/connection.ts';
-import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import { isRefusal } from '../socket/connection.ts';
+import { type Asked, callContainerd, orAbsent } from '../socket/containerd.ts';
+import { Containerd } from '../socket/containerd-protocol.ts';
 import { Protocol } from '../socket/cri-protocol.ts';
 
 const Texts = z.record(z.string(), z.string()).default({});
@@ -11,7 +12,6 @@ const Image = z.object({ name: z.string(), labels: Texts, target: Target.nullish
 const ImageAnswer = z.object({ image: Image.nullish() });
 const ListAnswer = z.object({ images: z.array(Image) });
 const StatusAnswer = z.object({ image: z.object({ pinned: z.boolean() }).nullish() });
-const Nothing = z.unknown();
 
 /** Host of all names of pins: no registry can have it, so nothing pulls them. */
 const HOST = 'precache.invalid';
@@ -22,13 +22,10 @@ const LIFE_MS = 7 * 24 * 3_600_000;
 /** Time in which the runtime notices a pin. */
 const NOTICE_MS = 5_000;
 const NOTICE_STEP_MS = 100;
-const CALL_MS = 30_000;
 const PARALLEL = 8;
 
 /** Dependencies of pins. */
-interface PinDeps {
-  readonly connection: CriConnection;
-  readonly signal: AbortSignal;
+interface PinDeps extends Asked {
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -75,10 +72,10 @@ export class Pins {
   }
 
   async #remove(isMeant: (labels: Readonly<Record<string, string>>) => boolean): Promise<number> {
-    const { images } = await this.#call(Containerd.listImages, { filters: [] }, ListAnswer);
+    const { images } = await callContainerd(this.#deps, Containerd.listImages, { filters: [] }, ListAnswer);
     const meant = images.filter(({ name, labels }) => name.startsWith(`${HOST}/`) && isMeant(labels));
     const remove = async ({ name }: { name: string }): Promise<void> => {
-      await this.#orAbsent(() => this.#call(Containerd.deleteImage, { name, sync: false }, Nothing));
+      await orAbsent(callContainerd(this.#deps, Containerd.deleteImage, { name, sync: false }));
     };
     await mapConcurrently(meant, PARALLEL, remove, { stopAtFailure: true });
     if (meant.length > 0) this.#deps.logger.info({ pins: meant.length }, 'Removed pins');
@@ -87,7 +84,7 @@ export class Pins {
 
   /** Records the pin; false where the image is not there. */
   async #record(pullSpec: string, owner: string): Promise<boolean> {
-    const found = await this.#orAbsent(() => this.#call(Containerd.getImage, { name: pullSpec }, ImageAnswer));
+    const found = await orAbsent(callContainerd(this.#deps, Containerd.getImage, { name: pullSpec }, ImageAnswer));
     const target = found?.image?.target;
     if (!target) return false;
     const name = `${HOST}/${owner}:${target.digest.replace(/^sha256:/, '')}`;
@@ -96,10 +93,10 @@ export class Pins {
     // containerd 2 ends at a record without its target, so every record is sent whole.
     const image = { name, labels, target };
     try {
-      await this.#call(Containerd.createImage, { image }, Nothing);
+      await callContainerd(this.#deps, Containerd.createImage, { image });
     } catch (error) {
       if (!isRefusal(error, 'ALREADY_EXISTS')) throw error;
-      await this.#call(Containerd.updateImage, { image, updateMask: { paths: ['labels'] } }, Nothing);
+      await callContainerd(this.#deps, Containerd.updateImage, { image, updateMask: { paths: ['labels'] } });
     }
     return true;
   }
@@ -108,26 +105,11 @@ export class Pins {
   async #isPinned(pullSpec: string): Promise<boolean> {
     const { clock, signal } = this.#deps;
     for (const end = clock.now() + NOTICE_MS; ; ) {
-      const { image } = await this.#call(Protocol.imageStatus, { image: { image: pullSpec } }, StatusAnswer);
+      const { image } = await callContainerd(this.#deps, Protocol.imageStatus, { image: { image: pullSpec } }, StatusAnswer);
       if (image?.pinned) return true;
       if (clock.now() >= end) return false;
       await pause(clock, NOTICE_STEP_MS, signal);
       signal.throwIfAborted();
-    }
-  }
-
-  #call<T>(method: Parameters<CriConnection['call']>[0], request: object, schema: z.ZodType<T>): Promise<T> {
-    const { connection, signal } = this.#deps;
-    const options: CallOptions = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
-    return connection.call(method, request, schema, options);
-  }
-
-  async #orAbsent<T>(call: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await call();
-    } catch (error) {
-      if (isRefusal(error, 'NOT_FOUND')) return undefined;
-      throw error;
     }
   }
 }

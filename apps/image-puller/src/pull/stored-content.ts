@@ -4,33 +4,18 @@ import { dirname, join } from 'node:path';
 import { mapConcurrently } from '@flotilla/pace';
 import { chainOf, type Layer, type StoredContent } from '@flotilla/software';
 import { z } from 'zod';
-import { type CriConnection, isRefusal } from '../socket/connection.ts';
-import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import { type Asked, blobSize, isUnpacked, listIngests } from '../socket/containerd.ts';
 
-const InfoAnswer = z.object({ info: z.object({ digest: z.string(), size: z.number() }).nullish() });
-const StatusesAnswer = z.object({ statuses: z.array(z.object({ ref: z.string(), offset: z.number() })) });
-const SnapshotAnswer = z.object({ info: z.object({ kind: z.number() }).nullish() });
-
-const CALL_MS = 30_000;
 const PARALLEL_CALLS = 16;
-/** Kind of a snapshot that is complete. */
-const COMMITTED = 3;
-
-/** A runtime, and what ends the questions. */
-interface Asked {
-  readonly connection: CriConnection;
-  readonly signal: AbortSignal;
-}
 
 /**
  * Reads blobs of containerd's content store, whole and in part.
  * @throws StoreError UNIMPLEMENTED where the runtime has no content store
  */
 export async function readBlobs(asked: Asked, digests: ReadonlySet<string>): Promise<Pick<StoredContent, 'blobs' | 'partial'>> {
-  const blobs = await filterBy(digests, async (digest) => (await ask(asked, Containerd.contentInfo, { digest }, InfoAnswer))?.info != null);
-  const { statuses = [] } = (await ask(asked, Containerd.contentStatuses, { filters: [] }, StatusesAnswer)) ?? {};
+  const blobs = await filterBy(digests, async (digest) => (await blobSize(asked, digest)) !== undefined);
   // refs read `layer-sha256:…`
-  const arriving = statuses.map(({ ref, offset }) => [/sha256:[a-f0-9]{64}$/.exec(ref)?.[0] ?? '', offset] as const);
+  const arriving = (await listIngests(asked)).map(({ ref, offset }) => [/sha256:[a-f0-9]{64}$/.exec(ref)?.[0] ?? '', offset] as const);
   return { blobs, partial: new Map(arriving.filter(([digest]) => digest !== '' && !blobs.has(digest))) };
 }
 
@@ -41,9 +26,7 @@ export async function readContainerd(
   snapshotter: string | undefined,
 ): Promise<StoredContent> {
   const chains = new Set(images.flatMap(({ layers }) => chainOf(layers) ?? []));
-  const isUnpacked = async (key: string): Promise<boolean> =>
-    (await ask(asked, Containerd.statSnapshot, { snapshotter, key }, SnapshotAnswer))?.info?.kind === COMMITTED;
-  const snapshots = snapshotter === undefined ? new Set<string>() : await filterBy(chains, isUnpacked);
+  const snapshots = snapshotter === undefined ? new Set<string>() : await filterBy(chains, (key) => isUnpacked(asked, snapshotter, key));
   const digests = new Set(images.flatMap(({ layers }) => layers.map(({ digest }) => digest)));
   const unsure = snapshotter === undefined ? 'the runtime does not say where it unpacks layers' : undefined;
   return { ...(await readBlobs(asked, digests)), snapshots, unsure };
@@ -56,21 +39,6 @@ async function filterBy(keys: ReadonlySet<string>, isThere: (key: string) => Pro
   };
   await mapConcurrently(keys, PARALLEL_CALLS, look, { stopAtFailure: true });
   return found;
-}
-
-/** Asks containerd; undefined where it has no such object. */
-async function ask<T>(
-  { connection, signal }: Asked,
-  method: (typeof Containerd)[keyof typeof Containerd],
-  request: object,
-  schema: z.ZodType<T>,
-): Promise<T | undefined> {
-  try {
-    return await connection.call(method, request, schema, { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() });
-  } catch (error) {
-    if (isRefusal(error, 'NOT_FOUND')) return undefined;
-    throw error;
-  }
 }
 
 /** Layers of containers/storage, as far as a pull asks for them. */
