@@ -94,16 +94,17 @@ export class Follower implements AsyncDisposable {
     return isBeside;
   }
 
-  /** Begins to report; resolves never, ends with the follower. */
+  /** Reports until the follower ends. */
   start(): void {
-    const { clock } = this.#options;
-    let timer: Disposable | undefined;
-    const beat = async (): Promise<void> => {
-      await this.#beat();
-      timer = clock.setTimer(BEAT_MS, () => void beat());
+    const ended = new AbortController();
+    this.#stack.defer(() => ended.abort());
+    const report = async (): Promise<void> => {
+      while (!ended.signal.aborted) {
+        await this.#beat();
+        await pause(this.#options.clock, BEAT_MS, ended.signal);
+      }
     };
-    void beat();
-    this.#stack.defer(() => timer?.[Symbol.dispose]());
+    void report();
   }
 
   async #beat(): Promise<void> {

@@ -1,0 +1,37 @@
+import { ManualClock } from '@flotilla/pace/testing';
+import { expect, test } from 'vitest';
+import { followLead, MemoryStore } from '../../testing/memory-spoke.ts';
+import { serveChannel } from './channel.ts';
+import { createChannelKey } from './channel-key.ts';
+
+/** A lead that lets nodes join, and answers no report. */
+async function startSilentLead() {
+  const key = createChannelKey();
+  const joined = { id: 'uid-n1', key: Buffer.alloc(32).toString('base64url'), isBeside: false };
+  const reported = Promise.withResolvers<void>();
+  const broken = Promise.withResolvers<void>();
+  const server = await serveChannel({
+    address: '127.0.0.1',
+    port: 0,
+    keyOf: (identity) => key.secretWith(identity),
+    handle: async ({ path }, response) => {
+      if (path === '/join') return void response.end(JSON.stringify(joined));
+      reported.resolve();
+      response.once('close', () => broken.resolve());
+    },
+  });
+  const place = { address: '127.0.0.1', port: server.port, key: key.publicKey };
+  return { place, reported: reported.promise, broken: broken.promise, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+test('a follower that has ended reports no more, also when a report was under way', async () => {
+  await using lead = await startSilentLead();
+  const clock = new ManualClock();
+  const { follower } = await followLead(lead.place, 'n1', new MemoryStore(), { clock });
+  await lead.reported;
+  await follower[Symbol.asyncDispose]();
+  await lead.broken;
+  // A join takes longer than the failure of the report that was broken off.
+  await using _next = await followLead(lead.place, 'n1');
+  expect(clock.pending).toBe(0);
+});
