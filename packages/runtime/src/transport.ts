@@ -1,4 +1,4 @@
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, readJson } from '@flotilla/api';
 import { Deadline, parseRetryAfter, readBounded, withRetries } from '@flotilla/http';
 import { type BackOff, backOffMs, systemClock } from '@flotilla/pace';
 import type { Dispatcher } from 'undici';
@@ -176,13 +176,10 @@ async function refusal(call: Call, answer: Answer, deadline: Deadline): Promise<
 }
 
 function parseStatus(text: string): { reason: string; message: string } {
-  try {
-    const { reason, message } = STATUS.parse(JSON.parse(text));
-    return { reason, message: message.slice(0, 4096) };
-  } catch {
-    // Proxies and load balancers answer in their own words.
-    return { reason: '', message: text.slice(0, 512).trim() };
-  }
+  const status = STATUS.safeParse(readJson(text)).data;
+  if (status) return { reason: status.reason, message: status.message.slice(0, 4096) };
+  // Proxies and load balancers answer in their own words.
+  return { reason: '', message: text.slice(0, 512).trim() };
 }
 
 async function readText(call: Call, answer: Answer, maxBytes: number, { signal }: Deadline): Promise<string> {

@@ -1,4 +1,4 @@
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, readJson } from '@flotilla/api';
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { createHttp, type HttpCall, MAX_MONITOR_BYTES, monitorList, type ServiceOptions } from './http.ts';
@@ -89,13 +89,7 @@ function inItsWords(error: ServiceError, { method }: HttpCall): string | undefin
 }
 
 /** Alertmanager says why in a JSON string. */
-function unquoted(words: string): string {
-  try {
-    return z.string().catch(words).parse(JSON.parse(words));
-  } catch {
-    return words;
-  }
-}
+const unquoted = (words: string): string => z.string().catch(words).parse(readJson(words));
 
 /** 404, or what Alertmanager says in a 500 where it knows no such silence, or the silence has expired. */
 const isGone = (error: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, readJson } from '@flotilla/api';
 import { Secret } from '@flotilla/api/core';
 import type { Client, Clock } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -41,18 +41,10 @@ async function readToken(client: Pick<Client, 'get'>): Promise<string> {
   });
   if (!secret) throw missing(`${where} is missing`);
   const text = Buffer.from(secret.data?.['.dockerconfigjson'] ?? '', 'base64').toString('utf8');
-  const auth = parseAuths(text)?.[REGISTRY]?.auth;
+  // A parser's message would quote what it stumbled over.
+  const auth = DockerConfig.safeParse(readJson(text)).data?.auths[REGISTRY]?.auth;
   if (!auth) throw missing(`${where} has no auths["${REGISTRY}"].auth in .dockerconfigjson`);
   return auth;
-}
-
-/** Undefined when it is none: a parser's message would quote what it stumbled over. */
-function parseAuths(text: string) {
-  try {
-    return DockerConfig.safeParse(JSON.parse(text)).data?.auths;
-  } catch {
-    return undefined;
-  }
 }
 
 const missing = (why: string, cause?: unknown): ServiceError =>

@@ -2,6 +2,7 @@
  * Packs a status of thousands of clusters: repeated facts about a cluster are spelled out once, and by the cluster's number elsewhere. Nothing is
  * lost: `unpackStatus(packStatus(status))` is the status. Pure.
  */
+import { isJsonObject, readJson } from '../json.ts';
 import { CacheProof, type ClusterGroupUpgradeStatus, ClusterProgress, type PackedStatus } from './cluster-group-upgrade.ts';
 
 type Status = ClusterGroupUpgradeStatus;
@@ -53,20 +54,13 @@ export function unpackStatus(status: Status): Status {
 }
 
 /** Parses an entry. An authorised person may have edited the status, so an unreadable entry counts as empty. */
-function readEntry(text: string): Progress[string] {
-  try {
-    return ClusterProgress.safeParse(JSON.parse(text)).data ?? {};
-  } catch {
-    return {};
-  }
-}
+const readEntry = (text: string): Progress[string] => ClusterProgress.safeParse(readJson(text)).data ?? {};
 
+/** Parses a proof; an unreadable one is none, as if nothing were proven yet. */
 function readProof(text: string, clusters: string[]): CacheProof[] {
-  try {
-    return [CacheProof.parse({ ...JSON.parse(text), clusters })];
-  } catch {
-    return []; // as if nothing were proven yet
-  }
+  const entry = readJson(text);
+  const proof = CacheProof.safeParse(isJsonObject(entry) && { ...entry, clusters }).data;
+  return proof ? [proof] : [];
 }
 
 type ToRanges = (names: Iterable<string>) => string;
