@@ -1,7 +1,7 @@
 import { type Condition, errorMessage, findCondition, withCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE } from '@flotilla/api/ocm';
 import { type Client, type Clock, type Logger, pause } from '@flotilla/runtime';
-import { updateClusterStatus } from './own-status.ts';
+import { type StatusChange, updateClusterStatus } from './own-status.ts';
 
 const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 4_000;
@@ -51,7 +51,7 @@ export async function reportAvailability(deps: AvailabilityDeps, signal: AbortSi
     const isReported = reported?.status === wanted?.status && now - (reported?.atMs ?? 0) < CHECK_EVERY_MS;
     if (wanted && !isReported && !signal.aborted) {
       try {
-        reported = (await ensureCondition(deps, wanted)) ? { status: wanted.status, atMs: now } : undefined;
+        reported = (await ensureCondition(deps, wanted, signal)) ? { status: wanted.status, atMs: now } : undefined;
       } catch (err) {
         reported = undefined;
         if (!signal.aborted) deps.logger.warn({ err, managedCluster: deps.clusterName }, 'Reporting availability failed');
@@ -71,13 +71,18 @@ async function probe({ spoke, clock }: AvailabilityDeps, last: SpokeHealth, sign
 }
 
 /** Writes the condition if it differs; false without a ManagedCluster. */
-async function ensureCondition(deps: AvailabilityDeps, wanted: Omit<Condition, 'lastTransitionTime'>): Promise<boolean> {
-  const written = await updateClusterStatus(deps, (status) => {
+async function ensureCondition(
+  deps: AvailabilityDeps,
+  wanted: Omit<Condition, 'lastTransitionTime'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const change: StatusChange = (status) => {
     const old = status.conditions ?? [];
     const current = findCondition(old, wanted.type);
     if (current?.status === wanted.status && current.reason === wanted.reason) return status;
     return { ...status, conditions: withCondition(old, wanted, deps.clock.now()) };
-  });
+  };
+  const written = await updateClusterStatus(deps, change, signal);
   if (written === 'absent')
     deps.logger.debug({ managedCluster: deps.clusterName }, 'The hub has no such ManagedCluster, create it to see the spoke there');
   if (written === 'written') deps.logger.info({ status: wanted.status, reason: wanted.reason }, 'Reported availability');

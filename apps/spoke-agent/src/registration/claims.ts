@@ -3,7 +3,7 @@ import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, NODE_PULLERS, PULLER_ACC
 import { SpokeName } from '@flotilla/api/ran';
 import { type Client, type Clock, isForbidden, type Logger, pause } from '@flotilla/runtime';
 import { z } from 'zod';
-import { updateClusterStatus } from './own-status.ts';
+import { type StatusChange, updateClusterStatus } from './own-status.ts';
 
 /** Milliseconds between looks: a second node that is claimed late is not filled. A long list of nodes costs the spoke, so it is read less often. */
 const LOOK_EVERY_MS = 60_000;
@@ -116,7 +116,7 @@ export async function reportClaims(deps: ClaimsDeps, signal: AbortSignal): Promi
       const facts = await observeSpoke(deps, signal);
       const claims = toClaims(facts);
       const isOld = !reported || clock.now() - reported.at >= COMPARE_EVERY_MS || !isSameJson(reported.claims, claims);
-      if (isOld) reported = (await report(deps, claims)) ? { claims, at: clock.now() } : undefined;
+      if (isOld) reported = (await report(deps, claims, signal)) ? { claims, at: clock.now() } : undefined;
       const { length: nodes } = facts.nodes ?? { length: Number.POSITIVE_INFINITY };
       if (reported) pauseMs = nodes > MANY_NODES ? LOOK_AT_MANY_EVERY_MS : LOOK_EVERY_MS;
     } catch (err) {
@@ -126,11 +126,9 @@ export async function reportClaims(deps: ClaimsDeps, signal: AbortSignal): Promi
   }
 }
 
-async function report(deps: ClaimsDeps, claims: readonly Claim[]): Promise<boolean> {
-  const written = await updateClusterStatus(deps, (status) => ({
-    ...status,
-    clusterClaims: withClaims(status.clusterClaims, claims),
-  }));
+async function report(deps: ClaimsDeps, claims: readonly Claim[], signal: AbortSignal): Promise<boolean> {
+  const change: StatusChange = (status) => ({ ...status, clusterClaims: withClaims(status.clusterClaims, claims) });
+  const written = await updateClusterStatus(deps, change, signal);
   if (written === 'written') deps.logger.info({ claims }, 'Reported claims');
   return written !== 'absent';
 }

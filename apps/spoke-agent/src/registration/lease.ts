@@ -20,8 +20,8 @@ export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<v
   let seconds = DEFAULT_LEASE_SECONDS;
   while (!signal.aborted) {
     try {
-      seconds = await leaseSeconds(deps);
-      await renew(deps, seconds);
+      seconds = await leaseSeconds(deps, signal);
+      await renew(deps, seconds, signal);
     } catch (err) {
       if (!signal.aborted) deps.logger.warn({ err, lease: `${deps.clusterName}/${AGENT_LEASE}` }, 'Renewing the lease failed');
     }
@@ -29,16 +29,16 @@ export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<v
   }
 }
 
-async function leaseSeconds({ hub, clusterName }: LeaseDeps): Promise<number> {
-  const cluster = await hub.get(ManagedCluster, { name: clusterName });
+async function leaseSeconds({ hub, clusterName }: LeaseDeps, signal: AbortSignal): Promise<number> {
+  const cluster = await hub.get(ManagedCluster, { name: clusterName }, { signal });
   return cluster?.spec?.leaseDurationSeconds || DEFAULT_LEASE_SECONDS;
 }
 
-async function renew({ hub, clusterName, clock }: LeaseDeps, leaseDurationSeconds: number): Promise<void> {
+async function renew({ hub, clusterName, clock }: LeaseDeps, leaseDurationSeconds: number, signal: AbortSignal): Promise<void> {
   const ref = { namespace: clusterName, name: AGENT_LEASE };
   const spec = { leaseDurationSeconds, holderIdentity: AGENT_LEASE, renewTime: microTime(clock.now()) };
   try {
-    await hub.patch(Lease, ref, { spec }, { type: 'merge' });
+    await hub.patch(Lease, ref, { spec }, { type: 'merge', signal });
   } catch (cause) {
     if (!isNotFound(cause)) throw cause;
     throw new FlotillaError(

@@ -1,0 +1,41 @@
+import { ManualClock } from '@flotilla/pace/testing';
+import { type Client, createLogger } from '@flotilla/runtime';
+import { expect, test } from 'vitest';
+import { reportAvailability } from './availability.ts';
+import { reportClaims } from './claims.ts';
+import { keepLease } from './lease.ts';
+
+/** A hub that answers nothing: a call ends with its signal, or with the test. */
+function startSilentHub() {
+  const asked = Promise.withResolvers<void>();
+  const get = (_kind: unknown, _ref: unknown, { signal }: { readonly signal?: AbortSignal } = {}) => {
+    asked.resolve();
+    return new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  };
+  return { hub: { get } as unknown as Client, asked: asked.promise };
+}
+
+/** A spoke with one node, on which everything is allowed. */
+const spoke = {
+  getText: async (path: string) =>
+    JSON.stringify(path === '/version' ? { gitVersion: 'v1.33.2' } : path === '/apis' ? { groups: [] } : { metadata: {}, items: [] }),
+  request: async () => ({ status: { allowed: true } }),
+};
+const common = { clusterName: 'c', clock: new ManualClock(), logger: createLogger({ name: 't', level: 'silent' }) };
+
+test.each([
+  { name: 'the lease', keep: (hub: Client, signal: AbortSignal) => keepLease({ ...common, hub }, signal) },
+  { name: 'availability', keep: (hub: Client, signal: AbortSignal) => reportAvailability({ ...common, hub, spoke }, signal) },
+  {
+    name: 'claims',
+    keep: (hub: Client, signal: AbortSignal) =>
+      reportClaims({ ...common, hub, spoke, workSpoke: undefined, makesPullerAccount: false }, signal),
+  },
+])('what keeps $name ends with the agent, though the hub does not answer', async ({ keep }) => {
+  const { hub, asked } = startSilentHub();
+  const stopping = new AbortController();
+  const kept = keep(hub, stopping.signal);
+  await asked;
+  stopping.abort();
+  expect(await kept).toBeUndefined();
+});
