@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { createProgram } from './program.ts';
 
 // An answer about thousands of clusters makes much garbage and keeps little: a young generation that grows costs twenty megabytes.
-if (process.argv[2] !== 'console') setFlagsFromString('--semi-space-growth-factor=1');
+setFlagsFromString('--semi-space-growth-factor=1');
 
 // A reader such as `head` may close the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
