@@ -6,39 +6,28 @@ import { judgeHub } from './hub-sign.ts';
 
 /** Nobody decides; undefined while a hub does, or when it is not known. */
 export function hubWait(facts: UpgradeFacts): Finding | undefined {
-  const sign = judgeHub(facts.hub, facts.now);
   if (facts.hub.kind === 'read' && !facts.hub.object) return unseenHub(facts);
-  if (sign.state !== 'silent') return undefined;
-  const lease = objectOf(facts.hub);
-  const first = link('no hub decides: nobody renews its Lease', {
-    object: `Lease ${refKey(lease?.metadata ?? { name: '' })}`,
-    field: 'spec.renewTime',
-    value: sign.renewedAt ?? '(never)',
-    observedAt: sign.renewedAt,
-    isUnknown: true,
-  });
-  return finding('hub-silent', first, bySomebody('Start the hub, or see its pods and its log; then ask again.'), {
-    says: 'a hub that decides',
-    since: sign.renewedAt,
-  });
+  const { state, renewedAt } = judgeHub(facts.hub, facts.now);
+  if (state !== 'silent') return undefined;
+  const object = `Lease ${refKey(objectOf(facts.hub)?.metadata ?? { name: '' })}`;
+  const evidence = { object, field: 'spec.renewTime', value: renewedAt ?? '(never)', observedAt: renewedAt };
+  return silent('no hub decides: nobody renews its Lease', evidence, 'Start the hub, or see its pods and its log; then ask again.');
 }
 
 /** A hub may lead by a Lease of another name: one that has just written the status decides. */
 function unseenHub(facts: UpgradeFacts): Finding | undefined {
-  const writtenAt = statusWrittenAt(facts.upgrade);
-  if (writtenAt !== undefined && facts.now - Date.parse(writtenAt) < RECENT_MS) return undefined;
-  const first = link('no hub was found that decides: there is no Lease by which one leads', {
-    object: 'Lease flotilla-hub',
-    field: 'metadata.name',
-    value: '(not found)',
-    observedAt: writtenAt,
-    isUnknown: true,
-  });
-  return finding('hub-silent', first, bySomebody('Start the hub; where it leads by another Lease (--lease-name), see that one.'), {
-    says: 'a hub that decides',
-    since: writtenAt,
-  });
+  const observedAt = statusWrittenAt(facts.upgrade);
+  if (observedAt !== undefined && facts.now - Date.parse(observedAt) < RECENT_MS) return undefined;
+  const evidence = { object: 'Lease flotilla-hub', field: 'metadata.name', value: '(not found)', observedAt };
+  const release = 'Start the hub; where it leads by another Lease (--lease-name), see that one.';
+  return silent('no hub was found that decides: there is no Lease by which one leads', evidence, release);
 }
+
+const silent = (says: string, evidence: Parameters<typeof link>[1], release: string): Finding =>
+  finding('hub-silent', link(says, { ...evidence, isUnknown: true }), bySomebody(release), {
+    says: 'a hub that decides',
+    since: evidence.observedAt,
+  });
 
 /** Twice the time within which a hub that works writes of an upgrade that goes on. */
 const RECENT_MS = 60_000;
