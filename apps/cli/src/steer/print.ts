@@ -1,22 +1,14 @@
-import type { ChangeAnswer, WindowAnswer } from '@flotilla/api/answers';
+import { type ChangeAnswer, outcomeWords, type WindowAnswer } from '@flotilla/api/answers';
 import { safeText } from '../terminal/safe-text.ts';
 import { cut, wrap } from '../terminal/table.ts';
 
-const heads = {
-  changed: 'is changed',
-  created: 'is created',
-  unchanged: 'is so already; nothing was changed',
-  'dry-run': 'would be changed',
-  declined: 'was not changed',
-  unanswered: 'is changed, but no hub has taken it up yet',
-} as const satisfies Record<ChangeAnswer['outcome'], string>;
-
 /** A change, for a person. @param width columns to fit into */
-export function changeText({ object, outcome, isNew, annotations, clusters, says, undo }: ChangeAnswer, width?: number): string {
+export function changeText(answer: ChangeAnswer, width?: number): string {
+  const { object, outcome, annotations, clusters, says, undo } = answer;
   const touched =
     outcome === 'unchanged' || outcome === 'declined' ? '' : `, touching ${clusters} ${clusters === 1 ? 'cluster' : 'clusters'}`;
   const lines = [
-    `${object} ${isNew && outcome === 'dry-run' ? 'would be created' : heads[outcome]}${touched}`,
+    `${object} ${outcomeWords(answer)}${touched}`,
     ...annotations.map(({ key, before, after }) => `  ${key}: ${shown(before)} -> ${shown(after)}`),
     ...(outcome === 'declined' ? [] : says.map((sentence) => `  ${sentence}`)),
     ...(outcome === 'unanswered' ? ['  see what it says with flotilla status; a hub with --talm-strict takes none of it up'] : []),

@@ -1,4 +1,4 @@
-import type { ActionRequest, ChangeAnswer, WindowParts } from '@flotilla/api/answers';
+import { type ActionRequest, type ChangeAnswer, outcomeWords, type WindowParts } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { upgradePath } from '../address.ts';
@@ -95,15 +95,6 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
   );
 }
 
-const heads = {
-  changed: 'is changed',
-  created: 'is created',
-  unchanged: 'is so already; nothing was changed',
-  'dry-run': 'would be changed',
-  declined: 'was not changed',
-  unanswered: 'is changed, but no hub has taken it up yet',
-} as const satisfies Record<ChangeAnswer['outcome'], string>;
-
 interface ToldProps {
   readonly answer: ChangeAnswer;
   /** The dialog would stay open over the page that a link in it leads to. */
@@ -111,7 +102,7 @@ interface ToldProps {
 }
 
 function Told({ answer, onLeave }: ToldProps): JSX.Element {
-  const { object, outcome, isNew, annotations, clusters, says, undo } = answer;
+  const { object, outcome, annotations, clusters, says, undo } = answer;
   const [kind, key = ''] = object.split(' ');
   return (
     <>
@@ -125,7 +116,7 @@ function Told({ answer, onLeave }: ToldProps): JSX.Element {
             object
           )}
         </strong>{' '}
-        {isNew && outcome === 'dry-run' ? 'would be created' : heads[outcome]}
+        {outcomeWords(answer)}
         {outcome !== 'unchanged' && `, touching ${clusters} ${clusters === 1 ? 'cluster' : 'clusters'}`}.
       </p>
       <ul>

@@ -20,3 +20,16 @@ export const ChangeAnswer = z.object({
   undo: z.string().optional().describe('The command that takes it back.'),
 });
 export type ChangeAnswer = z.output<typeof ChangeAnswer>;
+
+const outcomes = {
+  changed: 'is changed',
+  created: 'is created',
+  unchanged: 'is so already; nothing was changed',
+  'dry-run': 'would be changed',
+  declined: 'was not changed',
+  unanswered: 'is changed, but no hub has taken it up yet',
+} as const satisfies Record<ChangeAnswer['outcome'], string>;
+
+/** The outcome in words, which follow the object. */
+export const outcomeWords = ({ outcome, isNew }: Pick<ChangeAnswer, 'outcome' | 'isNew'>): string =>
+  isNew && outcome === 'dry-run' ? 'would be created' : outcomes[outcome];

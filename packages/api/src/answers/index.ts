@@ -1,4 +1,4 @@
-export { ChangeAnswer } from './change.ts';
+export { ChangeAnswer, outcomeWords } from './change.ts';
 export {
   ActionRequest,
   EventsAnswer,
