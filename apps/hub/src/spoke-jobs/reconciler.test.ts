@@ -5,8 +5,9 @@ import type { Clock } from '@flotilla/pace';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { progress } from '../../testing/interpret-case.ts';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
-import { agentCondition, buildPrecacheSettings, UPGRADE } from '../../testing/observation-builders.ts';
+import { agentCondition, buildPrecacheSettings, foundJob, UPGRADE, viewObject } from '../../testing/observation-builders.ts';
 import { parseStepKey, type StepKey } from '../steps/step-key.ts';
 import type { StepQueue } from '../steps/step-queue.ts';
 import { createSpokeStep } from './apply.ts';
@@ -546,6 +547,32 @@ test('leftovers of another upgrade are part of the plan', async () => {
   hub.remove(ManifestWork, left);
   await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(0));
   await vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(key));
+});
+
+test('the verdict comes with the nodes of the report that it came with', async () => {
+  const precache = createPrecacheJob(buildPrecacheSettings({ image: 'puller', transport: 'actions' }));
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const other = new SpokeJobs(precache, { ...leader, now: () => now, clock, logger, onChange: () => {} });
+  other.start(queue, stop.signal);
+  const inputs = { spec: {}, image: 'puller', profile: 'least-privilege', jobSeconds: 14_400 } as const;
+  other.request({ upgrade: UPGRADE, clusters: [SPOKE], stored: { [SPOKE]: 'Active' }, inputs });
+  const report = async (done: number, status: unknown) => {
+    const nodes = { total: 3, done, failed: 0, absent: 0 };
+    const found = foundJob(status, progress(undefined, { phase: done === 3 ? 'done' : 'pulling', nodes }));
+    const result = {
+      conditions: [agentCondition('Processing', 'True', 'GetResourceProcessing')],
+      result: found.kind === 'found' ? found.object : undefined,
+    };
+    const { job: view } = precache.names.views;
+    const labels = { [Label.work]: 'precache', [Label.upgradeUid]: UPGRADE.uid };
+    hub.put(ManagedClusterView, { ...viewObject(view.name, result, labels), metadata: { name: view.name, namespace: SPOKE, labels } });
+    await untilCached(ManagedClusterView, view.name, leader);
+    await idle();
+    const record = other.run(UPGRADE.uid)?.spokes.get(SPOKE);
+    return [record?.state, record?.nodes?.done];
+  };
+  expect(await report(0, { active: 1, ready: 1 })).toEqual(['Active', 0]);
+  expect(await report(3, { succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] })).toEqual(['Succeeded', 3]);
 });
 
 describe('a pause', () => {

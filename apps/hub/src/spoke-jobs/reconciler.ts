@@ -232,8 +232,9 @@ export class SpokeJobs<S extends JobState, I> {
     const isFinal = machine.isFinal(decided.state);
     if (stops && !isFinal) return this.#stop(record);
     const hasEnded = isFinal && record.state !== decided.state;
+    // The report that comes with a verdict has the last word about the nodes.
+    if (!isFinal || hasEnded) this.#recordProgress(record, spoke.report);
     this.#record(record, decided);
-    if (!isFinal) this.#recordProgress(record, spoke.report);
     if (isFinal && !hasObjects()) this.release(key.upgrade, key.cluster);
     if (hasEnded) this.#enqueueWaiting(key.cluster);
     // Time does not count while another upgrade works on the spoke.
