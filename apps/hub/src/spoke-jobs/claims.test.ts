@@ -181,7 +181,7 @@ describe('a new leader', () => {
 
   test.each([
     { name: 'ends', after: () => store(UPGRADE, 'Starting', FAILED) },
-    { name: 'is gone', after: () => hub.remove(ClusterGroupUpgrade, UPGRADE) },
+    { name: 'is gone', after: async () => hub.remove(ClusterGroupUpgrade, UPGRADE) },
   ])('lets the next one begin when an upgrade $name that has begun by its status alone', async ({ after }) => {
     await store(UPGRADE, 'Starting');
     lead();
