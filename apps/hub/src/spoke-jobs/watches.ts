@@ -55,11 +55,12 @@ function changedSpokes<S extends JobState, I>(
   { object, previous }: Change<ClusterGroupUpgrade>,
 ): string[] {
   const { uid = '' } = object.metadata;
-  const known = runs.get(uid)?.spokes.keys();
-  const named = [previous, object].flatMap((upgrade) => Object.keys(job.statesIn(upgrade?.status) ?? {}));
-  const clusters = known ?? [...named, ...objectsOf(caches, job.work, uid).map(({ metadata }) => metadata.namespace ?? '')];
   const isOther = differs(job, object, previous);
-  return [...new Set(clusters)].filter(isOther).map((cluster) => keyId({ kind: job.work, upgrade: uid, cluster }));
+  const run = runs.get(uid);
+  if (run) return [...run.spokes.values()].flatMap(({ key, id }) => (isOther(key.cluster) ? [id] : []));
+  const named = [previous, object].flatMap((upgrade) => Object.keys(job.statesIn(upgrade?.status) ?? {}));
+  const clusters = new Set([...named, ...objectsOf(caches, job.work, uid).map(({ metadata }) => metadata.namespace ?? '')]);
+  return [...clusters].filter(isOther).map((cluster) => keyId({ kind: job.work, upgrade: uid, cluster }));
 }
 
 /** Only actions whose end moves a spoke on count, because the other actions have ended by then. */
