@@ -13,8 +13,8 @@ interface LayoutStartOptions {
 }
 
 /**
- * What stands for starting a pod where there is no container runtime: the image must be in the layout, whole, every blob read
- * and its digest right. A missing image is downloaded first, as a kubelet would.
+ * Stands for the start of a pod where there is no container runtime: reads every blob of the image in the layout, and checks its digest. A missing
+ * image is downloaded first, as by a kubelet.
  */
 export async function startFromLayout(images: readonly ComponentImage[], options: LayoutStartOptions): Promise<Started> {
   const limit = AbortSignal.any([AbortSignal.timeout(options.withinMs), options.signal]);

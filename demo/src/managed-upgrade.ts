@@ -23,7 +23,7 @@ const OPERATORS = ['upgrade-operator', 'version-operator'] as const;
 /** Their images. */
 export type OperatorImages = ProgramImages<(typeof OPERATORS)[number]>;
 
-/** What the chapter is told with. */
+/** Options of the chapter. */
 interface ManagedUpgradeOptions extends StoryOptions {
   /** Images of our programs in the fleet's registry. */
   readonly images: InstalledImages & OperatorImages;
@@ -122,7 +122,7 @@ async function rollOut({ hub }: RealFleet, { next, spokes }: ManagedFleet, { win
   if (!end.succeeded) throw new FlotillaError('FLOTILLA_DEMO_ROLLOUT', `the rollout ended with: ${end.message}`);
 }
 
-/** What hub and spokes themselves say, and what the registry was asked for. */
+/** Shows the objects of hub and spokes, and the requests to the registry. */
 async function showResult(fleet: RealFleet, { next, spokes }: ManagedFleet, { since, say }: { since: number; say: Say }): Promise<void> {
   say(`\n$ kubectl -n ${FLEET_UPGRADE.namespace} get cgu`);
   say((await fleet.hub.kubectl(['-n', FLEET_UPGRADE.namespace, 'get', 'cgu'])).trimEnd());

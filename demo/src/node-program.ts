@@ -27,7 +27,7 @@ export interface NodeProgram {
   stop(): Promise<void>;
 }
 
-/** What a process is started with. */
+/** Options of a process. */
 interface NodeProgramOptions {
   readonly app: NodeApp;
   readonly pod: NodePod;
@@ -93,7 +93,7 @@ function podEnvironment({ pod, container, mounts, name, translate }: NodeProgram
   );
 }
 
-/** What a node adds: access to its own API server, free ports, and the layout instead of a runtime. */
+/** Builds the variables of a node: access to its own API server, free ports, and the layout instead of a runtime. */
 async function nodeEnvironment(options: NodeProgramOptions, terminationLog: string): Promise<Record<string, string>> {
   const kubeconfig = await accessOf(options);
   if (options.app === 'hub') return { KUBECONFIG: kubeconfig, HTTP_PORT: '0', HTTP_HOST: '127.0.0.1' };

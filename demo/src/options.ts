@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
 import { parseRate } from '@flotilla/control-plane/servers';
 
-/** What the demo was asked for. */
+/** Options of the demo. */
 export interface DemoOptions {
   /** Leave everything running at the end, until Ctrl-C. */
   readonly keep: boolean;
@@ -20,7 +20,7 @@ export interface DemoOptions {
 /** Slow enough to watch, fast enough for the story to take less than three minutes. */
 export const DEFAULT_RATE = '50mbit';
 
-/** What `--help` prints. */
+/** Text of `--help`. */
 export const HELP = `usage: npm run demo -- [options]
 Pre-caches a release on a small fleet, rolls it out when its window starts, cuts the links, and starts every image of it there.
 

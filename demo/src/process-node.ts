@@ -8,7 +8,7 @@ import { placeInLayout } from './layout-images.ts';
 import { NodePod, type Volume, volumeFiles, writeFiles } from './node-pod.ts';
 import { type NodeProgram, programOf, startNodeProgram } from './node-program.ts';
 
-/** What a node is made with. */
+/** Options of a node. */
 interface ProcessNodeOptions {
   readonly name: string;
   readonly client: Client;
@@ -18,7 +18,7 @@ interface ProcessNodeOptions {
   readonly dir: string;
   /** Folder of the image store, an OCI layout. */
   readonly storeDir: string;
-  /** What a text about the outside world is on this side of the link. */
+  /** Translates a text about the outside world to this side of the link. */
   readonly translate: (text: string) => string;
   /** `host:port` of the registry on this side of the link, at this moment. */
   readonly mirror: () => string;

@@ -6,7 +6,7 @@ import type { Fleet, Site } from '../../tools/src/fleets/fleet.ts';
 import { followRollout } from '../../tools/src/fleets/rollout-progress.ts';
 import { replaceImages } from '../../tools/src/fleets/workloads.ts';
 
-/** What is rolled out, and when. */
+/** Options of a rollout. */
 interface RolloutOptions {
   /** New images by Deployment. */
   readonly images: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ interface RolloutOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long a spoke was not fully available in its rollout. */
+/** Time in which a spoke was not fully available in its rollout. */
 interface Gap {
   readonly spoke: string;
   readonly isPrecached: boolean;
@@ -35,14 +35,14 @@ export async function rollOut({ hub, spokes, bystander }: Fleet, options: Rollou
   const both = AbortSignal.any([signal, stop.signal]);
   const probes = spokes.map(({ client }) => new AvailabilityProbe(client));
   const byHand = bystander && changeByHand(bystander, { ...options, signal: both });
-  // Whoever fails first is waited for below.
+  // The first failure is awaited below.
   byHand?.catch(() => undefined);
   try {
     const start = performance.now();
     const onNews = (news: string) => say(`  ${((performance.now() - start) / 1000).toFixed(1).padStart(5)} s  ${news}`);
     const end = await followRollout(hub.client, EXAMPLE_UPGRADE, { onNews, withinMs, signal });
     if (!end.succeeded) throw new FlotillaError('FLOTILLA_DEMO_ROLLOUT', `the rollout ended with: ${end.message}`);
-    // What the spokes themselves say, not what the hub heard.
+    // The spokes are asked, because the hub hears of them later.
     await Promise.all(probes.map((probe) => probe.untilRunning(images, { withinMs: 10_000, signal })));
     const gaps = spokes.map(({ name }, index) => ({ spoke: name, isPrecached: true, seconds: probes[index]?.seconds ?? 0 }));
     return byHand ? [...gaps, await byHand] : gaps;

@@ -14,7 +14,7 @@ import { startWithoutLinks } from './link-cut.ts';
 import { ProgressView, type Screen } from './progress-view.ts';
 import { rollOut } from './rollout.ts';
 
-/** What the story is told with. */
+/** Options of the story. */
 export interface StoryOptions {
   /** Rate of each spoke's link, as `tc` writes it. */
   readonly rate: string;
@@ -28,7 +28,7 @@ interface WholeStory extends StoryOptions {
   readonly onFirstPull?: () => void;
 }
 
-/** What the Deployments run before: small, for nobody waits for it. */
+/** Version that the Deployments run before; small, because nobody waits for it. */
 const OLD_VERSION = { version: '4.98.0', seed: 98, components: 4, totalBytes: 4_000_000 };
 /** Seconds beside the link's for pre-caching: the puller's start, its list, unpacking. The window starts after them. */
 const PRECACHE_EXTRA_SECONDS = 8;

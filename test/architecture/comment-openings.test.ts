@@ -9,12 +9,15 @@ const ROOMS = [
   'apps/hub',
   'apps/image-puller',
   'apps/spoke-agent',
+  'demo',
   'packages/agent',
   'packages/api',
   'packages/http',
   'packages/pace',
   'packages/queues',
   'packages/registry',
+  'packages/runtime',
+  'packages/software',
   'packages/upgrade',
 ];
 

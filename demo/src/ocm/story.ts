@@ -4,7 +4,7 @@ import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf
 import { type OcmWorld, startOcmWorld } from '../../../tools/src/fleets/ocm/ocm-world.ts';
 import { followRollout } from '../../../tools/src/fleets/rollout-progress.ts';
 
-/** What the story is told with. */
+/** Options of the story. */
 interface OcmStoryOptions {
   readonly spokes: number;
   readonly say: (line: string) => void;

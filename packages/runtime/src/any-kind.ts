@@ -27,7 +27,7 @@ export interface ObjectAccess {
   deleteExactly(served: ServedResource, namespace: string | undefined, name: string, uid: string): Promise<void>;
 }
 
-/** How fields are applied. */
+/** Options of an apply. */
 export interface ApplyFields {
   readonly fieldManager: string;
   /** Take over fields that others own. */

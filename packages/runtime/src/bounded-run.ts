@@ -1,7 +1,7 @@
 import { FlotillaError } from '@flotilla/api';
 import type { Clock } from '@flotilla/pace';
 
-/** What bounds a run. */
+/** Bounds of a run. */
 interface RunBounds {
   readonly key: string;
   /** A run that takes longer is aborted and fails, in milliseconds. */

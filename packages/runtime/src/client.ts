@@ -25,7 +25,7 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** What is listed, and within which bounds. */
+/** Selection and bounds of a list. */
 export interface ListOptions<T extends KubeObject = KubeObject> extends CallOptions, ManyOptions {
   /** All namespaces when absent. */
   readonly namespace?: string;
@@ -53,7 +53,7 @@ export interface ReplaceOptions extends CreateOptions {
   readonly subresource?: string;
 }
 
-/** How a patch is meant. */
+/** Type of a patch, and its subresource. */
 export interface PatchOptions extends WriteOptions {
   readonly type: 'merge' | 'json';
   readonly subresource?: string;
@@ -67,7 +67,7 @@ export interface ApplyOptions extends WriteOptions {
   readonly subresource?: string;
 }
 
-/** What is deleted, and how what hangs on it goes. */
+/** Guards of a deletion, and the end of its dependents. */
 export interface DeleteOptions extends CallOptions {
   /** Delete only the object with this uid; another uid counts as gone. */
   readonly uid?: string;

@@ -87,7 +87,7 @@ export class Connection {
     return this.#credentials;
   }
 
-  /** What says the same stays the same object, and keeps the credential that a plug-in gave. A file that is just being written leaves the last one. */
+  /** Equal content stays the same object, and keeps the credential that a plug-in gave. A file that is just being written leaves the last one. */
   #reloaded(): ClusterAccess {
     try {
       const next = this.#reload?.();

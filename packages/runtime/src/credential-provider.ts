@@ -2,7 +2,7 @@ import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { ClusterAccess } from './kubeconfig-file.ts';
 
-/** What a program or a provider gave. */
+/** Credential from a program or a provider. */
 export interface Provided {
   readonly headers: Readonly<Record<string, string>>;
   readonly cert?: string;

@@ -5,7 +5,7 @@ import type { Provided } from './credential-provider.ts';
 import { RuntimeErrorCode } from './errors.ts';
 import type { ClusterAccess, ClusterUser, Material } from './kubeconfig-file.ts';
 
-/** What one connection is made from, at this moment. */
+/** Inputs of one connection, at this moment. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsMaterial;
@@ -52,7 +52,7 @@ export async function readCredentials(access: ClusterAccess): Promise<Credential
   };
 }
 
-/** What stands in the kubeconfig wins over a file, as Kubernetes' own clients have it. */
+/** A value in the kubeconfig wins over a file, as in Kubernetes' own clients. */
 async function read({ data, file }: Material): Promise<Buffer | undefined> {
   if (data !== undefined) return Buffer.from(data, 'base64');
   return file === undefined ? undefined : readFile(file);
@@ -69,7 +69,7 @@ async function headersOf({ token, tokenFile, actAs }: ClusterUser): Promise<Reco
 const basicOf = ({ name, password = '' }: ClusterUser): Record<string, string> =>
   name === undefined ? {} : { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
 
-/** How each access is asked for; a provider keeps a credential until it runs out. */
+/** Providers by access; each keeps a credential until it runs out. */
 const providers = new WeakMap<ClusterAccess, Promise<() => Promise<Provided>>>();
 
 /** The server refused what a program or provider gave: it is asked anew, whatever is said to be valid still. */

@@ -25,7 +25,7 @@ interface ResourceLookup {
   readonly version?: string;
 }
 
-/** How a spelling is looked up, in order (spec/ocm 1.9). */
+/** Ways to look up a spelling, in order (spec/ocm 1.9). */
 interface ResourceSpelling {
   readonly lookups: readonly ResourceLookup[];
   /** After this many lookups missed, the cached discovery is dropped: the price of `{resource}.{dotted group}`. */

@@ -36,7 +36,7 @@ interface ApiErrorDetails {
   readonly status: number;
   /** `reason` of the server's Status, such as `AlreadyExists`; empty when it gave none. */
   readonly reason: string;
-  /** What the server said. */
+  /** Message of the server. */
   readonly serverMessage: string;
   /** From the answer's Retry-After, in milliseconds. */
   readonly retryAfterMs?: number;

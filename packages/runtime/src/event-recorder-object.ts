@@ -14,12 +14,12 @@ export interface EventSubject {
   readonly resourceVersion?: string | undefined;
 }
 
-/** What happened. */
+/** Content of an event. */
 export interface EventToRecord {
   readonly type: 'Normal' | 'Warning';
   /** Why, in CamelCase. */
   readonly reason: string;
-  /** What was done, in CamelCase. */
+  /** Action, in CamelCase. */
   readonly action: string;
   /** A sentence for people; cut at 1024 bytes. */
   readonly note: string;
@@ -29,7 +29,7 @@ export interface EventToRecord {
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Who reports, when, and under which name. */
+/** Reporter, time and name of an event. */
 interface EventOrigin {
   readonly controller: string;
   readonly instance: string;
@@ -39,7 +39,7 @@ interface EventOrigin {
   readonly suffix: string;
 }
 
-/** What the API server allows: bytes of a note, of another text, of all annotations with their keys; characters of a name. */
+/** Limits of the API server: bytes of a note, of another text, of all annotations with their keys; characters of a name. */
 const LIMITS = { note: 1024, text: 128, annotations: 256 * 1024, name: 253 };
 
 /** The object to create. `name` and `generateName` are both set: one can be created again after a lost answer, the other tells its origin. */

@@ -93,7 +93,7 @@ export function parseKubeconfig(content: string): Kubeconfig {
 }
 
 /**
- * What a context of a kubeconfig comes to; undefined when it names no cluster with a server. Paths count from the kubeconfig's folder.
+ * Resolves a context of a kubeconfig; undefined when it names no cluster with a server. Paths count from the kubeconfig's folder.
  * @param path of the file it is from, if it is from one
  */
 export function accessOf(config: Kubeconfig, context: string | undefined, path?: string): ClusterAccess | undefined {

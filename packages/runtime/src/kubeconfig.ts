@@ -64,7 +64,7 @@ function withServer(access: ClusterAccess | undefined, problem: string): Cluster
   return { ...access, server: access.server.replace(/(?<!\/)\/+$/, '') };
 }
 
-/** How others reach the server of a kubeconfig. */
+/** Access of others to the server of a kubeconfig. */
 export interface ServerAddress {
   readonly server: string;
   /** PEM in base64; undefined: the public authorities. */

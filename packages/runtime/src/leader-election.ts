@@ -6,12 +6,12 @@ import { isAlreadyExists, isConflict } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Who contends for which lease, and what the holder does. */
+/** Contender, lease, and work of the holder. */
 export interface LeaseOptions {
   readonly client: Client;
   /** Namespace and name of the Lease. */
   readonly ref: Ref;
-  /** Who we are; unique per process. */
+  /** Identity of this contender; unique per process. */
   readonly identity: string;
   /** Another may take over this long after our last renewal that it saw. Default 15 000; whole seconds. */
   readonly leaseDurationMs?: number;
@@ -102,7 +102,7 @@ class Election {
       leading.abort();
       const endedByItself = ended && !signal.aborted;
       await work.catch((error: unknown) => {
-        // What an aborted work throws is the abort.
+        // An aborted work throws the abort.
         if (endedByItself) throw error;
       });
       return kept;

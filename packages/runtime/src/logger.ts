@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 /** The log every part takes through its options; pino's own. */
 export type Logger = PinoLogger;
 
-/** What is logged, and where to. */
+/** Options of a logger. */
 export interface LoggerOptions {
   /** `error` a human should look, `warn` degraded, `info` state changed, `debug` decisions, `silent` nothing. Default `info`. */
   readonly level?: 'error' | 'warn' | 'info' | 'debug' | 'silent';

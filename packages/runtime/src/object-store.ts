@@ -1,6 +1,6 @@
 import { type KubeObject, type Ref, refKey } from '@flotilla/api';
 
-/** What happened to one object. */
+/** Change of one object. */
 export type Change<T> =
   | { readonly type: 'set'; readonly object: T; readonly previous?: T }
   | { readonly type: 'deleted'; readonly object: T; readonly previous?: undefined };
@@ -123,7 +123,7 @@ export class ObjectStore<T extends KubeObject> {
     return { type: 'deleted', object: last ?? previous };
   }
 
-  /** What was written or deleted by this process is newer than this. */
+  /** True for a version older than the writes and deletions of this process. */
   #isOutdated(key: string, { metadata }: T): boolean {
     const [written, version] = [this.#written.get(key), versionOf(metadata.resourceVersion)];
     return written !== undefined && version !== undefined && written > version;

@@ -38,7 +38,7 @@ interface OptionSource<S extends z.ZodType> {
   readonly program: string;
   readonly description: string;
   readonly rows: OptionRows;
-  /** Of all settings together: `schemaOf(rows)`, with what is added to it. */
+  /** Schema of all settings together: `schemaOf(rows)`, and additions. */
   readonly schema: S;
   /** Arguments after the program's own. */
   readonly argv: readonly string[];

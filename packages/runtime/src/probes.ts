@@ -7,7 +7,7 @@ import { createProtectedServer, type ProtectedMetrics, refusalOf } from './prote
 export interface Listen {
   /** Default: all addresses. */
   readonly host?: string;
-  /** Of /healthz and /readyz, and of /metrics unless that has one of its own. 0 takes a free one. */
+  /** Port of /healthz and /readyz, and of /metrics unless that has one of its own. 0 takes a free one. */
   readonly port: number;
   readonly metricsPort?: number;
   /** Over TLS and to one client alone; needs a port of its own. Default: plainly, to everybody. */

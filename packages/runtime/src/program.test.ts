@@ -49,7 +49,7 @@ describe('a program', { timeout: 2 * START_MS }, () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line).msg);
-    // What cannot be closed holds up nothing.
+    // A resource that cannot be closed holds up nothing.
     expect(messages).toEqual(['Listening', 'Closing failed', 'Closed first', 'Stopped']);
   });
 

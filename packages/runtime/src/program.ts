@@ -8,12 +8,12 @@ import { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { type Listen, serveProbes } from './probes.ts';
 
-/** What every program's configuration says. */
+/** Settings of every program. */
 interface ProgramConfig {
   readonly logLevel: NonNullable<LoggerOptions['level']>;
 }
 
-/** What a program's `main` works with. */
+/** Dependencies of a program's `main`. */
 export interface Program<C extends ProgramConfig> {
   readonly config: C;
   readonly logger: Logger;
@@ -46,7 +46,7 @@ export interface ProgramOptions<C extends ProgramConfig> {
   readonly listen?: (config: C) => Listen;
   /** One readable line instead of JSON. Default false. */
   readonly prettyLog?: boolean;
-  /** How long after the signal what is under way may take; then the program ends with code 1. Default 25 000. */
+  /** Milliseconds that work under way may take after the signal; then the program ends with code 1. Default 25 000. */
   readonly stopWithinMs?: number;
   readonly clock?: Clock;
   /** Ends soon after its signal aborts. */
@@ -69,7 +69,7 @@ export async function runProgram<C extends ProgramConfig>(options: ProgramOption
     logger.info('Stopped');
   } catch (error) {
     complain(name, error);
-    // What is still open must not keep a program alive that has failed.
+    // Open resources must not keep a program alive that has failed.
     process.exit(1);
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/pace';
 import type { Logger } from './logger.ts';
 
-/** What a work queue asks of its backend. */
+/** Port from a work queue to its backend. */
 export interface BackendOptions {
   /** Processes that use the same name share the keys of a shared store. */
   readonly name: string;

@@ -6,13 +6,13 @@ import type { Logger } from './logger.ts';
 import type { Watch } from './watches.ts';
 import { type EnqueueOptions, type QueueSize, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
-/** How one reconcile ended well. */
+/** Result of a reconcile that ended well. */
 export interface ReconcileResult {
   /** Look again after so many milliseconds, 0 for at once; absent: only when something changes. */
   readonly requeueAfterMs?: number;
 }
 
-/** What one reconcile gets besides its key. */
+/** Surroundings of one reconcile, besides its key. */
 export interface ReconcileContext {
   /** Names the reconciler and the key. */
   readonly logger: Logger;
@@ -27,7 +27,7 @@ export interface Trouble {
   /** Stable; empty when whatever was thrown has none. */
   readonly code: string;
   readonly message: string;
-  /** How often in a row it was so, this time included. */
+  /** Number of times in a row, this one included. */
   readonly times: number;
   /** Failures in a row that are tried again, whatever they say, this one included; 0 when it is none. */
   readonly attempt: number;
@@ -37,7 +37,7 @@ export interface Trouble {
 export interface ReconcilerOptions extends WorkQueueOptions {
   /** The kind that is reconciled: its objects are the keys. */
   readonly for?: Watch;
-  /** What else concerns them. */
+  /** Other watches that enqueue keys. */
   readonly watches?: readonly Watch[];
   /** A run that takes longer is aborted and counts as failed, in milliseconds. Default: none does. */
   readonly runTimeoutMs?: number;
@@ -116,7 +116,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 
 type Outcome = 'done' | Trouble['kind'];
 
-/** What is remembered between the reconciles of a key. */
+/** Memory of a key between its reconciles. */
 class Runs {
   readonly #options: ReconcilerOptions;
   readonly #queue: WorkQueue;

@@ -34,10 +34,10 @@ export interface TransportOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** What an answer with one object may hold at most. */
+/** Most bytes of an answer with one object. */
 export const OBJECT_BYTES = 16 * 1024 * 1024;
 const ERROR_BYTES = 256 * 1024;
-/** What a server may ask to wait at most. */
+/** Longest wait that a server may ask for. */
 const MAX_RETRY_AFTER_MS = 600_000;
 const MAX_ATTEMPTS = 6;
 const STATUS = z.looseObject({ reason: z.string().catch(''), message: z.string().catch('') });

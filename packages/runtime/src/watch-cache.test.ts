@@ -275,7 +275,7 @@ test('the answer of an own write does not bring back what the watch has told to 
   cache.wrote(ConfigMap.schema.parse(configMap('a', '6')));
   expect(names(cache)).toEqual(['b@8']);
   expect(changes).toEqual(['set a', 'deleted a', 'set b']);
-  // What is younger than anything the watch has told was made anew.
+  // An object younger than anything the watch has told was made anew.
   cache.wrote(ConfigMap.schema.parse(configMap('a', '9')));
   expect(names(cache)).toEqual(['b@8', 'a@9']);
 });

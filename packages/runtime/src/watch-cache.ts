@@ -7,7 +7,7 @@ import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { type Change, type Index, ObjectStore } from './object-store.ts';
 
-/** What the caches of a program share. */
+/** Dependencies that the caches of a program share. */
 export interface WatchSurroundings {
   readonly logger?: Logger;
   readonly metrics?: Metrics;
@@ -29,7 +29,7 @@ export interface WatchCacheOptions<T extends KubeObject, N extends string = neve
    * server that knows it no more is a failure like any other, and what is cached stays.
    */
   readonly optional?: boolean | 'until-served';
-  /** How often a missing optional kind is looked for. Default 30 000. */
+  /** Milliseconds between two looks for a missing optional kind. Default 30 000. */
   readonly absentRetryMs?: number;
   /** Delays after failures. Default 200 ms to 10 s. */
   readonly backOff?: BackOff;

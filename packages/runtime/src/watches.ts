@@ -17,7 +17,7 @@ export interface Watch {
   stopped(): Promise<void>;
 }
 
-/** What of a kind's changes concerns whom. */
+/** Selection of a kind's changes, and the keys that each enqueues. */
 interface WatchRule<T extends KubeObject> {
   /** Whether a change matters at all; default every one. An object that was there before counts as one without `previous`. */
   readonly select?: (change: Change<T>) => boolean;
@@ -62,7 +62,7 @@ export function watch<T extends KubeObject>(cache: WatchCache<T>, rule: WatchRul
 
 /** Keys from elsewhere: a timer, another reconciler, a request. */
 export interface Channel extends Watch {
-  /** What is enqueued before a reconciler watches the channel waits for it. */
+  /** A key that is enqueued before a reconciler watches the channel waits for it. */
   readonly enqueue: Enqueue;
 }
 

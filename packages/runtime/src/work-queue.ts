@@ -8,7 +8,7 @@ import { MemoryBackend } from './memory-backend.ts';
 import type { Metrics } from './metrics.ts';
 import type { OpenBackend, QueueBackend } from './queue-backend.ts';
 
-/** How keys are worked off. */
+/** Options of a work queue. */
 export interface WorkQueueOptions {
   /** In logs and metrics; processes with the same name share the keys of a shared store. */
   readonly name: string;
@@ -22,7 +22,7 @@ export interface WorkQueueOptions {
   readonly reserve?: Reserve;
   /** Delays after failures. Default 200 ms to 60 s. */
   readonly backOff?: BackOff;
-  /** How long runs may go on after the signal aborts before theirs does. Default: theirs aborts with it, and they are waited for. */
+  /** Milliseconds that runs may go on after the signal aborts before theirs does. Default: theirs aborts with it, and they are waited for. */
   readonly graceMs?: number;
   readonly logger: Logger;
   /** Stops the queue. */
@@ -144,23 +144,23 @@ export class WorkQueue {
     if (this.#backend?.isShared) this.#backend.add(key, waiting.promoted ? 0 : waiting.priority);
   }
 
-  /** Of a run: the key runs again in so many milliseconds, with the same priority. */
+  /** Runs the key again in so many milliseconds, with the same priority; for a run. */
   requeue(key: string, afterMs: number): void {
     this.add(key, { afterMs, priority: this.#running.get(key)?.priority });
   }
 
-  /** Of a run that did well, or cannot: the next failure counts as the first. */
+  /** Counts the next failure as the first; for a run that did well, or cannot. */
   succeed(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Of a run that has to wait: as `requeue`, unless the key runs before. */
+  /** Requeues unless the key runs before; for a run that has to wait. */
   wait(key: string, afterMs: number): void {
     this.#failures.delete(key);
     this.#retryAfter(key, afterMs);
   }
 
-  /** Of a run that failed: again after a delay that doubles with each failure in a row. Returns how many there were, and the delay. */
+  /** Runs the key again after a delay that doubles with each failure in a row; for a run that failed. Returns their number and the delay. */
   retry(key: string): { readonly attempt: number; readonly afterMs: number } {
     const { backOff = BACK_OFF, random } = this.#options;
     const attempt = (this.#failures.get(key) ?? 0) + 1;

@@ -1,4 +1,4 @@
-/** What a pull of a list costs on a node that was inspected. Pure. */
+/** Costs of the pull of a list on an inspected node. Pure. */
 import type { HeldLayers, LayerList, NodeInventory } from '@flotilla/api/ran';
 import { layerListDigest, unpackBits } from './layer-list.ts';
 import { type LayerState, sumLayers } from './layer-needs.ts';

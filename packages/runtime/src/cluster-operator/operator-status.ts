@@ -1,7 +1,7 @@
 import { type Condition, withCondition } from '@flotilla/api';
 import type { ClusterOperatorStatus, ConfigCondition, OperandVersion, RelatedObject } from '@flotilla/api/config';
 
-/** What an operator says of one condition. Reason and message are given when all is well, too (`AsExpected`). */
+/** Report of an operator about one condition. Reason and message are given when all is well, too (`AsExpected`). */
 export interface ReportedCondition {
   readonly status: Condition['status'];
   /** In CamelCase. */
@@ -30,7 +30,7 @@ export interface OperatorReport {
     readonly Upgradeable?: ReportedCondition;
   };
   readonly operands: readonly OperandReport[];
-  /** What belongs to the operator: its namespace and its own kinds at least. */
+  /** Objects of the operator: its namespace and its own kinds at least. */
   readonly relatedObjects: readonly RelatedObject[];
 }
 
@@ -42,7 +42,7 @@ export type Inertia = Readonly<Partial<Record<ConditionName, number>>>;
 /** Since when each bad state is reported without a break. */
 export type ReporterMemory = ReadonlyMap<string, number>;
 
-/** What makes a condition bad; anything else is told at once. */
+/** Status that makes a condition bad; any other is reported at once. */
 const isBad: Readonly<Record<ConditionName, (status: Condition['status']) => boolean>> = {
   Available: (status) => status !== 'True',
   Degraded: (status) => status !== 'False',

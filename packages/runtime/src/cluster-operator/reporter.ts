@@ -13,14 +13,14 @@ import { type Inertia, nextOperatorStatus, type OperatorReport, type ReporterMem
 
 interface ClusterOperatorReporterOptions {
   readonly client: Client;
-  /** Of the ClusterOperator. */
+  /** Name of the ClusterOperator. */
   readonly name: string;
   /** Default: Degraded 2 minutes, everything else at once. */
   readonly inertia?: Inertia;
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly clock?: Clock;
-  /** Of whoever leads: two reporters of one name would tell different things. */
+  /** Signal of the leader: two reporters of one name would report different things. */
   readonly signal: AbortSignal;
 }
 
