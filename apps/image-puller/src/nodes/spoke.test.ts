@@ -259,6 +259,8 @@ test('nodes that are added after all were there hold up no question', async () =
   await using _one = await followLead(led.place, 'n1');
   const [first = expect.fail(), second = expect.fail()] = registry.blobs;
   expect(await sharing.source(first, led.signal)).toBe('registry');
+  // The link is idle again, so whoever asks fetches.
+  await sharing.has(first);
   nodes.push('n2', 'n3');
   await using _other = await followLead(led.place, 'n2');
   expect(await sharing.source(second, led.signal)).toBe('registry');
