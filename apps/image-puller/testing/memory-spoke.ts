@@ -183,10 +183,19 @@ interface LeadParts {
   readonly takeBytes?: (bytes: number) => Promise<void>;
   /** The lead may not list the nodes. */
   readonly isCounted?: boolean;
+  /** Waits before it gives an answer that was made before. */
+  readonly holdExpected?: () => Promise<void>;
 }
 
 /** Starts a lead on node `n0` for these nodes. A token is a node's name; `stranger` is none. */
-export async function startLead({ nodes, rules, takeBytes, isCounted = false, clock = systemClock }: LeadParts): Promise<MemoryLead> {
+export async function startLead({
+  nodes,
+  rules,
+  takeBytes,
+  isCounted = false,
+  holdExpected,
+  clock = systemClock,
+}: LeadParts): Promise<MemoryLead> {
   const stop = new AbortController();
   const place = Promise.withResolvers<LeadPlace>();
   const lead = new Lead({
@@ -197,7 +206,11 @@ export async function startLead({ nodes, rules, takeBytes, isCounted = false, cl
     port: 0,
     blobPort: 0,
     takeBytes,
-    readExpected: async () => (isCounted ? { count: nodes.length } : { nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) }),
+    readExpected: async () => {
+      const expected = isCounted ? { count: nodes.length } : { nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) };
+      await holdExpected?.();
+      return expected;
+    },
     verify: async (token) => (token === 'stranger' ? undefined : { pod: token, node: { name: token, uid: `uid-${token}` } }),
     publish: async (found) => place.resolve(found),
     signal: stop.signal,

@@ -66,6 +66,9 @@ export class Lead implements AsyncDisposable {
   readonly #ended = new Set<string>();
   #isOpen = false;
   #isGathered = false;
+  /** Readings of the expected nodes so far, and the newest that counts. */
+  #readings = 0;
+  #newestReading = 0;
   #isOver = false;
   /** Sentence about the nodes that are not filled, at the end. */
   #problem: string | undefined;
@@ -102,7 +105,7 @@ export class Lead implements AsyncDisposable {
       } catch (error) {
         if (!signal.aborted) logger.warn({ err: errorMessage(error) }, 'Making the lead known failed');
       }
-      await pause(clock, PUBLISH_AGAIN_MS, signal).catch(() => undefined);
+      await pause(clock, PUBLISH_AGAIN_MS, signal);
     }
   }
 
@@ -304,38 +307,48 @@ export class Lead implements AsyncDisposable {
   /** Notices silent nodes, and reads anew which nodes are expected. */
   #keep(): void {
     const { clock, signal } = this.#options;
-    let expectedAt = clock.now();
-    const tick = async (): Promise<void> => {
-      const now = clock.now();
-      this.#gather();
-      for (const member of this.#members.all) {
-        const hasFailed = member.exitCode !== undefined && member.exitCode !== PullerExit.done && member.exitCode !== PullerExit.partlyDone;
-        if (member.isSilent || (now - member.seenAt <= SILENT_MS && !hasFailed)) continue;
-        if (member.peer) this.#orders.leave(member.id);
-        if (hasFailed) member.peer = undefined;
-        else member.isSilent = true;
+    const ended = new AbortController();
+    this.#stack.defer(() => ended.abort());
+    const stop = AbortSignal.any([signal, ended.signal]);
+    const keep = async (): Promise<void> => {
+      for (let expectedAt = clock.now(); ; ) {
+        await pause(clock, TICK_MS, stop);
+        if (stop.aborted) return;
+        this.#gather();
+        this.#noticeSilence();
+        if (clock.now() - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) continue;
+        expectedAt = clock.now();
+        void this.#expect();
       }
-      if (now - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) return;
-      expectedAt = now;
-      await this.#expect();
     };
-    let timer: Disposable | undefined;
-    const arm = (): void => {
-      timer = clock.setTimer(TICK_MS, () => void tick().then(() => !signal.aborted && arm()));
-    };
-    arm();
-    this.#stack.defer(() => timer?.[Symbol.dispose]());
+    void keep();
+  }
+
+  /** Takes nodes out that say nothing more, or that have failed. */
+  #noticeSilence(): void {
+    const now = this.#options.clock.now();
+    for (const member of this.#members.all) {
+      const hasFailed = member.exitCode !== undefined && member.exitCode !== PullerExit.done && member.exitCode !== PullerExit.partlyDone;
+      if (member.isSilent || (now - member.seenAt <= SILENT_MS && !hasFailed)) continue;
+      if (member.peer) this.#orders.leave(member.id);
+      if (hasFailed) member.peer = undefined;
+      else member.isSilent = true;
+    }
   }
 
   async #expect(): Promise<void> {
     const { readExpected, signal, clock, logger } = this.#options;
+    this.#readings += 1;
+    const reading = this.#readings;
     try {
       const expected = await readExpected(signal);
-      if (!expected) return;
+      // A reading that was overtaken may lack a node for which the other was made.
+      if (!expected || reading < this.#newestReading) return;
+      this.#newestReading = reading;
       this.#members.expect(expected, clock.now());
       this.#gather();
     } catch (error) {
-      logger.warn({ err: errorMessage(error) }, 'Reading the expected nodes failed');
+      if (!signal.aborted) logger.warn({ err: errorMessage(error) }, 'Reading the expected nodes failed');
     }
   }
 

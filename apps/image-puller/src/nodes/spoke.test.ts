@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { PullerExit } from '@flotilla/api/ran';
 import { type Clock, systemClock } from '@flotilla/pace';
-import { eventually } from '@flotilla/pace/testing';
+import { eventually, ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { fillStore, followLead, MemoryRegistry, MemoryStore, REPORT, startLead } from '../../testing/memory-spoke.ts';
 import { ChannelClient, ChannelError } from './channel.ts';
@@ -264,6 +264,26 @@ test('nodes that are added after all were there hold up no question', async () =
   nodes.push('n2', 'n3');
   await using _other = await followLead(led.place, 'n2');
   expect(await sharing.source(second, led.signal)).toBe('registry');
+});
+
+test('a node that was added while the nodes were read is not forgotten by that reading', async () => {
+  const nodes = ['n0', 'n1'];
+  const clock = new ManualClock();
+  const held = Promise.withResolvers<void>();
+  let readings = 0;
+  const holdExpected = async (): Promise<void> => {
+    readings += 1;
+    if (readings === 2) await held.promise;
+  };
+  await using led = await startLead({ nodes, clock, holdExpected });
+  await clock.advance(16_000);
+  expect(readings).toBe(2);
+  nodes.push('n2');
+  await using _added = await followLead(led.place, 'n2');
+  expect(led.lead.sum(REPORT).nodes).toMatchObject({ total: 3 });
+  held.resolve();
+  await clock.advance(0);
+  expect(led.lead.sum(REPORT).nodes).toMatchObject({ total: 3 });
 });
 
 test('a lead without its key is refused by the nodes', async () => {
