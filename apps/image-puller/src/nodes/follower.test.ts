@@ -1,27 +1,31 @@
-import { ManualClock } from '@flotilla/pace/testing';
+import { eventually, ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { followLead, MemoryStore } from '../../testing/memory-spoke.ts';
 import { serveChannel } from './channel.ts';
 import { createChannelKey } from './channel-key.ts';
 
-/** A lead that lets nodes join, and answers no report. */
-async function startSilentLead() {
+/** A lead that lets nodes join, answers reports where it is to, and nothing else. */
+async function startSilentLead({ answersReports = false } = {}) {
   const key = createChannelKey();
   const joined = { id: 'uid-n1', key: Buffer.alloc(32).toString('base64url'), isBeside: false };
   const reported = Promise.withResolvers<void>();
   const broken = Promise.withResolvers<void>();
+  const calls: string[] = [];
   const server = await serveChannel({
     address: '127.0.0.1',
     port: 0,
     keyOf: (identity) => key.secretWith(identity),
     handle: async ({ path }, response) => {
       if (path === '/join') return void response.end(JSON.stringify(joined));
+      calls.push(path);
+      if (path !== '/beat') return;
+      if (answersReports) return void response.end(JSON.stringify({ isOver: false }));
       reported.resolve();
       response.once('close', () => broken.resolve());
     },
   });
   const place = { address: '127.0.0.1', port: server.port, key: key.publicKey };
-  return { place, reported: reported.promise, broken: broken.promise, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return { place, calls, reported: reported.promise, broken: broken.promise, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 test('a follower that has ended reports no more, also when a report was under way', async () => {
@@ -34,4 +38,14 @@ test('a follower that has ended reports no more, also when a report was under wa
   // A join takes longer than the failure of the report that was broken off.
   await using _next = await followLead(lead.place, 'n1');
   expect(clock.pending).toBe(0);
+});
+
+test('a follower reports while many turns of the cap are waited for', async () => {
+  await using lead = await startSilentLead({ answersReports: true });
+  await using node = await followLead(lead.place, 'n1');
+  for (let turn = 0; turn < 40; turn += 1) void node.follower.takeBytes(1).catch(() => undefined);
+  const count = (path: string): number => lead.calls.filter((call) => call === path).length;
+  await eventually(() => count('/bytes') > 8, 'the turns');
+  const before = count('/beat');
+  await eventually(() => count('/beat') > before + 1, 'two reports', 10_000);
 });

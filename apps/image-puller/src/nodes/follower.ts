@@ -47,6 +47,8 @@ export class Follower implements AsyncDisposable {
   readonly #client: ChannelClient;
   /** Questions about blobs are held back until there is an answer, so they have connections of their own. */
   readonly #asks: ChannelClient;
+  /** Turns of the cap are long in coming, and hold up no report. */
+  readonly #turns: ChannelClient;
   readonly #lost = new AbortController();
   readonly #fetching = new Map<string, number>();
   #peers: Peers | undefined;
@@ -69,6 +71,7 @@ export class Follower implements AsyncDisposable {
     const credential = { identity: key.publicKey, psk, from: options.address };
     this.#client = this.#stack.use(new ChannelClient(options.lead, credential));
     this.#asks = this.#stack.use(new ChannelClient(options.lead, credential, ASKS));
+    this.#turns = this.#stack.use(new ChannelClient(options.lead, credential));
   }
 
   /** Aborts when the lead is lost; what is pulled stays. */
@@ -196,8 +199,7 @@ export class Follower implements AsyncDisposable {
     const stop = AbortSignal.any(signals);
     for (;;) {
       try {
-        const client = path === '/ask' ? this.#asks : this.#client;
-        return await client.post(path, body, schema, { timeoutMs, signal: stop });
+        return await this.#clientFor(path).post(path, body, schema, { timeoutMs, signal: stop });
       } catch (error) {
         stop.throwIfAborted();
         if (error instanceof ChannelError && error.status === UNKNOWN) await this.join().catch(() => undefined);
@@ -205,6 +207,11 @@ export class Follower implements AsyncDisposable {
         stop.throwIfAborted();
       }
     }
+  }
+
+  #clientFor(path: string): ChannelClient {
+    if (path === '/ask') return this.#asks;
+    return path === '/bytes' ? this.#turns : this.#client;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
