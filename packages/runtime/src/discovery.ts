@@ -87,14 +87,11 @@ const GroupList = z.object({
     .default([]),
 });
 
-/** Which kinds the spoke serves; asked when first needed and kept until something is not found (spec/ocm 1.9). */
-interface Discovery {
-  findKind(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
-  findResource(spelling: string): Promise<ServedResource | undefined>;
-}
-
-/** Discovery of one API server. A server that refuses is an error of the caller's lookup, never "no such kind". */
-export function createDiscovery(client: Client): Discovery {
+/**
+ * Discovery of one API server: asked when first needed, and kept until something is not found (spec/ocm 1.9). A server that refuses is an error of
+ * the caller's lookup, never "no such kind".
+ */
+export function createDiscovery(client: Client) {
   const lists = new Map<string, Promise<ServedResource[]>>();
   let groups: Promise<Map<string, string[]>> | undefined;
 
@@ -137,11 +134,11 @@ export function createDiscovery(client: Client): Discovery {
   };
 
   return {
-    findKind(apiVersion, kind) {
+    findKind(apiVersion: string, kind: string) {
       const [group, version] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
       return findTwice([{ by: 'kind', name: kind, group, version }]);
     },
-    findResource(spelling) {
+    findResource(spelling: string) {
       const { lookups, resetAfter } = parseResourceSpelling(spelling);
       return findTwice(lookups, resetAfter);
     },

@@ -1,11 +1,5 @@
 import { createHttp, type HttpSurroundings } from './http.ts';
 
-/** Metrics of the deployment validation operator (spec/muo 8.7). */
-interface DeploymentValidation extends AsyncDisposable {
-  /** The whole exposition; undefined where there is no such operator. */
-  metrics(signal?: AbortSignal): Promise<string | undefined>;
-}
-
 /** How it is found; undefined: it is not there. No credential is sent: it asks for none, and the way there is not encrypted. */
 interface DeploymentValidationOptions extends HttpSurroundings {
   readonly url: () => Promise<URL | undefined>;
@@ -13,11 +7,12 @@ interface DeploymentValidationOptions extends HttpSurroundings {
 
 const MAX_BYTES = 32 * 2 ** 20;
 
-/** Opens nothing before the first call. */
-export function createDeploymentValidation({ url, ...options }: DeploymentValidationOptions): DeploymentValidation {
+/** A client of the deployment validation operator (spec/muo 8.7). Opens nothing before the first call. */
+export function createDeploymentValidation({ url, ...options }: DeploymentValidationOptions) {
   const http = createHttp({ ...options, name: 'Deployment validation operator', maxBytes: MAX_BYTES });
   return {
-    async metrics(signal) {
+    /** The whole exposition; undefined where there is no such operator. */
+    async metrics(signal?: AbortSignal): Promise<string | undefined> {
       const at = await url();
       return at && (await http.send({ method: 'GET', url: new URL('/metrics', at), signal })).text;
     },

@@ -20,12 +20,6 @@ export interface GraphQuestion {
   readonly arch: string;
 }
 
-/** Update graphs, asked over HTTP (spec/muo 4.6). */
-interface UpdateGraph extends AsyncDisposable {
-  /** Versions that the cluster may go to; conditional ones among them, whatever their risks. */
-  updates(question: GraphQuestion, signal: AbortSignal): Promise<readonly string[]>;
-}
-
 const Edge = z.object({ from: z.string(), to: z.string() });
 const Graph = z.object({
   nodes: z.array(z.object({ version: z.string() })).default([]),
@@ -38,11 +32,12 @@ const MAX_GRAPH_BYTES = 32 * 1024 * 1024;
 /** Characters of a refusal that stand in the condition. */
 const WORDS = 256;
 
-/** A client of the update graph; it asks once, the next look is the retry. */
-export function createUpdateGraph(surroundings: HttpSurroundings): UpdateGraph {
+/** A client of update graphs (spec/muo 4.6); it asks once, the next look is the retry. */
+export function createUpdateGraph(surroundings: HttpSurroundings) {
   const http = createHttp({ retry: NO_RETRY, ...surroundings, name: 'update graph', maxBytes: MAX_GRAPH_BYTES, redirects: MAX_REDIRECTS });
   return {
-    async updates({ upstream, channel, clusterId, version, arch }, signal) {
+    /** Versions that the cluster may go to; conditional ones among them, whatever their risks. */
+    async updates({ upstream, channel, clusterId, version, arch }: GraphQuestion, signal: AbortSignal): Promise<readonly string[]> {
       if (!UUID.test(clusterId))
         throw new FlotillaError(
           'FLOTILLA_CLUSTER_ID_INVALID',

@@ -89,17 +89,11 @@ const saying = <T>(words: string, answer: Promise<T>, signal: AbortSignal): Prom
     throw new ProviderError(words, error);
   });
 
-interface WantedByOcm {
-  readonly wanted: UpgradeConfigSpec | undefined;
-  /** Policies that nobody can carry out. */
-  readonly unreadable: ProviderProblem | undefined;
-}
-
 /**
  * The earliest policy that wants an upgrade, as a spec (spec/muo 3.5). One that cannot be read is passed over; it may be the one that the UpgradeConfig came
  * from, so without any other this throws rather than want nothing.
  */
-async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, signal: AbortSignal): Promise<WantedByOcm> {
+async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, signal: AbortSignal) {
   const cluster = await ocm.cluster(signal).catch((error: unknown) => {
     signal.throwIfAborted();
     const cause = error instanceof ClusterUnknownError ? error : new ProviderError('OCM Provider unavailable', error);
@@ -126,10 +120,8 @@ async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, sign
     );
   if (problems.length === 0) return { wanted, unreadable: undefined };
   if (!wanted) throw new ProviderError(`unable to retrieve upgrade spec: could not process provider upgrade policies: ${said}`);
-  return {
-    wanted,
-    unreadable: { reason: 'PolicyUnreadable', message: `upgrade policies of OCM cannot be read and are passed over: ${said}` },
-  };
+  const message = `upgrade policies of OCM cannot be read and are passed over: ${said}`;
+  return { wanted, unreadable: { reason: 'PolicyUnreadable', message } as const };
 }
 
 /** Makes the UpgradeConfig what is wanted, by what the API server says of it and of the cluster at this moment. */

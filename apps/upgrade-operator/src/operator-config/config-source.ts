@@ -15,22 +15,15 @@ export interface ConfigNow {
   readonly remark?: string;
 }
 
-/** The operator's ConfigMap, watched. */
-interface OperatorConfigWatch {
-  readonly cache: WatchCache<ConfigMap>;
-  /** Neither a configuration nor a problem: it was never read. */
-  readonly current: () => ConfigNow;
-}
-
 /** Watches the ConfigMap in a namespace. A version that cannot be used changes nothing but the problem. */
-export function watchOperatorConfig(client: Client, namespace: string, surroundings: WatchSurroundings): OperatorConfigWatch {
+export function watchOperatorConfig(client: Client, namespace: string, surroundings: WatchSurroundings) {
   const { name, key } = OPERATOR_CONFIG_MAP;
   const cache = new WatchCache(client, ConfigMap, { ...surroundings, namespace, fieldSelector: `metadata.name=${name}` });
   let seen: unknown;
   let now: ConfigNow = {};
   return {
     cache,
-    current() {
+    current: (): ConfigNow => {
       if (!cache.hasSynced) return now;
       const map = cache.get({ namespace, name });
       if (map === undefined)
