@@ -116,6 +116,10 @@ export const programKeys: Readonly<Record<string, KeyRow>> = {
   'flotilla.io/refusals': annotation(ACTION, 'How many of these failures were verdicts of the cluster.'),
   'flotilla.io/template': annotation(ACTION, 'Digest of the template.'),
   'flotilla.io/deletes': annotation(ACTION, 'Whether the deletion comes `before` or `after` the job.'),
+  'flotilla.io/verified-releases': annotation(
+    'ConfigMap `signatures-managed`',
+    'Digests of the releases whose signatures it keeps, the one verified last at the end.',
+  ),
   'flotilla.io/view': annotation(ACTION, 'uid of the view whose answer the action was made from.'),
   'flotilla.io/work-refused': annotation('ManagedClusterView', 'Why the cluster is not reached by a ManifestWork.'),
   'flotilla.io/owed-deletions': annotation('ManagedClusterView', 'Deletions that a leftover still needs.'),
