@@ -92,6 +92,7 @@ class Installer {
       this.#found = undefined;
     } catch {
       // what was known stays; the next look asks again
+      this.#askedAtMs = Number.NEGATIVE_INFINITY;
     }
   }
 }
