@@ -1,9 +1,10 @@
-import { isJsonObject } from '@flotilla/api';
 import { namesOf } from '../errors.ts';
+import { objectAt, objectsAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { builtInScope } from './built-in-kinds.ts';
 import type { Finding } from './finding.ts';
 import { goneSince } from './gone-versions.ts';
+import { definedKind } from './order.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 interface BroughtKind {
@@ -47,14 +48,12 @@ export function* checkKinds(source: LintSource): Generator<Finding> {
 /** Kinds by group and name; of several definitions, one per feature set, what any of them serves. */
 function broughtKinds(manifests: readonly Manifest[]): ReadonlyMap<string, BroughtKind> {
   const kinds = new Map<string, BroughtKind>();
-  for (const { group, kind, object } of manifests) {
-    if (group !== 'apiextensions.k8s.io' || kind !== 'CustomResourceDefinition' || !isJsonObject(object.spec)) continue;
-    const { spec } = object;
-    const names = isJsonObject(spec.names) ? spec.names : {};
-    const key = `${String(spec.group)}/${String(names.kind)}`;
+  for (const manifest of manifests) {
+    const key = definedKind(manifest);
+    if (key === undefined) continue;
+    const spec = objectAt(manifest.object.spec);
     const known = kinds.get(key) ?? { scope: String(spec.scope), versions: new Set<string>() };
-    for (const version of Array.isArray(spec.versions) ? spec.versions : [])
-      if (isJsonObject(version) && version.served === true) known.versions.add(String(version.name));
+    for (const { name, served } of objectsAt(spec.versions)) if (served === true) known.versions.add(String(name));
     kinds.set(key, known);
   }
   return kinds;

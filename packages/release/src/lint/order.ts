@@ -1,6 +1,7 @@
 import { isJsonObject } from '@flotilla/api';
 import { ManifestAnnotation } from '@flotilla/api/config';
 import { fileGroupOf } from '../graph/grouping.ts';
+import { objectAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import type { Finding } from './finding.ts';
 import { findingAt, type LintSource } from './source.ts';
@@ -53,8 +54,7 @@ function areParallel(one: Manifest, other: Manifest): boolean {
 }
 
 /** `group/Kind` that a CustomResourceDefinition brings. */
-function definedKind({ group, kind, object }: Manifest): string | undefined {
+export function definedKind({ group, kind, object }: Manifest): string | undefined {
   if (group !== 'apiextensions.k8s.io' || kind !== 'CustomResourceDefinition' || !isJsonObject(object.spec)) return undefined;
-  const { names } = object.spec;
-  return `${String(object.spec.group)}/${isJsonObject(names) ? String(names.kind) : ''}`;
+  return `${String(object.spec.group)}/${String(objectAt(object.spec.names).kind)}`;
 }
