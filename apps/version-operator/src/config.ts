@@ -120,16 +120,11 @@ export type OperatorConfig = Readonly<z.output<typeof Settings>>;
 export function readConfig(argv: readonly string[] = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): OperatorConfig {
   const description = 'Applies a release payload to a cluster until every operator agrees, and keeps it as it is.';
   const config = readOptions({ program: 'version-operator', description, rows: options, schema: Settings, argv, env });
-  const path = (given: string | undefined) => (given === undefined ? undefined : pathFromCaller(given, env));
-  return Object.freeze({
-    ...config,
-    kubeconfig: path(config.kubeconfig),
-    payload: path(config.payload),
-    cacheFolder: path(config.cacheFolder),
-    pullSecret: path(config.pullSecret),
-    registryCa: path(config.registryCa),
-    registriesConf: path(config.registriesConf),
-    servingCertFile: path(config.servingCertFile),
-    servingKeyFile: path(config.servingKeyFile),
-  });
+  const paths = PATHS.map((name) => [name, config[name] && pathFromCaller(config[name], env)] as const);
+  return Object.freeze({ ...config, ...Object.fromEntries(paths) });
 }
+
+const PATHS = [
+  ...(['kubeconfig', 'payload', 'cacheFolder', 'pullSecret', 'registryCa', 'registriesConf'] as const),
+  ...(['servingCertFile', 'servingKeyFile'] as const),
+];
