@@ -23,7 +23,7 @@ export function planApply(manifests: readonly Manifest[], state: PayloadState, a
   switch (state) {
     case 'Initializing': {
       const { nodes } = graph.parallelize(flattenByNumberAndComponent);
-      return { nodes, workers: nodes.length };
+      return { nodes, workers: Math.max(1, nodes.length) };
     }
     case 'Updating':
       return { nodes: graph.parallelize(byNumberAndComponent).nodes, workers: 16 };
