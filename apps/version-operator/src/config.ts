@@ -113,7 +113,7 @@ const Settings = schemaOf(options)
     path: ['servingCertFile'],
   });
 
-/** How the operator runs; complete and frozen. */
+/** Configuration of the operator; complete and frozen. */
 export type OperatorConfig = Readonly<z.output<typeof Settings>>;
 
 /** Reads flags and environment; see `readOptions`. Paths count from where the command was typed. */

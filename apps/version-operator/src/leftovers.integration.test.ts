@@ -132,14 +132,14 @@ beforeAll(async () => {
   world = await World.start(await startApiServer());
   playWorkloads();
   await world.created(kinds.namespace, { metadata: { name: NAMESPACE } });
-  // What the reference operator left of an older release.
+  // The reference operator left this object of an older release.
   await world.client.create(kinds.configMap, configMap('taken', { kept: 'yes', older: 'yes' }, {}, NAMESPACE) as KubeObject, {
     fieldManager: REFERENCE_OPERATOR,
   });
   const logger = createLogger({ name: 'test', level: 'info', destination: { write: (line: string) => void said.push(line) } });
   operator = world.run(first, [second, third], { logger });
   await world.completed(first);
-  // What somebody else put there, and what he says too.
+  // Somebody else adds fields of their own, and claims one of ours with the same value.
   await patch(kinds.configMap, 'shared', { data: { theirs: 'yes' }, metadata: { labels: { theirs: 'yes' } } });
   await world.client.apply(kinds.configMap, configMap('shared', { common: 'yes' }, {}, NAMESPACE) as KubeObject, {
     fieldManager: 'somebody',

@@ -118,7 +118,7 @@ test('updates level by level, waits for what rolls out, and deletes what is no l
     ['4.1.1', 'Completed', true],
     ['4.1.0', 'Completed', false],
   ]);
-  // what somebody makes again is theirs
+  // an object that somebody makes again is theirs
   await world.created(kinds.configMap, configMap('old', { a: 'mine' }));
   expect((await world.client.get(kinds.configMap, { ...own, name: 'old' }))?.data).toEqual({ a: 'mine' });
 });

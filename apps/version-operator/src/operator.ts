@@ -32,7 +32,7 @@ import { startClusterUpdates, type UpdateSources } from './updates/cluster-updat
 import type { Updates } from './updates/reconciler.ts';
 import { VersionEvents } from './version-events.ts';
 
-/** What an operator is made of. */
+/** Options of an operator. */
 export interface VersionOperatorOptions {
   readonly client: Client;
   /** The release that the operator is started with. */
@@ -40,17 +40,17 @@ export interface VersionOperatorOptions {
   /** Files of the release that the cluster runs, where that is another one. */
   readonly reopen: (image: string, signal: AbortSignal) => Promise<ReleaseFiles>;
   readonly source: (surroundings: SourceSurroundings) => ReleaseSource;
-  /** Whether the release that a pre-cache is for is read ahead; default no. */
+  /** True when the release of a pre-cache is read ahead; default no. */
   readonly isPrefetching?: boolean;
   readonly profile: string;
   readonly excludeIdentifier?: string;
   readonly alwaysEnabled: readonly string[];
-  /** Whether a degraded ClusterOperator holds an update to a version up. */
+  /** True when a degraded ClusterOperator holds an update to a version up. */
   readonly degradedBlocks: (version: string) => boolean;
   readonly passEveryMs: number;
   /** Other features are on than in the run before: everything is applied in order. Default false. */
   readonly isChanged?: boolean;
-  /** Where updates are asked for; default nowhere. */
+  /** Services that are asked for updates; default none. */
   readonly updates?: UpdateSources;
   /** Told of each write that is not done; then nothing is written. */
   readonly observe?: (write: WouldWrite) => void;

@@ -16,7 +16,7 @@ const gone = (object: Json): Json => ({
 const releaseOf = (version: string): TestRelease => ({
   version,
   files: {
-    // Whatever lies between needs the namespace; what it is in the end the last file says.
+    // The files between need the namespace, and the last file decides its final content.
     '0000_10_first_00_namespace.json': [namespace(NAMESPACE, { from: 'first' })],
     '0000_20_first_00_config.json': [configMap('twice', { from: 'first' }, {}, NAMESPACE), configMap('ended', {}, {}, NAMESPACE)],
     '0000_30_second_00_config.json': [configMap('twice', { from: 'second' }, {}, NAMESPACE), gone(configMap('ended', {}, {}, NAMESPACE))],

@@ -12,7 +12,7 @@ const OURS = 'flotilla.io/version-operator';
 const Status = z.looseObject({ readyReplicas: z.number().optional() }).optional();
 const ManagedFields = z.array(z.looseObject({ manager: z.string().default(''), time: z.string().nullish() })).default([]);
 
-/** How the reference operator shows on a cluster; undefined when it does not. */
+/** Finds a sign that the reference operator runs on the cluster; undefined without one. */
 export async function signOfReferenceOperator(client: Client, clock: Clock): Promise<string | undefined> {
   const deployment = await client.get(Deployment, { namespace: VERSION_NAMESPACE, name: REFERENCE_OPERATOR });
   if ((Status.parse(deployment?.status)?.readyReplicas ?? 0) > 0 && deployment?.metadata.labels?.[OURS] !== 'true')

@@ -1,4 +1,4 @@
-/** What a real API server refuses is told in its own words: object, field and why stand in Failing and, once, in the log. */
+/** A refusal by a real API server is quoted in its own words: object, field and reason stand in Failing and, once, in the log. */
 import { createServer, type Server } from 'node:net';
 import { KubeObject, untyped } from '@flotilla/api';
 import { startApiServer } from '@flotilla/control-plane/servers';
@@ -155,7 +155,7 @@ const rolesOf = (name: string) =>
     subjects: [],
   });
 
-/** What is there before, what the release has, and what the server says to it. */
+/** A manifest that the server refuses, and the words of the refusal. */
 interface Case {
   readonly name: string;
   readonly before?: Json;

@@ -1,4 +1,4 @@
-/** What an update waits for is told: what, how many of how many, since when, and why, as a pod says it. */
+/** An update reports each of its waits: object, numbers, time since, and the reason that a pod gives. */
 import { KubeObject, untyped } from '@flotilla/api';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { startFakeOperators } from '@flotilla/control-plane/simulators';

@@ -10,7 +10,7 @@ export interface DriftCase {
   readonly plural: string;
   /** Merge patch of somebody else. */
   readonly drift: Json;
-  /** What of the change stays, as a merge patch; default: the label that everybody's change adds. */
+  /** Part of the change that stays, as a merge patch; default: the label that everybody's change adds. */
   readonly stays?: Json;
   /** Cannot be deleted where no controllers run. */
   readonly isLasting?: boolean;

@@ -1,7 +1,6 @@
 import type { PayloadFile } from '@flotilla/release';
 import { buildReleaseHead } from '@flotilla/release/testing';
 
-/** What a small release is of. */
 interface SmallRelease {
   readonly version: string;
   /** Further objects, one a file, after those of every release. */
@@ -41,7 +40,7 @@ export function smallRelease({ version, more = [] }: SmallRelease): PayloadFile[
   ];
 }
 
-/** What its operator reports. */
+/** Script of a small release for the fake operators. */
 export const smallScript = (version: string) => ({
   version,
   operators: { dns: { versions: [{ name: 'operator', version }], deployments: [] } },

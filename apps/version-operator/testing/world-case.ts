@@ -217,7 +217,7 @@ export const deployment = (name: string, image: string): Json => ({
   },
 });
 
-/** What the operators of a release report. */
+/** Script of a release for the fake operators, with one Deployment each. */
 export const scriptOf = (version: string, names: readonly string[]) => ({
   version,
   operators: Object.fromEntries(

@@ -27,7 +27,7 @@ const Environment = z.object({
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
 });
 
-/** What this package takes from the environment, parsed once per call: it runs in tests and demos, which have no config file of their own. */
+/** Settings from the environment, parsed once per call: tests and demos, in which this package runs, have no config file of their own. */
 interface ControlPlaneEnvironment {
   /** Folder with ready-made programs (`KUBEBUILDER_ASSETS`). */
   readonly assetsDir?: string;
@@ -35,7 +35,7 @@ interface ControlPlaneEnvironment {
   readonly cacheDir: string;
   /** `FLOTILLA_DEBUG`: keep the folders of ended servers and clusters. */
   readonly keepFolders: boolean;
-  /** When the command was given, milliseconds since the epoch (`FLOTILLA_STARTED_AT`, set by the bootstrap): before packages were installed. */
+  /** Time of the command, milliseconds since the epoch (`FLOTILLA_STARTED_AT`, set by the bootstrap): before packages were installed. */
   readonly startedAt: number;
   /** Folder with release payloads of real size (`FLOTILLA_PAYLOADS`); tests of them are skipped without it. */
   readonly payloadsDir?: string;

@@ -6,17 +6,17 @@ import type { LiveObject } from '../cluster/live-object.ts';
 
 type Kind = Resource<LiveObject>;
 
-/** What is done to the cluster's objects. */
+/** Writes to the cluster's objects. */
 export interface ClusterWriter {
   /** Nothing is written, so there is nothing to wait for either. */
   readonly isObserving: boolean;
   /** The object as stored; undefined where nothing is written. */
   create(kind: Kind, object: Json): Promise<KubeObject | undefined>;
-  /** What the live object becomes, under the version it was read in. */
+  /** Writes the new content of the live object, under the version it was read in. */
   replace(kind: Kind, live: Json, object: Json): Promise<KubeObject | undefined>;
   /** Server-side apply, which takes over what the object says. */
   apply(kind: Kind, object: Json): Promise<KubeObject | undefined>;
-  /** Who wrote which field of an object, under the version it was read in. */
+  /** Writes the managed fields of an object, under the version it was read in. */
   takeOver(kind: Kind, object: Json, managedFields: readonly Json[]): Promise<void>;
   /** `status.relatedObjects` of a ClusterOperator that was just made. */
   patchStatus(kind: Kind, object: KubeObject, status: Json): Promise<void>;

@@ -10,10 +10,7 @@ const DELETIONS_NAME = 'flotilla-version-operator-deletions';
 const REF = { namespace: VERSION_NAMESPACE, name: DELETIONS_NAME };
 const Keys = z.array(z.string().max(1_024)).max(10_000);
 
-/**
- * What an update has deleted, kept in the cluster: what somebody makes again afterwards is theirs, also when the operator was restarted in
- * between.
- */
+/** Deletions of an update, kept in the cluster: an object that somebody makes again afterwards is theirs, even when the operator restarts between. */
 export class Deletions {
   readonly #client: Client;
   readonly #isObserving: boolean;

@@ -2,7 +2,7 @@ import { type AcceptanceEvent, type BuildContext, type Drift, driftOf, type Json
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { Wanted } from '../payload/wanted.ts';
 
-/** What somebody keeps changing is told of again after so long, milliseconds. */
+/** A change that somebody keeps making is reported again after so long, milliseconds. */
 const TOLD_FOR_MS = 60 * 60_000;
 
 interface DriftTellerOptions {
@@ -23,7 +23,7 @@ export class DriftTeller {
   /** An object is written because it differs from its manifest. */
   changed(wanted: Wanted, live: Json, context: BuildContext): void {
     const drift = driftOf(live, wanted.build(context), wanted.builder);
-    // what an older release had left is nobody's change
+    // a remnant of an older release is nobody's change
     if (drift.fields.length > 0) this.#tell(wanted, drift);
   }
 

@@ -25,7 +25,7 @@ import type { Deletions } from './deletions.ts';
 import type { DriftTeller } from './drift-teller.ts';
 import { namespaceError, taskError, unservedError } from './task-error.ts';
 
-/** What a manifest is applied with. */
+/** Dependencies of applying a manifest. */
 export interface StepTools {
   readonly client: Client;
   readonly live: LiveObjects;
@@ -36,14 +36,14 @@ export interface StepTools {
   readonly drift: DriftTeller;
 }
 
-/** What a manifest is applied for. */
+/** Circumstances of the pass that applies a manifest. */
 export interface StepPurpose {
   readonly state: PayloadState;
   readonly context: BuildContext;
   readonly degradedBlocks: boolean;
 }
 
-/** Why a manifest is not done, and what may change that. */
+/** Reason for which a manifest is not done, and keys whose wake-up may change it. */
 export interface Held {
   /** `trouble`: a request failed, and is sent again. */
   readonly why: 'waiting' | 'failed' | 'trouble';
@@ -51,7 +51,7 @@ export interface Held {
   readonly wakes: readonly string[];
 }
 
-/** How one step ended: done, with something to tell of maybe, or held up. */
+/** End of one step: done, possibly with an error to report, or held up. */
 export type StepEnd = { readonly done: true; readonly reported?: UpdateError } | { readonly done: false; readonly held: Held };
 
 /** Looks that one step takes at most: more means that two writers undo each other's work. */
@@ -257,7 +257,7 @@ const withoutNamespace = (task: string, wanted: Wanted): StepEnd => ({
 
 const namespaceKey = ({ manifest }: Wanted): string => `/v1/Namespace|${manifest.namespace}`;
 
-/** What failed is sent again when its object, its kind or its namespace comes, and after a while anyway. */
+/** Ends a step whose request failed: it is repeated when its object, its kind or its namespace comes, and after a while anyway. */
 function trouble(wanted: Wanted, error: UpdateError, cause?: unknown): StepEnd {
   const namespaces = cause instanceof ApiError && isNotFound(cause) ? [namespaceKey(wanted)] : [];
   return { done: false, held: { why: 'trouble', error, wakes: [wanted.key, kindServed(wanted.kindKey), ...namespaces] } };

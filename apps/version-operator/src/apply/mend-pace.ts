@@ -7,7 +7,7 @@ const LONGEST_DELAY_MS = 60_000;
 /** An object that nobody has touched for so long is mended at once again. */
 const FORGOTTEN_AFTER_MS = 10 * 60_000;
 
-/** How long a drifted object is left alone: two writers that undo each other's work must not do it as fast as they can. */
+/** Delays the mending of a drifted object: two writers that undo each other's work must not do it as fast as they can. */
 export class MendPace {
   readonly #clock: Clock;
   readonly #mended = new Map<string, { readonly times: number; readonly lastMs: number }>();

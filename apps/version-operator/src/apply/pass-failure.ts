@@ -14,15 +14,15 @@ export interface HeldManifest extends Held {
 export interface PassMoment {
   readonly isInstalling: boolean;
   readonly isReconciling: boolean;
-  /** When something was done last, milliseconds since the epoch. */
+  /** Last time that something was done, milliseconds since the epoch. */
   readonly lastDoneMs: number;
   readonly nowMs: number;
 }
 
 /**
- * What is held up for less than this is no failure of the pass, milliseconds: a request that fails is sent again; while everything is installed
- * at once, kinds and namespaces are still to come and operators have not reported yet; and the reference looks at a cluster that is as it
- * should be every two to four minutes, and does not see a workload that was refused a pod in between.
+ * Grace, milliseconds: a manifest held up for less is no failure of the pass. A failed request is sent again.
+ * During an install, kinds and namespaces are still to come, and operators have not reported yet.
+ * The reference looks at a steady cluster every two to four minutes, and does not see a workload that was refused a pod in between.
  */
 const GRACE_MS = { installing: 30_000, reconciling: 120_000, otherwise: 10_000 };
 
@@ -33,18 +33,18 @@ function graceOf({ why, manifest }: HeldManifest, { isInstalling, isReconciling 
   return isInstalling && (why === 'waiting' || isOperator) ? GRACE_MS.installing : 0;
 }
 
-/** When what is held up becomes a failure. An install that gets on is under way, whatever it has not come to yet. */
+/** Time at which a held manifest becomes a failure. An install that gets on is under way, whatever it has not come to yet. */
 export function countsAtMs(held: HeldManifest, moment: PassMoment): number {
   const { isInstalling, lastDoneMs } = moment;
   const grace = graceOf(held, moment);
   return (isInstalling && grace > 0 ? Math.max(held.sinceMs, lastDoneMs) : held.sinceMs) + grace;
 }
 
-/** When it is known of what is waited for that it is stuck; undefined for what may take as long as it likes. */
+/** Time at which an awaited object counts as stuck; undefined for one that may take as long as it likes. */
 const stuckAtMs = ({ error: { awaited }, unchangedSinceMs }: HeldManifest): number | undefined =>
   awaited?.limitMs === undefined ? undefined : unchangedSinceMs + awaited.limitMs;
 
-/** What is told of one manifest: how far its object is and since when, and that it is stuck. */
+/** Adds to the error of one manifest how far its object is, since when, and that it is stuck. */
 export function toldOf(held: HeldManifest, nowMs: number): UpdateError {
   const { error, pod, unchangedSinceMs: sinceMs } = held;
   const { reason, message, effect, names, said, cause } = error;
@@ -70,7 +70,7 @@ export function failureOf(held: readonly HeldManifest[], reported: readonly Pass
   return joinedWaits(errors) ?? summarizeErrors(others.length > 0 ? others : errors);
 }
 
-/** When time alone makes a failure of something, milliseconds since the epoch. */
+/** Next time at which time alone makes a failure of something, milliseconds since the epoch. */
 export function failsAtMs(held: readonly HeldManifest[], moment: PassMoment): number | undefined {
   const moments = held.flatMap((one) => [countsAtMs(one, moment), stuckAtMs(one) ?? 0]).filter((at) => at > moment.nowMs);
   return moments.length > 0 ? Math.min(...moments) : undefined;

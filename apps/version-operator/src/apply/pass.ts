@@ -25,7 +25,7 @@ interface PassOptions {
 }
 
 const RETRY = { baseMs: 500, maxMs: 30_000 };
-/** What is waited for is looked at so often even when no watch tells of it, and its pods are asked so often, milliseconds. */
+/** An awaited object is looked at so often even when no watch tells of it, and its pods are asked so often, milliseconds. */
 const LOOK_AGAIN_MS = 30_000;
 
 /**
@@ -34,7 +34,7 @@ const LOOK_AGAIN_MS = 30_000;
  */
 export class Pass {
   readonly done = new Set<string>();
-  /** When each ClusterOperator was first looked at; without those that have arrived and are as they should be. */
+  /** First look at each ClusterOperator; without those that have arrived and are as they should be. */
   readonly operatorStarts = new Map<string, number>();
   readonly #options: Omit<PassOptions, 'previous'>;
   readonly #held = new Map<string, HeldManifest>();
@@ -95,7 +95,7 @@ export class Pass {
     return failureOf([...this.#held.values()], this.#reports.list(), this.#moment());
   }
 
-  /** When time alone makes a failure of what is held up, milliseconds since the epoch. */
+  /** Next time at which time alone makes a failure of a held manifest, milliseconds since the epoch. */
   get failsAtMs(): number | undefined {
     return failsAtMs([...this.#held.values()], this.#moment());
   }

@@ -36,7 +36,7 @@ interface PodTools {
   readonly signal: AbortSignal;
 }
 
-/** Why pods of a workload do not get on, as one of them says; undefined when none does. No pod is kept or watched: a cluster has too many. */
+/** Reads from one of a workload's pods why it does not get on; undefined without one. No pod is kept or watched: a cluster has too many. */
 export async function readPodTrouble(
   namespace: string,
   selector: string,

@@ -3,7 +3,7 @@ import type { Wakeups } from '../cluster/wakeups.ts';
 import type { StepEnd } from './manifest-step.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
-/** What holds nothing up and is told all the same: an operator that is degraded. */
+/** An error that is reported though it holds nothing up: a degraded operator. */
 interface Report {
   readonly error: UpdateError;
   readonly manifest: Manifest;
@@ -17,14 +17,14 @@ interface ReportsOptions {
   readonly refusals: RefusalLog;
   readonly onChange: () => void;
   readonly onEnd: (manifest: Manifest) => void;
-  /** What the pass before told of is told until it is looked at again. */
+  /** Reports of the pass before, which stand until they are looked at again. */
   readonly previous?: Reports | undefined;
 }
 
-/** What is told is looked at so often even when no watch tells of it, milliseconds. */
+/** A report is looked at so often even when no watch tells of it, milliseconds. */
 const LOOK_AGAIN_MS = 30_000;
 
-/** What a pass tells of beside what it waits for, until it is as it should be. */
+/** Errors that a pass reports beside its waits, until their objects are as they should be. */
 export class Reports {
   readonly #options: Omit<ReportsOptions, 'previous'>;
   readonly #reports: Map<string, Report>;

@@ -23,9 +23,9 @@ interface WorkerOptions {
   readonly wakeups: Wakeups;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What of the cluster goes into the objects, now. */
+  /** Settings of the cluster that go into the objects, now. */
   readonly context: () => BuildContext;
-  /** Whether a degraded ClusterOperator holds an update to this version up. */
+  /** True when a degraded ClusterOperator holds an update to this version up. */
   readonly degradedBlocks: (version: string) => boolean;
   /** Between two passes of a cluster that is as it should be, milliseconds. */
   readonly passEveryMs: number;
@@ -46,7 +46,7 @@ const firstEvents: Readonly<Record<PayloadState, PayloadWorkEvent>> = {
   Reconciling: 'RECONCILE',
 };
 
-/** How far the work is; the parts of the report that are the worker's own. */
+/** The worker's own part of the report. */
 type Progress = Omit<WorkReport, 'acceptance'>;
 
 /** Applies a release, pass by pass, and keeps it as it is. One at a time. */
@@ -104,7 +104,7 @@ export class PayloadWorker {
     if (this.#pass && JSON.stringify(this.#options.context()) !== this.#pass.context) this.#restart();
   }
 
-  /** How far the work is; undefined before there is any. */
+  /** The worker's part of the report; undefined before there is work. */
   report(): Progress | undefined {
     const work = this.#work;
     if (!work) return undefined;
@@ -130,7 +130,7 @@ export class PayloadWorker {
     };
   }
 
-  /** What is to be deleted and on its way out, as messages name it. */
+  /** Objects to delete that are on their way out, as messages name them. */
   pendingDeletions(): string[] {
     const { live } = this.#options.tools;
     const pending = [...(this.#pass?.tracked.values() ?? [])].filter(
@@ -139,7 +139,7 @@ export class PayloadWorker {
     return pending.map(({ manifest }) => textOfObject(manifest));
   }
 
-  /** When the report changes without anything happening, milliseconds since the epoch. */
+  /** Next time at which the report changes without anything happening, milliseconds since the epoch. */
   get changesAtMs(): number | undefined {
     return this.#pass?.pass.failsAtMs;
   }

@@ -41,10 +41,10 @@ const GroupList = z.looseObject({
   groups: z.array(z.looseObject({ name: z.string(), versions: z.array(z.looseObject({ version: z.string() })) })),
 });
 
-/** How often a kind that no CustomResourceDefinition brings is looked for, milliseconds. */
+/** A kind that no CustomResourceDefinition brings is looked for so often, milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** Which kinds the server serves: the built-in ones as it lists them, all others as their CustomResourceDefinitions come and go. */
+/** Kinds that the server serves: the built-in ones as it lists them, all others as their CustomResourceDefinitions come and go. */
 export class Kinds {
   readonly #client: Client;
   readonly #wakeups: Wakeups;
@@ -66,7 +66,7 @@ export class Kinds {
     return this.#served.get(kindKey) ?? this.#builtIn.get(kindKey);
   }
 
-  /** Whether kinds are served that were not, because of a CustomResourceDefinition in this version. */
+  /** Takes in the kinds of a CustomResourceDefinition. True when this version serves kinds that the one before did not. */
   define(name: string, kinds: ReadonlyMap<string, Resource<LiveObject>>): boolean {
     const before = this.#defined.get(name);
     const added = [...kinds.keys()].filter((key) => !before?.has(key));

@@ -2,11 +2,11 @@ import { isJsonObject, KubeObject } from '@flotilla/api';
 import type { Json } from '@flotilla/release';
 import { z } from 'zod';
 
-/** What a look at a live object found. */
+/** Result of comparing a live object. */
 interface Seen {
-  /** Of what it was compared to. */
+  /** Fingerprint of the manifest it was compared to. */
   readonly fingerprint: string;
-  /** What was compared, where the server counts its changes: when the status alone changes, it is not compared again. */
+  /** Compared content, where the server counts its changes: when the status alone changes, it is not compared again. */
   readonly desired?: string;
   /** Applying the manifest would change it. */
   readonly differs: boolean;
@@ -42,7 +42,7 @@ export function desiredOf({ metadata }: KubeObject): string | undefined {
 
 const SPEC = ['paused', 'completions', 'backoffLimit', 'updateStrategy', 'replicas', 'selector'];
 
-/** What verdicts about workloads, definitions and operators look at. */
+/** Fields on which verdicts about workloads, definitions and operators depend. */
 export function judgedParts(object: KubeObject): Json {
   const spec = Object.entries(asObject(object.spec)).filter(([key]) => SPEC.includes(key));
   return { metadata: plainMetadata(object), spec: Object.fromEntries(spec), status: asObject(object.status) };

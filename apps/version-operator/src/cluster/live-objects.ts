@@ -32,14 +32,14 @@ export class LiveObjects {
   readonly #wakeups: Wakeups;
   readonly #surroundings: WatchSurroundings;
   readonly #caches = new Map<string, WatchCache<LiveObject>>();
-  /** What our own writes led to, until the watch tells of it. */
+  /** Results of our own writes, until the watch tells of them. */
   readonly #written = new Map<string, LiveObject>();
   /** Objects that the watch told the end of, as they were then. */
   readonly #gone = new Map<string, LiveObject>();
-  /** What the server made of an object that we wrote and that would still differ: its defaults, and what others always put there. */
+  /** Digests of objects that we wrote and that would still differ: by the server's defaults, and by what others always put there. */
   readonly #settled = new Map<string, string>();
   #wanted = new Map<string, Wanted>();
-  /** Of manifests of the same object the last. */
+  /** Last of the manifests of each object. */
   #last: ReadonlyMap<string, Wanted> = new Map();
   #context: BuildContext = {};
   /** Kinds that the release's own definitions bring. */
@@ -94,7 +94,7 @@ export class LiveObjects {
     return this.kinds.look(kindKeys.filter((key) => !this.#brought.has(key)));
   }
 
-  /** Whether a namespace is known not to be there. */
+  /** True when a namespace is known not to be there. */
   lacksNamespace(name: string): boolean {
     const namespaces = this.#caches.get(NAMESPACES);
     return namespaces?.present === true && !namespaces.get({ name }) && !this.#written.has(`${NAMESPACES}|${name}`);
@@ -121,7 +121,7 @@ export class LiveObjects {
     return read.length > 0;
   }
 
-  /** What we had written and went before anybody listened: no watch tells of that. */
+  /** Forgets written objects that went before anybody listened, because no watch tells of that. */
   #forgetLost(kindKey: string): void {
     const cache = this.#caches.get(kindKey);
     for (const wanted of this.#wanted.values()) {
@@ -134,7 +134,7 @@ export class LiveObjects {
     }
   }
 
-  /** Whether the objects of a kind are read by now, or are known without; begins to read them when the kind is served. */
+  /** Begins to read the objects of a kind that is served. True when they are read by now, or known to be none. */
   async read(kindKey: string): Promise<boolean> {
     const kind = this.kinds.find(kindKey);
     if (!kind) return false;
@@ -148,14 +148,14 @@ export class LiveObjects {
     return cache.present;
   }
 
-  /** What is known of the object; undefined where there is none. */
+  /** The object as it is known; undefined where there is none. */
   get({ kindKey, key, manifest }: Wanted): LiveObject | undefined {
     return this.#written.get(key) ?? this.#caches.get(kindKey)?.get(manifest);
   }
 
   /**
-   * What is done with a manifest. Of several of the same object the last counts: those before it make it where it is not, so that what comes
-   * between them has it. Undefined for one of which nothing is done, because it or the last asks for a deletion.
+   * Decides what is done with a manifest: of several of one object the last counts.
+   * Earlier ones only create the object, for the files between; undefined when they or the last ask for a deletion.
    */
   intentOf(wanted: Wanted): Intent | undefined {
     const last = this.#last.get(wanted.identity) ?? wanted;
@@ -164,7 +164,7 @@ export class LiveObjects {
     return own === 'delete' || intentOf(last.manifest) === 'delete' ? undefined : 'create-only';
   }
 
-  /** Whether the object is as it is wanted; undefined when nobody has looked since that changed. */
+  /** True when the object differs from its manifest; undefined before they are compared. */
   differs(wanted: Wanted): boolean | undefined {
     const { seen } = this.get(wanted) ?? {};
     return seen?.fingerprint === wanted.fingerprint(this.#context) ? seen.differs : undefined;
@@ -227,7 +227,7 @@ export class LiveObjects {
       const differs = isDifferent && this.#settled.get(key) !== digestOf(object, fingerprint);
       return { ...kept, seen: { fingerprint, differs, ...(differs ? { whole: object } : { desired }) } };
     } catch {
-      // whoever applies it says why it cannot be built
+      // the error is told where the object is applied
       return { ...kept, seen: { fingerprint, differs: true, whole: object } };
     }
   }
@@ -245,13 +245,13 @@ export class LiveObjects {
   }
 }
 
-/** Whether an object is of a later version than another of its name; versions of one server count up. */
+/** True for an object of a later version than another of its name; versions of one server count up. */
 const isLater = ({ metadata }: KubeObject, than: KubeObject): boolean => {
   const [version, other] = [Number(metadata.resourceVersion), Number(than.metadata.resourceVersion)];
   return Number.isNaN(version) || Number.isNaN(other) ? metadata.resourceVersion !== than.metadata.resourceVersion : version > other;
 };
 
-/** What of an object a manifest can be about; in a list its kind is left out. */
+/** Digest of the fields that a manifest can be about; a list leaves the kind out. */
 function digestOf(object: KubeObject, fingerprint: string): string {
   const { status: _, apiVersion: _version, kind: _kind, metadata, ...rest } = object;
   const { labels, annotations, ownerReferences } = metadata;

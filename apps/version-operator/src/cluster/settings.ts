@@ -25,7 +25,7 @@ export function clusterSettings(client: Client, surroundings: WatchSurroundings)
 
 const REF = { name: CONFIG_NAME };
 
-/** What of the settings goes into the objects of a release. */
+/** Settings that go into the objects of a release. */
 export function buildContextOf({ proxies, infrastructures, apiServers }: ClusterSettings, ownerUid: string | undefined): BuildContext {
   const proxy = proxies.get(REF)?.status;
   const url = infrastructures.get(REF)?.status?.apiServerInternalURI;

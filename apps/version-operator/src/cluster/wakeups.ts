@@ -1,6 +1,6 @@
 import { type Clock, pause } from '@flotilla/runtime';
 
-/** What `listen` began; disposing ends it. */
+/** Result of `listen`; disposing ends it. */
 interface Listening extends Disposable {
   readonly isWoken: boolean;
   after(ms: number, signal: AbortSignal): Promise<void>;

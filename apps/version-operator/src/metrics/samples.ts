@@ -9,7 +9,7 @@ export type Sample = AnySample<MetricName>;
 /** Builds a sample. */
 export const sampleOf = (metric: MetricName, labels: Sample['labels'], value: number): Sample => ({ metric, labels, value });
 
-/** What the metrics are read from (spec/cvo 7.1). */
+/** Inputs of the metrics (spec/cvo 7.1). */
 export interface MetricSources {
   readonly clusterVersion: ClusterVersion | undefined;
   readonly operators: readonly ClusterOperator[];
@@ -22,7 +22,7 @@ export interface MetricSources {
   readonly updatesFreshAtMs?: number | undefined;
 }
 
-/** What the caches say, as samples; those that count over time are kept by `Tallies`. Pure. */
+/** Turns the content of the caches into samples; `Tallies` keeps those that count over time. Pure. */
 export function samplesOf(sources: MetricSources): Sample[] {
   return [
     ...versionSamples(sources),

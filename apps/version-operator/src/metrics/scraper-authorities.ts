@@ -1,7 +1,7 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 
-/** Where a cluster says whose client certificates it takes. */
+/** ConfigMap in which a cluster lists the authorities of client certificates. */
 const REF = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
 
 /** The authorities of client certificates of a cluster; not known before they are followed. */

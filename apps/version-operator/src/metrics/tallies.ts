@@ -3,7 +3,7 @@ import { type Sample, sampleOf } from './samples.ts';
 
 type Conditions = readonly Pick<ConfigCondition, 'type' | 'status'>[];
 
-/** What is counted since the program began. */
+/** Counters since the start of the program. */
 export class Tallies {
   readonly #transitions = new Map<string, { readonly name: string; readonly condition: string; count: number }>();
   readonly #failures = new Map<string, number>();

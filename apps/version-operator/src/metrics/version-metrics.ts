@@ -11,7 +11,7 @@ interface VersionMetricsOptions {
   readonly client: Pick<Client, 'get'>;
   readonly versions: WatchCache<ClusterVersion>;
   readonly operators: WatchCache<ClusterOperator>;
-  /** What is applied and how far. */
+  /** The applied release, and its progress. */
   readonly work: () => Pick<MetricSources, 'release' | 'progress'>;
   readonly updatesFreshAtMs: () => number | undefined;
   readonly clock: Clock;
@@ -51,14 +51,14 @@ export function serveVersionMetrics(options: VersionMetricsOptions): VersionMetr
 }
 
 const NAMESPACE = 'openshift-config';
-/** What installers leave, the better one first. */
+/** ConfigMaps of installers, the better one first. */
 const INSTALLERS: readonly (readonly [type: string, ref: Ref])[] = [
   ['openshift-install', { namespace: NAMESPACE, name: 'openshift-install' }],
   ['other', { namespace: NAMESPACE, name: 'openshift-install-manifests' }],
 ];
 const AGAIN_MS = 600_000;
 
-/** Who installed the cluster: two objects that hardly ever change, so that they are asked for now and then instead of watched. */
+/** Finds the installer of the cluster. Its two ConfigMaps hardly ever change, so they are read now and then instead of watched. */
 class Installer {
   readonly #client: Pick<Client, 'get'>;
   readonly #clock: Clock;
@@ -71,7 +71,7 @@ class Installer {
     this.look();
   }
 
-  /** What is known; asks again when that was long ago. */
+  /** Returns the last answer, and asks again when that is long ago. */
   look(): MetricSources['installer'] {
     const now = this.#clock.now();
     if (now - this.#askedAtMs >= AGAIN_MS) {
@@ -91,7 +91,7 @@ class Installer {
       }
       this.#found = undefined;
     } catch {
-      // what was known stays; the next look asks again
+      // the last answer stays; the next look asks again
       this.#askedAtMs = Number.NEGATIVE_INFINITY;
     }
   }

@@ -39,7 +39,7 @@ const release = (version: string, manifests: Files): Files => ({
   'manifests/0000_00_cluster-version-operator_00.json': object('Namespace', 'own'),
   ...manifests,
 });
-/** What a bad release would apply if it were applied. */
+/** Manifest whose object would show that a bad release was applied. */
 const marker: Files = { 'release-manifests/0000_10_marker_00.json': object('Namespace', 'from-bad-release') };
 const bad = (manifests: Files, version = '4.20.2'): Files => release(version, { ...marker, ...manifests });
 const without = (path: string, files: Files): Files => Object.fromEntries(Object.entries(files).filter(([name]) => name !== path));

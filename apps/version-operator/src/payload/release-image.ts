@@ -17,7 +17,7 @@ export interface ReleaseImages {
    * @throws RegistryError
    */
   read(pullSpec: string, signal: AbortSignal, pinned?: ReadonlySet<string>): Promise<readonly PayloadFile[]>;
-  /** Whether an image is of the same repository as another one, or of a mirror of it. @throws RegistryError */
+  /** True when an image is of the same repository as another one, or of a mirror of it. @throws RegistryError */
   isOfRepository(pullSpec: string, other: string): boolean;
 }
 

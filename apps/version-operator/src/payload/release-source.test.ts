@@ -20,7 +20,7 @@ let having: Set<string>;
 let asked: string[];
 /** Images whose files were read. */
 let downloads: string[];
-/** What the cluster keeps, by kind, namespace and name. */
+/** Objects of the cluster, by kind, namespace and name. */
 let objects: Map<string, KubeObject>;
 
 beforeAll(async () => {

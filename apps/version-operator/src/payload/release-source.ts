@@ -18,7 +18,7 @@ import { retrieveRelease } from './retrieve-release.ts';
 import { addressedSignatureStore, clusterSignatureStore } from './signature-stores.ts';
 import type { ReleaseSource } from './source.ts';
 
-/** What of a cluster decides where a release comes from, and who vouches for it. */
+/** Objects of a cluster that decide where a release comes from, and who vouches for it. */
 export interface SourceSurroundings {
   /** Manifests of the release that is applied: it says who signs the next one. */
   readonly applied: () => readonly Manifest[];
@@ -29,7 +29,7 @@ export interface SourceSurroundings {
 interface RegistrySourceOptions extends SourceSurroundings {
   readonly client: Client;
   readonly images: ReleaseImages;
-  /** Whether signatures that were used are kept in the cluster. */
+  /** True when used signatures are kept in the cluster. */
   readonly isKeeping: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -88,7 +88,7 @@ function knownImages(clusterVersion: ClusterVersion | undefined): string[] {
 const pinnedOf = ({ clusterVersion }: Pick<SourceSurroundings, 'clusterVersion'>): ReadonlySet<string> =>
   new Set(knownImages(clusterVersion()).map(digestOfPullSpec));
 
-/** What pre-caching left on the cluster names an image; it does not decide where releases come from. */
+/** Refuses an image of another repository: pre-caching may name an image, but does not decide where releases come from. */
 function refuseForeign(image: string, { images, clusterVersion }: RegistrySourceOptions): void {
   const known = knownImages(clusterVersion());
   if (known.some((other) => isOfRepository(images, image, other))) return;

@@ -27,7 +27,7 @@ import type { ReleaseSource } from './source.ts';
 
 interface TakerOptions {
   readonly source: ReleaseSource;
-  /** How a release is read for this cluster, now. */
+  /** Settings by which a release is read for this cluster, now. */
   readonly reading: () => Pick<ReadRelease, 'profile' | 'featureSet' | 'gatesOf' | 'excludeIdentifier'>;
   /** As it counts when it is asked for: a download takes minutes. Undefined where it is gone. */
   readonly clusterVersion: () => ClusterVersion | undefined;
@@ -38,7 +38,7 @@ interface TakerOptions {
   readonly onProgress: () => void;
 }
 
-/** What a refused release is asked for again after, milliseconds. */
+/** A refused release is asked for again after so long, milliseconds. */
 const AGAIN_MS = 60_000;
 
 interface Taking {
@@ -75,7 +75,7 @@ export class ReleaseTaker {
     return this.#acceptance;
   }
 
-  /** When the release that was refused is looked at again, milliseconds from now. */
+  /** Time until the refused release is looked at again, milliseconds. */
   get againInMs(): number | undefined {
     const at = this.#taking?.endedAtMs;
     return at === undefined ? undefined : Math.max(0, at + AGAIN_MS - this.#options.clock.now());

@@ -14,12 +14,12 @@ import { Wanted } from './wanted.ts';
 export interface LoadedRelease {
   readonly release: Release;
   readonly versionHash: string;
-  /** When the release was made, where it says so. */
+  /** Creation time of the release, as far as it says so. */
   readonly createdAt: string | undefined;
-  /** Of the cluster's profile, feature set and feature gates; what its capabilities leave out is among them. */
+  /** Manifests of the cluster's profile, feature set and feature gates; those of disabled capabilities are among them. */
   readonly manifests: readonly Manifest[];
   readonly excluded: readonly Pick<ExcludedManifest, 'rule' | 'message'>[];
-  /** What is compared to the cluster, by manifest. */
+  /** Each manifest prepared for comparison with the cluster. */
   readonly wanted: ReadonlyMap<Manifest, Wanted>;
   readonly featureGates: ReadonlySet<string>;
   readonly verified: boolean;
@@ -27,7 +27,7 @@ export interface LoadedRelease {
   readonly local: boolean;
 }
 
-/** How a release is read for a cluster. */
+/** Settings of a cluster by which a release is read. */
 export interface ReadRelease {
   readonly image: string;
   readonly profile: string;

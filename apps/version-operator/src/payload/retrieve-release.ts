@@ -5,7 +5,7 @@ import { digestOfPullSpec } from '@flotilla/release/signatures';
 import type { Clock } from '@flotilla/runtime';
 import type { RetrievedPayload } from './source.ts';
 
-/** Where releases come from, and who vouches for them. */
+/** Verification and download of a release. */
 export interface ReleaseAccess {
   /** Rejects when not every keyring of the release before has signed; hands back what did. */
   readonly verify: (digest: string, signal: AbortSignal) => Promise<readonly Uint8Array[]>;

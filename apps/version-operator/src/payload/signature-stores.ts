@@ -6,7 +6,7 @@ import { type SignatureStore, type SignatureStoreAddress, signatureLimits } from
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 
-/** Where a cluster keeps signatures of releases, and the label of the ConfigMaps that hold them. */
+/** Namespace in which a cluster keeps signatures of releases, and the label of the ConfigMaps that hold them. */
 export const SIGNATURES_NAMESPACE = 'openshift-config-managed';
 export const SIGNATURES_LABEL = 'release.openshift.io/verification-signatures';
 

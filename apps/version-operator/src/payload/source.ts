@@ -7,11 +7,11 @@ export type ReleaseFiles = Iterable<PayloadFile> | AsyncIterable<PayloadFile>;
 export interface RetrievedPayload {
   readonly files: ReleaseFiles;
   readonly verified: boolean;
-  /** Why it was taken although it could not be verified; empty for no reason. */
+  /** Reason for taking it although it could not be verified; empty for no reason. */
   readonly acceptedRisks: string;
 }
 
-/** Where releases are taken from that are not the operator's own. */
+/** Source of releases that are not the operator's own. */
 export interface ReleaseSource {
   /** @throws UpdateError `ImageVerificationFailed` or `UpdatePayloadRetrievalFailed` */
   retrieve(release: WantedRelease, signal: AbortSignal): Promise<RetrievedPayload>;

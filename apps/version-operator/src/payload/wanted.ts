@@ -14,7 +14,7 @@ import {
 } from '@flotilla/release';
 import { z } from 'zod';
 
-/** What tells the kind of an object: `group/version/Kind`. */
+/** Key of an object's kind: `group/version/Kind`. */
 const kindKeyOf = ({ group, version, kind }: Pick<Manifest, 'group' | 'version' | 'kind'>): string => `${group}/${version}/${kind}`;
 
 /** A manifest that is to be applied, with what comparing it to a live object needs. Its text alone is kept. */
@@ -23,9 +23,9 @@ export class Wanted {
   readonly builder: Builder;
   readonly kindKey: string;
   readonly objectKey: string;
-  /** Of a ClusterOperator. */
+  /** Expectations of a ClusterOperator; undefined for any other object. */
   readonly expected: ExpectedOperator | undefined;
-  /** Of a CustomResourceDefinition: the kinds it brings. */
+  /** Kinds that a CustomResourceDefinition brings; empty for any other object. */
   readonly defines: readonly string[];
   readonly #digest: string;
 
@@ -65,7 +65,7 @@ export class Wanted {
   }
 }
 
-/** Of manifests of the same object the last one, by identity. */
+/** Keeps the last of several manifests of one object, by identity. */
 export const lastOfEach = (wanted: Iterable<Wanted>): Map<string, Wanted> => new Map([...wanted].map((one) => [one.identity, one]));
 
 /** Objects that are in several places, by these in order. */

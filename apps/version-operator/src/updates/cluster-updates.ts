@@ -6,9 +6,9 @@ import { type Client, WatchCache, watch } from '@flotilla/runtime';
 import type { UpdateSettings } from './known-updates.ts';
 import { startUpdates, type Updates, type UpdatesDeps } from './reconciler.ts';
 
-/** Where updates and their risks are asked for. */
+/** Services that know updates and their risks. */
 export interface UpdateSources extends UpdateSettings {
-  /** Of one request to the service. */
+  /** Time-out of one request to the service. */
   readonly timeoutMs: number;
   /** Between two requests. */
   readonly everyMs: number;
@@ -45,7 +45,7 @@ export function startClusterUpdates({ client, proxies, sources, ...deps }: Clust
     ca: authorities.get(TRUSTED_CA)?.data?.['ca-bundle.crt'],
   }));
   const inside = new FollowingConnections(() => ({ ca: textOf(sources.monitoringCaFile) }));
-  // what was known is known: another way to the service has nobody asked sooner
+  // a changed way to the service has nobody asked sooner, because the known updates stay known
   const quiet = { select: () => false };
   const updates = startUpdates(
     {

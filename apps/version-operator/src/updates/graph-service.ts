@@ -15,10 +15,10 @@ import {
   withoutCredentials,
 } from '@flotilla/release';
 
-/** How an update-graph service is asked. */
+/** Options of requests to an update-graph service. */
 export interface GraphServiceOptions {
   readonly connections: FollowingConnections;
-  /** Of one request, redirects and body included. */
+  /** Time-out of one request, redirects and body included. */
   readonly timeoutMs: number;
 }
 

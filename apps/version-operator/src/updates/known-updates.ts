@@ -13,7 +13,7 @@ import {
 /** The running release, as far as its updates depend on it. */
 export type RunningRelease = Pick<Release, 'version' | 'architecture'>;
 
-/** What decides about updates beside the ClusterVersion. */
+/** Settings that decide about updates beside the ClusterVersion. */
 export interface UpdateSettings {
   /** Asked instead of the service that the ClusterVersion names. */
   readonly service?: string | undefined;
@@ -25,7 +25,7 @@ export interface UpdateSettings {
 export const isMigration = ({ spec }: ClusterVersion, { architecture }: RunningRelease): boolean =>
   spec.desiredUpdate?.architecture === 'Multi' && architecture !== 'Multi';
 
-/** What the updates of a cluster are asked for with. */
+/** Builds the query for the updates of a cluster. */
 export function queryOf(object: ClusterVersion, running: RunningRelease, { service, machine }: UpdateSettings): UpdateQuery {
   const { clusterID, channel = '', upstream } = object.spec;
   const isMulti = running.architecture === 'Multi' || isMigration(object, running);
@@ -43,12 +43,12 @@ interface KnownContext {
   readonly answer: AnswerPromql;
   /** Risks that monitoring told of; default none. */
   readonly alerts?: readonly ClusterRisk[];
-  /** What is listed now. */
+  /** Conditional updates as they are listed now. */
   readonly listed: readonly ConditionalUpdate[];
   readonly nowMs: number;
 }
 
-/** What a ClusterVersion says of updates. */
+/** Judges the answers about updates for the status of a ClusterVersion. */
 export function knownUpdates({ retrieval, answer, alerts = [], listed, nowMs }: KnownContext): KnownUpdates {
   const { updates, refusal } = retrieval;
   const { updates: plain = [], conditional = [], current } = updates ?? {};

@@ -6,12 +6,12 @@ import { z } from 'zod';
 
 /** The cluster's monitoring. */
 export interface PrometheusOptions {
-  /** Where it answers queries, without the path. */
+  /** URL of its queries, without the path. */
   readonly url: string;
   /** File with the token that it wants; read at each question, as tokens are renewed. Default: none is sent. */
   readonly tokenFile?: string | undefined;
   readonly connections: FollowingConnections;
-  /** Of one question. */
+  /** Time-out of one question. */
   readonly timeoutMs: number;
 }
 
@@ -71,7 +71,7 @@ function exposureOf(text: string): Exposure {
 
 const Refusal = z.object({ status: z.literal('error'), errorType: z.string().default(''), error: z.string() });
 
-/** What monitoring answered instead of an answer, in its own words where it has some. */
+/** Describes an answer that is none, in monitoring's own words where it has some. */
 export function refusalOf(status: number, text: string): string {
   const { errorType, error } = Refusal.safeParse(readJson(text)).data ?? {};
   if (error === undefined) return status === 200 ? 'the answer is none of Prometheus' : `monitoring answered ${status}`;

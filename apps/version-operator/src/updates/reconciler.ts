@@ -28,7 +28,7 @@ import { askGraphService, type GraphServiceOptions } from './graph-service.ts';
 import { isMigration, knownUpdates, queryOf, type RunningRelease, type UpdateSettings } from './known-updates.ts';
 import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
 
-/** What updates are found with. */
+/** Dependencies of looking for updates. */
 export interface UpdatesDeps {
   readonly versions: WatchCache<ClusterVersion>;
   readonly onTrouble: ReconcilerOptions['onTrouble'];
@@ -39,7 +39,7 @@ export interface UpdatesDeps {
   readonly settings: UpdateSettings;
   readonly service: GraphServiceOptions;
   readonly monitoring: PrometheusOptions;
-  /** Whether alerts are asked for, too. Default no. */
+  /** True when alerts are asked for, too. Default no. */
   readonly asksAlerts?: () => boolean;
   /** Between two questions to the service, milliseconds. */
   readonly everyMs: number;
@@ -49,7 +49,7 @@ export interface UpdatesDeps {
   readonly metrics?: Metrics | undefined;
 }
 
-/** What is known of updates; found apart from whoever applies releases, so that a slow service holds nothing up. */
+/** Known updates. They are found apart from the worker, so that a slow service holds nothing up. */
 export interface Updates extends Pick<Reconciler, 'stopped'> {
   readonly known: () => KnownUpdates | undefined;
   /** Last good answer, or when what is asked for changed, milliseconds since the epoch. */

@@ -17,7 +17,6 @@ export interface FuzzTarget<I> {
   readonly maxPauseMs?: number;
 }
 
-/** How long, and from where. */
 interface FuzzOptions {
   readonly seed: number;
   readonly seconds: number;
@@ -27,7 +26,6 @@ interface FuzzOptions {
   readonly only?: number | undefined;
 }
 
-/** What a run came to. */
 interface FuzzReport {
   readonly target: string;
   readonly cases: number;
@@ -44,7 +42,7 @@ const MAX_GROWTH_MIB = 256;
 /** The first cases load and compile code. */
 const WARM_UP = 20;
 
-/** What a target gets in the test command: a faster machine finds no more than others did, it is done earlier. */
+/** Budget of a target in the test command. A faster machine stops at `most`, so it is done earlier. */
 const SHORT = { seconds: 1.5, most: 2_000 };
 
 /** Seed, seconds and case from `FLOTILLA_FUZZ_SEED`, `_SECONDS` (for one target) and `_CASE`. */

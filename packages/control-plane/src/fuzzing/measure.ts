@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** What a call came to. */
 interface Measurement {
   /** Most CPU time of this thread between two turns of its event loop, milliseconds: a busy machine does not count. */
   readonly pauseMs: number;
@@ -56,7 +55,7 @@ export class Growth {
     return (process.memoryUsage.rss() - this.#resident) / MIB;
   }
 
-  /** What is left of it without garbage, MiB; resident memory counts from here. */
+  /** Memory in use beyond the beginning, without garbage, MiB; resident memory counts from here. */
   collect(): number {
     collectGarbage();
     this.#resident = process.memoryUsage.rss();

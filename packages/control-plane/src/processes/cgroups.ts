@@ -19,7 +19,7 @@ export async function findCgroups(cgroup: string): Promise<string[]> {
   return (await Promise.all((await hierarchies()).map((root) => treeOf(join(root, cgroup))))).flat();
 }
 
-/** Whether a cgroup is there in any hierarchy; for the end of a process, where nothing can be awaited. */
+/** True when a cgroup is there in any hierarchy; it is synchronous, because nothing can be awaited at the end of a process. */
 export function hasCgroup(cgroup: string): boolean {
   return existsSync(ROOT) && ['', ...readdirSync(ROOT)].some((name) => existsSync(join(ROOT, name, cgroup)));
 }

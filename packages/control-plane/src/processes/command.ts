@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { childEnvironment } from '../environment.ts';
 import { CommandError } from '../errors.ts';
 
-/** How a command runs. */
+/** Options of a command. */
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;

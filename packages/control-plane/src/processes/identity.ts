@@ -15,7 +15,7 @@ export async function identify(pid: number): Promise<ProcessIdentity | undefined
   return fields[0] === 'Z' ? undefined : { pid, startTime: fields[19] ?? 'unknown' };
 }
 
-/** Whether exactly this process still runs. */
+/** True while exactly this process runs, and no later one with its pid. */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   return (await identify(identity.pid))?.startTime === identity.startTime;
 }

@@ -4,7 +4,7 @@ import { findCgroups, runCgroup } from './cgroups.ts';
 import { runCommand } from './command.ts';
 import { linkAlias, type Run } from './run.ts';
 
-/** What of a run is still on the machine; every list is empty after everything was stopped. */
+/** Remains of a run on the machine; every list is empty after everything was stopped. */
 interface Leftovers {
   /** `pid command line` */
   readonly processes: readonly string[];

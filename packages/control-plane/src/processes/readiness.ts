@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServerStartError } from '../errors.ts';
 import { logEnd, type ServerProcess } from './server-process.ts';
 
-/** What to wait for. */
 interface ReadinessOptions {
   /** Words for the message, such as `kube-apiserver /readyz`. */
   readonly what: string;

@@ -95,7 +95,7 @@ async function hasLivingOwner(dir: string): Promise<boolean> {
   try {
     return await isAlive(Owner.parse(await readFile(join(dir, OWNER_FILE), 'utf8')));
   } catch (error) {
-    // What cannot be read for another reason stays: it may be somebody's.
+    // A folder that cannot be read for another reason stays, because it may be somebody's.
     return !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
   }
 }

@@ -5,7 +5,6 @@ import { delimiter, join } from 'node:path';
 import { childEnvironment } from '../environment.ts';
 import { ServerStartError } from '../errors.ts';
 
-/** What to start, and where its output goes. */
 interface ServerProcessOptions {
   /** Name for messages. */
   readonly name: string;

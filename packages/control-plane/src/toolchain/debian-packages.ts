@@ -29,7 +29,7 @@ export type DebianPackage = keyof typeof PACKAGES;
 
 const EVERY_NODE: readonly DebianPackage[] = ['containernetworking-plugins', 'iproute2', 'iptables', 'util-linux', 'openssl'];
 
-/** What a cluster's node runs on, by its runtime. */
+/** Packages that a cluster's node needs, by its runtime. */
 export const NODE_PACKAGES = {
   containerd: [...EVERY_NODE, 'containerd', 'runc'],
   // Its client is Debian's.
@@ -46,7 +46,7 @@ export const MONITORING_PACKAGES: readonly DebianPackage[] = ['prometheus', 'pro
 /** The browser that looks at pages. */
 export const BROWSER_PACKAGE = 'chromium-headless-shell' satisfies DebianPackage;
 
-/** What building the programs needs besides Go. */
+/** Packages that building the programs needs besides Go. */
 export const BUILD_PACKAGES: readonly DebianPackage[] = ['gcc', 'libc6-dev'];
 
 /** Programs that are not there, of the packages asked for. */

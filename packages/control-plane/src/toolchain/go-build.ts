@@ -23,7 +23,7 @@ interface GoBuild {
   /** File name in `target` → C sources, compiled with `cc`. */
   readonly cPrograms?: Readonly<Record<string, CProgram>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** What else becomes part of `target`: Go module → paths in it, copied into the folder `crds`. */
+  /** CRDs that become part of `target`: Go module → paths in it, copied into the folder `crds`. */
   readonly crds?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -127,7 +127,7 @@ async function compilePrograms(go: string, build: GoBuild, folder: string): Prom
   }
 }
 
-/** Where Go has unpacked a module by now. */
+/** Folder in which Go has unpacked a module by now. */
 const moduleSources = async (go: string, { moduleDir, env }: GoBuild, module: string): Promise<string> =>
   (await runCommand(go, ['list', '-m', '-f', '{{.Dir}}', module], { cwd: moduleDir, ...(env && { env }) })).trim();
 

@@ -5,7 +5,6 @@ import { ToolsUnavailableError } from '../errors.ts';
 import { type BuildOptions, buildToolSet, fetchToolSet, type Log } from './go-build.ts';
 import { buildKey, CRDS, filesOf, TOOL_SETS, type ToolName, type ToolSet } from './tool-sets.ts';
 
-/** Where a tool came from. */
 type ToolSource = 'KUBEBUILDER_ASSETS' | 'cache' | 'build';
 
 /** Tools that are ready to run. */

@@ -5,12 +5,12 @@ import type { LoadedRelease } from '../../payload/release.ts';
 import type { ReleaseTaker } from '../../payload/release-taker.ts';
 import { planCapabilities, planRelease, planWork } from './plan.ts';
 
-/** What a reconcile of a ClusterVersion acts with. */
+/** Dependencies of applying a ClusterVersion. */
 export interface VersionActors {
   readonly worker: PayloadWorker;
   readonly taker: ReleaseTaker;
   readonly alwaysEnabled: readonly string[];
-  /** What the release consists of may be other than what was applied of it. */
+  /** True when the release may consist of other manifests than were applied of it. */
   readonly isChanged: boolean;
 }
 
@@ -28,8 +28,8 @@ export function applyVersion(object: ClusterVersion, { worker, taker, alwaysEnab
 }
 
 /**
- * Whether the release at hand is applied although another is asked for: an operator that starts anew does not take a cluster back to the
- * release it was given.
+ * True when the release at hand may be applied although another is asked for.
+ * An operator that starts anew does not take a cluster back to the release it was given.
  */
 function mayApply(
   { status }: ClusterVersion,

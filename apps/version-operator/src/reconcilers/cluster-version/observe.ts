@@ -3,7 +3,7 @@ import type { ConfigMap } from '@flotilla/api/core';
 import { type FieldError, validateClusterVersion, withoutInvalid } from '@flotilla/release';
 import type { WatchCache } from '@flotilla/runtime';
 
-/** What a ClusterVersion's reconcile looks at beside the releases. */
+/** Watch caches of a ClusterVersion's reconcile. */
 export interface VersionCaches {
   readonly versions: WatchCache<ClusterVersion>;
   readonly operators: WatchCache<ClusterOperator>;

@@ -20,9 +20,9 @@ import { statusOf } from './status.ts';
 interface VersionDeps extends VersionActors {
   readonly client: Client;
   readonly caches: VersionCaches;
-  /** Whatever else concerns it: what the worker and releases on their way tell. */
+  /** Wakes the reconcile for what no cache shows: the worker's reports, and releases on their way. */
   readonly told: Channel;
-  /** What is known of updates, once it is. */
+  /** Known updates; undefined before there are any. */
   readonly updates?: () => KnownUpdates | undefined;
   readonly pendingDeletions: () => readonly string[];
   /** Told of a pass over a version that fails; one failure is told once. */

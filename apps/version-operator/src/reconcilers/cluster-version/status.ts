@@ -2,7 +2,7 @@ import type { ClusterVersion } from '@flotilla/api/config';
 import { type ClusterVersionJudgement, clusterVersionStatus, type KnownUpdates, type WorkReport } from '@flotilla/release';
 import type { VersionCaches } from './observe.ts';
 
-/** What the status of a ClusterVersion is made of. */
+/** Inputs of the status of a ClusterVersion, beside the caches. */
 export interface StatusParts {
   readonly work: WorkReport | undefined;
   readonly updates?: KnownUpdates | undefined;

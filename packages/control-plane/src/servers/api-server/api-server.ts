@@ -13,7 +13,7 @@ import { ADMIN, type ApiUser, type Credential, createCredentials, renderKubeconf
 import { apiServerFlags, etcdFlags } from './flags.ts';
 import { probeHttps } from './https-probe.ts';
 
-/** How an API server is started. */
+/** Options of an API server. */
 export interface ApiServerOptions {
   /** Users besides `admin` (group `system:masters`); RBAC is on, so they may do nothing until bound. */
   readonly users?: readonly ApiUser[];

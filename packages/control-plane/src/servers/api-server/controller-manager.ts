@@ -6,7 +6,7 @@ import type { Log } from '../../toolchain/go-build.ts';
 import { ensureTools } from '../../toolchain/tools.ts';
 import type { ApiServer } from './api-server.ts';
 
-/** How a controller manager is started. */
+/** Options of a controller manager. */
 export interface ControllerManagerOptions {
   /** Controllers to run; default: those that delete namespaces and garbage. */
   readonly controllers?: readonly string[];

@@ -32,7 +32,6 @@ export async function writeCredentials(dir: string, credentials: readonly Creden
   return { tokenFile, keyFile };
 }
 
-/** What a kubeconfig file says. */
 interface KubeconfigOptions {
   readonly server: string;
   /** PEM of the certificates to trust. */

@@ -9,10 +9,10 @@ const Changed = z.object({ header: z.object({ revision: z.string() }) });
 const OPERATIONS = 100;
 const TIMEOUT_MS = 20_000;
 
-/** What an etcd holds under a key, as it says it: base64. */
+/** Content of a key in an etcd, as the etcd encodes it: base64. */
 export interface StoredEntry {
   readonly value: string;
-  /** Of the etcd when it was written last. */
+  /** Revision of the etcd at its last write. */
   readonly revision: string;
 }
 

@@ -1,4 +1,3 @@
-/** Where etcd listens and writes. */
 interface EtcdFlags {
   readonly dataDir: string;
   readonly clientPort: number;
@@ -22,7 +21,7 @@ export function etcdFlags({ dataDir, clientPort, peerPort }: EtcdFlags): string[
   ];
 }
 
-/** What both an API server alone and the one of a cluster need. */
+/** Flags of both an API server alone and the one of a cluster. */
 interface CommonApiServerFlags {
   readonly etcdPort: number;
   readonly port: number;

@@ -1,8 +1,8 @@
 import { request } from 'node:https';
 
 /**
- * Whether a GET answers 200. `certificateAuthority` is the PEM to trust. False on refusal, another status or after
- * 2 s; the body is not read.
+ * True when a GET answers 200; false on refusal, another status or after 2 s. The body is not read.
+ * @param certificateAuthority PEM to trust
  */
 export function probeHttps(url: string, certificateAuthority: string, token: string): Promise<boolean> {
   return new Promise((resolve) => {

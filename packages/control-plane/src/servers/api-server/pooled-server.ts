@@ -6,7 +6,7 @@ import type { ApiServer } from './api-server.ts';
 import { applyCrds } from './apply-crds.ts';
 import { EtcdStore, type StoredEntry } from './etcd-store.ts';
 
-/** What kube-apiserver keeps for itself and writes at times of its own. */
+/** Keys that kube-apiserver keeps for itself and writes at times of its own. */
 const ITS_OWN = [
   '/registry/leases/kube-system/',
   '/registry/masterleases/',
@@ -56,7 +56,7 @@ export class PooledServer {
     return pooled;
   }
 
-  /** How many CRDs have to come or to go before exactly these are there. */
+  /** Number of CRDs that have to come or to go before exactly these are there. */
   distance(wanted: readonly Named[]): number {
     return this.#missing(wanted).length + this.#surplus(wanted).length;
   }

@@ -9,13 +9,13 @@ import { PooledServer } from './pooled-server.ts';
 
 /** API servers that a run of tests hands from file to file, each as if it had just been started. */
 export interface ServerPool extends AsyncDisposable {
-  /** Where `useServerPool` finds it: `http://127.0.0.1:PORT`. */
+  /** Address for `useServerPool`: `http://127.0.0.1:PORT`. */
   readonly address: string;
 }
 
-/** What is borrowed: CRDs that are to be there. */
+/** Request for a server: CRDs that are to be there. */
 const Order = z.object({ crds: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })) });
-/** What is got. It is given back by closing the connection, by whatever end of the process that borrowed it. */
+/** A lent server, or the reason for none. Closing the connection gives it back, as does any end of the process that borrowed it. */
 export const Loan = z.union([
   z.object({ url: z.string(), kubeconfig: z.string(), etcdUrl: z.string(), startedInMs: z.number() }),
   z.object({ error: z.string() }),
@@ -75,7 +75,7 @@ class Pool {
 
   /** The one that needs the least to have these CRDs, or a new one. */
   async #take(crds: Crds): Promise<PooledServer> {
-    // What is coming back is cheaper than a new one.
+    // A server that is coming back is cheaper than a new one.
     if (this.#idle.length === 0 && this.#returning.size > 0) await Promise.race(this.#returning);
     const [best] = this.#idle.toSorted((a, b) => a.distance(crds) - b.distance(crds));
     if (best) this.#idle.splice(this.#idle.indexOf(best), 1);

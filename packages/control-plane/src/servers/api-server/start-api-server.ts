@@ -2,7 +2,7 @@ import { type ApiServer, type ApiServerOptions, startOwnApiServer } from './api-
 import { applyCrds } from './apply-crds.ts';
 import { borrowApiServer } from './borrowed-server.ts';
 
-/** What is asked of whoever starts a server. */
+/** Options of starting a server. */
 export interface StartOptions extends ApiServerOptions {
   /** CRDs that it serves from the start. */
   readonly crds?: readonly unknown[];

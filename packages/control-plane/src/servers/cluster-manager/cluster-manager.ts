@@ -25,7 +25,7 @@ export interface ManagerRequest {
   readonly userAgent: string;
 }
 
-/** What OpenShift Cluster Manager's API is for an upgrade: clusters, upgrade policies with their states, service logs. */
+/** OpenShift Cluster Manager's API as far as an upgrade uses it: clusters, upgrade policies with their states, service logs. */
 export interface ClusterManager extends AsyncDisposable {
   readonly url: string;
   /** The cluster's id within the manager. */

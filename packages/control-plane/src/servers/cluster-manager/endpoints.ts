@@ -20,7 +20,7 @@ export interface ManagerState {
   readonly states: Map<string, { value: string; description: string }>;
   readonly written: string[];
   readonly serviceLogs: Record<string, unknown>[];
-  /** When each was posted; the manager's clock. */
+  /** Posting time of each service log, by the manager's clock. */
   readonly serviceLogTimes: string[];
 }
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What goes wrong with a request. */
+/** Fault of a request. */
 export interface Fault {
-  /** Of verb and path; default every request. */
+  /** Pattern of verb and path; default every request. */
   readonly path?: RegExp;
   /** Default: for ever. */
   readonly times?: number;

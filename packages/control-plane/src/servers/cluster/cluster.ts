@@ -7,7 +7,7 @@ import type { ApiUser } from '../api-server/credentials.ts';
 import type { RegistryMirror } from './registries.ts';
 import type { NodeProxy, StoredImage } from './runtime.ts';
 
-/** How a cluster is started. */
+/** Options of a cluster. */
 export interface ClusterOptions {
   /** Name of the cluster and of its first node. */
   readonly name: string;
@@ -89,7 +89,7 @@ export interface Cluster extends AsyncDisposable {
   run(program: string, args: readonly string[], options?: CommandOptions): Promise<string>;
   /** Starts a server on the node, in its namespaces; it ends with the cluster. Its log is `<name>.log` in the cluster's folder. */
   startServer(name: string, program: string, args: readonly string[]): Promise<ServerProcess>;
-  /** What the runtime holds. */
+  /** Images that the runtime holds. */
   images(): Promise<StoredImage[]>;
   /** Further nodes. */
   readonly nodes: readonly ClusterNode[];

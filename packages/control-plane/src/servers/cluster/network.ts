@@ -88,7 +88,7 @@ async function configureLinks(space: NodeSpace, index: number): Promise<void> {
   const batch = (commands: string[][]) => ({ input: commands.map((words) => words.join(' ')).join('\n') });
   await runCommand('ip', ['-batch', '-'], batch(outside));
   await space.run('ip', ['-batch', '-'], batch(inside));
-  // Of this link alone, and gone with it: clusters reach each other through this machine.
+  // Forwarding is switched on for this link alone, and ends with it: clusters reach each other through this machine.
   await writeFile(`/proc/sys/net/ipv4/conf/${wanLink(index)}/forwarding`, '1');
   await closeAdminLink(space, admin(index, 1));
 }

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { RuntimeName } from '../../toolchain/debian-packages.ts';
 
-/** What a node has of its own in `/etc`. */
+/** Content of a node's own `/etc`. */
 export interface NodeEtc {
   readonly runtime: RuntimeName;
   /** Name → address. */
@@ -26,7 +26,7 @@ export async function writeEtc(dir: string, { runtime, hosts, trustedAuthorities
   if (runtime !== 'crio') return;
   await write(dir, OPENSHIFT_TRUST_BUNDLE, bundle);
   await mkdir(join(dir, 'etc/containers'), { recursive: true });
-  // What is mounted there.
+  // The node mounts this folder at `/etc/containers`.
   await mkdir(join(dir, 'etc-containers'), { recursive: true });
 }
 

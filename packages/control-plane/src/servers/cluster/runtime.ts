@@ -19,7 +19,7 @@ export interface RuntimeNode {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What differs from runtime to runtime. */
+/** Parts that differ from runtime to runtime. */
 export interface NodeRuntime {
   readonly name: RuntimeName;
   /** The runtime's socket as the node sees it. */
@@ -34,7 +34,7 @@ export interface NodeRuntime {
   start(): Promise<ServerProcess>;
   /** Writes down where registries are. */
   setRegistries(mirrors: readonly PlacedMirror[]): Promise<void>;
-  /** What it holds. */
+  /** Images that it holds. */
   images(): Promise<StoredImage[]>;
   /** Imports an OCI archive of one image. */
   importImage(archive: string, name: string): Promise<void>;

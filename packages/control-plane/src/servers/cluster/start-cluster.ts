@@ -23,7 +23,7 @@ const RUNTIME_TOOLS: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
   crio: ['crio', 'pinns', 'import-image'],
 };
 
-/** Why this process cannot start clusters; undefined when it can. */
+/** Reason for which this process cannot start clusters; undefined when it can. */
 export function clusterObstacle(): string | undefined {
   if (process.platform !== 'linux') return `whole clusters need Linux, this is ${process.platform}`;
   if (process.getuid?.() !== 0) return 'whole clusters need root (namespaces, mounts, a container runtime)';

@@ -15,7 +15,7 @@ import { PAUSE_IMAGE, writeProgramImage } from './pause-image.ts';
 import type { NodeRuntime } from './runtime.ts';
 import type { RuntimeProcess } from './runtime-process.ts';
 
-/** What the parts of a cluster are started from. */
+/** Parts of a cluster that exist before its programs start. */
 interface ClusterParts {
   readonly name: string;
   readonly dir: string;

@@ -14,7 +14,7 @@ export interface ServedRequest {
   readonly to: string;
 }
 
-/** What a registry has sent. */
+/** Requests that a registry has answered, and the bytes it has sent. */
 export interface Served {
   readonly requests: readonly ServedRequest[];
   /** Bytes of all answers to GET. */

@@ -14,7 +14,7 @@ import { countServed, readAccessLog, type Served } from './access-log.ts';
 export const REGISTRY_LOGIN = { username: 'flotilla', password: 'precache-login' } as const;
 const LOGIN_HASH = '$2y$05$flotillaflotillaflotievRSPEeVSaQtHp.rgC0R.NfFRZkJ4cIS';
 
-/** How a registry is started. */
+/** Options of a registry. */
 export interface RegistryOptions {
   /** Address to listen on; default `127.0.0.1`. `0.0.0.0` makes it reachable from clusters at their `gatewayAddress`. */
   readonly host?: string;

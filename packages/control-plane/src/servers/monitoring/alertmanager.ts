@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Log } from '../../toolchain/go-build.ts';
 import { type ListeningServer, type ServerPlace, startListening } from './listening-server.ts';
 
-/** How Alertmanager is started. */
+/** Options of an Alertmanager. */
 export interface AlertmanagerOptions {
   /** Default: a free one. */
   readonly port?: number;

@@ -10,7 +10,7 @@ export interface FiringAlert {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** How Prometheus is started. */
+/** Options of a Prometheus. */
 export interface PrometheusOptions {
   /** `host:port` of an Alertmanager that gets its alerts; default nobody. */
   readonly alertmanager?: string;

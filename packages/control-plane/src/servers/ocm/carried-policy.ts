@@ -1,4 +1,4 @@
-/** What the carrier makes of what it reads (spec/ocm 3.3): pure. */
+/** The carrier's decisions about the objects it reads (spec/ocm 3.3): pure. */
 import { KubeObject, resource } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
 import { z } from 'zod';
@@ -47,7 +47,7 @@ export const spokePolicy = ({ metadata, spec }: Policy): KubeObject => ({
   spec,
 });
 
-/** What is evaluated on the spoke for one template: owned by the policy's copy there, whose action wins over its own. */
+/** Object that the spoke evaluates for one template. The policy's copy there owns it, and the copy's action wins over its own. */
 export function evaluatedObject(policy: Policy, { apiVersion, kind, metadata, spec }: Template): KubeObject {
   const { name, namespace = '', uid } = policy.metadata;
   const action = policy.spec?.remediationAction;

@@ -80,7 +80,7 @@ async function carry(name: string, deps: Deps): Promise<undefined> {
   const replicated = onHub.get(ref);
   const present = onSpoke.get(ref);
   if (!replicated || replicated.metadata.deletionTimestamp) {
-    // What it owns goes with it, as the spoke's garbage collector has time for it.
+    // Owned objects go with the policy, as the spoke's garbage collector has time for them.
     if (present) await spoke.delete(Policy, ref);
     return;
   }

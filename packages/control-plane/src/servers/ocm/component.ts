@@ -9,14 +9,13 @@ import { type ServerProcess, startServerProcess } from '../../processes/server-p
 export interface OcmComponent extends AsyncDisposable {
   readonly name: string;
   readonly pid: number;
-  /** What it printed; gone with the folder it was started in. */
+  /** File with its output; gone with the folder it was started in. */
   readonly logFile: string;
-  /** Whether its health endpoint answers with 200 now. */
+  /** True when its health endpoint answers with 200 now. */
   isHealthy(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
-/** How a component is started. */
 interface ComponentOptions {
   /** Name for messages and of the log file. */
   readonly name: string;
@@ -46,7 +45,7 @@ export async function startComponent({ name, dir, healthUrl, ...options }: Compo
   return { name, pid, logFile, isHealthy, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Whether a GET answers 200 within 2 s. Our own process on loopback signs its own certificate: there is nobody to verify. */
+/** True when a GET answers 200 within 2 s. Our own process on loopback signs its own certificate: there is nobody to verify. */
 function answers(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const options = { timeout: 2_000, agent: false } as const;

@@ -4,7 +4,7 @@ import type { ToolName } from '../../toolchain/tool-sets.ts';
 import { ensureTools } from '../../toolchain/tools.ts';
 import { type OcmComponent, startComponent } from './component.ts';
 
-/** Where a component runs and what it reaches. */
+/** Options of a component that reaches the hub. */
 interface OnHub {
   /** Path of the hub's kubeconfig. */
   readonly hub: string;

@@ -12,10 +12,10 @@ import { OCM_TOOLS } from './components.ts';
 /** Kinds that components want on a spoke; everything else is the hub's. */
 const ON_SPOKES = ['appliedmanifestworks', 'configurationpolicies', 'policies'];
 const ON_HUB_TOO = ['policies'];
-/** Of the hub's foundation, which is no Go module one could build: from our own schemas. */
+/** The hub's foundation is no Go module one could build, so these CRDs come from our own schemas. */
 const FOUNDATION = [ManagedClusterAction, ManagedClusterView].map(({ plural }) => plural);
 
-/** What an API server gets its CRDs by. */
+/** Access to an API server that gets CRDs. */
 interface CrdTarget {
   readonly kubeconfig: string;
   readonly client: Client;

@@ -16,13 +16,13 @@ import { installOcmCrds } from './crds.ts';
 
 /** A cluster, as its administrator reaches it. */
 export interface OcmSite {
-  /** Of a spoke: name of its ManagedCluster. */
+  /** Name of the cluster; a spoke's is that of its ManagedCluster. */
   readonly name: string;
   readonly kubeconfig: string;
   readonly client: Client;
 }
 
-/** What becomes a fleet. */
+/** Options of a fleet. */
 export interface OcmFleetOptions {
   readonly hub: OcmSite;
   readonly spokes: readonly OcmSite[];
@@ -89,7 +89,7 @@ async function startComponents({ hub, spokes, dir, log }: OcmFleetOptions, stack
   return components;
 }
 
-/** What registration and an administrator would have made. */
+/** Creates the objects that registration and an administrator would have made. */
 async function register({ hub, spokes, namespaces, labels }: OcmFleetOptions): Promise<void> {
   const { client } = hub;
   await ensure(client, ManagedClusterSet, { metadata: { name: CLUSTER_SET }, spec: {} });

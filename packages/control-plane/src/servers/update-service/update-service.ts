@@ -15,10 +15,10 @@ export interface UpdateService extends AsyncDisposable {
   /** URL of the graph, as seen from this machine. */
   readonly url: string;
   readonly port: number;
-  /** Where monitoring answers, without the path. */
+  /** URL of monitoring, without the path. */
   readonly monitoringUrl: string;
   readonly asked: readonly UpdateQuestion[];
-  /** What is sent to whoever asks, whatever the question. */
+  /** Sets the graph that everybody gets, whatever the question. */
   setGraph(graph: unknown): void;
   /** Samples of each query; one that is not named answers none. */
   setSamples(samples: Readonly<Record<string, readonly number[]>>): void;

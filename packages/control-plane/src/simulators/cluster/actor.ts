@@ -1,7 +1,7 @@
 import type { Client, Clock, Logger } from '@flotilla/runtime';
 import type { ClusterCaches } from './caches.ts';
 
-/** What actors of one simulated cluster share. */
+/** Parts that the actors of one simulated cluster share. */
 export interface ActorDeps {
   readonly client: Client;
   readonly caches: ClusterCaches;
@@ -17,13 +17,13 @@ export interface ActorDeps {
 /** A drain that was asked for. */
 export interface Drain {
   readonly since: number;
-  /** When it may be tried again. */
+  /** Time at which it may be tried again. */
   againAt: number;
   /** Since when the node is drained, so that changing it takes its time. */
   drainedAt?: number;
 }
 
-/** How long things take, in milliseconds. */
+/** Pace of a simulated cluster, in milliseconds. */
 export interface ClusterPace {
   /** From the wish for another version to its being applied. */
   readonly controlPlaneMs: number;
@@ -37,11 +37,11 @@ export interface ClusterPace {
   readonly drainMs: number;
   /** From one try of a drain to the next, in its first ten minutes and after them. Really a minute and five. */
   readonly drainAgainMs: readonly [soon: number, later: number];
-  /** How soon something that is under way is looked at again. */
+  /** Time until the next look at a change that is under way. */
   readonly lookAgainMs: number;
 }
 
-/** What does not happen for the moment. */
+/** Changes that do not happen for the moment. */
 export interface ClusterFaults {
   /** No version is applied. */
   readonly controlPlaneHeld?: boolean;

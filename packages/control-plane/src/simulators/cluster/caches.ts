@@ -3,7 +3,7 @@ import { Node } from '@flotilla/api/core';
 import { Machine, MachineConfigPool, MachineSet } from '@flotilla/api/machine';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 
-/** What the actors of a cluster watch. */
+/** Watch caches of the actors of a cluster. */
 export interface ClusterCaches {
   readonly versions: WatchCache<ClusterVersion>;
   readonly pools: WatchCache<MachineConfigPool>;

@@ -6,9 +6,9 @@ import { playMachine, playMachineSet } from './machine-actor.ts';
 import { playPool } from './pool-actor.ts';
 import { type OfferedVersions, playVersion } from './version-actor.ts';
 
-/** What a simulated cluster is made of. */
+/** Options of a simulated cluster. */
 export interface ClusterActorsOptions {
-  /** Of its API server. Stays the caller's: close it after `stop`. */
+  /** Client of its API server. It stays the caller's: close it after `stop`. */
   readonly client: Client;
   /** Versions that each channel offers. */
   readonly offers: OfferedVersions;

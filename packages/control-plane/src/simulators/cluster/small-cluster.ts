@@ -7,7 +7,7 @@ import { createNode } from './nodes.ts';
 import { renderedConfig } from './pool-actor.ts';
 import { releaseImage } from './version-actor.ts';
 
-/** What a simulated cluster begins with. */
+/** Initial state of a simulated cluster. */
 export interface SmallCluster {
   /** Its version. Default 4.14.9. */
   readonly version?: string;

@@ -3,7 +3,7 @@ import { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { type Client, type Clock, pause, systemClock, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
 
-/** What the operators of a release report, and the Deployments that make them report it. */
+/** Versions that the operators of a release report, and the Deployments that make them report. */
 export const OperatorScript = z.object({
   version: z.string(),
   operators: z.record(
@@ -16,9 +16,9 @@ export const OperatorScript = z.object({
 });
 export type OperatorScript = z.output<typeof OperatorScript>;
 
-/** What operators are played, and how. */
+/** Operators to play, and their pace. */
 export interface FakeOperatorsOptions {
-  /** Of the cluster. Stays the caller's. */
+  /** Client of the cluster. It stays the caller's. */
   readonly client: Client;
   /** In the order of releases: of the first, operators report at once. */
   readonly releases: readonly OperatorScript[];
@@ -28,12 +28,12 @@ export interface FakeOperatorsOptions {
   readonly updateDelayMs?: number;
   /** Report a release as soon as the cluster is sent to it, whatever has been applied. Default false. */
   readonly eager?: boolean;
-  /** Whether StatefulSets roll out; default true. */
+  /** True when StatefulSets roll out; default true. */
   readonly statefulSets?: boolean;
   readonly clock?: Clock;
 }
 
-/** What an operator or a workload does otherwise than it should. */
+/** Deviations of an operator; by default it is as it should be. */
 export interface OperatorFault {
   readonly available?: boolean;
   readonly degraded?: boolean;
@@ -88,7 +88,7 @@ class RunningOperators implements FakeOperators {
   readonly #faults = new Map<string, OperatorFault>();
   readonly #stuck = new Set<string>();
   readonly #pending = new Map<string, Promise<void>>();
-  /** Of those, what changed meanwhile: their own event may come before the answer to what they wrote. */
+  /** Pending keys that changed meanwhile: their event may come before the answer to the write. */
   readonly #again = new Set<string>();
 
   constructor(options: FakeOperatorsOptions) {

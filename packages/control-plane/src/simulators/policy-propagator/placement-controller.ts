@@ -5,12 +5,11 @@ import { ignoreGone } from '../hub-writer.ts';
 import { divideIntoDecisions, type PlacementOutcome, type SetBinding, selectForPlacement } from './placement-selection.ts';
 import { BY_PLACEMENT, type PropagatorCaches } from './propagator-caches.ts';
 
-/** What decides placements. */
 interface PlacementDeps {
   readonly client: Client;
   readonly caches: PropagatorCaches;
   readonly now: () => number;
-  /** What the namespace is bound to. */
+  /** Binding of a namespace to cluster sets. */
   readonly boundTo: (namespace: string) => SetBinding;
 }
 
@@ -82,5 +81,5 @@ async function reportOutcome(
 
 const isSameList = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((each, at) => each === b[at]);
 
-/** What of a ManagedCluster decides whether a Placement selects it. */
+/** Fields of a ManagedCluster that decide whether a Placement selects it. */
 export const selectionFields = ({ metadata, spec }: ManagedCluster): string => JSON.stringify([metadata.labels, spec?.taints]);

@@ -12,7 +12,7 @@ interface PlacementCondition {
   readonly message: string;
 }
 
-/** What a Placement selects, and what it says about it. */
+/** Clusters that a Placement selects, and the conditions of its status. */
 export interface PlacementOutcome {
   /** Sorted. */
   readonly clusters: readonly string[];
@@ -25,7 +25,7 @@ const MISCONFIGURED = 'PlacementMisconfigured';
 /** Most clusters in one PlacementDecision (spec/ocm 2.4). */
 const CLUSTERS_PER_DECISION = 100;
 
-/** What a namespace is bound to: the set of all clusters, nothing, or a set without clusters. */
+/** Binding of a namespace: to the set of all clusters, to nothing, or to a set without clusters. */
 export type SetBinding = boolean | 'empty';
 
 /** The one set a namespace can be bound to here. */

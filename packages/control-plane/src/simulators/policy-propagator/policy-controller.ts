@@ -9,7 +9,7 @@ import { BY_PLACEMENT, BY_POLICY, type PropagatorCaches, placementOfBinding } fr
 import type { ComplianceState } from './root-status.ts';
 import type { Demand, SimulatedCompliance } from './simulated-compliance.ts';
 
-/** What replicates policies. */
+/** Dependencies of replicating policies. */
 export interface PolicyDeps {
   readonly caches: PropagatorCaches;
   readonly writer: HubWriter;

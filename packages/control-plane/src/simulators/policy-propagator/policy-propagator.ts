@@ -22,9 +22,9 @@ import type { ComplianceState } from './root-status.ts';
 import { type ComplianceEvent, type ComplianceScript, SimulatedCompliance } from './simulated-compliance.ts';
 import { childStatusKey, reconcileChildStatus, reconcileRootStatus } from './status-controller.ts';
 
-/** What a propagator is made of. Policies are named `namespace/name` everywhere. */
+/** Options of a propagator. Policies are named `namespace/name` everywhere. */
 export interface PolicyPropagatorOptions {
-  /** Of the hub. Stays the caller's: close it after `stop`. */
+  /** Client of the hub. It stays the caller's: close it after `stop`. */
   readonly client: Client;
   /** The same seed gives the same times. */
   readonly seed: number;
@@ -38,7 +38,7 @@ export interface PolicyPropagatorOptions {
 
 /** A running propagator. */
 export interface PolicyPropagator extends AsyncDisposable {
-  /** What was enforced and reported, in order. */
+  /** Enforcements and reports, in order. */
   readonly events: readonly ComplianceEvent[];
   /** From now on the cluster answers to the policy like this. */
   script(policy: string, cluster: string, script: ComplianceScript): void;
@@ -138,7 +138,7 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
   };
 }
 
-/** What besides itself concerns a Placement. */
+/** Watches that concern a Placement, beside the one of Placements. */
 const placementWatches = ({ clusters, placements, decisions }: PropagatorCaches): Watch[] => [
   watch(clusters, {
     select: ({ type, object, previous }) => type === 'deleted' || !previous || selectionFields(previous) !== selectionFields(object),
@@ -148,7 +148,7 @@ const placementWatches = ({ clusters, placements, decisions }: PropagatorCaches)
   watch(decisions, { enqueue: ({ object }) => placementOfDecision(object), gatherMs: GATHER_MS }),
 ];
 
-/** What besides itself concerns a root policy. */
+/** Watches that concern a root policy, beside the one of root policies. */
 const policyWatches = ({ decisions, bindings, children }: PropagatorCaches): Watch[] => [
   watch(decisions, {
     enqueue: ({ object }) => placementOfDecision(object).flatMap((key) => bindings.byIndex(BY_PLACEMENT, key).flatMap(policiesOf)),

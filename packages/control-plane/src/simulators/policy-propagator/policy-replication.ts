@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { type KubeObject, Label } from '@flotilla/api';
 import { type PlacementBinding, Policy } from '@flotilla/api/ocm';
 
-/** What a replicated policy does on its cluster: `own` is what the root says. */
+/** Effect of a replicated policy on its cluster; `own` is the action of the root. */
 export type Action = 'enforce' | 'own';
 
 const PREFIX = 'policy.open-cluster-management.io/';
 const CLUSTER_LABELS = [`${PREFIX}cluster-name`, `${PREFIX}cluster-namespace`];
 
 /**
- * Where a root policy is placed and how (spec/ocm 3.5). Bindings without `subFilter` place; `restricted` ones never do, they only
- * raise what is placed. An override raises to enforce and never lowers.
+ * Decides on which clusters a root policy is placed, and with which action (spec/ocm 3.5). Bindings without `subFilter` place.
+ * `restricted` ones never do, and only raise the action of a placed policy. An override raises to enforce and never lowers.
  */
 export function placePolicy(
   bindings: readonly PlacementBinding[],
@@ -34,7 +34,7 @@ export const isEnforce = (action: string | undefined): boolean => action?.toLowe
 /** Key of a root policy: `namespace/name`. */
 export const keyOfChild = (child: KubeObject): string => (child.metadata.labels?.[Label.rootPolicy] ?? '').replace('.', '/');
 
-/** What the copies of one root look like; made once for all clusters. */
+/** Common content of the copies of one root; made once for all clusters. */
 export interface ChildTemplate {
   /** Equal for equal contents; see `leanChild`. */
   readonly fingerprint: string;

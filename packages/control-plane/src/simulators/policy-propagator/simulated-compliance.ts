@@ -4,7 +4,7 @@ import { createTimerHeap, type HeapTimer } from '../timer-heap.ts';
 import type { Action } from './policy-replication.ts';
 import type { ComplianceState } from './root-status.ts';
 
-/** How one cluster answers to one policy. */
+/** Answers of one cluster to one policy. */
 export interface ComplianceScript {
   /** Complies before anything is enforced. */
   readonly already?: boolean;
@@ -18,7 +18,7 @@ export interface ComplianceScript {
   readonly relapse?: { readonly afterSeconds: number; readonly recoverSeconds?: number };
 }
 
-/** What a policy asks of a cluster. */
+/** Demands of a policy on a cluster. */
 export interface Demand {
   readonly action: Action;
   /** Equal while the policy's templates are. Another value: whoever complied has to do so again. */
@@ -45,7 +45,6 @@ interface Entry {
   relapsed: boolean;
 }
 
-/** How clusters comply. */
 interface SimulatedComplianceOptions {
   readonly clock: Clock;
   readonly seed: number;
@@ -56,7 +55,7 @@ interface SimulatedComplianceOptions {
 
 /** Clusters that become Compliant a while after a policy is enforced on them; nothing is evaluated for real. */
 export class SimulatedCompliance {
-  /** What happened, in order. */
+  /** Events so far, in order. */
   readonly events: ComplianceEvent[] = [];
   readonly #options: SimulatedComplianceOptions;
   readonly #timers;

@@ -6,7 +6,6 @@ import type { PolicyDeps } from './policy-controller.ts';
 import { BY_POLICY, placementOfBinding } from './propagator-caches.ts';
 import { rollUpClusters } from './root-status.ts';
 
-/** What writes statuses. */
 interface StatusDeps extends PolicyDeps {
   readonly now: () => number;
 }

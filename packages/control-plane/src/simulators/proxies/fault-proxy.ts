@@ -3,11 +3,11 @@ import { connect, createServer, type Socket } from 'node:net';
 import { portOf } from '../../processes/free-port.ts';
 import { createRandom } from '../../random.ts';
 
-/** What goes wrong on a connection; nothing by default. */
+/** Faults of a connection; none by default. */
 export interface Faults {
   /** End a connection after this many bytes towards the client: a number, or a range of which each connection draws one. */
   readonly cutAfterBytes?: number | readonly [min: number, max: number];
-  /** How many connections are cut before the rest goes through; default: all. */
+  /** Number of connections that are cut before the rest goes through; default: all. */
   readonly cuts?: number;
   /** Reset a cut connection (what the client has not read yet is lost) instead of ending it; default false. */
   readonly reset?: boolean;
@@ -19,7 +19,7 @@ export interface Faults {
   readonly delayMs?: number;
 }
 
-/** How a proxy is started. */
+/** Options of a proxy with faults. */
 export interface FaultProxyOptions {
   /** Address to listen on; default `127.0.0.1`. */
   readonly host?: string;

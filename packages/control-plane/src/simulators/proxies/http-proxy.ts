@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { connect, type Socket } from 'node:net';
 import { portOf } from '../../processes/free-port.ts';
 
-/** How a proxy is started. */
+/** Options of an HTTP proxy. */
 export interface HttpProxyOptions {
   /** Address to listen on; default `127.0.0.1`. */
   readonly host?: string;
@@ -16,7 +16,7 @@ export interface HttpProxy extends AsyncDisposable {
   readonly port: number;
   /** Bytes handed to clients, by the `host:port` they asked for; of those that were let through. */
   bytesToClients(): Readonly<Record<string, number>>;
-  /** What was asked for and refused. */
+  /** Targets that were asked for and refused. */
   refused(): readonly string[];
   stop(): Promise<void>;
 }

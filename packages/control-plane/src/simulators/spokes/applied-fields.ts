@@ -2,7 +2,7 @@ import { isJsonObject, isSameJson } from '@flotilla/api';
 
 type Json = Record<string, unknown>;
 
-/** What one server-side apply makes of an object. */
+/** Result of one server-side apply. */
 interface AppliedFields {
   readonly object: Json;
   /** Fields that somebody else owns with another value, as `.data.key`; not empty: nothing may be written unless it is forced. */

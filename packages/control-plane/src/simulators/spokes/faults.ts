@@ -1,6 +1,6 @@
 import type { StoredObject } from './spoke-store.ts';
 
-/** What goes wrong on one simulated spoke. Everything is off by default. */
+/** Faults of one simulated spoke. Everything is off by default. */
 export interface SpokeFaults {
   /** Slow: milliseconds before every execution of an action and every read of a view, beside the run's own. */
   readonly latencyMs?: number;
@@ -28,7 +28,7 @@ export interface SpokeFaults {
   readonly jobsHeld?: boolean;
   /** Manifests of works cannot be applied; a text is what the spoke says. */
   readonly failWork?: boolean | string;
-  /** What works apply is never there when it is looked for. */
+  /** Applied objects are never found when works look for them. */
   readonly workNeverAvailable?: boolean;
   /** Seconds until objects take their next status, in place of `WorkShape.seconds`; jitter comes on top. */
   readonly workSeconds?: number;
@@ -36,7 +36,7 @@ export interface SpokeFaults {
   readonly statusNeverChanges?: boolean;
 }
 
-/** What becomes of objects on simulated spokes, whoever put them there. */
+/** Pace and statuses of objects on simulated spokes, whoever put them there. */
 export interface WorkShape {
   /** Seconds from an object's creation, or a change of its spec, to its next status. */
   readonly seconds: number;

@@ -5,13 +5,13 @@ import { type Client, isAlreadyExists } from '@flotilla/runtime';
 
 const AT_ONCE = 24;
 
-/** What is registered. */
+/** Options of a registration. */
 export interface RegistrationOptions {
   /** Labels of the ManagedClusters besides `name`. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Report them available; default true. */
   readonly available?: boolean;
-  /** What the agent says in claim `transports.flotilla.io`; default: nothing, as stock ones. */
+  /** Claim `transports.flotilla.io` of the agent; default: none, as for stock ones. */
   readonly transports?: string;
   /** Nodes that its agent counts; default one. */
   readonly nodes?: number;

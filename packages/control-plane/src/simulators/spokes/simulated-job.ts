@@ -6,13 +6,11 @@ import type { TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults } from './faults.ts';
 import type { SpokeStore, StoredObject } from './spoke-store.ts';
 
-/** How a Job ended. */
 type JobOutcome = 'succeeded' | 'failed' | 'deadline';
 
-/** What happens to Jobs, as it happens. */
+/** Events of Jobs, told as they happen. */
 export type JobEvent = 'job-created' | 'job-started' | `job-${JobOutcome}`;
 
-/** What a Job needs from its spoke. */
 interface JobSurroundings {
   readonly store: SpokeStore;
   readonly served: ServedResource;
@@ -22,9 +20,9 @@ interface JobSurroundings {
   readonly random: () => number;
   readonly shape: JobShape;
   readonly faults: SpokeFaults;
-  /** Whether the spoke's Jobs go on past their end for now. */
+  /** True while the spoke's Jobs go on past their end. */
   readonly isHeld: () => boolean;
-  /** Whether this Job is one of those that fail. */
+  /** True for one of the Jobs that fail. */
   readonly fails: boolean;
   readonly onEvent: (event: JobEvent, job: StoredObject) => void;
   /** Called when the pod of a Job has succeeded: its effects are there before the verdict is. */
@@ -38,7 +36,7 @@ interface JobPlan {
   readonly outcome: JobOutcome;
 }
 
-/** When a Job starts and how it ends: at its deadline when that comes first. */
+/** Plans the start and the end of a Job: its deadline when that comes first. */
 export function planJob(job: StoredObject, shape: JobShape, faults: SpokeFaults, draw: { random: number; fails: boolean }): JobPlan {
   const deadlineMs = deadlineSecondsOf(job, faults) * 1000;
   const startupMs = shape.startupMs ?? 1000;
@@ -60,7 +58,7 @@ function deadlineSecondsOf(job: StoredObject, faults: SpokeFaults): number {
   return Math.min(own, faults.deadlineJobSeconds ?? Number.POSITIVE_INFINITY);
 }
 
-/** How soon a held Job ends once it is let go. */
+/** A held Job ends at most so long after it is let go. */
 const HELD_RECHECK_MS = 100;
 
 /** Runs a Job that was just created: empty status, active, progress, verdict. A Job that is deleted meanwhile changes nothing more. */
@@ -172,7 +170,7 @@ function publishProgress(
   const stepMs = reportMs(job, around.shape);
   const next = (): void => {
     const elapsed = around.now() - startedAt;
-    // What was reported at the end stays.
+    // The report at the end stays, so no later one replaces it.
     if (hasEnded() || elapsed >= runMs || !writeReport(job, around, reportAt(around, elapsed, runMs, outcome, startedAt))) return;
     around.timers.after(stepMs, next);
   };

@@ -31,7 +31,7 @@ export interface SpokeEvent {
   readonly type: JobEvent | WorkEvent | 'action-executed' | 'action-failed' | 'view-read' | 'view-reported';
   /** Name of the Job, action, view or work. */
   readonly name: string;
-  /** Of the Job. */
+  /** Uid of the Job. */
   readonly uid?: string;
 }
 
@@ -44,7 +44,7 @@ export interface JobCreation {
   readonly annotations: Readonly<Record<string, unknown>>;
 }
 
-/** What all spokes of a run share. */
+/** Parts that all spokes of a run share. */
 export interface SpokeSurroundings {
   readonly timers: TimerHeap;
   readonly writer: HubWriter;
@@ -82,7 +82,7 @@ export class SimulatedSpoke {
   readonly #actions: Lane;
   readonly #views: Lane;
   readonly #works: SimulatedWorks;
-  /** When a view is due again. */
+  /** Timer of each view that is due again. */
   readonly #due = new Map<string, HeapTimer>();
   readonly #frozen = new Set<string>();
   readonly #failedActions = new Map<string, number>();
@@ -337,5 +337,5 @@ const accessTo = (store: SpokeStore): SpokeAccess => ({
 
 const viewKey = (view: ManagedClusterView): string => view.metadata.uid ?? view.metadata.name;
 
-/** Whether an error is a lost race with another writer: the newer object is on its way, start over. */
+/** True for a lost race with another writer: the newer object is on its way, so start over. */
 export const isLostRace = (error: unknown): boolean => error instanceof ApiError && (error.status === 409 || error.status === 422);

@@ -10,20 +10,20 @@ import { isLostRace, type JobCreation, SimulatedSpoke, type SpokeEvent, type Spo
 import type { SpokeStore } from './spoke-store.ts';
 import { leanAction, leanView, leanWork } from './status-patch.ts';
 
-/** What a run of simulated spokes is made of. */
+/** Options of a run of simulated spokes. */
 export interface SimulatedSpokesOptions {
-  /** Of the hub. Stays the caller's: close it after `stop`. */
+  /** Client of the hub. It stays the caller's: close it after `stop`. */
   readonly client: Client;
   /** Spokes, each watching the hub namespace of its name. */
   readonly names: readonly string[];
   /** The same seed gives the same run times and uids. */
   readonly seed: number;
   readonly job: JobShape;
-  /** What becomes of objects; default: their status comes after one second. */
+  /** Statuses that objects take; default: after one second. */
   readonly work?: WorkShape;
-  /** How often works are looked at; default: as the agent does. */
+  /** Pace at which works are looked at; default: the agent's. */
   readonly workCadence?: WorkCadence;
-  /** Whether agents know `feedbackScrapeType: Watch`, as the stock one does in its later releases; default true. */
+  /** True when agents know `feedbackScrapeType: Watch`, as the stock one does in its later releases; default true. */
   readonly workWatches?: boolean;
   /** Agents make the account of Job `pre-cache`, as ours with our chart do; default false, as stock ones. */
   readonly makesPullerAccount?: boolean;
@@ -41,7 +41,7 @@ export interface SimulatedSpokesOptions {
   readonly clock?: Clock;
 }
 
-/** What happened in one spoke. */
+/** Jobs and events of one spoke. */
 export interface SpokeRecord {
   readonly jobsCreated: readonly JobCreation[];
   readonly events: readonly SpokeEvent[];

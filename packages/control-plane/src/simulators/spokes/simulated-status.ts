@@ -6,7 +6,6 @@ import type { SpokeStore, StoredObject } from './spoke-store.ts';
 
 type Json = Record<string, unknown>;
 
-/** What the controllers of a simulated spoke need. */
 interface StatusSurroundings {
   readonly spoke: string;
   readonly store: SpokeStore;

@@ -21,7 +21,6 @@ import type { SpokeFaults } from './faults.ts';
 import { Lane } from './lane.ts';
 import type { SpokeStore } from './spoke-store.ts';
 
-/** What the works of one spoke need. */
 interface WorkSurroundings {
   /** The spoke, and its namespace on the hub. */
   readonly spoke: string;
@@ -42,7 +41,7 @@ interface WorkSurroundings {
   readonly onError: (error: unknown) => void;
 }
 
-/** What happens to works, as it happens. */
+/** Events of works, told as they happen. */
 export type WorkEvent = 'work-reported' | 'work-ended';
 
 /** The part of a simulated spoke's agent that executes ManifestWorks: the decisions of the real one, with its limit on hub writes. */
@@ -50,7 +49,7 @@ export class SimulatedWorks {
   readonly #around: WorkSurroundings;
   readonly #bucket: TokenBucket = createTokenBucket(WORK_HUB_QPS, WORK_HUB_BURST);
   readonly #memories = new Map<string, WorkMemory>();
-  /** What the last write replaced, by the name of the work: that version says nothing new. */
+  /** Version that the last write replaced, by the name of the work; it says nothing new. */
   readonly #replaced = new Map<string, string | undefined>();
   /** Works of which a watched object changed. */
   readonly #told = new Set<string>();

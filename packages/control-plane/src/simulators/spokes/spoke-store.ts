@@ -30,11 +30,10 @@ export type StoredObject = Json & { readonly metadata: StoredMeta };
 interface Entry {
   readonly served: ServedResource;
   object: StoredObject;
-  /** What each field manager applied last. */
+  /** Object as each field manager applied it last. */
   applied?: Map<string, Json>;
 }
 
-/** What a store needs from its spoke. */
 interface SpokeStoreOptions {
   readonly kinds: readonly ServedResource[];
   readonly random: () => number;

@@ -23,7 +23,7 @@ export function viewStatusPatch(view: ManagedClusterView, next: ViewStatus): Jso
   return result === view.status.result ? patch : [...patch, { op: 'add', path: '/status/result', value: result }];
 }
 
-/** Whether a read found what the view shows already. */
+/** True when a read found the content that the view shows already. */
 export const isViewUnchanged = (view: ManagedClusterView, next: ViewStatus): boolean =>
   isSameJson(view.status?.conditions ?? null, next.conditions ?? null) && isSameJson(traceOf(view.status?.result), traceOf(next.result));
 
@@ -33,14 +33,14 @@ const version = (object: { metadata: { resourceVersion?: string } }): JsonPatch[
   value: object.metadata.resourceVersion ?? '',
 });
 
-/** What is kept of a result: enough to see whether it changed. */
+/** Trace of a result: enough to see whether it changed. */
 function traceOf(result: unknown): unknown {
   if (!isJsonObject(result)) return null;
   const { name, namespace, uid, resourceVersion } = isJsonObject(result.metadata) ? result.metadata : {};
   return { apiVersion: result.apiVersion, kind: result.kind, metadata: { name, namespace, uid, resourceVersion } };
 }
 
-/** What a cache keeps of an action: all of it until it is done, then its name and verdict. */
+/** Trims an action for a cache: all of it until it is done, then its name and verdict. */
 export function leanAction(action: ManagedClusterAction): ManagedClusterAction {
   const done = action.status?.conditions?.some(({ status }) => status === 'True');
   const { managedFields: _, ...metadata } = action.metadata;
@@ -52,14 +52,14 @@ export function leanAction(action: ManagedClusterAction): ManagedClusterAction {
   };
 }
 
-/** What a cache keeps of a view: a trace instead of the result. */
+/** Trims a view for a cache: a trace instead of the result. */
 export function leanView(view: ManagedClusterView): ManagedClusterView {
   const { managedFields: _, ...metadata } = view.metadata;
   if (!view.status) return { ...view, metadata };
   return { ...view, metadata, status: { conditions: view.status.conditions, result: traceOf(view.status.result) } };
 }
 
-/** What a cache keeps of a work: all but who wrote it. */
+/** Trims a work for a cache: all but its managed fields. */
 export function leanWork(work: ManifestWork): ManifestWork {
   const { managedFields: _, ...metadata } = work.metadata;
   return { ...work, metadata };
