@@ -9,6 +9,7 @@ const ROOMS = [
   'apps/hub',
   'apps/image-puller',
   'apps/spoke-agent',
+  'apps/upgrade-operator',
   'apps/version-operator',
   'demo',
   'packages/agent',

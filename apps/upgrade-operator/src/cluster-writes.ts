@@ -4,7 +4,7 @@ import { FileIntegrity, MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/mach
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 import type { Caches } from './caches.ts';
 
-/** What steps change in the cluster. Each may be repeated. */
+/** Changes of the steps to the cluster. Each may be repeated. */
 export interface ClusterWrites {
   /** Merges into the ClusterVersion; resolves to what it is then. */
   patchClusterVersion(clusterVersion: ClusterVersion, patch: object, signal: AbortSignal): Promise<ClusterVersion>;
@@ -14,7 +14,7 @@ export interface ClusterWrites {
   reinitFileIntegrity(signal: AbortSignal): Promise<void>;
 }
 
-/** Where FedRAMP clusters watch files of nodes. */
+/** FileIntegrity with which FedRAMP clusters watch files of nodes. */
 const FILE_INTEGRITY: Required<Ref> = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };
 
 /** Writes through a client; the caches show each write before any watch tells of it. */

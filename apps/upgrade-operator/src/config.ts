@@ -63,7 +63,7 @@ const Config = schemaOf(options)
     path: ['releaseVersion'],
     message: 'must be set where --cluster-operator is: it is the version that is reported',
   });
-/** How the operator runs; what it does is in its ConfigMap. */
+/** Settings of the program; its ConfigMap configures the upgrades. */
 export type ProgramSettings = Readonly<z.output<typeof Config>>;
 
 /** Reads flags and environment; see `readOptions`. */

@@ -26,7 +26,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** What changed in the cluster, as a watch told of it. */
+/** Collects the extra machine sets and the desired versions that watches have shown. */
 function remember(signal: AbortSignal) {
   const surgeSets = new Set<string>();
   const desired: string[] = [];

@@ -9,7 +9,7 @@ interface OutboxDeps {
   /** Called when it is worth asking again: told, failed, or due once more. */
   readonly wake: () => void;
   readonly signal: AbortSignal;
-  /** How long `tell` waits for an answer. Default 2 000. */
+  /** Longest wait of `tell` for an answer. Default 2 000. */
   readonly patienceMs?: number;
 }
 

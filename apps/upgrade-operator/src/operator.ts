@@ -11,7 +11,7 @@ import { startUpgradeConfigs } from './reconcilers/upgrade-config/reconciler.ts'
 import { reportSelf } from './self-report.ts';
 import { stepsOf } from './upgraders.ts';
 
-/** What the operator runs on. */
+/** Dependencies of the operator. */
 export interface OperatorDeps {
   readonly client: Client;
   readonly settings: ProgramSettings;
@@ -27,7 +27,7 @@ interface OperatorParts {
   readonly steps?: typeof stepsOf;
 }
 
-/** What makes the services behind the ports; the caches are read by whoever watches them. */
+/** Builds the services behind the ports; the reconcilers that watch the caches start them. */
 export type PortsFactory = (deps: OperatorDeps, caches: Caches, signal: AbortSignal) => Ports;
 
 /** Does the operator's work until the signal aborts. */

@@ -1,4 +1,4 @@
-/** What a step says, and whether the upgrade waits, when a service that it needs does not do what it should. */
+/** Checks the condition of a step, and whether the upgrade waits, when a service that it needs does not do as it should. */
 import { ClusterVersion } from '@flotilla/api/config';
 import { MachineConfigPool } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
@@ -31,7 +31,7 @@ import type { Step, StepContext } from './steps/step.ts';
 
 const SECRET = 'top-secret-credential';
 const logger = createLogger({ name: 'test', level: 'silent' });
-/** Of a call. On a busy machine an answer may take a while; who never answers is given up soon. */
+/** Timeout of a call. On a busy machine an answer may take a while; a silent service is given up soon. */
 const [LONG_MS, SHORT_MS] = [15_000, 200];
 const patienceWith = (reply: Reply): number => (reply === silence ? SHORT_MS : LONG_MS);
 const retry = { attempts: 2, baseMs: 1, maxMs: 5 };
@@ -51,7 +51,7 @@ const pool = MachineConfigPool.schema.parse({
   status: { machineCount: 2, updatedMachineCount: 0, configuration: { name: 'rendered-1' } },
 });
 
-/** Where each service is. */
+/** Address of each service. */
 interface Places {
   readonly prometheus: URL;
   readonly alertmanager: URL;
@@ -146,7 +146,7 @@ async function walk(step: Step, places: Places, timeoutMs = LONG_MS, gates: read
   return { condition: draft.entry.conditions?.[0], isDone, told };
 }
 
-/** What a service does, and the words that have to stand in the condition. */
+/** Behaviour of a service, and the words that have to stand in the condition. */
 const OUTAGES: { outage: string; reply: Reply; why: RegExp }[] = [
   { outage: 'cuts connections', reply: cut, why: /other side closed|ECONNRESET|socket/i },
   { outage: 'never answers', reply: silence, why: /no complete answer within 200 ms|no time left/ },

@@ -1,5 +1,5 @@
 /**
- * What an upgrade asks of the world beyond the API server. Steps know these interfaces; `main.ts` wires what is behind them.
+ * Services beyond the API server that an upgrade depends on. Steps know these interfaces; `wiring.ts` connects the services behind them.
  * A call that fails throws an error whose message may stand in a condition: no secret in it. Every call is bounded in time and ends
  * with its signal.
  */
@@ -16,7 +16,7 @@ export interface ConfigSource {
   readonly watch: Watch;
 }
 
-/** What an owner of the cluster is told. */
+/** Message to an owner of the cluster. */
 export interface Notification {
   readonly state: NotificationState;
   readonly upgradeConfig: UpgradeConfig;
@@ -26,7 +26,7 @@ export interface Notification {
   readonly detail?: string;
 }
 
-/** Tells owners how the upgrade goes (spec/muo 8). Who told what is kept in the UpgradeConfig, not here. */
+/** Tells owners how the upgrade goes (spec/muo 8). The UpgradeConfig keeps the record of notifications, not this. */
 export interface Notifier {
   /**
    * Resolves when it is told, or when there is nobody to tell or nothing left to tell. A process may have died after the same was told: told twice, the
@@ -55,11 +55,11 @@ export interface Silences {
     signal: AbortSignal,
   ): Promise<void>;
   endWorkers(signal: AbortSignal): Promise<void>;
-  /** Whether any silence of ours is in force, or about to be. */
+  /** True when any silence of ours is in force, or about to be. */
   isStanding(signal: AbortSignal): Promise<boolean>;
 }
 
-/** What a health check looks at. */
+/** Input of a health check. */
 export interface HealthQuestion {
   readonly upgradeConfig: UpgradeConfig;
   readonly phase: UpgradePhase;
@@ -67,23 +67,23 @@ export interface HealthQuestion {
   readonly config: OperatorConfig;
 }
 
-/** What a health check finds. */
+/** Result of a health check. */
 export interface HealthVerdict {
   /** The upgrade must not go on. */
   readonly blocks: boolean;
-  /** Why it is not healthy, for people; undefined when it is. */
+  /** Reason why the cluster is not healthy, for people; undefined when it is. */
   readonly message?: string;
-  /** What owners are told, when the gate `PreHealthCheck` has them told: the tokens of spec/muo 6.1. */
+  /** Tokens of spec/muo 6.1 that owners are told, when the gate `PreHealthCheck` has them told. */
   readonly tokens?: string;
 }
 
-/** Whether the cluster is fit (spec/muo 6). Monitoring that does not answer is unfit, not fit. */
+/** Checks that the cluster is fit (spec/muo 6). Monitoring that does not answer is unfit, not fit. */
 export interface HealthChecks {
   before(question: HealthQuestion, signal: AbortSignal): Promise<HealthVerdict>;
   after(question: HealthQuestion, signal: AbortSignal): Promise<HealthVerdict>;
 }
 
-/** Whether what the upgrade needs from outside answers (spec/muo 8.6). */
+/** Checks that the external dependencies of the upgrade answer (spec/muo 8.6). */
 interface DependencyCheck {
   /** Resolves when all do; throws the failures of those that do not, in their order. @param http timeout of one try in seconds */
   check(http: OperatorConfig['extDependencyAvailabilityChecks']['http'], signal: AbortSignal): Promise<void>;
@@ -94,20 +94,20 @@ interface CachedReleases {
   read(signal: AbortSignal): Promise<ReadonlyMap<string, CachedRelease>>;
 }
 
-/** Why the UpgradeConfig may not be what its provider wants. */
+/** Reason why the UpgradeConfig may not be what its provider wants. */
 export interface ProviderProblem {
   /** A change waits for the end of the upgrade that is under way; nobody could be asked; or some of what was answered cannot be read. */
   readonly reason: 'ChangeHeld' | 'ProviderUnavailable' | 'PolicyUnreadable';
   readonly message: string;
 }
 
-/** Whoever decides that there is an upgrade (spec/muo 3.2). */
+/** Decides whether there is an upgrade (spec/muo 3.2). */
 export interface Provider {
   /** Asks whether the UpgradeConfig is still what is wanted, and changes it when not: then true. One at a time: another call waits for its turn. */
   refresh(signal: AbortSignal): Promise<boolean>;
   /** Runs the act while the provider changes nothing. */
   whileUnchanged<T>(act: () => Promise<T>): Promise<T>;
-  /** What came of it when it was asked last; undefined when nothing is wrong. */
+  /** Problem of the last refresh; undefined when nothing is wrong. */
   readonly problem: () => ProviderProblem | undefined;
   /** Wakes the UpgradeConfig when that changes. */
   readonly watch: Watch;
@@ -149,7 +149,7 @@ export interface UpgradeMetrics {
   clearDrainTimeouts(): void;
   notificationFailed(state: NotificationState, failed: boolean): void;
   notificationSent(state: NotificationState, version: string): void;
-  /** When it happened, as the status has it. */
+  /** Records the time of a moment, as the status has it. */
   moment(moment: UpgradeMoment, version: string, atMs: number): void;
   result(upgrade: {
     readonly precedingVersion: string;
@@ -163,7 +163,7 @@ export interface UpgradeMetrics {
   resetFailed(): void;
 }
 
-/** Where versions and images are looked up (spec/muo 4.5, 4.6). */
+/** Looks up versions and images (spec/muo 4.5, 4.6). */
 export interface ReleaseSource {
   /** Version of a release image. */
   versionOf(image: string, signal: AbortSignal): Promise<string>;
@@ -187,6 +187,6 @@ export interface Ports {
   readonly nodes: NodeReports;
   readonly metrics: UpgradeMetrics;
   readonly releases: ReleaseSource;
-  /** What becomes known to whoever looks at events. */
+  /** Recorder of events about the upgrade. */
   readonly events: Pick<EventRecorder, 'record'>;
 }

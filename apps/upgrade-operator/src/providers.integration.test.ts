@@ -1,4 +1,4 @@
-/** Who provides an upgrade changes its mind, before the upgrade and in the middle of it. */
+/** The provider of an upgrade changes its mind, before the upgrade and in the middle of it. */
 
 import { ClusterVersion } from '@flotilla/api/config';
 import { Node } from '@flotilla/api/core';
@@ -27,7 +27,7 @@ async function beginAndHold(): Promise<void> {
   await world().untilTrue('UpgradeCommenced');
 }
 const syncedAt = async () => Number(/^upgradeoperator_upgradeconfig_sync_timestamp\{.*\} (\d+)$/m.exec(await world().counted())?.[1]);
-/** How often the operator has looked at its UpgradeConfig. */
+/** Counts the passes over the UpgradeConfig so far. */
 const passes = async () => {
   const counts = (await world().counted()).matchAll(/^flotilla_reconcile_seconds_count\{.*controller="upgrade-config".*\} (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);

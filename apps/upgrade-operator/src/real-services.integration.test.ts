@@ -48,7 +48,7 @@ describe('from a policy of OCM', () => {
     expect(ofTarget.length).toBeGreaterThanOrEqual(2);
     expect(ofTarget.filter(({ status }) => status.state !== 'expired')).toEqual([]);
 
-    // What is counted of an UpgradeConfig goes with it, but for the result (spec/muo 10.3).
+    // Metrics of an UpgradeConfig go with it, except for the result (spec/muo 10.3).
     expect(await world().counted()).toMatch(
       /^upgradeoperator_upgradeconfig_sync_timestamp\{upgradeconfig_name="managed-upgrade-config"\} \d{10}$/m,
     );
@@ -151,7 +151,7 @@ test('a configuration that cannot be used is a condition, and the last good one 
     'OperatorConfigured',
     'config scale timeOut is invalid: scale.timeOut is 0: must be a whole number from 1 to 525600; config nodeDrain timeOut is invalid',
   );
-  // What is due is carried out as before.
+  // An upgrade that is due is carried out as before.
   await world().client.patch(
     UpgradeConfig,
     CASE_REF,

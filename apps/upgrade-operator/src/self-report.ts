@@ -6,9 +6,9 @@ import { isWithdrawn } from '@flotilla/upgrade';
 
 interface SelfReportOptions {
   readonly client: Client;
-  /** Of the ClusterOperator. */
+  /** Name of the ClusterOperator. */
   readonly name: string;
-  /** Of the release that the operator belongs to. */
+  /** Version of the release that the operator belongs to. */
   readonly version: string;
   readonly namespace: string;
   readonly upgradeConfigs: WatchCache<UpgradeConfig>;
@@ -31,7 +31,7 @@ export async function reportSelf(options: SelfReportOptions, signal: AbortSignal
 
 const good = (status: ReportedCondition['status'], message: string): ReportedCondition => ({ status, reason: 'AsExpected', message });
 
-/** What the operator says of itself: it is degraded while it cannot do what is asked of it, and when an upgrade was given up. */
+/** The operator reports itself degraded while it cannot do what is asked of it, and when an upgrade was given up. */
 export function reportOf(
   newest: UpgradeHistory | undefined,
   { namespace, version }: { readonly namespace: string; readonly version: string },

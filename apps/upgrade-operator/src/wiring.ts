@@ -1,4 +1,4 @@
-/** What is behind the ports when the operator runs. */
+/** Connects the services behind the ports when the operator runs. */
 
 import { hostname } from 'node:os';
 import { refKey } from '@flotilla/api';
@@ -31,7 +31,7 @@ import type { OperatorDeps, PortsFactory } from './operator.ts';
 import { watchOperatorConfig } from './operator-config/config-source.ts';
 import type { Ports } from './ports.ts';
 
-/** How long services are waited for, and how often they are asked again. */
+/** Time limit of calls to services, and their retries. */
 type Patience = Pick<HttpSurroundings, 'retry' | 'timeoutMs'>;
 
 /** Connects the services of the cluster, and syncs with the provider until the signal aborts. */
@@ -49,7 +49,7 @@ function connect(
   const stack = new AsyncDisposableStack();
   signal.addEventListener('abort', () => void stack.disposeAsync(), { once: true });
   const surroundings: HttpSurroundings = { clock, proxy, ...patience };
-  /** What a pass or the sync asks: both come again by themselves, and what they hold must not wait for a service. */
+  /** Calls of a pass or the sync are not retried: both come again by themselves, and what they hold must not wait. */
   const once: HttpSurroundings = { ...surroundings, retry: NO_RETRY };
   const key = refKey({ namespace, name: UPGRADE_CONFIG_NAME });
 
@@ -74,13 +74,13 @@ function connect(
   const synced = Promise.all([configuration.cache.synced(), caches.clusterVersions.synced()]);
   const onWake = (listener: () => void): void => {
     configuration.cache.subscribe(listener);
-    // What waited for the end of an upgrade counts from that moment on.
+    // A change that waited for the end of an upgrade counts from that moment on.
     caches.upgradeConfigs.subscribe(({ object }) => {
       if (provider.problem()?.reason === 'ChangeHeld' && !isUnderWay(object)) listener();
     });
   };
   const onSynced = (atMs: number) => operatorMetrics.synced(atMs);
-  // What the caches wait for never comes after a stop, and then there is nothing to sync.
+  // After a stop the caches never sync, and there is nothing left to ask the provider for.
   void synced.then(
     () => runSync({ provider, config, clock, logger, onSynced, onWake }, signal),
     () => undefined,
@@ -115,7 +115,7 @@ function connect(
   };
 }
 
-/** How a service of the cluster's monitoring is reached: with its credentials, or without any where its address is given. */
+/** Address and credentials of a service of the cluster's monitoring; a configured address gets no credentials. */
 const reach = (access: MonitoringAccess, service: ServiceEntry, url: string | undefined) =>
   url === undefined ? { url: () => access.url(service), ca: access.ca, authorize: access.authorize } : { url: async () => new URL(url) };
 

@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 /** A service on this machine that answers as a test has it. */
 export interface HostileService extends AsyncDisposable {
   readonly url: URL;
-  /** What came in, as `GET /path?query`, with its headers. */
+  /** Requests that came in, each with its line as `GET /path?query`. */
   readonly requests: readonly { readonly line: string; readonly authorization: string | undefined; readonly body: string }[];
 }
 
-/** What is done with a request: a number is a status without a body. */
+/** Reply to a request: a number is a status without a body. */
 export type Reply = number | ((request: IncomingMessage, response: ServerResponse) => void);
 
 /** Starts it: the replies in order, the last one for all that comes after. */

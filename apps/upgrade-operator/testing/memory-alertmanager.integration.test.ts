@@ -39,7 +39,7 @@ const silence = (comment: string, from: number, until: number, more: Partial<New
   ...more,
 });
 
-// What the operator relies on, asked of both: whoever is kinder makes tests lie.
+// Both have to behave as the operator relies on: a fake that is kinder makes tests lie.
 describe.each(kinds)('$who', ({ open }) => {
   const find = async (alertmanager: Alertmanager, id: string) => {
     const found = (await alertmanager.silences()).find((each) => each.id === id);

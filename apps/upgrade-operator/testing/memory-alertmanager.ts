@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/runtime';
 import type { Alertmanager, NewSilence, Silence } from '../src/clients/alertmanager.ts';
 import { ServiceError, ServiceErrorCode } from '../src/clients/errors.ts';
 
-/** How long an expired silence is remembered, as the real one does by default. */
+/** Retention of expired silences, which is the default of the real Alertmanager. */
 const RETENTION_MS = 120 * 3_600_000;
 
 interface Kept extends NewSilence {
@@ -29,7 +29,7 @@ export class MemoryAlertmanager implements Alertmanager {
     return this.#made;
   }
 
-  /** What it would answer, also while nobody gets an answer. */
+  /** Silences that it would answer with, also during an outage. */
   peek(): Silence[] {
     const now = this.#now();
     this.#kept = this.#kept.filter(({ endsAt }) => now < Date.parse(endsAt) + RETENTION_MS);
@@ -99,7 +99,7 @@ function stateOf({ startsAt, endsAt }: NewSilence, now: number): Silence['status
   return now < Date.parse(endsAt) ? 'active' : 'expired';
 }
 
-/** Whether one may be changed in place; else another one takes its place. */
+/** True when a silence may be changed in place; otherwise a new one takes its place. */
 function mayBecome(old: Kept, next: NewSilence, now: number): boolean {
   if (JSON.stringify(old.matchers) !== JSON.stringify(next.matchers)) return false;
   const seconds = (time: string) => Math.trunc(Date.parse(time) / 1000);

@@ -1,4 +1,4 @@
-/** What is around a cluster, in memory: for tests. It stays when an operator ends, and another one finds it as it is. */
+/** Surroundings of a cluster in memory, for tests. They outlive an operator, and the next one finds them as they are. */
 import type { CachedRelease } from '@flotilla/api/managed';
 import { type Clock, createChannel, type EventToRecord, systemClock } from '@flotilla/runtime';
 import { isControlPlane, isWorkers } from '../src/maintenance/silence-texts.ts';
@@ -45,7 +45,7 @@ export class MemoryWorld {
   provider: () => Promise<boolean> = async () => false;
   providerProblem: ProviderProblem | undefined;
   notifier: Error | undefined;
-  /** What silences are really kept by: everything above it is the operator's own. */
+  /** Fake behind the silences: everything above it is the operator's own code. */
   readonly alertmanager: MemoryAlertmanager;
   images: Readonly<Record<string, string>> = {};
   updates: readonly string[] = [];

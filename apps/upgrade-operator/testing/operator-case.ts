@@ -36,7 +36,6 @@ export interface RunningOperator {
   stop(): Promise<void>;
 }
 
-/** How an operator is started. */
 interface OperatorCaseOptions {
   readonly retrySeconds?: number;
   /** Dies in this step, after what it does and before that is known. `died` is called then. */

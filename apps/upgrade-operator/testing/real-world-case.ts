@@ -10,9 +10,9 @@ import { runOperator } from '../src/operator.ts';
 import { createPorts } from '../src/wiring.ts';
 import { CASE_REF, installKinds } from './operator-case.ts';
 
-/** Where every case upgrades to. */
+/** Target version of every case. */
 export const TARGET = '4.14.12';
-/** Where it may go after that. */
+/** Version that the cluster may go to after the target. */
 export const AFTER_TARGET = '4.15.3';
 const OFFERS = { 'stable-4.14': [TARGET], 'stable-4.15': [AFTER_TARGET] };
 const TOKEN = 'c2VjcmV0LW9mLXRlc3Q=';
@@ -50,7 +50,7 @@ interface Actors {
   stop(): Promise<void>;
 }
 
-/** What a world is made of; a test takes it from `@flotilla/control-plane`, which no app imports. */
+/** Parts of a world; a test takes them from `@flotilla/control-plane`, which no app imports. */
 interface WorldParts {
   readonly startApiServer: () => Promise<Server>;
   readonly startAlertmanager: () => Promise<Listening>;
@@ -192,7 +192,7 @@ class RealWorld {
     this.#operator = undefined;
   }
 
-  /** What the operator that runs has counted, as its metrics have it. */
+  /** Text of the running operator's metrics; empty when none runs. */
   async counted(): Promise<string> {
     return this.#operator ? this.#operator.counted() : '';
   }
@@ -201,7 +201,7 @@ class RealWorld {
     return (await this.client.get(UpgradeConfig, CASE_REF))?.status?.history ?? [];
   }
 
-  /** Of the newest entry. */
+  /** Condition of the newest entry. */
   async condition(type: string): Promise<StepCondition | undefined> {
     return (await this.history())[0]?.conditions?.find((each) => each.type === type);
   }

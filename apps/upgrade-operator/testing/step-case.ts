@@ -15,7 +15,7 @@ import { MemoryWorld } from './memory-world.ts';
 
 type Fields = Record<string, unknown>;
 
-/** What a case begins with; everything else is as of a cluster at 4.14.9 that goes to 4.14.12. */
+/** Options of a case; the defaults are those of a cluster at 4.14.9 that goes to 4.14.12. */
 export interface StepCase {
   readonly spec?: Fields;
   readonly entry?: Partial<UpgradeHistory>;
@@ -24,22 +24,21 @@ export interface StepCase {
   readonly config?: Partial<OperatorConfig>;
   readonly nowMs?: number;
   readonly world?: MemoryWorld;
-  /** Whoever is told answers with this. */
+  /** Problem that every notification fails with. */
   readonly problem?: string;
   readonly drain?: DrainState;
-  /** Where what it changes in the cluster is noted. Default: in a list of its own. */
+  /** Record of changes to the cluster. Default: a list of its own. */
   readonly writes?: string[];
   /** The API server says that the upgrade is not asked for any more. */
   readonly isWithdrawn?: boolean;
 }
 
-/** What a step did. */
 interface StepRun {
   readonly outcome: StepOutcome;
   readonly world: MemoryWorld;
-  /** What it changed in the cluster, in order. */
+  /** Changes to the cluster, in order. */
   readonly writes: readonly string[];
-  /** What it had told, with its detail. */
+  /** Notifications of the step, with their detail. */
   readonly told: readonly string[];
 }
 

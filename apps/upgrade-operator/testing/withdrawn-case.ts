@@ -32,7 +32,7 @@ export class MemoryOcm {
   }
 }
 
-/** Where an operator stops for a while. */
+/** Point at which an operator stops for a while. */
 interface Hold {
   readonly step: StepName;
   /** Before what the step does; else after it, and before anybody knows of it. */
@@ -43,7 +43,7 @@ interface Hold {
   readonly until: () => Promise<void>;
 }
 
-/** What operators of a case share. */
+/** Surroundings that the operators of a case share. */
 interface CaseSurroundings {
   readonly client: Client;
   readonly world: MemoryWorld;
@@ -90,7 +90,7 @@ export class MortalOperator {
     this.#ended = runOperator(deps, { createPorts, steps }, this.#stopping.signal);
   }
 
-  /** How often it has asked OCM. */
+  /** Number of syncs with the provider so far. */
   get syncs(): number {
     return this.#syncs;
   }

@@ -54,7 +54,7 @@ class Story implements AsyncDisposable {
   readonly #watching = new AbortController();
   readonly #operators: MortalOperator[] = [];
   #actors: ClusterActors | undefined;
-  /** What the ClusterVersion asked for, in order. */
+  /** Channels and versions that the ClusterVersion asked for, in order. */
   readonly asked: string[] = [];
 
   constructor(given: Case) {
@@ -63,7 +63,7 @@ class Story implements AsyncDisposable {
     this.world.config = { ...this.world.config, upgradeType: given.type, configManager, environment: { fedramp: given.type === 'OSD' } };
   }
 
-  /** Whoever deletes or edits an UpgradeConfig by hand is its provider. */
+  /** True when OCM provides the upgrade; otherwise the user who edits or deletes the UpgradeConfig does. */
   get #isOfOcm(): boolean {
     const { way, type } = this.#case;
     return way === 'policy gone' || (way !== 'CR deleted' && type === 'OSD');

@@ -12,7 +12,7 @@ export interface Matcher {
 
 /** A silence as it is written. */
 export interface NewSilence {
-  /** Of a silence there is: that one changes. */
+  /** Id of an existing silence, which this changes. */
   readonly id?: string;
   readonly matchers: readonly Matcher[];
   readonly startsAt: string;
@@ -67,7 +67,7 @@ export function createAlertmanager({ url, ...options }: ServiceOptions): Alertma
   };
 }
 
-/** What its own clients call each operation. */
+/** Names of the operations in Alertmanager's own clients. */
 const OPERATIONS: Readonly<Partial<Record<HttpCall['method'], readonly [path: string, name: string]>>> = {
   GET: ['GET /silences', 'getSilences'],
   POST: ['POST /silences', 'postSilences'],

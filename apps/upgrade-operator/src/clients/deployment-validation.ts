@@ -1,6 +1,6 @@
 import { createHttp, type HttpSurroundings } from './http.ts';
 
-/** How it is found; undefined: it is not there. No credential is sent: it asks for none, and the way there is not encrypted. */
+/** Options of the client; `url` gives undefined where there is no such operator. No credential is sent: it asks for none, and the way is not encrypted. */
 interface DeploymentValidationOptions extends HttpSurroundings {
   readonly url: () => Promise<URL | undefined>;
 }

@@ -18,7 +18,7 @@ export const ServiceErrorCode = {
   badAnswer: 'FLOTILLA_SERVICE_BAD_ANSWER',
   /** An answer larger than its bound. */
   tooLarge: 'FLOTILLA_SERVICE_TOO_LARGE',
-  /** What a call needs beforehand is missing: address, certificate, token, identity. */
+  /** A call lacks its address, certificate, token or identity. */
   notConfigured: 'FLOTILLA_SERVICE_NOT_CONFIGURED',
 } as const;
 export type ServiceErrorCode = (typeof ServiceErrorCode)[keyof typeof ServiceErrorCode];
@@ -28,7 +28,7 @@ interface ServiceErrorDetails {
   readonly status?: number;
   /** The service's own words, bounded, without credentials. */
   readonly words?: string;
-  /** What `Retry-After` asked for. */
+  /** Delay that `Retry-After` asked for. */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }

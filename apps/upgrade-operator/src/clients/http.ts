@@ -27,14 +27,14 @@ export const monitorList = <T extends z.ZodType>(entry: T) =>
     })
     .pipe(z.array(entry));
 
-/** What all services of a program are reached with. */
+/** Options that all services of a program share. */
 export interface HttpSurroundings {
   readonly clock: Clock;
   /** Proxies as HTTP_PROXY, HTTPS_PROXY and NO_PROXY have them; default none. */
   readonly proxy?: ProxySettings | undefined;
   /** Default: five tries over half a minute. */
   readonly retry?: RetryPolicy;
-  /** Of a try: connection, headers and whole body. Default 30 000. */
+  /** Timeout of a try: connection, headers and whole body. Default 30 000. */
   readonly timeoutMs?: number;
   readonly userAgent?: string;
   /** In [0, 1); default Math.random. */
@@ -70,7 +70,7 @@ export interface HttpCall {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Of a try; default that of the service. */
+  /** Timeout of a try; default that of the service. */
   readonly timeoutMs?: number;
 }
 

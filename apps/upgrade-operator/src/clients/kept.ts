@@ -7,7 +7,7 @@ interface Keeping {
   readonly failures?: BackOff;
 }
 
-/** Reads once and keeps it so long; who asks meanwhile shares the reading. What its caller ended is not kept. */
+/** Reads once and keeps the answer for `keepMs`; calls meanwhile share the reading. A reading that its caller ended is not kept. */
 export function kept<A extends unknown[], T>(
   { clock, keepMs, failures: backOff }: Keeping,
   read: (...asked: A) => Promise<T>,

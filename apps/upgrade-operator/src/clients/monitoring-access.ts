@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { kept, keptByKey } from './kept.ts';
 
-/** What the cluster's monitoring is reached with. */
+/** Addresses and credentials of the cluster's monitoring. */
 export interface MonitoringAccess {
   /** `https://<service>.<namespace>.svc.cluster.local:<port>`. */
   url(service: ServiceEntry): Promise<URL>;

@@ -32,7 +32,7 @@ export const OcmPolicyOrProblem = z.unknown().transform((item): OcmPolicy => {
   return { id, version: '', next_run: '', capacity_reservation: true, problem };
 });
 
-/** What has become of a policy. */
+/** State of a policy in OCM. */
 export const OcmPolicyState = z.looseObject({ value: z.string(), description: z.string().default('') });
 export type OcmPolicyState = z.output<typeof OcmPolicyState>;
 
@@ -46,7 +46,7 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
       .transform((items) => items ?? []),
   });
 
-/** What OCM says when it refuses. */
+/** Body of a refusal by OCM. */
 export const OcmRefusal = z.looseObject({
   id: z.string().default(''),
   code: z.string().default(''),

@@ -13,7 +13,7 @@ import {
   type ServiceLog,
 } from './ocm-answers.ts';
 
-/** Who this cluster is for OCM. */
+/** Identity of this cluster in OCM. */
 export interface ClusterIdentity {
   /** `spec.clusterID` of the ClusterVersion. */
   readonly clusterId: string;
@@ -31,7 +31,7 @@ export class ClusterUnknownError extends FlotillaError {
   }
 }
 
-/** How OCM is reached. */
+/** Options of the OCM client. */
 export interface OcmOptions extends HttpSurroundings {
   /** `configManager.ocmBaseUrl`. */
   readonly baseUrl: string;
@@ -66,7 +66,7 @@ const MAX_PAGES = 20;
 /** OCM's front door knows the operator by it. */
 const USER_AGENT = `managed-upgrade-operator/v1.0.0 (${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch})`;
 
-/** Whether the address is the agent's in the cluster, which knows only this cluster and keeps the service's credentials. */
+/** True for the address of the agent in the cluster, which knows only this cluster and keeps the service's credentials. */
 export const isOcmAgent = (baseUrl: string): boolean => baseUrl.includes(AGENT);
 
 /** Opens OCM, or its agent when the address is the agent's. Nothing is sent before the first call. */
@@ -119,7 +119,7 @@ export function createOcm(options: OcmOptions): OcmClient {
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };
 
-  /** What cannot be looked up is posted: better twice than never. */
+  /** Looks for the same log in OCM. A log that cannot be looked up is posted: better twice than never. */
   async function isLogged(clusterId: string, log: ServiceLog, { since, signal }: ServiceLogOptions): Promise<boolean> {
     const search = `cluster_id = '${clusterId}' and summary = '${log.summary}'`;
     const query = { search, order: 'timestamp desc', page: '1', size: String(PAGE) };

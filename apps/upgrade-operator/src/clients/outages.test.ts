@@ -53,7 +53,7 @@ const READS_NO_JSON = new Set([
   ...['Alertmanager expire', 'deployment validation', 'external dependency'],
 ]);
 
-/** What the others are told in refusals they cannot know to be one. */
+/** Calls that send the secret; the others cannot recognise it in a refusal. */
 const SENDS_SECRET = new Set(Object.keys(CALLS).filter((call) => /^(OCM|Prometheus|Alertmanager)/.test(call)));
 
 const OUTAGES: { outage: string; reply: Reply; code: string }[] = [
@@ -70,7 +70,7 @@ const WRONG: typeof OUTAGES = [
   { outage: 'sends nothing', reply: 200, code: ServiceErrorCode.badAnswer },
 ];
 
-/** What the agent gives at its root is a cluster, one that it does not know included. */
+/** The agent's answer at its root is always read as a cluster, so other JSON is an unknown one. */
 const codeOf = (call: string, outage: string, code: string) =>
   call === 'OCM agent cluster' && outage === 'sends other JSON' ? 'FLOTILLA_OCM_CLUSTER_UNKNOWN' : code;
 const cases = Object.keys(CALLS).flatMap((call) =>

@@ -52,7 +52,7 @@ export function createReleaseSource(options: ReleaseSourceOptions): ReleaseSourc
   };
 }
 
-/** Of the payload, not of this program. */
+/** Architecture of the payload, not of this program. */
 function archOf({ clusterVersion, nodes }: ObservedCluster): string {
   if (clusterVersion.status?.desired?.architecture === 'Multi') return 'multi';
   const node =

@@ -9,14 +9,14 @@ import { NO_RETRY } from './retry.ts';
 /** Update graph of clusters that name none. */
 export const DEFAULT_UPSTREAM = 'https://api.openshift.com/api/upgrades_info/v1/graph';
 
-/** Whose updates are asked for. */
+/** Cluster that asks for updates, with its channel and version. */
 export interface GraphQuestion {
   readonly upstream: string;
   readonly channel: string;
   /** A UUID. */
   readonly clusterId: string;
   readonly version: string;
-  /** Of the payload: `amd64`, `multi`. */
+  /** Architecture of the payload: `amd64`, `multi`. */
   readonly arch: string;
 }
 

@@ -5,7 +5,7 @@ import { cordonOf, type DrainSettings, type DrainStep, drainMoments, isDrainDue,
 import { readGoExpression } from '../operator-config/go-expression.ts';
 import type { OperatorConfig } from '../operator-config/schema.ts';
 
-/** What a drain is judged by. */
+/** Input for judging the drain of a node. */
 export interface DrainContext {
   readonly upgradeConfig: UpgradeConfig;
   readonly config: OperatorConfig;
@@ -20,10 +20,10 @@ export interface DrainContext {
   readonly signal: AbortSignal;
 }
 
-/** How the drain of a node goes. */
+/** State of the drain of a node. */
 export interface DrainState {
   readonly isLate: boolean;
-  /** When to look again although nothing changes. */
+  /** Delay until the next look although nothing changes. */
   readonly lookAgainMs?: number;
 }
 

@@ -9,7 +9,7 @@ export interface BudgetState {
   readonly status?: { readonly expectedPods?: number | null } | null;
 }
 
-/** Where budgets and what is said of them are read. */
+/** Sources of the budgets, and of the metrics about them. */
 export interface BudgetSources {
   readonly list: (signal: AbortSignal) => Promise<readonly BudgetState[]>;
   /** Metrics of the deployment validation operator; undefined where there is none. */

@@ -18,7 +18,7 @@ export const HealthReason = {
 } as const;
 export type HealthReason = (typeof HealthReason)[keyof typeof HealthReason];
 
-/** What a check found wrong. */
+/** Failure that a check found. */
 export interface Problem {
   readonly reason: HealthReason;
   /** For people. */

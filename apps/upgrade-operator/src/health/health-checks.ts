@@ -63,10 +63,10 @@ export function createHealthChecks({ prometheus, budgets, report, versionOf }: H
   };
 }
 
-/** Of what conditions and notifications hold at most: a cluster may have very many budgets. */
+/** Characters of a message or its tokens at most: a cluster may have very many budgets. */
 const MOST = 4_096;
 
-/** What the extended check comes to: alerts and operators stop an upgrade, the rest is told. Pure. */
+/** Verdict of the extended check: alerts and operators stop an upgrade, the rest is told. Pure. */
 export function verdictOf(blocking: readonly Problem[], advisory: readonly Problem[]): HealthVerdict {
   const problems = [...blocking, ...advisory];
   if (problems.length === 0) return { blocks: false };

@@ -1,6 +1,6 @@
 import type { Matcher, Silence } from '../clients/alertmanager.ts';
 
-/** What silences of an upgrade match by default, and how they are told apart: by their comments (spec/muo 7.2). */
+/** Default matchers of an upgrade's silences, which differ by their comments (spec/muo 7.2). */
 export const DEFAULT_MATCHERS: readonly Matcher[] = [
   { name: 'severity', value: '(warning|info)', isRegex: true },
   { name: 'namespace', value: '(^openshift.*|^kube.*|^redhat.*|^default$)', isRegex: true },
@@ -16,7 +16,7 @@ export const comments = {
   controlPlane: (version: string) => `Silence for OSD control plane upgrade to version ${version}`,
   criticals: (version: string) => `Silence for critical alerts during OSD control plane upgrade to version ${version}`,
   workers: (version: string, remaining: number) => `${comments.workersOf(version)}${remaining} nodes`,
-  /** What those of all counts begin with. */
+  /** Prefix that the comments of all counts share. */
   workersOf: (version: string) => `Silence for OSD worker node upgrade to version ${version} with remaining `,
 } as const;
 

@@ -118,7 +118,7 @@ describe('the window of the control plane', () => {
   });
 });
 
-// Where it is ten minutes behind, what is made is pending for a while.
+// An Alertmanager that is ten minutes behind keeps a new silence pending for a while.
 describe.each([{ ahead: -10 }, { ahead: -2 }, { ahead: 2 }])('an Alertmanager whose clock is $ahead min ahead', ({ ahead }) => {
   test('gets one silence for each window, which stands at once', async () => {
     const { clock, alertmanager, startControlPlane, setWorkers, isStanding } = world(ahead * MINUTE);

@@ -9,7 +9,7 @@ import { comments, criticalMatchers, DEFAULT_MATCHERS, isControlPlane, isWorkers
 /** Ours and Alertmanager's clock may be apart by so much; a window that ends so much earlier than is wanted is long enough. */
 const SLACK_MS = 5 * 60_000;
 
-/** Silences in Alertmanager. What is there is found by its comment and who made it, so a restart makes nothing twice. */
+/** Silences in Alertmanager. Existing ones are found by their comment and creator, so a restart makes nothing twice. */
 export function createSilences(alertmanager: Alertmanager, clock: Clock): Silences {
   const ours = async (signal: AbortSignal) => (await alertmanager.silences(signal)).filter(({ createdBy }) => createdBy === OPERATOR_NAME);
 
@@ -65,7 +65,7 @@ const toSilence = ({ comment, matchers, endsAt }: Wanted, nowMs: number) => ({
   comment,
   matchers,
   createdBy: OPERATOR_NAME,
-  // What begins in Alertmanager's past begins at once: nothing waits for a clock that is behind ours.
+  // A silence that starts in Alertmanager's past begins at once: nothing waits for a clock that is behind ours.
   startsAt: new Date(nowMs - SLACK_MS).toISOString(),
   endsAt: new Date(endsAt).toISOString(),
 });

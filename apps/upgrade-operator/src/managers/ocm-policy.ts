@@ -4,7 +4,7 @@ import type { OcmCluster, OcmPolicy } from '../clients/ocm-answers.ts';
 /** States in which a policy wants no upgrade (any more). */
 const IDLE: ReadonlySet<string> = new Set(['pending', 'completed', 'cancelled']);
 
-/** Whether a policy in that state wants an upgrade (spec/muo 3.5). */
+/** True when a policy in that state wants an upgrade (spec/muo 3.5). */
 export const isActionable = ({ version, problem }: OcmPolicy, state: string): boolean =>
   !IDLE.has(state.toLowerCase()) && (version !== '' || problem !== undefined);
 

@@ -11,14 +11,14 @@ import { Turns } from '../turns.ts';
 import { byNextRun, isActionable, specOf } from './ocm-policy.ts';
 import { planRefresh, type RefreshPlan } from './refresh-plan.ts';
 
-/** Whoever decides on upgrades could not be asked, or the UpgradeConfig not be changed. Code `FLOTILLA_PROVIDER_FAILED`. */
+/** The provider could not be asked, or the UpgradeConfig not be changed. Code `FLOTILLA_PROVIDER_FAILED`. */
 class ProviderError extends FlotillaError {
   constructor(message: string, cause?: unknown) {
     super('FLOTILLA_PROVIDER_FAILED', cause === undefined ? message : `${message}: ${errorMessage(cause)}`, { cause });
   }
 }
 
-/** What a provider works with. */
+/** Dependencies of a provider. */
 export interface ProviderOptions {
   readonly client: Pick<Client, 'get' | 'list' | 'create' | 'patch' | 'delete'>;
   readonly namespace: string;
@@ -28,7 +28,7 @@ export interface ProviderOptions {
   readonly logger: Logger;
 }
 
-/** How many policies of one cluster are asked for their state. */
+/** Limit on the policies of one cluster that are asked for their state. */
 const MAX_POLICIES = 20;
 
 /**
@@ -62,7 +62,7 @@ export function createProvider(options: ProviderOptions): Provider {
     }
   };
   return {
-    // What one was told first must not be written after what another was told since.
+    // Refreshes take turns, so that an older answer is never written after a newer one.
     refresh: (signal) => refreshes.take(() => refresh(signal)),
     whileUnchanged: (act) => changes.take(act),
     problem: () => (ocmOf(options) ? last : undefined),
@@ -140,7 +140,7 @@ async function readClusterVersion({ client }: ProviderOptions, signal: AbortSign
   return (await saying('unable to retrieve clusterversions', client.list(ClusterVersion, only), signal)).items[0];
 }
 
-/** Whether it changed anything; what is gone, or another's by now, was changed by somebody else. */
+/** Carries out the plan, and resolves to true when it changed anything. The uid protects an object that has taken the place of `current`. */
 async function write(
   { client, namespace, logger }: ProviderOptions,
   current: UpgradeConfig | undefined,

@@ -1,7 +1,7 @@
 import type { UpgradeConfig, UpgradeConfigSpec } from '@flotilla/api/managed';
 import { beginningOf, isSameBeginning, isUnderWay } from '@flotilla/upgrade';
 
-/** What makes an UpgradeConfig what its provider wants. */
+/** Act that makes an UpgradeConfig match the wish of its provider. */
 export type RefreshPlan =
   | { readonly act: 'nothing' }
   /** It differs, but the cluster was sent: the end of its upgrade comes first. */

@@ -8,8 +8,8 @@ interface GaugedUpgrade {
 }
 
 /**
- * Sets the gauges that follow from what the status says: those of a process that was restarted would be missing until the same happens again, and alerts on
- * them would end. What steps measure in a pass is set after it.
+ * Sets the gauges that follow from the status. After a restart they would be missing until the same happens again, and alerts on them would end.
+ * The steps of a pass set their gauges after it.
  */
 export function restoreGauges(upgrade: GaugedUpgrade, metrics: UpgradeMetrics): void {
   restoreNotifications(upgrade.entry, metrics);

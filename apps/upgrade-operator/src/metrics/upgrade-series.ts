@@ -4,7 +4,7 @@ import type { MetricTable, Sample } from '@flotilla/runtime';
 import { completedVersions, upgradeInForce } from '@flotilla/upgrade';
 import type { Caches } from '../caches.ts';
 
-/** What the second endpoint is computed from. */
+/** Input for the metrics of the second endpoint. */
 interface SeriesInput {
   readonly upgradeConfig: UpgradeConfig | undefined;
   /** Versions the cluster has had, the one it has now first. */

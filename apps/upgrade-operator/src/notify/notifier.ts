@@ -49,7 +49,7 @@ const WARNINGS: ReadonlySet<NotificationState> = new Set([
   'StatePreHealthCheckSL',
 ]);
 
-/** What people see of it beside the UpgradeConfig. */
+/** Builds the event that shows a notification beside the UpgradeConfig. */
 function eventOf(notification: Notification): EventToRecord {
   const { state, upgradeConfig } = notification;
   return {

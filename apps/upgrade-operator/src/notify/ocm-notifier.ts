@@ -49,7 +49,7 @@ export async function notifyOcm(
   );
 }
 
-/** What was to be told before and is not told yet, of what policies know. */
+/** Finds the first earlier state that OCM's policies know and that was not told yet. */
 function untoldBefore({ state, entry: { notifications = [] } }: Notification): string | undefined {
   const at = notifications.findIndex((each) => each.state === state);
   return notifications.slice(0, at < 0 ? undefined : at).find((each) => each.time === undefined && isPolicyState(each.state))?.state;

@@ -6,7 +6,7 @@ type State = NotificationState | ForeignState;
 
 const { started, delayed, scaleSkipped, skipped, completed, failed } = NotificationState;
 
-/** What OCM calls a state (spec/muo 8.1); the others it does not know. */
+/** Names of states in OCM (spec/muo 8.1); it does not know the others. */
 const OCM_VALUES: Readonly<Partial<Record<State, string>>> = {
   [started]: 'started',
   [delayed]: 'delayed',
@@ -19,7 +19,7 @@ const OCM_VALUES: Readonly<Partial<Record<State, string>>> = {
   StateScheduled: 'scheduled',
 };
 
-/** Where a policy may go from where it is (spec/muo 8.3). */
+/** Transitions that a policy may make (spec/muo 8.3). */
 const ALLOWED: Readonly<Partial<Record<State, readonly NotificationState[]>>> = {
   StateScheduled: [started],
   [started]: [scaleSkipped, delayed, completed, failed],
@@ -31,13 +31,13 @@ const ALLOWED: Readonly<Partial<Record<State, readonly NotificationState[]>>> = 
 /** A word of descriptions by which a delay that is tried again is told from what was skipped: OCM has one state for both. */
 export const RETRY_WORD = 'retry';
 
-/** Whether OCM's policies know a state; the others are of service logs. */
+/** True when OCM's policies know a state; the others belong to service logs. */
 export const isPolicyState = (state: string): boolean => Object.hasOwn(OCM_VALUES, state);
 
 /** The state to write into OCM; undefined: OCM has none for it. */
 export const ocmValueOf = (state: NotificationState): string | undefined => OCM_VALUES[state];
 
-/** What OCM says of a policy, in the operator's states; undefined: unknown. */
+/** State of a policy in the operator's terms; undefined when OCM's value is unknown. */
 export function stateOf({ value, description }: { readonly value: string; readonly description: string }): State | undefined {
   const known = value.toLowerCase();
   if (known === 'delayed') return description.includes(RETRY_WORD) ? delayed : skipped;
@@ -45,5 +45,5 @@ export function stateOf({ value, description }: { readonly value: string; readon
   return unambiguous.find((state) => OCM_VALUES[state] === known);
 }
 
-/** Whether a policy may go from one state to another. */
+/** True when a policy may go from one state to another. */
 export const isAllowed = (from: State, to: NotificationState): boolean => ALLOWED[from]?.includes(to) ?? false;

@@ -9,7 +9,7 @@ const DRAIN_DETAIL = 'drain';
 const DRAIN_ARTICLE = 'https://access.redhat.com/solutions/7075425';
 const HEALTH_ARTICLE = 'https://access.redhat.com/solutions/7081505';
 
-/** What is told (spec/muo 8.2): which words a text holds is a contract, the text is ours. */
+/** Text of a notification (spec/muo 8.2): the words that it holds are a contract, the text is ours. */
 export function descriptionOf({ state, upgradeConfig, entry, detail = '' }: Notification): string {
   const version = upgradeConfig.spec.desired.version ?? entry.version ?? 'unknown';
   switch (state) {
@@ -42,7 +42,7 @@ export function descriptionOf({ state, upgradeConfig, entry, detail = '' }: Noti
   }
 }
 
-/** What a service log says besides; undefined: the state is none of service logs. */
+/** Service log of a notification; undefined when its state is none of service logs. */
 export function serviceLogOf(notification: Notification): ServiceLog | undefined {
   const summary = SUMMARIES[notification.state];
   if (summary === undefined) return undefined;
@@ -67,12 +67,12 @@ const drainText = (): string =>
 const leftBehind = (pools: string): string =>
   pools === '' ? '' : ` Nodes of paused machine config pools (${pools}) keep what they have until these are resumed.`;
 
-/** What holds an upgrade up: the condition that was met last of those that are not. */
+/** Finds the condition that was added last of those that are False: it holds the upgrade up. */
 function blockerOf({ conditions = [] }: UpgradeHistory) {
   return conditions.find(({ status }) => status === 'False');
 }
 
-/** What holds an upgrade up while a condition is not met, and what it was given up for then. */
+/** Reason for a delay by the condition that is not met, and its wording once the upgrade was given up. */
 const OBSTACLES: Readonly<Partial<Record<string, readonly [delays: string, ended: string]>>> = {
   [UpgradeCondition.healthyBefore]: ['critical alerts fire or operators are degraded', 'critical alerts fired or operators were degraded'],
   [UpgradeCondition.dependenciesAvailable]: ['services that it depends on do not answer', 'services that it depends on did not answer'],

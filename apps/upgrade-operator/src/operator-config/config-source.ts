@@ -9,7 +9,7 @@ import type { OperatorConfig } from './schema.ts';
 export interface ConfigNow {
   /** The last one that could be used. */
   readonly config?: OperatorConfig;
-  /** What is wrong with the present one; neither: it was never read. */
+  /** Error in the present one; without this and `config`, none was ever read. */
   readonly problem?: string;
   /** Names the parts that count for nothing, though it can be used. */
   readonly remark?: string;
@@ -41,7 +41,7 @@ export function watchOperatorConfig(client: Client, namespace: string, surroundi
   };
 }
 
-/** What counts once a text has come. Pure. */
+/** Configuration after a text has come: an unusable text keeps the last usable one. Pure. */
 export function nowAfter({ config }: ConfigNow, text: string | undefined): ConfigNow {
   try {
     const read = readOperatorConfig(text);

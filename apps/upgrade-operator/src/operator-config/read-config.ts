@@ -11,7 +11,7 @@ class OperatorConfigError extends FlotillaError {
   }
 }
 
-/** What the reference says of a key; monitoring and runbooks look for it. Longest key first. */
+/** Message of the reference about a key; monitoring and runbooks look for it. */
 const REFERENCE_WORDS: readonly (readonly [key: string, words: string])[] = [
   ['maintenance.controlPlaneTime', 'config maintenance controlPlaneTime out is invalid'],
   ['scale.timeOut', 'config scale timeOut is invalid'],

@@ -99,5 +99,5 @@ export const OperatorConfigFile = z.object({
   cacheProof: z.object({ required: flag(), maxAge: whole(1).default(1_440) }).prefault({}),
   featureGate: z.object({ enabled: names() }).prefault({}),
 });
-/** What the operator is told by its ConfigMap. */
+/** Configuration of the operator, as its ConfigMap has it. */
 export type OperatorConfig = Readonly<z.output<typeof OperatorConfigFile>>;

@@ -3,12 +3,12 @@ import type { Caches } from '../caches.ts';
 import type { NodeDrains } from '../drain/node-drains.ts';
 import type { Ports } from '../ports.ts';
 
-/** What every reconciler of the operator works with. */
+/** Dependencies of every reconciler of the operator. */
 export interface ReconcilerDeps {
   readonly caches: Caches;
   readonly ports: Ports;
   readonly drains: NodeDrains;
-  /** Of the UpgradeConfig. */
+  /** Namespace of the UpgradeConfig. */
   readonly namespace: string;
   readonly logger: Logger;
   readonly metrics: Metrics;

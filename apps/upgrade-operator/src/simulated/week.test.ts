@@ -42,7 +42,7 @@ async function playWeek(aheadMinutes: number): Promise<readonly Row[]> {
   return operator.recorder.rows;
 }
 
-/** What stands before the bar. */
+/** Text before the bar of each row. */
 const expected = WEEK.map((line) => line.slice(0, line.indexOf('  | ')));
 const withoutTime = (line: string): string => line.slice('Mon 00:00  '.length);
 

@@ -5,7 +5,7 @@ import { conditionOf, isTrue } from '@flotilla/upgrade';
 import type { Silences } from '../ports.ts';
 import { done, failed, MINUTE, type Step, type StepOutcome } from './step.ts';
 
-/** How each window is closed, under the condition that says so. */
+/** Call that closes each window, by the condition that reports it. */
 const CLOSINGS = {
   [UpgradeCondition.controlPlaneWindowRemoved]: (silences, signal) => silences.endControlPlane(signal),
   [UpgradeCondition.workersWindowRemoved]: (silences, signal) => silences.endWorkers(signal),

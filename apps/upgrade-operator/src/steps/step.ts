@@ -7,7 +7,7 @@ import type { NodeDrains } from '../drain/node-drains.ts';
 import type { OperatorConfig } from '../operator-config/schema.ts';
 import type { Ports } from '../ports.ts';
 
-/** What a step works with: what is observed at the beginning of a pass, and the ways to change the world. */
+/** Input of a step: the observations from the beginning of a pass, and the ways to change the world. */
 export interface StepContext {
   readonly upgradeConfig: UpgradeConfig;
   /** As this pass has made it so far. */
@@ -23,7 +23,7 @@ export interface StepContext {
   readonly drains: NodeDrains;
   /**
    * Runs the act when the API server says that this upgrade is still asked for, and throws a WithdrawnError when it does not; its provider changes
-   * nothing meanwhile. Whatever is made for an upgrade, and the sending of the cluster, is done in it. Once the cluster was sent, nothing is asked.
+   * nothing meanwhile. Everything made for an upgrade, and the sending of the cluster, is done in it. Once the cluster was sent, nothing is asked.
    */
   readonly whileAsked: <T>(act: () => Promise<T>) => Promise<T>;
   /** Has something told once in this upgrade; does not wait for long, and never fails. */
@@ -32,10 +32,10 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
-/** What became of a notification. */
+/** Outcome of a notification. */
 export type Told = { readonly isTold: true } | { readonly isTold: false; readonly problem?: string };
 
-/** How a step ended, and when to look again although no watch tells. */
+/** Outcome of a step; `lookAgainMs` asks for another pass where no watch wakes it. */
 export type StepOutcome = StepEnd & {
   readonly lookAgainMs?: number;
   /** The steps after it are begun all the same. */
@@ -49,7 +49,7 @@ export class WithdrawnError extends FlotillaError {
   }
 }
 
-/** One step of an upgrade. What it throws counts as failed, but for a WithdrawnError. */
+/** One step of an upgrade. An error that it throws counts as failed, but for a WithdrawnError. */
 export interface Step {
   readonly name: StepName;
   /** It is done as soon as the cluster was sent to the target: what it is good for is over. Default false. */
@@ -57,7 +57,7 @@ export interface Step {
   readonly run: (context: StepContext) => Promise<StepOutcome>;
 }
 
-/** What the step is for is so. */
+/** The goal of the step is reached. */
 export const done: StepOutcome = { kind: 'done' };
 /** @param lookAgainMs where no watch tells of the end, or a deadline comes */
 export const waiting = (reason: string, lookAgainMs?: number): StepOutcome => ({

@@ -41,7 +41,7 @@ export class MemoryApi {
     this.#clock = clock;
   }
 
-  /** What the operator and actors are given. */
+  /** Client for the operator and the actors. */
   get client(): Client {
     const methods: Pick<Client, 'get' | 'list' | 'create' | 'patch' | 'delete' | 'watch'> = {
       get: async (kind, ref) => this.#read(kind, this.#kept(kind).objects.get(refKey(ref))),

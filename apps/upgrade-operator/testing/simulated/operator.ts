@@ -18,7 +18,7 @@ interface Faults {
   readonly controlPlaneHeld?: boolean;
 }
 
-/** What a cluster is played by; a test takes it from `@flotilla/control-plane`, which no app imports. */
+/** Parts that play a cluster; a test takes them from `@flotilla/control-plane`, which no app imports. */
 interface ClusterParts {
   readonly createSmallCluster: (client: Client) => Promise<void>;
   readonly startClusterActors: (options: {

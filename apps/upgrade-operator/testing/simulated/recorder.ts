@@ -1,4 +1,4 @@
-/** What an operator's owners, monitoring and Alertmanager see of it, minute by minute: for tests. */
+/** Records minute by minute the notifications, metrics and silences of an operator, for tests. */
 import type { NotificationState } from '@flotilla/api/managed';
 import { Registry } from 'prom-client';
 import { createOperatorMetrics, type OperatorMetrics } from '../../src/metrics/upgrade-metrics.ts';
@@ -25,7 +25,7 @@ export function timeText(ms: number): string {
 
 /** These say the same as the row of the notification, which is refused without them. */
 const OF_NOTIFICATIONS = ['upgrade_notification', 'upgrade_notification_failed'];
-/** What nearly all names begin with; rows leave it out. */
+/** Prefix of nearly all names; rows leave it out. */
 const PREFIX = 'upgradeoperator_';
 /** A moment has a gauge of its own: its value is told as a time. */
 const isMoment = (name: string): boolean => name.endsWith('_timestamp');

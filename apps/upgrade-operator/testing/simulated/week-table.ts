@@ -1,6 +1,6 @@
 /**
- * What the reference's documents have an operator tell, silence and measure in the week that `week.test.ts` plays: time, what, value, and behind the bar
- * where they say so (spec/muo; steps are those of 5.3). Where the reference does otherwise and we do not follow it, that is said behind a ≠.
+ * Notifications, silences and metrics that the reference's documents expect in the week that `week.test.ts` plays. A row has time, what, value, and
+ * behind the bar the place that says so (spec/muo; steps are those of 5.3). A ≠ marks a point where the reference does otherwise and we do not follow it.
  *
  * Names of metrics are without `upgradeoperator_`. A notification's row stands for its series `upgrade_notification` and `upgrade_notification_failed` too.
  * Everywhere the same, and not said in each row: the reference looks once a minute, and stamps times anew in each look; a worker that is not drained gets its

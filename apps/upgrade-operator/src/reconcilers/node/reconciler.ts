@@ -51,7 +51,7 @@ async function reconcile(deps: NodeDeps, name: string, { logger, signal }: Recon
   }
   if (!isBeingConfigured(node)) return {};
   const nowMs = clock.now();
-  // What an administrator cordoned days before has the time that others have; nothing is due while it is not known when workers began.
+  // A node that was cordoned days before has as much time as others; nothing is due while the start of the workers is unknown.
   const notBeforeMs = Date.parse(upgradeInForce(upgradeConfig).entry?.workerStartTime ?? '') || nowMs;
   const { isLate, lookAgainMs } = await drains.force(node, {
     upgradeConfig,

@@ -21,7 +21,7 @@ const clusterVersion = ClusterVersion.schema.parse({
 interface Given {
   readonly steps: readonly (readonly [StepName, StepOutcome | Error])[];
   readonly isCommenced?: boolean;
-  /** Of steps that end with the commencement. */
+  /** Steps that end with the commencement. */
   readonly ends?: readonly StepName[];
 }
 

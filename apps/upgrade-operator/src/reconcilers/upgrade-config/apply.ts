@@ -1,4 +1,4 @@
-/** What a pass does: the steps of an upgrade, or its end. */
+/** Carries out the work of a pass: the steps of an upgrade, or its end. */
 import { errorMessage } from '@flotilla/api';
 import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
 import { stepConditions, surgeRemains } from '@flotilla/upgrade';

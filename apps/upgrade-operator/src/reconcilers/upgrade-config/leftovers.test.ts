@@ -18,7 +18,7 @@ const left = {
   machineSets: [surgeSet('workers-upgrade'), surgeSet('going-upgrade', { deletionTimestamp: '2026-02-01T10:00:00Z' })],
 };
 
-/** What was done, and how the services are. */
+/** Records the writes and silences of the leftovers; each of them fails while `state.problem` is set. */
 function setUp() {
   const done: string[] = [];
   const state: { problem?: Error } = {};

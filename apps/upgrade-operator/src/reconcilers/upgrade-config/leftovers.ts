@@ -23,8 +23,8 @@ interface TakenBack {
 }
 
 /**
- * Takes back what was made for an upgrade that is no more: extra workers, the channel, silences. Whoever made them may be dead and its
- * UpgradeConfig gone, so that they are found by what is there, and Alertmanager is asked once by each process.
+ * Takes back the extra workers, channel and silences of an upgrade that is no more. The process that made them may be dead and its
+ * UpgradeConfig gone: they are found in the cluster, and each process asks Alertmanager once.
  */
 export class Leftovers {
   readonly #deps: LeftoversDeps;
@@ -54,7 +54,7 @@ export class Leftovers {
     return this.#isOwed;
   }
 
-  /** Whether anything is there that the caches show. */
+  /** True when the caches show extra workers or a channel to set back. */
   isSeen(machines: ObservedMachines, clusterVersion: ClusterVersion | undefined): boolean {
     return surgeRemains(machines).sets.length > 0 || (clusterVersion !== undefined && channelReturn(clusterVersion) !== undefined);
   }

@@ -15,7 +15,7 @@ interface Closing {
 export async function closeOpenWindows({ draft, ports: { silences }, timers, save, signal }: Closing): Promise<void> {
   const open = openWindows(draft.entry);
   if (open.length === 0) return;
-  // That it has ended is known before anybody is waited for.
+  // The end is saved first, so that it is known before Alertmanager is waited for.
   await save();
   for (const type of open) {
     const outcome = await closeWindow(type, { entry: draft.entry, silences, signal });

@@ -1,4 +1,4 @@
-/** How a pass goes from phase to phase, and does not lose what it finds on a long way. */
+/** Walks a pass from phase to phase, and saves its findings while a phase takes long. */
 
 import { pause } from '@flotilla/runtime';
 import { advanceUpgrade } from '@flotilla/upgrade';
@@ -15,12 +15,12 @@ export async function throughPhases(pass: Pass): Promise<void> {
     if (next === phase) return;
     draft.enter(next);
     logger.info({ from: phase, phase: next, version: draft.entry.version }, 'Upgrade is in another phase');
-    // What was replaced is another object by now: the next pass looks at that.
+    // The provider has replaced the object, so the next pass looks at the new one.
     if (look.provider === 'replaced') {
       timers.lookAgain(0);
       return save();
     }
-    // When it began has to be known before its first effect.
+    // The start must be saved before the first effect of the upgrade.
     if (next === 'Upgrading') await save();
   }
 }

@@ -1,4 +1,4 @@
-/** What a pass looks at in each phase, and does there. */
+/** Looks at an upgrade in each of its phases, and does the work of that phase. */
 import { errorMessage } from '@flotilla/api';
 import {
   EndReason,
@@ -41,7 +41,7 @@ import type { Retries } from './retries.ts';
 import { type UpgradeDraft, ValidationReason } from './status.ts';
 import type { Timers } from './timers.ts';
 
-/** What outlives a pass. */
+/** Dependencies of a pass that outlive it. */
 export interface PassDeps {
   readonly client: Pick<Client, 'get' | 'patch'>;
   readonly ports: Ports;

@@ -1,4 +1,4 @@
-/** What follows from an upgrade's status and the cluster, without asking anybody. */
+/** Decides from an upgrade's status and the cluster alone, without asking any service. */
 import { conditionTime } from '@flotilla/api';
 import { UpgradeCondition, type UpgradeHistory } from '@flotilla/api/managed';
 import { conditionOf, type ObservedCluster, poolConfigurations, type Upgrader, workerPools } from '@flotilla/upgrade';
@@ -7,7 +7,7 @@ import type { UpgradeMoment } from '../../ports.ts';
 
 const MINUTE = 60_000;
 
-/** When the upgrade is given up unless the cluster was sent by then (spec/muo 5.6); undefined for never. */
+/** Time at which the upgrade is given up unless the cluster was sent by then (spec/muo 5.6); undefined for never. */
 export function givesUpAt(
   { startTime }: UpgradeHistory,
   { upgradeWindow }: OperatorConfig,
@@ -18,7 +18,7 @@ export function givesUpAt(
   return Date.parse(startTime) + upgradeWindow.timeOut * MINUTE;
 }
 
-/** What of the entry follows from the pools: their configurations before the cluster is sent, and when workers began and were done. */
+/** Facts of the entry that follow from the pools: their configurations before the cluster is sent, and when workers began and were done. */
 export function poolFacts(entry: UpgradeHistory, { pools }: ObservedCluster, isCommenced: boolean, nowMs: number): Partial<UpgradeHistory> {
   if (!isCommenced) {
     const before = poolConfigurations(pools);

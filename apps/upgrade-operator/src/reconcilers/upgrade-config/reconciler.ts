@@ -71,7 +71,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
 type Measure = (asked: Pass['upgradeConfig'] | undefined) => void;
 type Shared = UpgradeConfigDeps & PassDeps & { readonly farewell: Farewell; readonly measure: Measure };
 
-/** What was measured of an UpgradeConfig goes when that does, and not again: what is measured while there is none stays. */
+/** Resets the metrics once, when the measured UpgradeConfig is deleted or replaced. Metrics that are set while there is none stay. */
 function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
   let measured: string | undefined;
   return (asked) => {

@@ -1,4 +1,4 @@
-/** Whether an upgrade is still asked for, by the API server and not by what a pass began with. */
+/** Asks the API server whether an upgrade is still requested, because the object that a pass began with may be out of date. */
 import { UpgradeConfig } from '@flotilla/api/managed';
 import type { Client } from '@flotilla/runtime';
 import { askedMessage, beginningOf, isSameBeginning } from '@flotilla/upgrade';

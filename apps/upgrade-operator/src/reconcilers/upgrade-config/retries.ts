@@ -1,6 +1,6 @@
 import { type BackOff, backOffMs } from '@flotilla/runtime';
 
-/** What is tried again although nothing changes: when, and what was said of it. Kept in the process alone: another begins afresh. */
+/** Schedules retries of work that no watch wakes, and remembers its last message. Kept in the process alone: another begins afresh. */
 export class Retries {
   readonly #backOff: BackOff;
   #current: { readonly what: string; failures: number; message?: string } | undefined;
@@ -23,7 +23,7 @@ export class Retries {
     this.#current = undefined;
   }
 
-  /** Whether this was not said of it in the last try. */
+  /** True when the last try did not fail with this message. */
   isNews(what: string, message: string): boolean {
     if (this.#current?.what !== what) this.#current = { what, failures: 0 };
     const isNews = this.#current.message !== message;

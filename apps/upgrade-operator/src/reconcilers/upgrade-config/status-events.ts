@@ -1,4 +1,4 @@
-/** What events tell of a status that was written: phases, and what goes wrong in them. */
+/** Derives events from a status that was written: phases, and failures in them. */
 import { UpgradeCondition, type UpgradeHistory, type UpgradePhase } from '@flotilla/api/managed';
 import type { EventToRecord } from '@flotilla/runtime';
 import { conditionOf, isWithdrawn, stepConditions } from '@flotilla/upgrade';
@@ -13,7 +13,7 @@ const PHASES: Readonly<Record<UpgradePhase, { readonly type: Type; readonly reas
   Upgraded: { type: 'Normal', reason: 'UpgradeDone', what: 'is done' },
   Failed: { type: 'Warning', reason: 'UpgradeGivenUp', what: 'was given up: its window ended before anything was changed' },
 };
-/** Of a step that fails; those that wait are no news. */
+/** Reason of the event about a failed step; a waiting step is no news. */
 const STEP_FAILED = 'UpgradeStepFailed';
 
 const STEPS: ReadonlySet<string> = new Set(Object.values(stepConditions));
@@ -53,7 +53,7 @@ function conditionEvents(old: UpgradeHistory | undefined, entry: UpgradeHistory)
       return status === 'False' && waitingFor === undefined
         ? [{ type: 'Warning', reason: STEP_FAILED, action: 'TakeStep', note: `${type}: ${message}` }]
         : [];
-    // What was never wrong need not be told to be right.
+    // A condition that was never wrong needs no event when it is right.
     if (!CONCERNS.has(type) || (status === 'True' && !was)) return [];
     const isWarning = status !== 'True' && reason !== 'ChangeHeld';
     return [{ type: isWarning ? 'Warning' : 'Normal', reason, action: 'Judge', note: message }];

@@ -179,7 +179,7 @@ describe('another attempt', () => {
     expect(draft.isNew).toBe(isNew);
     expect(draft.entry.phase).toBe(isNew ? 'New' : 'Failed');
     draft.change({ workerStartTime: TIME });
-    // Of two entries of a version only the attempt's own is changed.
+    // Only the attempt's own entry changes where two entries have one version.
     expect(draft.earlier).toEqual(isNew ? history : []);
   });
 

@@ -28,12 +28,12 @@ import { statusEvents } from './status-events.ts';
 export const ValidationReason = {
   valid: 'Valid',
   refused: 'ValidationFailed',
-  /** What is needed to judge it could not be looked up. */
+  /** A lookup that validation needs has failed. */
   unknown: 'ValidationPending',
 } as const;
 export type ValidationReason = (typeof ValidationReason)[keyof typeof ValidationReason];
 
-/** What an upgrade builds on, and what is said of it once it is in order again. */
+/** Conditions that an upgrade depends on, with their reason and message once they are in order again. */
 const CONCERNS = {
   [UpgradeCondition.configured]: { reason: 'ConfigurationValid', message: 'The configuration of the operator is valid' },
   [UpgradeCondition.clusterVersionFound]: { reason: 'ClusterVersionFound', message: 'The cluster has its ClusterVersion' },
@@ -52,7 +52,7 @@ export class UpgradeConfigGoneError extends FlotillaError {
   }
 }
 
-/** What is said of an attempt that has ended. */
+/** Message about an attempt that has ended, by the reason of its end. */
 const ENDED: Readonly<Record<EndReason, (version: string) => string>> = {
   [EndReason.done]: (version) => `The cluster has version ${version}. Nothing is waited for: set spec.desired to begin another upgrade`,
   [EndReason.givenUp]: (version) =>
@@ -201,7 +201,7 @@ export class UpgradeDraft {
       return await client.patch(UpgradeConfig, { namespace, name }, patch, { type: 'json', subresource: 'status', signal });
     } catch (cause) {
       signal.throwIfAborted();
-      // What the server says of another uid is not told from what it says of a wrong value.
+      // The server refuses another uid and a wrong value alike, so a read tells them apart.
       const isGone = isNotFound(cause) || (await client.get(UpgradeConfig, { namespace, name }, { signal }))?.metadata.uid !== uid;
       throw isGone ? new UpgradeConfigGoneError({ cause }) : cause;
     }

@@ -1,4 +1,4 @@
-/** When to look again although no watch tells of anything: the earliest of what a pass asks for. */
+/** Keeps the earliest time at which a pass asks to run again, because no watch may wake it. */
 export class Timers {
   #earliestMs: number | undefined;
 

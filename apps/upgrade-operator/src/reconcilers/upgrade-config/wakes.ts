@@ -1,4 +1,4 @@
-/** Whose changes make a difference to the upgrade. Progress that is only told in words, heartbeats and own writes do not. */
+/** Selects the changes that matter to the upgrade. Progress messages, heartbeats and the operator's own writes do not. */
 import type { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import type { Node } from '@flotilla/api/core';
 import type { MachineConfigPool } from '@flotilla/api/machine';
@@ -45,7 +45,7 @@ export const upgradeConfigWatch = (caches: Caches): Watch => watch(caches.upgrad
 /** Operators flap by the dozen while a cluster changes: they are looked at together. */
 const GATHER_MS = 500;
 
-/** What else concerns it. @param key of the UpgradeConfig */
+/** Watches the objects of the cluster that an upgrade depends on. @param key of the UpgradeConfig */
 export function clusterWatches(caches: Caches, key: string): Watch[] {
   const enqueue = () => [key];
   return [

@@ -5,7 +5,7 @@ import { askedMessage, isSent, isWithdrawn, type ObservedCluster, type UpgradeBe
 import { notify, type Pass, type PassDeps } from './phases.ts';
 import type { UpgradeDraft } from './status.ts';
 
-/** Ends the attempt of a pass. What cannot be taken back now is taken back later; nothing of it holds up what is asked for instead. */
+/** Ends the attempt of a pass. Leftovers that cannot be taken back now are taken back later, and do not hold up the next attempt. */
 export async function withdraw(pass: Pass, wanted: UpgradeBeginning): Promise<void> {
   const { cluster, draft, leftovers, ports, save, timers, logger, signal } = pass;
   leftovers.owe();
@@ -31,13 +31,13 @@ export async function tellOfWithdrawn(pass: Pass): Promise<void> {
       await notify(pass, NotificationState.cancelled, { of: entry });
 }
 
-/** What a process knows of the upgrade that was under way when its UpgradeConfig was deleted. */
+/** Remembers the upgrade that was under way when its UpgradeConfig was deleted, in this process alone. */
 export class Farewell {
   #last: { readonly upgradeConfig: UpgradeConfig; readonly draft: UpgradeDraft } | undefined;
   #isTakenUp = false;
   #isUnattended = false;
 
-  /** What a pass has come to. */
+  /** Keeps the upgrade of a pass while it is under way, and forgets it once it has ended. */
   remember(upgradeConfig: UpgradeConfig, draft: UpgradeDraft): void {
     const isUnderWay = draft.entry.phase === 'Upgrading';
     if (!isUnderWay && this.#last?.upgradeConfig.metadata.uid !== upgradeConfig.metadata.uid) return;
