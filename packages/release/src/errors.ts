@@ -42,8 +42,8 @@ export function quoted(value: string): string {
 const MOST_SAID = 1_024;
 
 /**
- * What a server or an operator said, as it appears in a message: on one line, without control and invisible characters, at most 1,024
- * characters, cut at a word.
+ * Puts the words of a server or an operator into the form of a message: one line without control and invisible characters. A longer
+ * text than `most` characters is cut, at a word where one ends in its second half.
  */
 export function saidText(said: string, most: number = MOST_SAID): string {
   // an answer may be of megabytes: no more than what may be left is looked at

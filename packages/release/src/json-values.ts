@@ -5,10 +5,10 @@ export type Json = Readonly<Record<string, unknown>>;
 
 /** The object at a place; empty where there is none. */
 export const objectAt = (value: unknown): Json => (isJsonObject(value) ? value : {});
-/** The objects of a list; what is none is left out. */
+/** The objects of a list; other entries are left out. */
 export const objectsAt = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
 export const textAt = (value: unknown): string => (typeof value === 'string' ? value : '');
-/** The names of a list's objects; what has none is left out. */
+/** The names of a list's objects; entries without one are left out. */
 export const namesAt = (value: unknown): string[] => objectsAt(value).flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
 
 /** An object without the fields that are undefined. */
@@ -17,7 +17,7 @@ export const defined = (value: Json): Json => Object.fromEntries(Object.entries(
 /** A Go `bool` without a pointer: false is as good as absent. */
 export const flagOf = (value: unknown): true | undefined => (value === true ? true : undefined);
 
-/** Whether a value says nothing: absent, null, an empty list or an empty object. */
+/** True for a value that says nothing: absent, null, an empty list, or an object without a set field. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -26,7 +26,7 @@ export function isEmpty(value: unknown): boolean {
 
 const isNothing = (value: unknown): boolean => value === undefined || value === null;
 
-/** Whether two values mean the same to an API server: what is empty is as good as absent; the order of keys does not count. */
+/** True when two values mean the same to an API server: empty is as good as absent, and the order of keys does not count. */
 export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b) && a.length > 0)
@@ -39,7 +39,7 @@ export function isSame(a: unknown, b: unknown): boolean {
   return isEmpty(a) && isEmpty(b);
 }
 
-/** Whether two values of a field are the same by a rule of its own. */
+/** Compares two values of a field by a rule of its own. */
 type FieldRule = (key: string, a: unknown, b: unknown) => boolean;
 
 /** As `isSame`, and zero, false and an empty text are as good as absent too: for objects whose every field leaves those out. */
@@ -84,7 +84,7 @@ function quantityOf(value: unknown): number | undefined {
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
 }
 
-/** Whether two quantities are of one size, however they are written: `1` and `1000m`. */
+/** True for two quantities of one size, however they are written: `1` and `1000m`. */
 export function isSameQuantity(a: unknown, b: unknown): boolean {
   const [left, right] = [quantityOf(a), quantityOf(b)];
   if (left === undefined || right === undefined) return a === b;

@@ -16,7 +16,7 @@ export function parseVersion(text: string): Version | undefined {
   return { numbers: [Number(found[1]), Number(found[2]), Number(found[3])], prerelease: found[4]?.split('.') ?? [] };
 }
 
-/** Whether a text is a semantic version to the letter: no blanks, no leading zeros. */
+/** True for a semantic version to the letter: no blanks, no leading zeros. */
 export const isStrictVersion = (text: string): boolean => text.length <= 256 && strictShape.test(text);
 
 /** Parses a release's version, which must be one to the letter; undefined when it is not. */

@@ -52,7 +52,7 @@ function largestGraph(random: RandomValues): string {
   return JSON.stringify({ nodes, edges: few, conditionalEdges: [] });
 }
 
-/** What the graph itself says may follow a version, by nothing but its text. */
+/** Versions that may follow a version, read from the text of the graph without the parser under test. */
 function followersOf(text: string, version: string): ReadonlySet<unknown> {
   const { nodes, edges, conditionalEdges } = JSON.parse(text) as Partial<typeof graph> & Pick<typeof graph, 'nodes'>;
   const places = nodes.flatMap((node, i) => (node.version === version ? [i] : []));

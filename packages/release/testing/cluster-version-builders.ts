@@ -30,7 +30,7 @@ export const entry = (version: string, state: 'Completed' | 'Partial', more: Par
 export const failure = (parts: Partial<UpdateErrorParts> = {}): UpdateError =>
   new UpdateError({ reason: 'ClusterOperatorUpdating', message: 'Cluster operator dns is updating versions', names: ['dns'], ...parts });
 
-/** What a worker in the middle of an update reports. */
+/** Report of a worker in the middle of an update. */
 export const report = (more: Partial<WorkReport> = {}): WorkReport => ({
   generation: 3,
   done: 0,

@@ -9,7 +9,7 @@ export const payloadFile = (path: string, content: string | object): PayloadFile
   content: new TextEncoder().encode(typeof content === 'string' ? content : JSON.stringify(content)),
 });
 
-/** What every test's payload may have: profile and no more. */
+/** Annotations that include an object by the profile alone. */
 export const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' } as const;
 
 /** An object of a payload. */

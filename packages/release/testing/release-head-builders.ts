@@ -1,4 +1,4 @@
-/** What a release for tests says of itself, by path: its metadata, and its images by name (default: one). */
+/** Builds the head of a release for tests, by path: its metadata, and its images by name (default: one). */
 export const buildReleaseHead = (
   version: string,
   images: Readonly<Record<string, string>> = { cli: `registry.example/cli:${version}` },

@@ -15,7 +15,7 @@ export async function testKey(
   return generateKey({ type, rsaBits: 2048, userIDs: [{ name: 'Tests' }], format: 'object', date, keyExpirationTime });
 }
 
-/** What a container signature says of a digest; `changes` replace its parts. */
+/** Content of a container signature of a digest; `changes` replace its critical parts. */
 export const signatureContent = (digest: string, changes: object = {}): object => ({
   critical: {
     type: 'atomic container signature',

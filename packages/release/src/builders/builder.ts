@@ -2,39 +2,39 @@ import type { PayloadState } from '../graph/plan.ts';
 import { UpdateError, type UpdateErrorParts } from '../graph/update-error.ts';
 import type { Json } from '../json-values.ts';
 
-/** What of a cluster goes into the objects of a payload. */
+/** Facts of a cluster that builders put into the objects of a payload. */
 export interface BuildContext {
   /** uid of the ClusterVersion, which owns what is applied; absent where nobody is to own it. */
   readonly ownerUid?: string;
-  /** What `Proxy/cluster` says, where it says anything. */
+  /** Proxies of `Proxy/cluster`; absent where it has none. */
   readonly proxy?: { readonly httpProxy: string; readonly httpsProxy: string; readonly noProxy: string };
-  /** What the TLS profile of `APIServer/cluster` comes to. */
+  /** TLS version and ciphers of the profile of `APIServer/cluster` (`tlsOf`). */
   readonly tls?: { readonly minTLSVersion: string; readonly cipherSuites: readonly string[] };
   /** URL of the API server for components of the cluster, of `Infrastructure/cluster`. */
   readonly apiServerUrl?: string;
 }
 
-/** How far an object is: what waits goes on by itself, what failed may recover, what is reported holds nothing up. */
+/** State of an object: a waiting one goes on by itself, a failed one may recover, a reported one holds nothing up. */
 export type ObjectVerdict = { readonly is: 'ready' } | { readonly is: 'reported' | 'waiting' | 'failed'; readonly error: UpdateError };
 
-/** What an object is judged for. */
+/** Purpose of a pass, which decides about the verdicts on its objects. */
 export interface Judging {
   readonly state: PayloadState;
-  /** Whether a degraded ClusterOperator holds an update up. */
+  /** A degraded ClusterOperator holds an update up. */
   readonly degradedBlocks: boolean;
 }
 
-/** How objects of one kind are applied. Pure. */
+/** Rules by which objects of one kind are applied. Pure. */
 export interface Builder {
   /** The object as it is created. @throws UpdateError for a manifest that asks for what cannot be */
   readonly build: (manifest: Json, context: BuildContext) => Json;
-  /** What a live object becomes. Absent: the built object is applied on the server, which knows who owns which field. */
+  /** Merges the built object into a live one. Absent: the built object is applied on the server, which knows who owns which field. */
   readonly merge?: (live: Json, built: Json) => Json;
   /** `metadata.managedFields` of a live object before the built one is applied on the server; undefined where they stay. */
   readonly takeOver?: (live: Json, built: Json) => readonly Json[] | undefined;
-  /** Whether applying the built object would change the live one, which has its `managedFields` where it is applied on the server. */
+  /** Finds out if applying the built object would change the live one, which has its `managedFields` where it is applied on the server. */
   readonly differs: (live: Json, built: Json) => boolean;
-  /** How far the live object is. Absent: it is ready as soon as it is there. */
+  /** Judges the live object. Absent: it is ready as soon as it is there. */
   readonly judge?: (live: Json, judging: Judging) => ObjectVerdict;
 }
 

@@ -16,7 +16,7 @@ export const clusterOperator: Builder = merged(() => ({}), {
   },
 });
 
-/** What a payload expects of an operator. */
+/** Expectations of a payload of one operator. */
 export interface ExpectedOperator {
   readonly name: string;
   /** `status.versions` of its manifest. */
@@ -25,7 +25,7 @@ export interface ExpectedOperator {
   readonly relatedObjects: readonly Json[];
 }
 
-/** What the manifest of a ClusterOperator expects. */
+/** Reads the expectations from the manifest of a ClusterOperator. */
 export function expectedOperator(manifest: Json): ExpectedOperator {
   const status = objectAt(manifest.status);
   return {
@@ -36,7 +36,7 @@ export function expectedOperator(manifest: Json): ExpectedOperator {
   };
 }
 
-/** How far an operator is: asked in this order, the first that is not as it should be decides. */
+/** Judges an operator: the first check that fails, in this order, decides. */
 export function judgeOperator(live: Json, { name, versions }: ExpectedOperator, { state, degradedBlocks }: Judging): ObjectVerdict {
   const status = objectAt(live.status);
   const isInstalling = state === 'Initializing';

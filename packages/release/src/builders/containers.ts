@@ -6,7 +6,7 @@ import { mergeContainerSecurity } from './security-context.ts';
 export const mergeContainers = (live: unknown, wanted: unknown) =>
   mergeByKey(live, wanted, { key: ({ name }) => textAt(name), merge: mergeContainer });
 
-/** What a manifest does not decide about a container is left as it is: pull policy, lifecycle, start-up probe, terminal, devices. */
+/** Fields that a manifest does not decide stay as they are: pull policy, lifecycle, start-up probe, terminal, devices. */
 function mergeContainer(live: Json, wanted: Json): Json {
   return defined({
     ...live,

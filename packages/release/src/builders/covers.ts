@@ -5,8 +5,8 @@ import { isEmpty, isSameQuantity, type Json } from '../json-values.ts';
 const QUANTITIES = new Set(['limits', 'requests', 'hard', 'capacity', 'min', 'max', 'default', 'defaultRequest', 'maxLimitRequestRatio']);
 
 /**
- * Whether a live object has everything a manifest says, as a server keeps it: fields that only the live one has are somebody else's or
- * defaults, what is empty is as good as absent, and quantities count by their size. Lists are compared entry by entry.
+ * Finds out if a live object has every field of a manifest. Fields that only the live one has are somebody else's or defaults. An empty
+ * value is as good as absent, quantities count by their size, and lists are compared entry by entry.
  */
 export function covers(live: unknown, wanted: unknown): boolean {
   if (live === wanted || isEmpty(wanted)) return true;

@@ -42,7 +42,7 @@ function withStrategyDefaults(strategy: unknown): Json {
   return { ...rest, type, rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%', ...objectAt(rollingUpdate) } };
 }
 
-/** What cannot roll out fails at once. */
+/** A Deployment that cannot roll out fails at once. */
 function refused(live: Json, id: string): ObjectVerdict | undefined {
   const status = objectAt(live.status);
   const fail = (reason: string, message: string) => failedWorkload(live, reason, message);

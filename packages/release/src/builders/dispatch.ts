@@ -53,14 +53,14 @@ const builders: ReadonlyMap<string, Builder> = new Map([
 export const builderOf = ({ group, version, kind }: Pick<Manifest, 'group' | 'version' | 'kind'>): Builder =>
   builders.get(`${group}/${version}/${kind}`) ?? generic;
 
-/** What a manifest comes to on a cluster. */
+/** Builds the object of a manifest for a cluster. */
 export const buildObject = (manifest: Manifest, object: Json, context: BuildContext): Json =>
   builderOf(manifest).build(withOwner(object, context), context);
 
-/** What is done with a manifest: kept as it says, created where it is not and then left alone, or removed. */
+/** Treatment of a manifest: its object is kept as it says, created where absent and then left alone, or removed. */
 export type Intent = 'apply' | 'create-only' | 'delete';
 
-/** What its annotations ask for. @throws UpdateError for a deletion that is neither asked for nor absent */
+/** Reads the intent from the annotations. @throws UpdateError for a delete annotation whose value is not `true` */
 export function intentOf({ annotations }: Pick<Manifest, 'annotations'>): Intent {
   const deletion = annotations?.[ManifestAnnotation.delete];
   if (deletion !== undefined && deletion !== 'true')

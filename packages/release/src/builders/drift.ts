@@ -47,7 +47,7 @@ function overlaid(live: unknown, built: Json): Json {
 /** The parts of a path: keys, and entries of lists in brackets. */
 const segmentsOf = (path: string): string[] => [...path.matchAll(/"(?:[^"\\]|\\.)*"|\[[^[\]]*\]|[^.[\]"]+/g)].map(([part]) => part);
 
-/** Whether a set of fields has a path, or a field above it that the server keeps as one. */
+/** True when a set of fields has a path, or a field above it that the server keeps as one. */
 function owns(fields: Json, [part, ...rest]: readonly string[]): boolean {
   if (part === undefined) return true;
   if (!part.startsWith('[')) {

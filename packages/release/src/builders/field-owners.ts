@@ -7,7 +7,7 @@ import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
  */
 export const SHARED_FIELD_MANAGER = `${VERSION_FIELD_MANAGER}-shared`;
 
-/** Who wrote a field of a live object and what is below it, as `managedFields` says it. */
+/** Owners of a field of a live object and of the fields below it, by its `managedFields`. */
 export class FieldOwners {
   readonly #sets: Sets;
 

@@ -3,11 +3,11 @@ import { REFERENCE_OPERATOR, VERSION_FIELD_MANAGER } from '@flotilla/api/config'
 import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 
 /**
- * Field managers whose place this operator takes: what they wrote of a release's object came from a release, and goes with it. The last is
- * what a server calls whoever wrote before it kept such a list.
+ * Field managers whose place this operator takes: their fields of a release's object came from a release, and go with it. The last is
+ * a server's name for the writers before it kept such a list.
  */
 const PREDECESSORS: ReadonlySet<string> = new Set([REFERENCE_OPERATOR, 'cluster-bootstrap', 'before-first-apply']);
-/** Objects that cannot be changed: what was filled in when they were made counts as whoever's who made them. */
+/** Objects that cannot be changed: defaults that the server filled in count as fields of the manager that created them. */
 const FIXED_KINDS: ReadonlySet<string> = new Set(['v1/PersistentVolumeClaim', 'v1/Pod']);
 
 const isOurs = ({ manager, operation }: Json): boolean => manager === VERSION_FIELD_MANAGER && operation === 'Apply';
@@ -17,7 +17,7 @@ const isPredecessors = ({ manager, subresource }: Json): boolean => PREDECESSORS
 const entriesOf = (live: Json, { apiVersion }: Json): readonly Json[] =>
   objectsAt(objectAt(live.metadata).managedFields).filter((entry) => entry.apiVersion === apiVersion);
 
-/** Whether we have applied a field that the built object no longer has, or one has that we are to take over. */
+/** True when we, or a predecessor whose fields we take over, have applied a field that the built object no longer has. */
 export const hasLeftovers = (live: Json, built: Json): boolean =>
   entriesOf(live, built).some((entry) => isOurs(entry) && namesMore(fieldsOf(entry), built)) || isToBeTakenOver(live, built);
 
@@ -66,7 +66,7 @@ function joined(one: Json, other: Json): Json {
   return { ...one, ...Object.fromEntries(both) };
 }
 
-/** Whether a set of fields names one that a value does not have. Written as servers write it: `f:` a key, `k:` and `v:` an entry of a list. */
+/** True when a set of fields names one that a value lacks. Servers write `f:` for a key, `k:` and `v:` for an entry of a list. */
 function namesMore(fields: Json, value: unknown): boolean {
   return Object.entries(fields).some(([key, below]) => {
     if (key === '.') return false;
@@ -91,6 +91,6 @@ function memberOf(value: unknown, key: string): { readonly member: unknown } | u
   }
 }
 
-/** Whether an entry has these keys; one that it does not say is a default. */
+/** True when an entry has these keys; an absent one counts as the default. */
 const isAt = (entry: Json, keys: unknown): boolean =>
   Object.entries(objectAt(keys)).every(([key, value]) => entry[key] === undefined || entry[key] === value);

@@ -7,10 +7,10 @@ import { mergeMetadata } from './merge.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { conditionOf, numberAt, STUCK_MS, workloadId } from './rollout.ts';
 
-/** What a server fills in where a Job says nothing; in a CronJob's template it does not. */
+/** Defaults that a server fills into a Job, and not into a CronJob's template. */
 const DEFAULTS = { backoffLimit: 6, suspend: false, completionMode: 'NonIndexed' };
 
-/** What a Job's spec becomes (spec/cvo 3.6); a selector that the server chose stays. */
+/** Merges a Job's spec (spec/cvo 3.6); a selector that the server chose stays. */
 export function mergeJobSpec(live: unknown, wanted: unknown, defaults: Partial<typeof DEFAULTS> = DEFAULTS): Json {
   const [before, next] = [objectAt(live), objectAt(wanted)];
   return defined({
@@ -28,7 +28,7 @@ export function mergeJobSpec(live: unknown, wanted: unknown, defaults: Partial<t
   });
 }
 
-/** What of a Job cannot be changed once it is there. */
+/** Fields of a Job that cannot be changed once it exists. */
 const FIXED = ['completions', 'manualSelector', 'template', 'completionMode', 'podFailurePolicy'];
 
 /** Jobs (spec/cvo 3.6, 3.8): waited for until they succeed, in installs and updates, because what comes after them needs what they do. */

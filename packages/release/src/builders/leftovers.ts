@@ -1,7 +1,7 @@
 import { defined, isSame, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { FieldOwners } from './field-owners.ts';
 
-/** What goes from a field of a live object with the release that brought it. Hands the live value back where nothing does. */
+/** Removes the parts of a live field that go with the release that brought them. Returns the live value itself where none do. */
 export type Leave<T = unknown> = (live: T, built: unknown, owners: FieldOwners) => unknown;
 
 /** Keys that servers put into metadata under the name of whoever makes the object. */
@@ -75,13 +75,12 @@ const leavePodSpec: Leave = (live, built, owners) => {
   });
 };
 
-/** Of the template of a workload. */
 const leaveTemplate: Leave = (live, built, owners) => withFields(live, built, owners, { metadata: leaveMetadata, spec: leavePodSpec });
 
-/** Of a Deployment and a DaemonSet. */
+/** Removes leftovers from the spec of a Deployment or a DaemonSet. */
 export const leaveWorkloadSpec: Leave = (live, built, owners) => withFields(live, built, owners, { template: leaveTemplate });
 
-/** Of a CronJob. */
+/** Removes leftovers from the spec of a CronJob. */
 export const leaveCronJobSpec: Leave = (live, built, owners) =>
   withFields(live, built, owners, {
     jobTemplate: (job, wanted, below) => withFields(job, wanted, below, { metadata: leaveMetadata, spec: leaveWorkloadSpec }),
@@ -102,7 +101,7 @@ function withFields(live: unknown, built: unknown, owners: FieldOwners, fields: 
   return changed.length === 0 ? live : defined({ ...before, ...Object.fromEntries(changed) });
 }
 
-/** Whether writing an object changes a list that somebody else has written too. */
+/** True when writing an object changes a list that somebody else has written too. */
 export function writesSharedList(live: Json, next: Json): boolean {
   const owners = FieldOwners.of(live);
   const [spec, nextSpec] = [objectAt(live.spec), objectAt(next.spec)];

@@ -35,12 +35,12 @@ function mergeOwners(live: unknown, wanted: unknown): unknown {
 
 const OWNER_NAME = ['apiVersion', 'kind', 'name'] as const;
 
-/** How the entries of a list are told apart, and what becomes of one that is there. */
+/** Rule that tells the entries of a list apart, and merges or adds one. */
 interface ListRule {
   readonly key: (entry: Json) => string;
   /** Default: the manifest's. */
   readonly merge?: (live: Json, wanted: Json) => Json;
-  /** What an entry becomes that is not there; default: the manifest's. */
+  /** Completes an entry that the live list lacks; default: the manifest's. */
   readonly add?: (wanted: Json) => Json;
 }
 

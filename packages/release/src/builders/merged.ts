@@ -3,7 +3,7 @@ import type { Builder } from './builder.ts';
 import { type Leave, withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 
-/** What of a kind's objects is enforced beside their metadata: the fields of the live object that change. */
+/** Returns the fields of a live object that are enforced beside its metadata. */
 type Enforce = (live: Json, built: Json) => Json;
 
 /**

@@ -9,7 +9,7 @@ export function mergePodTemplate(live: unknown, wanted: unknown): Json {
   return { ...before, metadata: mergeMetadata(before.metadata, next.metadata), spec: mergePodSpec(before.spec, next.spec) };
 }
 
-/** What a manifest does not decide about a pod is left as it is: host namespaces, DNS settings, pull secrets, scheduler, spread. */
+/** Fields that a manifest does not decide stay as they are: host namespaces, DNS settings, pull secrets, scheduler, spread. */
 function mergePodSpec(live: unknown, wanted: unknown): Json {
   const [before, next] = [objectAt(live), objectAt(wanted)];
   const account = textOr(next.serviceAccountName ?? next.serviceAccount, before.serviceAccountName);
@@ -71,7 +71,7 @@ const withFields: Defaults = (source) => ({
   }),
 });
 
-/** What a server fills in, by the kind of volume. */
+/** Defaults that a server fills in, by the kind of volume. */
 const sources: Readonly<Record<string, Defaults>> = {
   hostPath: (source) => ({ type: '', ...source }),
   secret: withMode,

@@ -15,7 +15,7 @@ export function podTrouble(pods: readonly Json[]): string | undefined {
   return `pod ${textAt(objectAt(first.pod.metadata).name)}: ${saidText(first.said, MOST_SAID)}`;
 }
 
-/** What one pod says, with how grave it is: the lower, the graver. */
+/** Troubles that one pod reports, with their ranks: the lower, the graver. */
 function troublesOf({ metadata, spec, status }: Json): { readonly rank: number; readonly said: string }[] {
   const at = objectAt(status);
   const [scheduled, disrupted] = [conditionOf(at, 'PodScheduled'), conditionOf(at, 'DisruptionTarget')];

@@ -4,7 +4,7 @@ import { type Json, objectAt } from '../json-values.ts';
 /** Label of a Deployment that runs this operator and not the reference's. */
 const OURS = 'flotilla.io/version-operator';
 
-/** Whether a Deployment is that of the reference operator, which a payload brings along. */
+/** True for the Deployment of the reference operator, which a payload brings along. */
 export function isStanding(deployment: Json): boolean {
   const { namespace, name, labels } = objectAt(deployment.metadata);
   return namespace === VERSION_NAMESPACE && name === REFERENCE_OPERATOR && objectAt(labels)[OURS] !== 'true';

@@ -46,12 +46,12 @@ export function remainingReplicas({ wanted, replaced = wanted, all, updated, ava
 /** Why a roll-out has not arrived; undefined when it has. */
 type Remaining = (live: Json) => string | undefined;
 
-/** What the conditions of a workload say against it; undefined when they say nothing. */
+/** Failure that the conditions of a workload report; undefined when they report none. */
 type Refused = (live: Json, id: string) => ObjectVerdict | undefined;
 
 /**
- * How far a workload's roll-out is (spec/cvo 3.8). In an update it is waited for until the generation that was asked for has arrived; a new
- * object is not waited for. In a cluster that is as it should be pods and nodes come and go: only conditions count, as the reference has it.
+ * Judges a workload's roll-out (spec/cvo 3.8). An update waits until the new generation has arrived, but not for a new object.
+ * While reconciling, only conditions count, as in the reference: pods and nodes come and go.
  */
 export function judgeRollout(kind: string, { remaining, refused }: { readonly remaining: Remaining; readonly refused?: Refused }) {
   return (live: Json, { state }: Judging): ObjectVerdict => {

@@ -68,7 +68,7 @@ const withImportMode = (tag: Json, live: Json): Json => {
   return defined({ ...rest, importMode: importMode ?? objectAt(live.importPolicy).importMode });
 };
 
-/** What others added to its namespaces and service account stays. */
+/** Selector and namespaces are the release's; account and upgrade strategy stay where it names none. */
 export const operatorGroup = merged((live, built) => {
   const [before, next] = [objectAt(live.spec), objectAt(built.spec)];
   return {

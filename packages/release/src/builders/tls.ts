@@ -81,7 +81,7 @@ interface TlsProfile {
   readonly custom?: { readonly ciphers: readonly string[]; readonly minTLSVersion: string } | null;
 }
 
-/** What a profile comes to: ciphers that no program of today knows are left out. */
+/** Resolves a profile; ciphers that no program of today knows are left out. */
 export function tlsOf(profile: TlsProfile | null | undefined): NonNullable<BuildContext['tls']> {
   switch (profile?.type ?? '') {
     case 'Old':

@@ -21,7 +21,7 @@ interface Row {
   readonly reference: Reference;
   /** Why ours differs, by design; absent where it does not. */
   readonly why?: string;
-  /** What is said of it. */
+  /** Message of the verdict, where the test compares it. */
   readonly says?: string;
 }
 

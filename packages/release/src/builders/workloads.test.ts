@@ -41,7 +41,7 @@ const manifest = {
   },
 };
 
-/** What a server makes of the manifest. */
+/** The object of the manifest with the defaults of a server. */
 const live = {
   ...manifest,
   metadata: {

@@ -80,7 +80,7 @@ export async function readCatalogue(files: Iterable<CatalogueFile>, packages: It
   return { packages: content.packages, head: (wanted) => content.head(wanted) };
 }
 
-/** How long reading keeps the event loop unless a single object takes longer, milliseconds. */
+/** Time for which reading keeps the event loop unless a single object takes longer, milliseconds. */
 const TURN_MS = 25;
 
 class Content {

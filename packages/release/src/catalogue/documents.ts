@@ -28,8 +28,8 @@ export interface CatalogueFile {
 }
 
 /**
- * Whether a path is one that a catalogue is read from. opm reads every file, whatever its ending; texts about a catalogue would
- * end it there, so that leaving them out takes nothing away.
+ * True for a path that a catalogue is read from. opm reads every file, whatever its ending, and fails at a text about a catalogue;
+ * leaving such texts out loses nothing.
  */
 export const isCataloguePath = (path: string): boolean => !/\.(?:md|txt|adoc|rst)$|(?:^|\/)(?:README|LICENSE|OWNERS)$/i.test(path);
 
@@ -42,7 +42,7 @@ export function* readDocuments(file: CatalogueFile): Generator<unknown> {
     if (file.content.byteLength > catalogueLimits.fileBytes)
       throw new Error(`has ${file.content.byteLength} bytes, at most ${catalogueLimits.fileBytes} are read`);
     const text = decodeUtf8(file.content);
-    // as opm decides it: what starts with a brace is JSON, whatever the file is called
+    // as opm decides it: a text that starts with a brace is JSON, whatever the name of the file
     yield* text.trimStart().startsWith('{') ? jsonDocuments(text) : yamlDocuments(text);
   } catch (cause) {
     throw invalidFile(file, cause instanceof Error ? cause.message : String(cause), cause);

@@ -5,7 +5,7 @@ import { withoutIgnored } from './index-ignore.ts';
 const file = (path: string, text = ''): CatalogueFile => ({ path, content: new TextEncoder().encode(text) });
 const paths = ['configs/a/catalog.json', 'configs/a/notes', 'configs/b/catalog.yaml', 'configs/b/test/x.json', 'configs/top.json'];
 
-/** What is left of `paths` with these ignore files. */
+/** Returns the part of `paths` that these ignore files leave. */
 const left = (ignore: Record<string, string>): string[] =>
   withoutIgnored([...paths.map((path) => file(path)), ...Object.entries(ignore).map(([path, text]) => file(path, text))]).map(
     ({ path }) => path,

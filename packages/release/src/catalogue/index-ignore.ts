@@ -66,7 +66,7 @@ function toPattern(domain: readonly string[], line: string): Pattern {
   return { domain, parts: path.split('/'), anchored: path.includes('/'), directoriesOnly, includes };
 }
 
-/** Whether a pattern names a file or a folder above it. */
+/** True when a pattern names a file or a folder above it. */
 function matches(pattern: Pattern, path: readonly string[]): boolean {
   const { domain, parts, directoriesOnly } = pattern;
   if (path.length <= domain.length || domain.some((segment, index) => segment !== path[index])) return false;

@@ -1,8 +1,8 @@
 import { compareVersions, parseVersion, type Version } from '../semantic-version.ts';
 
 /**
- * Whether a version lies in a range as `skipRange` writes it: comparisons joined by blanks (all must hold), alternatives
- * joined by `||`. A range that cannot be read contains nothing.
+ * True for a version in a range as `skipRange` writes it: comparisons joined by blanks (all must hold), alternatives
+ * joined by `||`. An unreadable comparison holds for no version.
  */
 export function isInRange(version: Version, range: string): boolean {
   if (range.length > 1_024) return false;

@@ -10,7 +10,7 @@ export interface NamedRelease {
   readonly image: string;
 }
 
-/** How far a release that is asked for has been taken. */
+/** State of the acceptance of the desired release. */
 export interface Acceptance {
   readonly step: AcceptanceStep;
   readonly message: string;
@@ -110,7 +110,7 @@ export function acceptedRisksOf(parts: readonly string[], exposed?: { readonly i
   return text === '' ? `The target release ${exposed.image} is ${names}` : `${text}; It is ${names}`;
 }
 
-/** What the ReleaseAccepted condition says. */
+/** Makes the ReleaseAccepted condition. */
 export function acceptedOf({ step, message, failed }: Acceptance): Verdict {
   const status = step === 'PayloadLoaded' ? 'True' : failed ? 'False' : 'Unknown';
   return { type: 'ReleaseAccepted', status, reason: step, message };

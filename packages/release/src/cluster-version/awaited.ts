@@ -13,13 +13,13 @@ function leavesOf(error: UpdateError): readonly UpdateError[] {
 /** When something has stayed the same since, as messages have it. */
 const timeText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-/** How far one is that is waited for: `daemonset: 3 of 5 nodes are updated, since …`, and what a pod of it says. */
+/** Progress of one awaited object, and the trouble of a pod of it: `daemonset: 3 of 5 nodes are updated, since …`. */
 export function howText({ kind, how, sinceMs, pod }: NonNullable<UpdateError['awaited']>): string {
   const since = sinceMs === undefined ? '' : `, since ${timeText(sinceMs)}`;
   return `${kind}: ${how}${since}${pod === undefined ? '' : `; ${pod}`}`;
 }
 
-/** Who is waited for, operators by name alone. */
+/** Lists the awaited objects: operators by name alone, the first five others with their progress. */
 export function awaitedText(failure: UpdateError): string {
   const leaves = leavesOf(failure);
   const how = new Map(leaves.flatMap(({ names: [name], awaited }) => (awaited && name !== undefined ? [[name, awaited] as const] : [])));
@@ -32,7 +32,7 @@ export function awaitedText(failure: UpdateError): string {
     .join(', ');
 }
 
-/** What these say themselves, where they say something. */
+/** Messages of the named operators themselves, behind a colon; empty where they have none. */
 export function wordsOf(failure: UpdateError, names: readonly string[]): string {
   const words = leavesOf(failure).flatMap(({ names: [name], said }) =>
     name !== undefined && names.includes(name) && said ? [`${name}: ${said}`] : [],

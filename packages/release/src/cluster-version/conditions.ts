@@ -1,7 +1,7 @@
 import { withCondition } from '@flotilla/api';
 import type { ConfigCondition } from '@flotilla/api/config';
 
-/** What is said about a ClusterVersion; when its status last changed is added. */
+/** A condition of a ClusterVersion before `conditionsAfter` adds the time at which its status last changed. */
 export interface Verdict {
   readonly type: string;
   readonly status: ConfigCondition['status'];

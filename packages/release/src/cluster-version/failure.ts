@@ -6,7 +6,7 @@ import type { Verdict } from './conditions.ts';
 /** When each ClusterOperator was first found to be worked on, milliseconds since the epoch; without those that have arrived. */
 export type OperatorStarts = ReadonlyMap<string, number>;
 
-/** What a failure is judged by. */
+/** Circumstances in which a failure is judged. */
 export interface FailureContext {
   /** The cluster runs the release already: nothing is softened. */
   readonly reconciling: boolean;
@@ -18,7 +18,7 @@ export interface FailureContext {
   readonly nowMs: number;
 }
 
-/** What a failure means to whoever watches an update. */
+/** Meaning of a failure for the Progressing and Failing conditions. */
 export interface FailureReading {
   /** Reason for the Progressing condition. */
   readonly reason: string;
@@ -34,7 +34,7 @@ export interface FailureReading {
 const MINUTE = 60_000;
 /** An operator that has not reached its version after so long is slow. */
 const SLOW_MS = 30 * MINUTE;
-/** That of the machines takes longer: it restarts every node. */
+/** The operator of the machines takes longer: it restarts every node. */
 const MACHINES = 'machine-config';
 const SLOW_MACHINES_MS = 90 * MINUTE;
 /** An operator may be degraded so long while it updates. */

@@ -1,7 +1,7 @@
 import { conditionTime } from '@flotilla/api';
 import type { UpdateHistory } from '@flotilla/api/config';
 
-/** What is recorded of the release that a cluster is being sent to. */
+/** Facts that the history records of the release that a cluster is being sent to. */
 export interface HistoryUpdate {
   readonly version: string;
   readonly image: string;
@@ -71,7 +71,7 @@ function withoutLeast(history: readonly UpdateHistory[]): UpdateHistory[] {
 const isCompleted = ({ state }: UpdateHistory): boolean => state === 'Completed';
 const partOf = ({ version }: UpdateHistory, index: 1 | 2): string => version.split('.')[index] ?? '';
 
-/** What an entry is worth to whoever asks where the cluster came from. */
+/** Worth of an entry for the question where the cluster came from. */
 function weightOf(history: readonly UpdateHistory[], index: number): number {
   const entry = history[index];
   if (entry === undefined) return 0;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { clusterVersion, entry } from '../../testing/cluster-version-builders.ts';
 import { checkPreconditions, type PreconditionFailure, summarizePreconditions } from './preconditions.ts';
 
-/** What a check finds on a cluster at a version, `name/reason/blocking: message`. */
+/** Findings of the checks on a cluster at a version, as `name reason blocks: message`, or `warns`. */
 function found({ current, target, status = {}, spec = {} }: { current: string; target: string; status?: object; spec?: object }): string[] {
   const object = clusterVersion({ spec, status: { desired: { version: current, image: `r@sha256:${current}` }, ...status } });
   return checkPreconditions({ clusterVersion: object, target }).map(

@@ -3,7 +3,7 @@ import type { UpdateError } from '../graph/update-error.ts';
 import type { Verdict } from './conditions.ts';
 import type { FailureReading } from './failure.ts';
 
-/** How far a release is applied, for the Progressing condition. */
+/** Progress of applying a release, for the Progressing condition. */
 export interface Progress {
   /** Version of the release, else its image. */
   readonly release: string;

@@ -6,7 +6,7 @@ function digestOf(image: string): string | undefined {
   return at < 0 ? undefined : image.slice(at + 1);
 }
 
-/** Whether two pull specs are of one image. */
+/** True for two pull specs of one image. */
 export const isSameImage = (a: string, b: string): boolean => a === b || (digestOf(a) !== undefined && digestOf(a) === digestOf(b));
 
 interface ReleaseVisibility {

@@ -10,7 +10,7 @@ export interface UpgradeRisk {
   readonly url?: string;
 }
 
-/** What the risks are found in. */
+/** Sources of the risks. */
 export interface RiskSources {
   /** The Progressing condition as it is said now. */
   readonly progressing: Pick<ConfigCondition, 'status'> | undefined;
@@ -57,7 +57,7 @@ const readers: readonly ((sources: RiskSources) => readonly UpgradeRisk[])[] = [
 
 const riskWhere = (holds: boolean, name: string, message: string): UpgradeRisk[] => (holds ? [{ name, message }] : []);
 
-/** What overrides mean for updates. */
+/** Message about overrides, which prevent some updates. */
 export const OVERRIDES_MESSAGE =
   'Disabling ownership via cluster version overrides prevents updates between minor or major versions. Please remove overrides before requesting a minor or major version update.';
 
@@ -90,7 +90,7 @@ function openGates({ adminGates = {}, adminAcks = {}, version }: RiskSources): U
 /** Risks of an update to another minor or major version, source by source (spec/cvo 5.6). */
 export const findUpgradeRisks = (sources: RiskSources): readonly UpgradeRisk[] => readers.flatMap((read) => read(sources));
 
-/** What the Upgradeable condition says of risks; undefined takes it away: it is never True. */
+/** Makes the Upgradeable condition from risks; undefined takes it away, because it is never True. */
 export function upgradeableOf(risks: readonly UpgradeRisk[]): Verdict | undefined {
   const [risk, ...others] = risks;
   if (risk === undefined) return undefined;

@@ -18,7 +18,7 @@ const found = (more: Partial<FoundUpdates> = {}): FoundUpdates => ({
 const gates = new Set([ACCEPT_RISKS]);
 const gate = { adminGates: { 'ack-4.20-apis': 'APIs go away, see https://example.com/apis' } };
 
-/** What a cluster at 4.20.2 lists, by version: available, or why it is not recommended. */
+/** Updates that a cluster at 4.20.2 lists, by version: available, or the reason why not recommended. */
 function listed({
   accept = [],
   risks = {},

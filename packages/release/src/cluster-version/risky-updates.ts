@@ -8,7 +8,7 @@ import type { UpgradeRisk } from './risks.ts';
 /** Feature gate under which an admin accepts risks by their names, and the cluster's own risks speak against updates. */
 export const ACCEPT_RISKS = 'ClusterUpdateAcceptRisks';
 
-/** What lists of updates are made of. */
+/** Findings that the lists of updates are made of. */
 export interface FoundUpdates {
   readonly updates: readonly Release[];
   readonly conditional: readonly RiskyUpdate[];

@@ -13,7 +13,7 @@ import { ACCEPT_RISKS, type FoundUpdates, riskyUpdates } from './risky-updates.t
 import { type FieldError, validateClusterVersion } from './validation.ts';
 import type { WorkReport } from './work-report.ts';
 
-/** What is known of updates; what is left out stays as it is stored. */
+/** Updates that are known, and the condition about the request for them. */
 export interface KnownUpdates {
   /** The RetrievedUpdates condition. */
   readonly retrieved: Verdict;
@@ -22,7 +22,7 @@ export interface KnownUpdates {
   readonly conditional: readonly ConditionalUpdate[];
   /** The running release as the update graph describes it. */
   readonly current?: Release | undefined;
-  /** What these lists were made of, and risks besides; undefined where nothing is known. */
+  /** Findings that these lists were made of, and further risks; undefined where nothing is known. */
   readonly found?: FoundUpdates | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface ClusterVersionSnapshot {
   readonly work?: WorkReport | undefined;
   /** Undefined before updates were asked for. */
   readonly updates?: KnownUpdates | undefined;
-  /** What the risks of an update are found in, beside the object. */
+  /** Sources of the risks of an update, besides the object. */
   readonly risks?: Omit<RiskSources, 'progressing' | 'overrides' | 'version'>;
 }
 
@@ -156,7 +156,7 @@ function risksOf({ object, risks }: ClusterVersionSnapshot, progressing: Verdict
   return findUpgradeRisks({ ...risks, progressing: progressing ?? stored, overrides, version: desired?.version ?? '' });
 }
 
-/** What the work says beside conditions. */
+/** Fields of the status that the work decides, besides conditions. */
 function workFields(stored: ClusterVersionStatus | undefined, work: WorkReport, nowMs: number) {
   const { release, completed, verified, acceptance, capabilities } = work;
   const isAsked = acceptance !== undefined && isSameImage(acceptance.release.image, release.image);
@@ -181,7 +181,7 @@ export function releaseNotReadStatus(
   return { ...storedFields(stored), conditions: conditionsAfter(stored?.conditions, [verdict], { nowMs }) };
 }
 
-/** What was stored, with every field that the kind demands. */
+/** The stored status, with every field that the kind demands. */
 const storedFields = (stored: ClusterVersionStatus | undefined) => ({
   ...stored,
   availableUpdates: stored?.availableUpdates ?? null,

@@ -68,12 +68,12 @@ function desiredVersion({ spec, status }: ClusterVersion): FieldError | undefine
   return payloads === 1 || wasThere ? undefined : refuse('when image is empty the update must be an available update');
 }
 
-/** Whether a text may be asked as a URL; credentials, blanks and control characters are for nobody's URL. */
+/** True for a text that may be requested as a URL: it parses, and has no blanks and control characters. */
 function isUrl(text: string): boolean {
   return URL.canParse(text) && !/[\s\p{Cc}]/u.test(text);
 }
 
-/** What is wrong with a ClusterVersion (spec/cvo 5.9), in the order of its fields. */
+/** Finds the wrong fields of a ClusterVersion (spec/cvo 5.9), in the order of the checks. */
 export const validateClusterVersion = (object: ClusterVersion, context: ValidationContext): readonly FieldError[] =>
   checks.flatMap((check) => check(object, context) ?? []);
 

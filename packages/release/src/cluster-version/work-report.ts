@@ -4,7 +4,7 @@ import type { EnabledCapabilities } from '../inclusion/capabilities.ts';
 import type { Acceptance } from './acceptance.ts';
 import type { OperatorStarts } from './failure.ts';
 
-/** What whoever applies releases tells of its work. */
+/** Report of the worker that applies releases. */
 export interface WorkReport {
   /** Generation of the ClusterVersion it works for. */
   readonly generation: number;
@@ -45,7 +45,7 @@ export function nextReport(previous: WorkReport | undefined, next: WorkReport): 
   return hides ? { ...next, failure: previous.failure, failingSinceMs: previous.failingSinceMs, done: previous.done } : next;
 }
 
-/** Whether a report is told at once: what is done changed, not only how far. */
+/** True for a report that goes into the status at once: the work itself changed, not only its progress. */
 export function isEdge(previous: WorkReport | undefined, next: WorkReport): boolean {
   return (
     previous === undefined ||

@@ -8,7 +8,7 @@ export interface FieldChange {
   readonly to?: unknown;
 }
 
-/** What servers and controllers write by themselves. */
+/** Fields of metadata that servers write by themselves. */
 const SERVER_METADATA = new Set(['creationTimestamp', 'generation', 'managedFields', 'resourceVersion', 'selfLink', 'uid']);
 
 /** Changes of one object that are told; a changed object of a thousand fields is a new one. */

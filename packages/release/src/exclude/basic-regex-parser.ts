@@ -22,7 +22,7 @@ const MAX_DEPTH = 100;
 const isWord = (char: string | undefined): boolean => char !== undefined && /[\p{L}\p{N}_]/u.test(char);
 const isSpace = (char: string): boolean => /\s/.test(char);
 
-/** Whether an assertion holds before character `at` of the line. */
+/** True when an assertion holds before character `at` of the line. */
 export function assertionHolds(assertion: Assertion, chars: readonly string[], at: number): boolean {
   const before = isWord(chars[at - 1]);
   const after = isWord(chars[at]);

@@ -12,7 +12,7 @@ type State =
 interface BasicRegex {
   /** States of the automaton: the bound on the work per character. */
   readonly size: number;
-  /** Whether the expression matches anywhere in the line. Work is at most states x characters, whatever the expression. */
+  /** Looks for a match anywhere in the line. Work is at most states x characters, whatever the expression. */
   test(line: string): boolean;
 }
 

@@ -7,7 +7,7 @@ export const excludePatternLimits = { patterns: 1_000, length: 1_024, states: 20
 
 /** Decides which images are left out. */
 export interface ExcludePatterns {
-  /** Whether any pattern matches `name$pullSpec` (spec/talm 4.3: name and pull spec together, unanchored). */
+  /** True when any pattern matches `name$pullSpec` (spec/talm 4.3: name and pull spec together, unanchored). */
   readonly excludes: (image: { readonly name: string; readonly pullSpec: string }) => boolean;
 }
 

@@ -70,7 +70,7 @@ function joinOperators(reason: string, group: readonly UpdateError[]): UpdateErr
   });
 }
 
-/** What those that say something say, each behind its name. */
+/** Messages of the operators themselves, each behind its name. */
 function wordsOf(group: readonly UpdateError[]): string {
   const words = group.flatMap(({ names, said }) => (said ? [`${names.join(', ')}: ${saidText(said, MOST_SAID)}`] : []));
   return words.length === 0 ? '' : `: ${words.sort().join('; ')}`;
@@ -97,7 +97,7 @@ const texts: Readonly<Record<string, string>> = {
   ClusterOperatorsNotAvailable: 'some cluster operators are not available',
 };
 
-/** What an error is about, and what is wrong with it. */
+/** Kind of the objects that an error is about, and the fault of one. */
 const subjects: Readonly<Record<string, readonly [kind: string, what: string]>> = {
   ClusterOperatorDegraded: ['cluster operator', 'is degraded'],
   ClusterOperatorNotAvailable: ['cluster operator', 'is not available'],
@@ -106,7 +106,7 @@ const subjects: Readonly<Record<string, readonly [kind: string, what: string]>> 
   WorkloadNotProgressing: ['workload', 'cannot roll out'],
 };
 
-/** What the Progressing condition says about a reason. */
+/** Text of the Progressing condition about a reason. */
 export function summaryForReason(reason: string, name = ''): string {
   const [kind, what] = subjects[reason] ?? [];
   if (kind !== undefined) return name === '' ? `a ${kind} ${what}` : `the ${kind} ${name} ${what}`;

@@ -3,10 +3,10 @@ import { byNumberAndComponent, flattenByNumberAndComponent } from './grouping.ts
 import { permuteOrder, shiftOrder } from './order.ts';
 import { isJob, TaskGraph, type TaskNode, toTasks } from './task-graph.ts';
 
-/** What a payload is applied for. */
+/** Purpose for which a payload is applied. */
 export type PayloadState = 'Initializing' | 'Updating' | 'Reconciling';
 
-/** How a payload is applied. */
+/** Graph of tasks, and the number of workers that apply it. */
 export interface ApplyPlan {
   readonly nodes: readonly TaskNode[];
   readonly workers: number;
@@ -43,7 +43,7 @@ interface FirstWork {
   readonly image: string;
 }
 
-/** What the first work after a start is for. */
+/** Purpose of the first work after a start. */
 export function firstState({ history, image }: FirstWork): PayloadState {
   if (!history.some(({ state }) => state === 'Completed')) return 'Initializing';
   return history[0]?.state === 'Completed' && history[0].image === image ? 'Reconciling' : 'Updating';

@@ -31,7 +31,7 @@ export const textOfTask = ({ index, total, manifest }: Task): string => `${textO
 /** An object as messages name it: `namespace "ns/name"`. */
 export const textOfObject = (id: ManifestId): string => `${id.kind.toLowerCase()} "${refKey(id)}"`;
 
-/** Whether a manifest is a Job, which parts everything before it from everything after it. */
+/** True for a Job, which parts everything before it from everything after it. */
 export const isJob = ({ group, version, kind }: Manifest): boolean => group === 'batch' && version === 'v1' && kind === 'Job';
 
 interface MutableNode {

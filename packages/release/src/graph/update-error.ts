@@ -1,13 +1,13 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import { saidText } from '../errors.ts';
 
-/** What an error means for an update: only told, not a failure, one after a time, one at once. Unknown counts as one at once. */
+/** Effect of an error on an update: only told, not a failure, one after a time, one at once. Unknown counts as one at once. */
 export type UpdateEffect = 'Report' | 'None' | 'FailAfterInterval' | 'Fail';
 
-/** What is waited for, as far as messages tell of it. */
+/** Description of an awaited object, for messages. */
 export interface Awaited {
   readonly kind: string;
-  /** What is there, of how many: `3 of 5 nodes are updated`. While it stays the same nothing has got on. */
+  /** Progress of the object: `3 of 5 nodes are updated`. While it stays the same nothing has got on. */
   readonly how: string;
   /** It is stuck when nothing has got on for so long, milliseconds; default: it may take as long as it likes. */
   readonly limitMs?: number | undefined;
@@ -23,9 +23,9 @@ export interface UpdateErrorParts {
   readonly effect?: UpdateEffect;
   /** Names of what it is about, such as ClusterOperators. */
   readonly names?: readonly string[];
-  /** What is waited for, where somebody is told how far it is. */
+  /** The awaited object, where messages tell its progress. */
   readonly awaited?: Awaited | undefined;
-  /** What the object itself says, where the message has it too. */
+  /** Message of the object itself, where the error repeats it. */
   readonly said?: string | undefined;
   readonly cause?: unknown;
 }
@@ -74,14 +74,14 @@ const causes: ReadonlyMap<string, readonly [reason: string, cause: string]> = ne
 interface Refusal {
   /** `reason` of the API server's Status, or `NoMatch` where it does not know the kind. */
   readonly reason?: string | undefined;
-  /** What the server said, or why no answer came; default: what the cause says. */
+  /** Message of the server, or the reason why no answer came; default: the message of the cause. */
   readonly said?: string | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * The error of a task from what its request ended with: the reference's text, and what the server said behind it. What is an `UpdateError`
- * already stays.
+ * Makes the error of a task from the end of its request: the reference's text, and the server's message behind it. A cause that is an
+ * `UpdateError` already stays.
  * @param task the task as `textOfTask` names it
  */
 export function updateErrorOf(task: string, { reason: statusReason = '', cause, said = messageOf(cause) }: Refusal): UpdateError {

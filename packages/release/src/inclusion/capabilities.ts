@@ -85,7 +85,7 @@ export function capabilityRefusal(value: string | undefined, { known, enabled, a
 const namesOf = (value: string | undefined): string[] => (value ? value.split('+') : []);
 const capabilitiesOf = ({ annotations }: Manifest): string[] => namesOf(annotations?.['capability.openshift.io/name']);
 
-/** What decides about capabilities that an update enables because of what is installed. */
+/** Inputs that decide about capabilities that an update enables because their objects are installed. */
 interface ImplicitUpdate {
   readonly current: readonly Manifest[];
   readonly update: readonly Manifest[];

@@ -4,7 +4,7 @@ import { type Capabilities, capabilityRefusal } from './capabilities.ts';
 import { featureGateRefusal, featureSetRefusal } from './features.ts';
 import { majorVersionRefusal } from './major-version.ts';
 
-/** What a cluster wants of a payload. What is left out does not filter. */
+/** Properties of a cluster that filter the manifests of a payload. An absent one does not filter. */
 export interface InclusionFilter {
   /** Manifests with `exclude.release.openshift.io/<this>: "true"` are left out. */
   readonly excludeIdentifier?: string;

@@ -36,7 +36,7 @@ const builtIn: ReadonlyMap<string, readonly [namespaced: string, cluster: string
 /** Groups of servers of their own, whose kinds are not listed here. */
 const OPENSHIFT_GROUP = /^(?:apps|authorization|build|image|oauth|project|quota|route|security|template|user)\.openshift\.io$/;
 
-/** What is known of a kind without asking a server: in a namespace, in none, served but no more is known, or nothing at all. */
+/** Scope of a kind as far as it is known without a server; `served` when only that is known, undefined when nothing is. */
 export function builtInScope(group: string, kind: string): 'Namespaced' | 'Cluster' | 'served' | undefined {
   if (OPENSHIFT_GROUP.test(group)) return 'served';
   const [namespaced = '', cluster = ''] = builtIn.get(group) ?? [];

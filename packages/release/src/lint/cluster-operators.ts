@@ -6,10 +6,10 @@ import { fileNameOf, type Manifest } from '../payload/manifest.ts';
 import type { Finding } from './finding.ts';
 import { findingAt, type LintSource, type ManifestFinding } from './source.ts';
 
-/** Whether a manifest is a ClusterOperator. */
+/** True for the manifest of a ClusterOperator, in any version of its API. */
 export const isClusterOperator = ({ group, kind }: Manifest): boolean => group === 'config.openshift.io' && kind === 'ClusterOperator';
 
-/** What a ClusterOperator has to be so that an update can wait for it (spec/cvo 6). */
+/** Checks that an update can wait for each ClusterOperator (spec/cvo 6). */
 export function* checkClusterOperators(source: LintSource): Generator<Finding> {
   const operators = source.manifests.filter(isClusterOperator);
   for (const manifest of operators)

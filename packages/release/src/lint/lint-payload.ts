@@ -26,13 +26,13 @@ const payloadChecks: readonly LintCheck[] = [
   checkClusterOperators,
 ];
 
-/** What is wrong in a payload, by file and line. Nothing in it is refused: what cannot be read is a finding. Pure. */
+/** Finds the mistakes in a payload, by file and line. Nothing in it is refused: an unreadable part is a finding. Pure. */
 export async function lintPayload(files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>): Promise<Finding[]> {
   const { source, findings } = await readSource(files);
   return inOrderOfFiles([...findings, ...payloadChecks.flatMap((check) => [...check(source)])]);
 }
 
-/** What is wrong with the ClusterOperators of one file, as a payload holds them or a cluster shows them. Pure. */
+/** Finds the mistakes in the ClusterOperators of one file, as a payload holds them or a cluster shows them. Pure. */
 export function lintClusterOperatorFile({ path, content }: PayloadFile): Finding[] {
   let manifests: Manifest[];
   try {

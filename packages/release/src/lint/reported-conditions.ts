@@ -13,7 +13,7 @@ interface Reported {
 
 const needed = ['Available', 'Progressing', 'Degraded'] as const;
 
-/** What a ClusterOperator on a cluster reports, where it reports anything (spec/cvo 6). */
+/** Checks the conditions of a ClusterOperator on a cluster, where it reports any (spec/cvo 6). */
 export function* checkReportedConditions(source: LintSource): Generator<Finding> {
   for (const manifest of source.manifests.filter(isClusterOperator)) {
     const conditions = conditionsOf(manifest);

@@ -3,7 +3,7 @@ import type { Manifest } from '../payload/manifest.ts';
 import type { Finding } from './finding.ts';
 import { findingAt, type LintSource } from './source.ts';
 
-/** What etcd takes in one request as it is set up everywhere, and what API servers take of annotations and in a ConfigMap or Secret, bytes. */
+/** Limits in bytes: etcd's default for one request, and those of API servers for annotations and for the data of a ConfigMap or Secret. */
 const MOST = { object: 1.5 * 1024 * 1024, annotations: 256 * 1024, data: 1024 * 1024 } as const;
 
 /** Objects that an API server refuses for their size. */

@@ -13,7 +13,7 @@ export interface LintSource {
 /** Looks at a payload. */
 export type LintCheck = (source: LintSource) => Iterable<Finding>;
 
-/** What a finding about a manifest consists of. */
+/** Parts of a finding about a manifest; `findingAt` adds its place. */
 export interface ManifestFinding {
   readonly level?: FindingLevel;
   readonly rule: LintRule;

@@ -8,15 +8,15 @@ export interface ManifestDocument {
   /** Compact JSON of a YAML document; of a JSON file its own text. */
   readonly raw: string;
   readonly line: number;
-  /** What it holds; of a YAML document only the fields that say which object it is. */
+  /** Value of the document; for YAML only the fields that identify its object. */
   readonly head: unknown;
 }
 
 const MAX_DEPTH = 100;
 
 /**
- * The documents of a manifest file, empty ones left out: JSON objects one after the other, or YAML documents. What begins with a brace is
- * JSON; where it is none and at most one object was read, it is taken for YAML.
+ * The documents of a manifest file, empty ones left out: JSON objects one after the other, or YAML documents. A text that begins with a brace
+ * is JSON; where it is none and at most one object was read, it is taken for YAML.
  * @throws Error saying what is wrong with which document
  */
 export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
@@ -62,7 +62,7 @@ function readYaml(text: string): ManifestDocument[] {
   });
 }
 
-/** What says which object it is. */
+/** Fields that identify the object of a document. */
 const HEAD = ['apiVersion', 'kind', 'metadata'];
 
 /** Read anew from its own JSON: parts of a text would keep all of it in memory. */

@@ -13,11 +13,11 @@ export interface ComponentImage {
   /** Name of the component in the release, such as `etcd`. */
   readonly name: string;
   readonly pullSpec: string;
-  /** What `from` names: `DockerImage`. */
+  /** `from.kind`: `DockerImage`. */
   readonly kind: string | undefined;
 }
 
-/** What a release image says it consists of. */
+/** Components of a release, as its image lists them. */
 export interface ImageReferences {
   /** `metadata.name`: the version, when given. */
   readonly version: string | undefined;
@@ -47,7 +47,7 @@ const ImageStream = z.object({
 /** No blanks, control characters, quotes or shell signs; what it means is for the registry client to parse. */
 const pullSpecShape = /^[A-Za-z0-9][A-Za-z0-9._:/@+[\]-]*$/;
 
-/** Whether a text can be a pull spec at all: its characters and its length. */
+/** True for a text that can be a pull spec at all, by its characters and its length. */
 export const isPullSpecShaped = (text: string): boolean => text.length <= imageReferencesLimits.pullSpecLength && pullSpecShape.test(text);
 
 /**

@@ -3,11 +3,11 @@
  *
  *   unserved → missing → unread → drifted → settling → done, each as one look at the object shows it
  *
- * A look may lead anywhere: what is there counts, not where the manifest was before. One to be deleted goes from unwanted over leaving to
+ * A look may lead anywhere, because the state before does not count. A manifest to be deleted goes from unwanted over leaving to
  * done; one that fails is looked at again.
  */
 
-/** What is to be done about a manifest; `done` is final. */
+/** Next thing to do about a manifest; `done` is final. */
 export const ManifestState = {
   /** Its kind is to be waited for. */
   unserved: 'unserved',
@@ -29,18 +29,18 @@ export const ManifestState = {
 } as const;
 export type ManifestState = (typeof ManifestState)[keyof typeof ManifestState];
 
-/** What one look at a manifest's object shows. */
+/** Findings of one look at a manifest's object. */
 export interface ManifestLook {
   readonly intent: 'apply' | 'create-only' | 'delete';
   readonly isServed: boolean;
   readonly object: 'absent' | 'unread' | 'different' | 'same' | 'ending';
-  /** How far the object is, once it is as the manifest says. */
+  /** Verdict on the object; it counts once the object is as the manifest says. */
   readonly verdict: 'ready' | 'reported' | 'waiting' | 'failed';
-  /** What is to be deleted is deleted now: an update, and it was not deleted by it before. */
+  /** An update deletes its object now, because it has not deleted it before. */
   readonly deletes: boolean;
 }
 
-/** What is to be done about a manifest after one look at its object. */
+/** Decides the next thing to do about a manifest, after one look at its object. */
 export function stateOfManifest({ intent, isServed, object, verdict, deletes }: ManifestLook): ManifestState {
   if (intent === 'delete') {
     if (!isServed || object === 'absent') return 'done';

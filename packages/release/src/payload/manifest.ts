@@ -3,11 +3,11 @@ import { quoted } from '../errors.ts';
 import { objectAt, textAt } from '../json-values.ts';
 import { type ManifestDocument, readManifestDocuments } from './documents.ts';
 
-/** What tells one object of a payload from another; versions of an API do not. */
+/** Identity of an object of a payload; the version of its API is no part of it. */
 export interface ManifestId {
   readonly group: string;
   readonly kind: string;
-  /** Empty for what has none. */
+  /** Empty for an object without one. */
   readonly namespace: string;
   readonly name: string;
 }

@@ -7,10 +7,10 @@ import { decodeUtf8 } from './documents.ts';
 
 type Details = Pick<Release, 'url' | 'architecture' | 'channels'>;
 
-/** What `release-metadata` says. */
+/** Content of `release-metadata`. */
 export interface ReleaseMetadata {
   readonly release: Details & Pick<Release, 'version'>;
-  /** What of the metadata could not be used, and why; it is told and harms nothing. */
+  /** Reasons why parts of the metadata could not be used; they become warnings and harm nothing. */
   readonly problems: readonly string[];
 }
 

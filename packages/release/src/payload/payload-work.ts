@@ -1,14 +1,14 @@
 /**
- * What a cluster's version operator is at (spec/cvo 2.6, 4.4).
+ * Work of a cluster's version operator (spec/cvo 2.6, 4.4).
  *
  *   idle ─INSTALL▶ initializing ─COMPLETED▶ reconciling ⇄ updating
  *
- * A change of what is wanted makes an update of everything but an install, which takes it along.
+ * A change of the wanted state turns reconciling into updating; an install or an update takes it along.
  */
 
-/** What is done with a release; the names are those of the reference's states, in lower case. */
+/** State of the work on a release; the names are those of the reference's states, in lower case. */
 export type PayloadWorkState = 'idle' | 'initializing' | 'updating' | 'reconciling';
-/** What changes it. */
+/** Events that change the state. */
 export type PayloadWorkEvent = 'INSTALL' | 'UPDATE' | 'RECONCILE' | 'CHANGED' | 'COMPLETED';
 
 const transitions: Record<PayloadWorkState, Partial<Record<PayloadWorkEvent, PayloadWorkState>>> = {

@@ -24,7 +24,7 @@ export interface Payload {
   readonly imageReferences: ImageReferences;
   /** Every manifest in load order; which of them are applied is for the filters to say. */
   readonly manifests: readonly Manifest[];
-  /** What was passed over and why: templates that an older operator does not understand, metadata of the wrong shape. */
+  /** Parts that were passed over, with the reasons: templates that an older operator does not understand, metadata of the wrong shape. */
   readonly warnings: readonly string[];
 }
 
@@ -62,7 +62,7 @@ function readMetadata({ metadata }: PayloadLayout): ReleaseMetadata {
   }
 }
 
-/** How long loading keeps the event loop unless a single file takes longer, milliseconds. */
+/** Time for which loading keeps the event loop unless a single file takes longer, milliseconds. */
 const TURN_MS = 25;
 
 async function readManifests(

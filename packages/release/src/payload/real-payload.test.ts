@@ -13,7 +13,7 @@ const folder = readEnvironment().payloadsDir;
 const profile = 'self-managed-high-availability';
 const repository = 'quay.io/openshift-release-dev/ocp-release';
 
-/** What the reference implementation makes of two payloads of real size. */
+/** Hashes that the reference implementation computes of two payloads of real size. */
 const payloads = [
   { name: 'real', image: `${repository}@sha256:88c260561bd3da2b81a5a266afba975aab43a5dc4e9312818d9c5935f7c8b906`, hash: 'DnSJlHfyglg=' },
   { name: 'next', image: `${repository}@sha256:d6ee0cd64c3d746a261b1cde3df7ffeeb1a41785a496866e271dcd974f8a5c11`, hash: 'L80h_997aE4=' },

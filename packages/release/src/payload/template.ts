@@ -1,4 +1,4 @@
-/** What the templates of `manifests/` may name. */
+/** Values that the templates of `manifests/` may name. */
 export interface TemplateValues {
   /** Pull spec of the release that is applied. */
   readonly releaseImage: string;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is signed: that a digest is of an image of some name. Nothing else may be in it. */
+/** Content of a signature: it says that a digest is of an image of some name. Nothing else may be in it. */
 const ContainerSignature = z.strictObject({
   critical: z.strictObject({
     type: z.literal('atomic container signature', { error: 'must be "atomic container signature"' }),

@@ -9,5 +9,5 @@ export function digestOfPullSpec(pullSpec: string): string {
   return at < 0 ? '' : pullSpec.slice(at + 1);
 }
 
-/** Whether signatures of a digest can be asked for. */
+/** True for a digest whose signatures can be requested, by its length and characters. */
 export const isVerifiableDigest = (digest: string): boolean => digest.length <= MOST_CHARACTERS && DIGEST.test(digest);

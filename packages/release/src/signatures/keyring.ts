@@ -6,7 +6,7 @@ export interface Keyring {
   /** Its key in the payload's ConfigMap: `verifier-public-key-…`. */
   readonly name: string;
   /**
-   * What a signed message says, when one of the keys signed it.
+   * Returns the content of a message that one of the keys signed.
    * @throws Error saying why it did not
    */
   open(message: Uint8Array, now: Date): Promise<Uint8Array>;

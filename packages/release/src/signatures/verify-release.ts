@@ -86,7 +86,7 @@ class SignatureSearch {
     return this.#missing.size === 0;
   }
 
-  /** Asks stores at once, until all keyrings have signed or all are read. What a store refuses is a problem, not the end. */
+  /** Asks stores at once, until all keyrings have signed or all are read. The error of a store is a problem, not the end. */
   async ask(stores: readonly SignatureStore[]): Promise<void> {
     const done = new AbortController();
     const signal = AbortSignal.any([this.#options.signal, done.signal]);

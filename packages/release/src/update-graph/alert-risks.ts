@@ -18,7 +18,7 @@ const REDISTRIBUTION: ReadonlySet<string> = new Set([
   'VMCannotBeEvicted',
 ]);
 
-/** What an alert means for updates; undefined where it means nothing (spec/cvo 5.7). */
+/** Impact of an alert on updates; undefined where it has none (spec/cvo 5.7). */
 function impactOf({ labels }: Alert): string | undefined {
   const { alertname = '', severity, openShiftUpdatePrecheck } = labels;
   if (severity === 'critical') return 'suggesting significant cluster issues worth investigating';

@@ -12,7 +12,7 @@ export interface ClusterRisk {
   readonly url?: string | undefined;
   /** Reason of its condition `Applies`; default `Match`. */
   readonly reason?: RiskVerdict['reason'];
-  /** What its condition `Applies` says; default nothing. */
+  /** Message of its condition `Applies`; default none. */
   readonly details?: string;
   /** Speaks against every update; default: against those to another minor or major version. */
   readonly isOfEvery?: boolean;

@@ -21,7 +21,7 @@ const Risk = z.object({
 
 type Edge = readonly [from: number, to: number];
 
-/** What is wrong with an edge; each is looked at by hand, as there are a great many. */
+/** Finds the fault of an edge; edges are checked by hand, as there are a great many. */
 function edgeProblem(edge: unknown): string | undefined {
   if (!Array.isArray(edge) || edge.length !== 2) return 'must be two positions in nodes';
   return edge.every((end) => Number.isInteger(end) && end >= 0) ? undefined : 'must be two whole numbers from 0';
@@ -98,6 +98,6 @@ export function releaseImages({ nodes }: UpdateGraph): ReadonlyMap<string, strin
   return images;
 }
 
-/** What a service sent is no update graph. */
+/** Error about a body that is no update graph. */
 export const invalidGraph = (why: string, cause?: unknown): ReleaseError =>
   new ReleaseError(ReleaseErrorCode.updateGraphInvalid, why, { cause });

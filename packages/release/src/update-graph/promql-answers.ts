@@ -3,7 +3,7 @@ import type { Exposure } from './risk-rules.ts';
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-/** How often a monitoring system is asked. */
+/** Pace at which a monitoring system is asked. */
 export const promqlPace = {
   /** Between any two questions. */
   betweenMs: SECOND,
@@ -36,7 +36,7 @@ export class PromqlAnswers {
   readonly #entries = new Map<string, Entry>();
   #lastAskedMs = Number.NEGATIVE_INFINITY;
 
-  /** What is known of a question; asks it where nothing is. */
+  /** Returns the known answer to a question, and notes the question for `next`. */
   look(query: string, nowMs: number): Exposure {
     const entry = this.#entries.get(query) ?? { wantedAtMs: nowMs };
     entry.wantedAtMs = nowMs;

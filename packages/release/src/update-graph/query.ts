@@ -3,7 +3,7 @@ import { parseStrictVersion } from '../semantic-version.ts';
 /** Where updates are asked for when neither an option nor the ClusterVersion names a service. */
 export const DEFAULT_UPDATE_SERVICE = 'https://api.openshift.com/api/upgrades_info/v1/graph';
 
-/** What updates are asked for with. */
+/** Parameters of a request for updates. */
 export interface UpdateQuery {
   /** URL of the update-graph service; empty for none. */
   readonly service: string;
@@ -20,7 +20,7 @@ export interface UpdateRefusal {
   readonly message: string;
 }
 
-/** What the RetrievedUpdates condition says of a request that failed. */
+/** Reason and message of the RetrievedUpdates condition about a request that failed. */
 export const retrievalFailed = (reason: string, why: string): UpdateRefusal => ({
   reason,
   message: `Unable to retrieve available updates: ${why}`,
@@ -28,7 +28,7 @@ export const retrievalFailed = (reason: string, why: string): UpdateRefusal => (
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** What has to hold, else the reason and the message; the first that does not hold decides. */
+/** Checks of a query, each with reason and message of its failure; the first that does not hold decides. */
 const checks: readonly (readonly [holds: (query: UpdateQuery) => boolean, reason: string, message: (query: UpdateQuery) => string])[] = [
   [({ service }) => service !== '', 'NoUpstream', () => 'No updateService server has been set to retrieve updates.'],
   [

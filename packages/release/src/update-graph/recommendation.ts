@@ -17,7 +17,7 @@ const MOST_MESSAGE = 32_768;
 
 const EXPOSED_TO_NONE = 'NotExposedToRisks';
 
-/** What the condition `Recommended` of an update says of its risks. */
+/** Makes the condition `Recommended` of an update from its risks. */
 export function recommendationOf(risks: readonly ConditionalUpdateRisk[], { verdicts, accepted }: RecommendationContext): Said {
   const against = risks.flatMap((risk) => objectionOf(risk, verdicts.get(risk.name), accepted) ?? []);
   if (against.length === 0) {
@@ -63,7 +63,7 @@ interface ListedUpdates {
 interface ListInput extends RecommendationContext {
   readonly updates: readonly Release[];
   readonly conditional: readonly RiskyUpdate[];
-  /** What is listed now: a condition's time moves only with its status. */
+  /** Updates that are listed now; their conditions keep their times while the status stays. */
   readonly listed: readonly ConditionalUpdate[];
   readonly nowMs: number;
 }
@@ -88,7 +88,7 @@ export function listUpdates({ updates, conditional, listed, nowMs, ...context }:
   };
 }
 
-/** What a ClusterVersion has room for; a status that a server refuses would say nothing at all. */
+/** Room that a ClusterVersion has for updates; a status that a server refuses would say nothing at all. */
 const listLimits = {
   available: { entries: 500, bytes: 131_072 },
   conditional: { entries: 500, bytes: 262_144 },

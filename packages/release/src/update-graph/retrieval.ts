@@ -3,9 +3,9 @@ import type { GraphUpdates } from './updates.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** What is remembered of asking for updates. */
+/** Memory of the last request for updates. */
 export interface Retrieval {
-  /** What was asked for; updates of another channel say nothing. */
+  /** Key of the query (`retrievalKey`); updates of another channel say nothing. */
   readonly key: string;
   readonly attemptedAtMs: number;
   /** Last good answer, or when what is asked for changed, milliseconds since the epoch. */
@@ -14,7 +14,7 @@ export interface Retrieval {
   readonly refusal?: UpdateRefusal | undefined;
 }
 
-/** What makes a question another one: the answers of one say nothing about the other. */
+/** Key of a query: the answers of one say nothing about another. */
 export const retrievalKey = ({ service, channel, architecture, version }: UpdateQuery): string =>
   JSON.stringify([service, channel, architecture, version]);
 
@@ -28,7 +28,7 @@ interface Attempt {
   readonly nowMs: number;
 }
 
-/** What is remembered after an attempt: a failure keeps what was known for a day. */
+/** Memory after an attempt: a failure keeps the known updates for a day. */
 export function afterAttempt(last: Retrieval | undefined, { key, result, nowMs }: Attempt): Retrieval {
   if ('updates' in result) return { key, attemptedAtMs: nowMs, freshAtMs: nowMs, updates: result };
   const isKnown = last !== undefined && last.key === key && nowMs - last.freshAtMs <= DAY_MS;

@@ -1,19 +1,19 @@
 import type { ConditionalUpdateRisk } from '@flotilla/api/config';
 
-/** Whether a cluster is what a risk is about, or why that is not known. */
+/** Exposure of a cluster to a risk, or the reason why it is not known. */
 export type Exposure = { readonly matches: boolean } | { readonly error: string };
 
 /** Answers a PromQL rule now, from what is known. */
 export type AnswerPromql = (query: string) => Exposure;
 
-/** What the condition `Applies` of a risk says. */
+/** Status, reason and message of the condition `Applies` of a risk. */
 export interface RiskVerdict {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: 'Match' | 'NotMatch' | 'EvaluationFailed' | `Alert:${string}`;
   readonly message: string;
 }
 
-/** Whether a risk applies: the first rule that can be evaluated decides (spec/cvo 5.7). */
+/** Decides if a risk applies: the first rule that can be evaluated counts (spec/cvo 5.7). */
 export function evaluateRisk({ name, message, url, matchingRules }: ConditionalUpdateRisk, answer: AnswerPromql): RiskVerdict {
   const errors: string[] = [];
   for (const { type, promql } of matchingRules) {

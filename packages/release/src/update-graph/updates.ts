@@ -99,7 +99,7 @@ function unambiguous(updates: readonly ConditionalEdge[]): ConditionalEdge[] {
   return updates.filter(({ release }) => byImage.get(release.image)?.length === 1);
 }
 
-/** What a server stores of an update under conditions; one that goes beyond is not listed, as nothing else of the status would be written. */
+/** Limits of the server for a conditional update; one beyond them is not listed, or nothing else of the status would be written. */
 const storable = { risks: 200, name: 256, message: 16_384, url: 2_048, promql: 32_768 } as const;
 
 /** A risk that nobody can evaluate makes its update none; so do no risks at all, and two of one name. */

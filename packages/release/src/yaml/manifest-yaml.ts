@@ -3,7 +3,7 @@ import { quoted } from '../errors.ts';
 import type { YamlValue } from './canonical-json.ts';
 import { resolvePlain } from './plain-scalar.ts';
 
-/** Limits of a document: levels, and characters that are read again for what Go's reader forgives. */
+/** Limits of a document: levels, characters that are read again after an indentation that Go's reader forgives, and reported doubled keys. */
 const limits = { depth: 100, charactersAgain: 2 * 1024 * 1024, doubledKeys: 100 } as const;
 
 /** Values that a document may have with its aliases written out, and values that its aliases may stand for. */
@@ -14,7 +14,7 @@ interface Bounds {
 
 interface DoubledKey {
   readonly key: string;
-  /** Of the second, from 0. */
+  /** Line of the second, from 0. */
   readonly line: number;
 }
 
@@ -65,7 +65,7 @@ class EventReader {
     this.#most = most;
   }
 
-  /** What follows the event of the document; null when it is empty. */
+  /** Value of the document; null when it is empty. */
   document(): YamlValue {
     this.#at = 1;
     return this.#isEnd() ? null : this.#value();

@@ -1,4 +1,4 @@
-/** What a YAML scalar can stand for; an integer beyond the safe ones keeps its digits. */
+/** Value of a YAML scalar; an integer beyond the safe ones keeps its digits. */
 export type Scalar = string | number | bigint | boolean | null;
 
 const WORDS = new Map<string, Scalar>([
@@ -13,8 +13,8 @@ const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 64n - 1n];
 
 /**
- * What an unquoted scalar means to the YAML reader that Kubernetes tools are built on: YAML 1.1's `yes`, `on` and octal numbers, and dates
- * that stay text.
+ * Resolves an unquoted scalar as the YAML reader of Kubernetes tools does: YAML 1.1's `yes`, `on` and octal numbers count, and dates
+ * stay text.
  */
 export function resolvePlain(text: string): Scalar {
   const first = text.charCodeAt(0);
