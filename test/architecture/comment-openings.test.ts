@@ -19,6 +19,7 @@ const ROOMS = [
   'packages/pace',
   'packages/queues',
   'packages/registry',
+  'packages/release',
   'packages/runtime',
   'packages/software',
   'packages/upgrade',

@@ -2,8 +2,8 @@ import { REFERENCE_OPERATOR, VERSION_FIELD_MANAGER } from '@flotilla/api/config'
 import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 
 /**
- * Field manager of a write into a list that somebody else owns. The server keeps such a list as one field, so that the write makes it its writer's:
- * under another name it is not taken for a list that a release alone has written.
+ * Field manager of a write into a list that somebody else owns. The server keeps such a list as one field, so that it becomes its writer's.
+ * This other name keeps it from counting as a list that a release alone has written.
  */
 export const SHARED_FIELD_MANAGER = `${VERSION_FIELD_MANAGER}-shared`;
 

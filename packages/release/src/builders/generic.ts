@@ -8,7 +8,7 @@ const NOT_COMPARED = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
 /**
  * Any kind without rules of its own (spec/cvo 3.4): applied on the server, where fields of others and defaults stay. Labels, annotations and
- * owners count too, so that a drift of theirs is mended. Fields of a release before that this one lacks go.
+ * owners count too, so that a drift of theirs is mended. Fields that only an earlier release brought are removed.
  */
 export const generic: Builder = {
   build: (manifest) => withEncodedData(manifest),

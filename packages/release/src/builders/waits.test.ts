@@ -5,8 +5,8 @@ import { conditionOf, numberAt } from './rollout.ts';
 
 /**
  * Waits for workloads beside the criteria of the reference operator (its `checkDeploymentHealth`, `checkDaemonSetHealth` and
- * `checkJobHealth`; it looks at no StatefulSet). It looks once and goes on; this operator waits in an update until a change has arrived, as the
- * documentation of the reference says, and judges a cluster that is as it should be as the reference does.
+ * `checkJobHealth`; it looks at no StatefulSet). It looks once and goes on. In an update this operator waits until a change has arrived, as the
+ * documentation of the reference says. While reconciling it judges as the reference does.
  */
 type Ours = 'ready' | 'waiting' | 'failed';
 type Reference = 'passes' | 'fails';

@@ -17,8 +17,8 @@ interface Pattern {
 }
 
 /**
- * Leaves out what `.indexignore` files name, and these files themselves, as opm does: gitignore patterns, in every folder for
- * what is below it, the last that matches decides.
+ * Leaves out the files that `.indexignore` files name, and these themselves, as opm does. A gitignore pattern holds below the
+ * folder of its file, and the last one that matches decides.
  * @throws ReleaseError `FLOTILLA_CATALOGUE_INVALID` for ignore files beyond `indexIgnoreLimits`
  */
 export function withoutIgnored(files: readonly CatalogueFile[]): CatalogueFile[] {

@@ -12,8 +12,8 @@ export interface WantedRelease {
 type Asked = Pick<ClusterVersion, 'spec' | 'status'>;
 
 /**
- * The release that `spec.desiredUpdate` asks for; undefined where it asks for none that can be found, and the cluster stays where it is
- * (spec/cvo 5.8). An image is taken as it is; a version must be among the available updates, or the one the cluster is at.
+ * The release that `spec.desiredUpdate` asks for (spec/cvo 5.8). Undefined where it asks for none that can be found: the cluster then stays
+ * where it is. An image is taken as it is; a version must be among the available updates, or the one the cluster is at.
  */
 export function resolveDesiredUpdate({ spec, status }: Asked, running: Pick<Release, 'architecture'> = {}): WantedRelease | undefined {
   const { desiredUpdate } = spec;
@@ -27,7 +27,7 @@ export function resolveDesiredUpdate({ spec, status }: Asked, running: Pick<Rele
   return found && { version: found.version, image: found.image, force };
 }
 
-/** The release the cluster is being taken to, or is at: graphs do not offer it to itself, and an operator that starts anew has to know it. */
+/** The release the cluster is being taken to, or is at. Graphs do not offer it to itself, and a restarted operator has to know it. */
 function currentOf(status: Asked['status'], version: string): Release | undefined {
   const { desired } = status ?? {};
   return desired?.version === version && desired.image !== '' ? desired : undefined;

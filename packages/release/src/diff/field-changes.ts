@@ -48,7 +48,7 @@ interface Parts {
   readonly parts: ReadonlyMap<string, unknown>;
 }
 
-/** The parts of a list by the names of its entries where each has one of its own, else by their places; undefined for a scalar. */
+/** The parts of an object by key, those of a list by unique names of its entries, else by place; undefined for a scalar. */
 function partsOf(value: unknown): Parts | undefined {
   if (isJsonObject(value)) return { isList: false, parts: new Map(Object.entries(value)) };
   if (!Array.isArray(value)) return undefined;

@@ -9,8 +9,8 @@ interface RunGraphOptions {
 
 /**
  * Works off a graph: a node begins when all before it are done, the one with the lowest index first. A node that fails keeps those behind
- * it from beginning, and nothing else. Resolves to what the nodes threw, in the order of their indices; where nothing failed and yet nodes
- * are left over, to an error that names the first.
+ * it from beginning, and nothing else. Resolves to the errors of the nodes, in the order of their indices. Where none failed and yet nodes
+ * are left over, it resolves to an error that names the first.
  */
 export async function runGraph(
   nodes: readonly TaskNode[],

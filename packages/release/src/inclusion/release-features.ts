@@ -9,8 +9,8 @@ interface FeatureAudience {
 }
 
 /**
- * Feature gates that a release turns on for a feature set, from the FeatureGate manifests in it that list them: a cluster's own list is made
- * of them. Undefined when the release has none for this profile and set.
+ * Feature gates that a release turns on for a feature set, from its FeatureGate manifests; a cluster's own list is made of these.
+ * Undefined when the release has none for this profile and set.
  */
 export function releaseFeatureGates(
   manifests: readonly Manifest[],

@@ -1,4 +1,4 @@
-/** Versions of Kubernetes' own APIs that it no longer serves: by `group/version`, for all kinds or for these, since when, and what stands in their place. */
+/** Versions of Kubernetes' own APIs that it no longer serves, by `group/version`; an empty list of kinds stands for all. */
 const gone: readonly (readonly [api: string, kinds: readonly string[], since: string, instead: string])[] = [
   ['extensions/v1beta1', ['DaemonSet', 'Deployment', 'ReplicaSet'], '1.16', 'apps/v1'],
   ['extensions/v1beta1', ['NetworkPolicy'], '1.16', 'networking.k8s.io/v1'],

@@ -21,7 +21,7 @@ export const PayloadPath = {
 /** Limits of a payload. Today's largest: 1,000 files, 17 MB, one file of 1.5 MB. */
 export const payloadLimits = { files: 20_000, fileBytes: 4 * 1024 * 1024, totalBytes: 256 * 1024 * 1024 } as const;
 
-/** True for a path that a payload is read from; readers of an image's layers ask it. */
+/** True for a path that a payload is read from; exported for readers of an image's layers. */
 export const isPayloadPath = (path: string): boolean => {
   const [folder, name, ...deeper] = path.split('/');
   return (folder === PayloadPath.own || folder === PayloadPath.release) && name !== undefined && name !== '' && deeper.length === 0;

@@ -36,7 +36,7 @@ export interface ManifestLook {
   readonly object: 'absent' | 'unread' | 'different' | 'same' | 'ending';
   /** Verdict on the object; it counts once the object is as the manifest says. */
   readonly verdict: 'ready' | 'reported' | 'waiting' | 'failed';
-  /** An update deletes its object now, because it has not deleted it before. */
+  /** True in an update that has not deleted the object yet. */
   readonly deletes: boolean;
 }
 

@@ -10,8 +10,8 @@ export interface TemplateValues {
 export class TemplateError extends Error {}
 
 /**
- * Fills in a template of `manifests/` as Go's text/template does: `{{.ReleaseImage}}`, `{{.ClusterProfile}}`, `{{index .Images "name"}}`,
- * `{{.Images.name}}`, texts, comments, and the signs that trim blanks.
+ * Fills in a template of `manifests/` as Go's text/template does. It knows `{{.ReleaseImage}}`, `{{.ClusterProfile}}`,
+ * `{{index .Images "name"}}`, `{{.Images.name}}`, texts, comments, and the signs that trim blanks.
  * @throws TemplateError for anything else
  */
 export function renderTemplate(text: string, values: TemplateValues): string {

@@ -36,7 +36,7 @@ export class PromqlAnswers {
   readonly #entries = new Map<string, Entry>();
   #lastAskedMs = Number.NEGATIVE_INFINITY;
 
-  /** Returns the known answer to a question, and notes the question for `next`. */
+  /** Returns the known answer to a question, or an error until there is one, and notes the question for `next`. */
   look(query: string, nowMs: number): Exposure {
     const entry = this.#entries.get(query) ?? { wantedAtMs: nowMs };
     entry.wantedAtMs = nowMs;

@@ -19,8 +19,8 @@ interface DoubledKey {
 }
 
 /**
- * The one document of a text, as the YAML reader of Kubernetes tools takes it: of a doubled key the last value counts, a quoted text or a
- * bracket may be indented less than its key, `<<` merges. The doubled keys are the first hundred.
+ * Reads the one document of a text as the YAML reader of Kubernetes tools does. The last value of a doubled key counts, a quoted text or a
+ * bracket may be indented less than its key, and `<<` merges. The doubled keys are the first hundred.
  * @throws Error with the line, counted from `firstLine`, for what is not YAML; for what JSON has not, and beyond the limits
  */
 export function readManifestYaml(
