@@ -20,6 +20,7 @@ const ROOMS = [
   'packages/queues',
   'packages/registry',
   'packages/release',
+  'packages/rollout',
   'packages/runtime',
   'packages/software',
   'packages/upgrade',

@@ -35,7 +35,7 @@ const fleet = [
 ];
 const offline = { imageAllow: [], talmStrict: false, lookUpRelease: () => ({ kind: 'pending' }) as const };
 
-/** What a user gets who applies the upgrade of a folder to the fleet. */
+/** Follows the upgrade of a folder as if a user had applied it to the fleet. */
 function follow(folder: string, parent?: Policy) {
   const upgrade = ClusterGroupUpgrade.schema.parse(read(`${folder}/cluster-group-upgrade.yaml`));
   const spec = upgrade.spec ?? expect.fail('the example has no spec');

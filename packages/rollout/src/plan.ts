@@ -50,7 +50,7 @@ export interface ObservedUpgrade {
   readonly upgradeAt: (ref: UpgradeRef) => ClusterGroupUpgrade | undefined;
 }
 
-/** What planning needs besides the observation. */
+/** Dependencies of planning besides the observation. */
 export interface PlanDeps {
   readonly talmStrict: boolean;
   readonly updateGraphUrl: string | undefined;
@@ -69,7 +69,7 @@ export interface PlanDeps {
   readonly precacheImageAllow: readonly string[];
 }
 
-/** What one pass wants. `stopped` names the check that refused, in the order of the gates. */
+/** Plan of one pass. `stopped` names the check that refused, in the order of the gates. */
 export interface UpgradePlan {
   readonly selection: ClusterSelection;
   readonly computedMaxConcurrency: number;
@@ -80,7 +80,7 @@ export interface UpgradePlan {
   readonly precaching: { readonly spec?: PrecachingSpec; readonly failure?: SoftwareFailure } | undefined;
   /** Clusters of the plan, canaries first. */
   readonly precachingClusters: readonly string[];
-  /** Who has nothing to do in the rollout. */
+  /** True for a cluster that has nothing to do in the rollout. */
   readonly isCompliant: (cluster: string) => boolean;
   /** Clusters of the upgrade that have nothing to do, canaries first. */
   readonly compliant: readonly string[];

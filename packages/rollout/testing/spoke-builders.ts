@@ -1,4 +1,4 @@
-/** What a rollout may find on hub and spokes. Everything here is for tests. */
+/** Builders of the objects that a rollout may find on hub and spokes. Everything here is for tests. */
 
 import { Annotation, type KubeObject } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
@@ -38,7 +38,7 @@ export const buildCluster = (parts: { available?: boolean; metadata?: Record<str
     status: { conditions: [condition('ManagedClusterConditionAvailable', (parts.available ?? true) ? 'True' : 'False', 'Test')] },
   });
 
-/** What an agent answers: an object, or the text of a refusal. */
+/** Answer of an agent: an object, or the text of a refusal. */
 export type AgentAnswer = { readonly result: unknown } | { readonly refusal: string } | undefined;
 
 /** A view of the upgrade, pending without an answer. */

@@ -9,7 +9,7 @@ import { byItself, bySomebody, type Finding, finding, link, specEvidence, upgrad
 import { leftAt, standsNow } from './left-at.ts';
 import type { ClusterQuestion, Question } from './question.ts';
 
-/** Of a cluster that has its record. */
+/** Finding for a cluster that has its record; undefined for one that has none. */
 export function recordedWait(question: ClusterQuestion): Finding | undefined {
   const { facts, members, cluster } = question;
   const record = members.record(cluster);
@@ -74,7 +74,7 @@ function verdictOf(facts: Question['facts']) {
   return { succeeded, evidence: conditionEvidence(facts, succeeded, ClusterGroupUpgradeCondition.succeeded) };
 }
 
-/** Of a cluster that the upgrade does not mean. */
+/** Finding for a cluster that is no part of the upgrade. */
 export function strangerWait({ facts, members, cluster }: ClusterQuestion): Finding | undefined {
   if (members.all.has(cluster)) return undefined;
   const { spec, status } = facts.upgrade;

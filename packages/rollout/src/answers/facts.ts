@@ -1,4 +1,4 @@
-/** What an answer rests on. Whoever asks reads the objects; here nothing is read. */
+/** Facts that an answer rests on. The caller reads the objects; nothing is read here. */
 import { findCondition } from '@flotilla/api';
 import type { Lease } from '@flotilla/api/core';
 import type { ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';

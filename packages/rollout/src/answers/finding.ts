@@ -8,7 +8,7 @@ import { judgeHub } from './hub-sign.ts';
 /** Why something waits. */
 export interface Finding {
   readonly cause: WaitCause;
-  /** What the one that was asked about waits for itself; others with the same are counted with it. */
+  /** Wait of the cluster or upgrade asked about; waits with the same cause and sentence are counted together. */
   readonly own: { readonly cause: WaitCause; readonly says: string; readonly since?: string | undefined };
   readonly links: readonly WhyLink[];
   readonly release: Release;

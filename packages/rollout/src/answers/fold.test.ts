@@ -23,7 +23,7 @@ const PLANNED = [condition('Ready', 'False', 'NotEnabled'), condition('ClustersS
 interface Given {
   readonly spec?: object;
   readonly annotations?: Record<string, string>;
-  /** Of clusters; those that are left out have none but their name. */
+  /** Labels by cluster; a cluster that is left out has its name alone. */
   readonly labels?: Record<string, Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-/** What thousands of clusters wait for, by cause. Pure. */
+/** Folds the waits of thousands of clusters by cause. Pure. */
 import type { FoldedFailure, FoldedWait, WaitCause } from '@flotilla/api/answers';
 import { type ClusterGroupUpgradeStatus, cutAtWord } from '@flotilla/api/ran';
 import { RecordState } from '../upgrade/model.ts';
@@ -11,7 +11,7 @@ type StatusWait = NonNullable<ClusterGroupUpgradeStatus['waits']>[number];
 /** Causes that an answer names at most, and clusters that a status names of each. */
 const [MOST, MOST_NAMES] = [20, 5];
 
-/** What one thing is waited for by. */
+/** One wait and the clusters it holds up; only the first few are named. */
 interface Fold {
   readonly cause: WaitCause;
   readonly says: string;

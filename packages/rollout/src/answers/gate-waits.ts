@@ -10,13 +10,12 @@ import { least } from './least.ts';
 import { pausedWait } from './presence.ts';
 import type { Question } from './question.ts';
 
-/** What a gate is asked with. */
 interface GateQuestion {
   readonly asked: Question;
   readonly refusal: Refusal;
 }
 
-/** What the gates look at, from the objects that were read. */
+/** Builds the input of the gates from the objects that were read. */
 export function gateInputOf(facts: UpgradeFacts): GateInput {
   const { upgrade, now } = facts;
   const { spec, status } = upgrade;

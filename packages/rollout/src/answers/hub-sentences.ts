@@ -1,4 +1,4 @@
-/** What the hub's sentences on a job of one cluster mean: by what each is known, and what releases it. Pure. */
+/** Meanings of the hub's sentences on a job of one cluster: pattern, cause and release of each. Pure. */
 import type { Release, WaitCause, WhyLink } from '@flotilla/api/answers';
 import { fixOf, type Reason } from '@flotilla/api/ran';
 import { behind, byItself, bySomebody, type Finding, finding } from './finding.ts';
@@ -10,7 +10,7 @@ interface Sentence {
   readonly has: RegExp;
   readonly cause: WaitCause;
   readonly release: (names: { readonly cluster: string; readonly namespace: string }) => Release;
-  /** What others with the same are counted under; default the sentence itself. */
+  /** Text under which such waits are counted together; default the sentence itself, with the cluster's name masked. */
   readonly says?: string;
 }
 
@@ -58,7 +58,7 @@ const SENTENCES: readonly Sentence[] = [
   },
 ];
 
-/** Who has the cluster, as the hub names it. */
+/** Upgrade that has the cluster, as the hub names it. */
 const HOLDER = /^waits for ClusterGroupUpgrade ([^\s,]+)/;
 
 const LEFT_BEHIND = /which has ended and could not yet remove/;
@@ -66,7 +66,7 @@ const LEFT_BEHIND = /which has ended and could not yet remove/;
 /** A sentence of the hub, and where it stands. */
 interface Said {
   readonly message: string;
-  /** Of the job on the cluster. */
+  /** Namespace of the job on the cluster. */
   readonly namespace: string;
   readonly first: WhyLink;
 }
@@ -102,5 +102,5 @@ function claimed(
   );
 }
 
-/** Of these clusters nothing newer is known. */
+/** Nothing newer is known of clusters with these causes. */
 const UNKNOWN: ReadonlySet<WaitCause> = new Set(['cluster-unavailable', 'agent-silent']);

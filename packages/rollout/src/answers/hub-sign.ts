@@ -1,11 +1,11 @@
-/** Whether a hub decides now. Pure. */
+/** Judges by its Lease whether a hub decides now. Pure. */
 import type { HubSign } from '@flotilla/api/answers';
 import type { Lease } from '@flotilla/api/core';
 import type { Seen } from './facts.ts';
 
 /** A Lease counts as old after so many of its durations. */
 const DURATIONS = 2;
-/** Of a Lease that says none. */
+/** Duration of a Lease that states none. */
 const DURATION_SECONDS = 15;
 
 /** True for a Lease that nobody has renewed within twice its duration. */
@@ -14,7 +14,7 @@ export function isStale({ spec }: Lease, now: number): boolean {
   return !(now - renewed <= (spec?.leaseDurationSeconds || DURATION_SECONDS) * DURATIONS * 1000);
 }
 
-/** What the Lease of the hub says. */
+/** Judges the hub by its Lease; `silent` when nobody holds the Lease or it is stale. */
 export function judgeHub(hub: Seen<Lease>, now: number): HubSign {
   if (hub.kind !== 'read') return { state: 'unseen', why: hub.kind === 'unread' ? hub.why : 'it was not looked at' };
   if (!hub.object)

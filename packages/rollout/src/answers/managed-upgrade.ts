@@ -14,7 +14,7 @@ const KINDS = ['UpgradeConfig', 'ClusterVersion', 'ClusterOperator'];
 /** Values of one work that are shown. */
 const MOST_LINES = 6;
 
-/** What the work says of the upgrade below it; empty where it carries none. */
+/** Status feedback of the work on the managed upgrade that it carries; empty where it carries none. */
 export function managedUpgradeOf({ status }: ManifestWork): ManagedLine[] {
   const place = ({ resourceMeta }: { readonly resourceMeta: { readonly kind?: string | undefined } }) =>
     KINDS.indexOf(resourceMeta.kind ?? '');
@@ -41,7 +41,7 @@ const NAMED = [
 ];
 /** Words that follow "waiting on" and name no operator. */
 const NO_NAMES = new Set(['the', 'a', 'an', 'its', 'all', 'cluster', 'operators', 'operator', 'node', 'nodes', 'upgrade', 'is', 'to']);
-/** What else waits says so in other words. */
+/** A sentence without these words waits for something other than ClusterOperators. */
 const IS_ABOUT = /cluster ?(?:operator|version)/iu;
 /** Operators of one sentence that are named. */
 const MOST_OPERATORS = 3;

@@ -8,7 +8,7 @@ import type { Question } from './question.ts';
 
 const { clustersSelected, validated, precacheSpecValid } = ClusterGroupUpgradeCondition;
 
-/** What keeps the upgrade from being planned, in the hub's own words. */
+/** Explains what keeps the upgrade from being planned, in the words of the refusing condition where there is one. */
 export function planWait({ facts }: Question): Finding | undefined {
   const { upgrade } = facts;
   if (isRunning(upgrade)) return undefined;

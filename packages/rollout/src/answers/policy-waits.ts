@@ -21,7 +21,7 @@ const Details = z
   )
   .catch([]);
 
-/** What of a replicated policy is not compliant, in its own words. */
+/** Latest message of the first template of a replicated policy that is not compliant. */
 function worst({ status }: Policy): { readonly at: string; readonly message: string; readonly time: string | undefined } | undefined {
   const details = Details.parse(status?.details ?? []);
   const index = details.findIndex(({ compliant }) => compliant !== 'Compliant');

@@ -1,4 +1,4 @@
-/** Whether a cluster is there and may be worked on. Pure. */
+/** Judges whether a cluster is there and may be worked on. Pure. */
 import { Annotation, findCondition } from '@flotilla/api';
 import { AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED } from '@flotilla/api/ocm';
 import { fixOf } from '@flotilla/api/ran';
@@ -33,7 +33,7 @@ export function presence(question: Asked): Finding | undefined {
   return isAvailable(managed) ? silence(question) : unavailable(question);
 }
 
-/** Of a cluster that has left the fleet, or was never in it. */
+/** Finding for a cluster that has left the fleet, or was never in it. */
 export function absence(question: Asked): Finding | undefined {
   const seen = question.facts.cluster(question.cluster);
   return seen.kind === 'read' && !seen.object ? missing(question) : undefined;

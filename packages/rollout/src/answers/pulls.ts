@@ -17,7 +17,7 @@ type Source =
   | { readonly kind: 'done' }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** What is known of one cluster's pull. */
+/** Known facts of one cluster's pull. */
 export interface PullFacts {
   readonly cluster: string;
   readonly architecture?: string | undefined;
@@ -25,7 +25,7 @@ export interface PullFacts {
   /** Images and their bytes; undefined where nobody looked them up. */
   readonly list?: { readonly images: number; readonly bytes: number } | undefined;
   readonly source: Source;
-  /** What is missing of the list by that source. */
+  /** Images and bytes of the list that are missing according to that source. */
   readonly needs?: { readonly missingImages: number; readonly missingBytes: number } | undefined;
   /** Bytes that must be free for it. */
   readonly required?: number | undefined;

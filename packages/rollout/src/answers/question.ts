@@ -1,4 +1,4 @@
-/** What the questions of this folder are asked with. */
+/** Inputs of the questions in this folder. */
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { UpgradeFacts } from './facts.ts';
 import type { Finding } from './finding.ts';

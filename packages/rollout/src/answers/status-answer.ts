@@ -1,4 +1,4 @@
-/** How far an upgrade is, from its stored status and what else was read. Pure. */
+/** Progress of an upgrade, from its stored status and the other objects read. Pure. */
 import { findCondition, refKey } from '@flotilla/api';
 import type { Figure, SpokeProgress, StatusAnswer, UpgradeStage, WindowState } from '@flotilla/api/answers';
 import { CLUSTER_AVAILABLE } from '@flotilla/api/ocm';
@@ -32,7 +32,7 @@ const MOST_CURRENT = 20;
 /** Prefix of the annotations of windows. */
 const WINDOWS = 'flotilla.io/window-';
 
-/** How far the upgrade is. */
+/** Answers how far the upgrade is. */
 export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = []): StatusAnswer {
   const { upgrade, now } = facts;
   const inquiry = new Inquiry(facts);
@@ -202,7 +202,7 @@ function describeCurrent(facts: UpgradeFacts): SpokeProgress[] {
     });
 }
 
-/** Of a cluster that is not available nothing newer is known than the time since when. */
+/** Nothing newer is known of an unavailable cluster than the time at which its condition changed. */
 function findOldest(facts: UpgradeFacts, open: readonly string[]): StatusAnswer['oldest'] {
   let oldest: StatusAnswer['oldest'];
   for (const cluster of open) {

@@ -18,7 +18,7 @@ import type { Question } from './question.ts';
 /** Upgrades that are followed behind each other. */
 const MOST_UPGRADES = 10;
 
-/** What an upgrade as a whole waits for. A state that is added to the machine and forgotten here does not compile. */
+/** Explanations of a whole upgrade by its state. A state that is added to the machine and forgotten here does not compile. */
 const wholes: Readonly<Record<RolloutState, (question: Question, next: () => Finding) => Finding>> = {
   validating: preparingWait,
   preCaching: preparingWait,

@@ -9,7 +9,7 @@ const T0 = Date.parse('2026-01-01T00:00:00Z');
 const MINUTE = 60_000;
 const iso = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
 
-/** How clusters stand: `pending` unless said otherwise, as a list by index or the same for all. */
+/** Standings by cluster: `pending` unless said otherwise, as a list by index or the same for all. */
 type Standings = Readonly<Record<string, Standing | readonly Standing[]>>;
 
 const modeOf = (
@@ -527,7 +527,7 @@ describe('a pause', () => {
     const pausedSeconds = (10 * 60 - 20) * 60;
     expect(over.status).toMatchObject({ pausedSeconds, currentBatchPausedSeconds: pausedSeconds });
     expect(over.status.pausedAt).toBeUndefined();
-    // Of the half an hour of the batch ten minutes are left.
+    // The batch has ten minutes left of its half an hour.
     expect(over.wakeAt).toBe(T0 + (10 * 60 + 10) * MINUTE);
     expect(records(advance({ status: over.status, minutes: 10 * 60 + 10 }))).toEqual(['a timedout', 'b timedout']);
   });

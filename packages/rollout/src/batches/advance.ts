@@ -28,18 +28,18 @@ import { RolloutClock } from './rollout-clock.ts';
 /** Everything a pass looks at. */
 export interface AdvanceInput {
   readonly spec: Pick<ClusterGroupUpgradeSpec, 'remediationStrategy' | 'batchTimeoutAction'>;
-  /** Of an upgrade whose rollout has started. */
+  /** Status of an upgrade whose rollout has started. */
   readonly status: ClusterGroupUpgradeStatus;
   readonly observation: RolloutObservation;
   readonly gates: BatchGateInput;
   readonly now: number;
 }
 
-/** What the status says after the pass. */
+/** Status after the pass, and the verdicts for its conditions. */
 export interface Advance {
   readonly status: ClusterGroupUpgradeStatus['status'];
   readonly clusters: readonly ClusterRecord[];
-  /** What keeps clusters that are under way from getting on, by cluster. */
+  /** Problems that keep clusters under way from getting on, by cluster. */
   readonly messages: Readonly<Record<string, string>>;
   /** Since when clusters that were complete do not comply, milliseconds since the epoch, where this process has seen it. */
   readonly fallenSince: ReadonlyMap<string, number>;
@@ -55,7 +55,7 @@ export function advanceRollout(input: AdvanceInput): Advance {
   return new Pass(input).run();
 }
 
-/** How often, after the deadline, it is looked whether last edits are made, even if nothing happens. */
+/** Interval at which last edits are looked for after the deadline, even if nothing happens. */
 const EDIT_RECHECK_MS = 1000;
 
 /** The status under construction. */
@@ -63,7 +63,7 @@ class Pass {
   readonly #input: AdvanceInput;
   readonly #clusters: ClustersUnderWay;
   readonly #clock: RolloutClock;
-  /** Of the whole rollout, milliseconds since the epoch. */
+  /** Deadline of the whole rollout, milliseconds since the epoch. */
   readonly #deadline: number;
   #state: RolloutState;
   #refusal: Refusal | undefined;
@@ -73,7 +73,7 @@ class Pass {
   /** Clusters that were complete and comply no more. */
   #drift: readonly Drift[];
   #wakeAt = Number.POSITIVE_INFINITY;
-  /** What is looked at, by the state of the upgrade; each moves on what it looks at. */
+  /** Looks by the state of the upgrade; each moves on the part that it looks at. */
   readonly #looks: Partial<Record<RolloutState, () => RolloutLook>> = {
     gated: () => this.#askGates(),
     preparing: () => this.#prepare(),
@@ -139,7 +139,7 @@ class Pass {
     return { isPrepared: isDone };
   }
 
-  /** Of the batch that comes next. */
+  /** Asks the gates for the batch that comes next. */
   #askGates(): RolloutLook {
     this.#refusal = judgeBatchGates(this.#input.gates) ?? judgeLate(this.#clusters, this.#input.observation);
     if (this.#refusal?.wakeAt !== undefined) this.#wake(this.#refusal.wakeAt);
@@ -161,7 +161,7 @@ class Pass {
     return { isThrough, isLast };
   }
 
-  /** What late clusters of a batch whose clusters are all recorded lead to. */
+  /** Outcome that late clusters lead to in a batch whose clusters are all recorded. */
   #judgeLate(clusters: readonly string[], isLast: boolean): Outcome | undefined {
     if (!clusters.some((cluster) => this.#clusters.isTimedOut(cluster))) return undefined;
     const { kind } = this.#input.observation.mode;
@@ -254,7 +254,7 @@ class Pass {
     return Object.fromEntries(late.map((cluster) => [cluster, leftBehind(mode.name(firstPending(mode, cluster) ?? 0))]));
   }
 
-  /** Of clusters of earlier batches, also those that are enforced again. */
+  /** Covers clusters of earlier batches, also those that are enforced again. */
   #fallenSince(): ReadonlyMap<string, number> {
     const { drift } = this.#input.observation;
     const known = this.#clusters.again.map((cluster) => [cluster, drift?.since(cluster)] as const);

@@ -3,7 +3,7 @@
  *
  *   preparing ─isPrepared▶ waiting ─isAtOne▶ remediating ⇄ soaking ─isThrough▶ editing ─isEdited▶ complete
  *
- * Whoever is late becomes timedOut, whoever has left the fleet or is refused failed. A look carries what is observed; one that
+ * A late cluster becomes timedOut; one that has left the fleet or is refused becomes failed. A look carries what is observed; one that
  * changes nothing is the end of a pass for the cluster.
  */
 import { setup, transition } from 'xstate';
@@ -11,7 +11,7 @@ import { setup, transition } from 'xstate';
 /** States of a cluster; the last three are final. */
 export type RolloutClusterState = 'preparing' | 'waiting' | 'remediating' | 'soaking' | 'editing' | 'complete' | 'timedOut' | 'failed';
 
-/** What one look at a cluster shows. */
+/** Facts that one look at a cluster shows. */
 export interface RolloutClusterLook {
   /** It is a ManagedCluster. */
   readonly exists: boolean;
@@ -51,7 +51,7 @@ export const rolloutClusterMachine = setup({
     isSoaking: seen(({ position }) => position === 'soaking'),
     isThrough: seen(({ position }) => position === 'through'),
     isEdited: seen(({ isEdited }) => isEdited),
-    // What got there in time gets its edits and counts, also after the deadline: only an error that lasts ends the waiting.
+    // A cluster that got there in time gets its edits and counts, also after the deadline: only an error that lasts ends the waiting.
     isLateAndHeld: seen(({ isLate, problem }) => isLate && problem !== 'none'),
   },
 }).createMachine({

@@ -1,4 +1,4 @@
-/** How one cluster of the current batch moves along (spec/talm 2.10). Pure. */
+/** Moves one cluster of the current batch along (spec/talm 2.10). Pure. */
 import { conditionTime } from '@flotilla/api';
 import { type ClusterProgress, ProgressState, type RolloutMode } from '../upgrade/model.ts';
 

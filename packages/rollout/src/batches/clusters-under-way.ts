@@ -7,7 +7,6 @@ import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } fro
 import { indexOf, moveCluster } from './cluster-progress.ts';
 import { lateClusters, latePulls } from './late-clusters.ts';
 
-/** What the part of the clusters rests on. */
 interface ClustersInput {
   readonly spec: Pick<ClusterGroupUpgradeSpec, 'remediationStrategy'>;
   readonly status: ClusterGroupUpgradeStatus;
@@ -29,7 +28,7 @@ export class ClustersUnderWay {
   readonly canaries: ReadonlySet<string>;
   /** Clusters that came to the plan after the start, and whose batch has not started. */
   readonly late: ReadonlySet<string>;
-  /** Of these, the ones whose images are waited for. */
+  /** Late clusters whose images are waited for. */
   readonly pulling: ReadonlySet<string>;
   progress: Record<string, ClusterProgress>;
   /** From 1; 0 while the clusters are prepared. */
@@ -97,7 +96,7 @@ export class ClustersUnderWay {
     }
   }
 
-  /** What is under way goes on: half an upgrade is worse than a whole one. */
+  /** A cluster that is under way goes on: half an upgrade is worse than a whole one. */
   forbidden(cluster: string): string | undefined {
     return this.batch > 0 && this.progress[cluster] === undefined ? this.#input.observation.forbids?.(cluster) : undefined;
   }
@@ -117,7 +116,7 @@ export class ClustersUnderWay {
     return stateByProgress(this.progress[cluster], this.batch);
   }
 
-  /** What keeps clusters from getting on, by cluster. */
+  /** Problems that keep clusters from getting on, by cluster. */
   problems(): Record<string, string> {
     const { problem } = this.#input.observation;
     const open = (clusters: readonly string[]) => clusters.filter((cluster) => !this.isRecorded(cluster));
@@ -129,7 +128,7 @@ export class ClustersUnderWay {
     return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 
-  /** What is seen of a cluster. In a batch this is where its progress moves on. */
+  /** Observes a cluster; in a batch this also moves its progress on. */
   #look(cluster: string, isLate: boolean): RolloutClusterLook {
     const { exists, isPrepared, isEdited, problem } = this.#input.observation;
     const lasting = problem(cluster);

@@ -36,7 +36,7 @@ export function firstPending({ count, standing }: RolloutObservation['mode'], cl
 export const toldAt = ({ since }: Drift): number => since + PATIENCE_MS;
 
 /**
- * Who is enforced again now.
+ * Chooses the clusters to enforce again now; a canary goes first and alone.
  * @param drift those whose drift lasts
  * @param size clusters of a batch
  */

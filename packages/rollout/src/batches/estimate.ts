@@ -1,4 +1,4 @@
-/** How long a rollout still takes, by what its batches took so far. Pure. */
+/** Estimates how long a rollout still takes, by the time its batches took so far. Pure. */
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { closedMs } from '../gates/window.ts';
 

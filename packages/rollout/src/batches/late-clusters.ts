@@ -11,7 +11,7 @@ export function lateClusters({ remediationPlan = [], batchesAtStart, status }: C
   return batchesAtStart === undefined ? [] : remediationPlan.slice(Math.max(batchesAtStart, startedBatches(status))).flat();
 }
 
-/** Of these, the ones whose images are waited for. */
+/** Late clusters whose images are waited for. */
 export function latePulls(status: ClusterGroupUpgradeStatus): string[] {
   const recorded = new Set((status.clusters ?? []).map(({ name }) => name));
   const states = status.precaching?.status ?? {};

@@ -62,7 +62,7 @@ export function retryInRollout(before: ClusterGroupUpgradeStatus, { at, isMeant 
   return withPulls(appendClusters(status, late), pulls);
 }
 
-/** How often each cluster was tried again, once these are. */
+/** Number of retries of each cluster, with those in `again` counted. */
 export const countRetries = (before: Readonly<Record<string, number>> = {}, again: readonly string[]): Record<string, number> => ({
   ...before,
   ...Object.fromEntries(again.map((cluster) => [cluster, (before[cluster] ?? 0) + 1])),

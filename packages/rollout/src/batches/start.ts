@@ -7,7 +7,6 @@ import { type ClusterProgress, ProgressState, RecordState } from '../upgrade/mod
 import { nextRolloutState, type RolloutState } from '../upgrade/rollout-machine.ts';
 import { planBatches } from './batches.ts';
 
-/** What is rolled out to whom. */
 interface StartInput {
   /** Clusters that are left after pre-caching, backup and blocking upgrades, in the order of the plan. */
   readonly clusters: readonly string[];
@@ -17,7 +16,7 @@ interface StartInput {
   readonly canaries: readonly string[] | undefined;
   readonly maxConcurrency: number;
   readonly now: number;
-  /** Who has failed before and complies now is done, as in the reference; default false. */
+  /** A cluster that has failed before and complies now is done, as in the reference; default false. */
   readonly talmStrict?: boolean;
 }
 
@@ -49,7 +48,7 @@ export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInpu
 }
 
 /**
- * How far an upgrade gets that has not started: `preparing` when it may start now. Nothing of it is stored but what is said to users, so
+ * State that an upgrade reaches before its start: `preparing` when it may start now. Nothing of it is stored but what is said to users, so
  * each pass goes all the way from the beginning.
  * @param refusal of the first gate that refuses
  */

@@ -10,7 +10,7 @@ import { startRollout } from './start.ts';
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const MINUTE = 60_000;
 
-/** What the world is like from a moment on; what a moment does not name stays as it was. */
+/** State of the world from a moment on; anything that a moment does not name stays as it was. */
 interface World {
   /** By cluster: of every policy, or of each. */
   readonly standings?: Readonly<Record<string, Standing | readonly Standing[]>>;

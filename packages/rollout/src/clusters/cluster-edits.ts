@@ -5,7 +5,7 @@ import { NAME_LABEL } from './name-label.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What a ManagedCluster should carry besides what the user asks for. */
+/** Options of edits: a label that the hub adds, and labels that no edit may touch. */
 export interface EditOptions {
   /** Give it the label `name`, by which Placements select, where it has none; default false. */
   readonly nameLabel?: boolean;
@@ -46,7 +46,7 @@ type Step = Readonly<Record<string, string | null>>;
 
 const removals = (keys: readonly string[]): Step => Object.fromEntries(keys.map((key) => [key, null]));
 
-/** What is left to change after all steps, of which a later one wins. The spec may have been edited since it was found valid. */
+/** Changes left after all steps, of which a later one wins. Protected keys are skipped: the spec may have been edited since it was found valid. */
 function changes(current: Texts, steps: readonly Step[]): Step | undefined {
   const wanted = new Map(steps.flatMap((step) => Object.entries(step)).filter(([key]) => !isProtected(key)));
   const left = [...wanted].filter(([key, value]) => (Object.hasOwn(current, key) ? current[key] : null) !== value);
@@ -81,7 +81,8 @@ const touchedKeys = (edits: ClusterEdits | undefined): (readonly [field: string,
   }).flatMap(([field, keys]) => keys.map((key) => [field, key] as const));
 
 /**
- * What an API server would refuse in some edits, or what they may not touch, naming field, value and fix; undefined when nothing.
+ * Finds a key or value in some edits that an API server would refuse, or that they may not touch; undefined when there is none.
+ * Names field, value and fix.
  * @param at path of the edits, such as `spec.actions.beforeEnable`
  * @param deciding labels that no edit may touch; see `decidingLabels`
  */

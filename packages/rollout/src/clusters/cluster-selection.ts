@@ -14,7 +14,7 @@ interface SelectionFailure {
 /** The clusters of an upgrade in order, or why there are none. */
 export type ClusterSelection = { readonly clusters: string[]; readonly failure?: undefined } | { readonly failure: SelectionFailure };
 
-/** What selection reads of the spec. */
+/** Fields of the spec that selection reads. */
 export type SelectionSpec = Pick<ClusterGroupUpgradeSpec, 'clusters' | 'clusterSelector' | 'clusterLabelSelectors'> & {
   readonly remediationStrategy?: { readonly canaries?: readonly string[] | undefined } | undefined;
 };
@@ -39,7 +39,7 @@ export function selectClusters(spec: SelectionSpec, fleet: Iterable<ManagedClust
   const explicit = [...new Set(spec.clusters)];
   const missing = explicit.filter((name) => !known.has(name));
   if (missing.length > 0 && !tenancy) return failure(`cluster ${missing[0]} is not a ManagedCluster`, missing);
-  // Whether a cluster is another tenant's or is not there at all is nothing to tell.
+  // A tenant must not learn whether a cluster is another tenant's or is not there at all.
   if (missing[0] !== undefined && tenancy) return unbound(notBound(missing[0], tenancy.namespace), missing);
   if (managed.length === 0 && tenancy) return unbound(nothingBound(tenancy.namespace));
   const selected = [...known].filter(([, labels]) => matchers.some((matches) => matches(labels))).map(([name]) => name);

@@ -1,4 +1,4 @@
-/** What the upgrades of one namespace may reach on a hub that keeps tenants apart (`--tenancy`). Pure. */
+/** Clusters that the upgrades of one namespace may reach on a hub that keeps tenants apart (`--tenancy`). Pure. */
 import { CLUSTER_SET_LABEL, type ManagedCluster, type ManagedClusterSet, type ManagedClusterSetBinding } from '@flotilla/api/ocm';
 import { compileSelector, label, type Matcher } from './label-selector.ts';
 
@@ -12,8 +12,8 @@ export interface Tenancy {
 }
 
 /**
- * The clusters that the bindings of a namespace let it use, as a Placement there would see them (spec/ocm 2.3). What is being deleted,
- * a set that does not exist, and a selector that cannot be read give nothing.
+ * The clusters that the bindings of a namespace let it use, as a Placement there would see them (spec/ocm 2.3). A binding or set that is
+ * being deleted, a set that does not exist, and a selector that cannot be read give nothing.
  * @param deciding see `decidingLabels`
  */
 export function judgeTenancy(
@@ -34,8 +34,8 @@ export function judgeTenancy(
 }
 
 /**
- * Labels by which the sets choose their clusters that are bound to any namespace: who may edit one moves a cluster between tenants. What is
- * being deleted counts, for it may come back.
+ * Labels by which the sets choose their clusters that are bound to any namespace: an edit of one moves a cluster between tenants. A binding
+ * or set that is being deleted counts, for it may come back.
  */
 export function decidingLabels(
   bindings: readonly ManagedClusterSetBinding[],

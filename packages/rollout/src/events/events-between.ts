@@ -101,7 +101,7 @@ function phaseVerdict(phase: Phase, reason: string, failed: readonly string[], e
 
 type Stage = 'none' | 'started' | 'completed' | 'ended';
 
-/** How far clusters are, by the records first and then by the progress of the current batch. */
+/** Stage of each cluster, by the records first and then by the progress of the current batch. */
 function stages(status: Status | undefined): (cluster: string) => Stage {
   const records = new Map((status?.clusters ?? []).map(({ name, state }) => [name, state]));
   const progress = status?.status.currentBatchRemediationProgress ?? {};
@@ -153,7 +153,7 @@ function rolloutEvents(before: Status | undefined, after: Status, events: Upgrad
     if (batch.index > from) found.push(events.batchStarted(batch));
     for (const cluster of batch.clusters)
       found.push(...clusterEvents(cluster, stageBefore(cluster), stageAfter(cluster), timedOut, events));
-    // What had ended before is at least one behind what is current now.
+    // Only the batches before the current one of the earlier status had ended then.
     const endedBefore = Math.max(0, (before?.status.currentBatch ?? 0) - 1);
     if (batch.index > endedBefore && batch.index <= endedBy) found.push(...batchVerdict(batch, timedOut, stageAfter, events));
   }

@@ -1,10 +1,10 @@
-/** What the conditions of an upgrade say is wrong with it, for an event (spec/talm 2.3, 5.4). Pure. */
+/** Reads the problems of an upgrade from its conditions, for an event (spec/talm 2.3, 5.4). Pure. */
 
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { ValidationProblem } from './events.ts';
 
-/** What a pass knows beyond the status. */
+/** Facts that a pass knows beyond the status. */
 export interface ValidationFacts {
   /** All explicit names without a ManagedCluster; condition ClustersSelected names the first alone. */
   readonly missingClusters?: readonly string[] | undefined;

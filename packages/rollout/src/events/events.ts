@@ -32,7 +32,7 @@ export interface Batch {
   readonly clusters: readonly string[];
 }
 
-/** What is wrong with an upgrade; `items` are what the list in the note and the annotation `key` name. */
+/** Problem of an upgrade; the list in the note and the annotation `key` name its `items`. */
 export interface ValidationProblem {
   /** Such as `missing clusters`. */
   readonly label: string;

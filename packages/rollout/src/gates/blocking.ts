@@ -4,7 +4,7 @@ import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotill
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import { RecordState } from '../upgrade/model.ts';
 
-/** What is known of all blocking upgrades; each list holds names in the order of the spec. */
+/** State of all blocking upgrades; each list holds names in the order of the spec. */
 export interface Blocking {
   readonly missing: readonly string[];
   readonly incomplete: readonly string[];

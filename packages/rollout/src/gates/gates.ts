@@ -1,4 +1,4 @@
-/** What has to be before a rollout starts, and before each of its batches, in order (spec/talm 2.9). Pure. */
+/** Gates that a rollout passes before its start and before each of its batches, in order (spec/talm 2.9). Pure. */
 
 import type { ClusterGroupUpgrade, ConditionReason } from '@flotilla/api/ran';
 import { findUnknownAnnotation } from '../upgrade/annotations.ts';
@@ -11,19 +11,19 @@ import { findPause, type Pause } from './pause.ts';
 import { type ProofProblem, readProofWithin } from './proof-within.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
-/** How a job on every spoke (pre-caching, backup) stands; the spokes that failed it leave the plan. */
+/** Progress of a job on every spoke (pre-caching, backup); the spokes that failed it leave the plan. */
 interface JobReport {
   readonly finished: boolean;
   readonly failed: readonly string[];
 }
 
-/** What is asked of a rollout that runs too; by everything else it has passed for good. */
+/** Input of the gates that are asked again before each batch; a running rollout has passed all others for good. */
 export interface BatchGateInput {
   readonly window: Window;
   readonly pause?: Pause | undefined;
   /** Milliseconds between two times in which the rollout's time-out stands still; default none. */
   readonly closedMs?: (from: number, to: number) => number;
-  /** What is wrong with an annotation, and the fix. */
+  /** Problem of an annotation, with the fix. */
   readonly annotationProblem?: AnnotationProblem | undefined;
 }
 
@@ -38,7 +38,7 @@ export const batchGatesOf = (
   annotationProblem: talmStrict ? undefined : findAnnotationProblem(upgrade, areProofsKept),
 });
 
-/** What is wrong with an annotation, for a condition. */
+/** Problem of an annotation, as a condition states it. */
 type AnnotationProblem = ProofProblem | { readonly reason: 'UnknownAnnotation' | 'InvalidMembership'; readonly message: string };
 
 /** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
@@ -157,7 +157,7 @@ export function judgeGates(input: GateInput): Refusal | undefined {
   return undefined;
 }
 
-/** The first gate that refuses, or undefined when the next batch of a rollout may start. What runs is in progress, whatever it waits for. */
+/** The first gate that refuses, or undefined when the next batch of a rollout may start. A running rollout is in progress, whatever it waits for. */
 export function judgeBatchGates(input: BatchGateInput): Refusal | undefined {
   for (const gate of gates) {
     const refusal = gate.batch?.(input);

@@ -1,4 +1,4 @@
-/** Whether clusters that are selected after the start belong to a rollout, by an annotation of people. Pure. */
+/** Decides by an annotation of people whether clusters that are selected after the start belong to a rollout. Pure. */
 import { Annotation } from '@flotilla/api';
 import { type ClusterGroupUpgrade, cutAtWord, explain } from '@flotilla/api/ran';
 
@@ -8,7 +8,7 @@ type Upgrade = Pick<ClusterGroupUpgrade, 'metadata' | 'spec'>;
 export const isOpenToMembers = (upgrade: Upgrade): boolean =>
   upgrade.metadata.annotations?.[Annotation.membership] === 'add' && findMembershipProblem(upgrade) === undefined;
 
-/** What is wrong with the annotation, with the fix. */
+/** Problem of the annotation, with the fix; undefined when there is none. */
 export function findMembershipProblem({ metadata: { annotations = {} }, spec }: Upgrade): string | undefined {
   const value = annotations[Annotation.membership];
   if (value === undefined || value === 'frozen') return undefined;

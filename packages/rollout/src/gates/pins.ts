@@ -2,7 +2,7 @@
 import { Annotation, type ObjectMeta } from '@flotilla/api';
 import { type ClusterGroupUpgrade, cutAtWord, explain, PinWay } from '@flotilla/api/ran';
 
-/** What is pinned, or why the annotation cannot be used; empty where nothing is asked for. */
+/** Pins that the annotation asks for, or why it cannot be used; empty where nothing is asked for. */
 interface PinsWanted {
   readonly pins?: PinWay;
   readonly problem?: string;

@@ -30,7 +30,7 @@ function placement(members: readonly string[], parts: { satisfied?: string; misc
 
 type Parts = Partial<Omit<PlacementFacts, 'sightings' | 'now'>>;
 
-/** What is said at each look, by what the looks before have seen. */
+/** Judges Placements at each look with the sightings of the looks before. */
 function looks(): (placements: Placement[], now: number, parts?: Parts) => ReturnType<typeof judgePlacements> {
   const seen = new FirstSeen();
   return (placements, now, parts = {}) => judgePlacements(placements, { ...facts(parts), sightings: seen.pass('uid', now), now });
@@ -43,7 +43,7 @@ const facts = (parts: Parts): Omit<PlacementFacts, 'sightings' | 'now'> => ({
   ...parts,
 });
 
-/** What is said ten seconds after the first look. */
+/** Problem that is told ten seconds after the first look, and no earlier. */
 function toldOf(given: Placement, parts: Parts = {}): string | undefined {
   const look = looks();
   const first = look([given], NOW, parts);

@@ -6,13 +6,13 @@ import type { Sightings } from '../upgrade/first-seen.ts';
 import { formatSlice } from '../values/go-format.ts';
 import { selectedBy } from './placements.ts';
 
-/** How long a placement controller has for a cluster before that is told. */
+/** Time that a placement controller has to select a cluster before a message says that it has not. */
 const PATIENCE_MS = 10_000;
 /** Most clusters that are named in one message, and most Placements. */
 const MOST_CLUSTERS = 10;
 const MOST_PLACEMENTS = 5;
 
-/** What is looked at beside the Placements. */
+/** Facts that are looked at beside the Placements. */
 export interface PlacementFacts {
   readonly cluster: (name: string) => ManagedCluster | undefined;
   /** The copy of the policy of this Placement is enforced on the cluster: so it is selected. */
@@ -24,7 +24,7 @@ export interface PlacementFacts {
   readonly now: number;
 }
 
-/** What condition Progressing says of Placements, and when there may be more to say, milliseconds since the epoch. */
+/** Problem of Placements for condition Progressing, and the time at which there may be another, milliseconds since the epoch. */
 interface PlacementReport {
   readonly problem: string | undefined;
   readonly lookAt: number | undefined;
@@ -62,7 +62,7 @@ function unselected(placement: Placement, { isEnforced }: PlacementFacts): reado
 }
 
 const SET = 'make the clusters members of a ManagedClusterSet that has a ManagedClusterSetBinding in the policy namespace';
-/** What to do, by the reason of the placement controller. */
+/** Fixes by the reason that the placement controller gives. */
 const FIXES: Readonly<Record<string, string>> = {
   NoManagedClusterSetBindings: SET,
   NoIntersection: SET,

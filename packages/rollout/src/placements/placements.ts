@@ -15,7 +15,7 @@ import { labelValue } from '../upgrade/work-labels.ts';
 /** Value of label `app` on Placements and PlacementBindings of upgrades. */
 export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
 
-/** What is in the caches of an upgrade's own objects, found by its labels. */
+/** Objects of an upgrade in the caches, found by its labels. */
 export interface PlacementObjects {
   readonly placements: readonly Placement[];
   readonly bindings: readonly PlacementBinding[];
@@ -30,7 +30,7 @@ export const upgradeIndexValue = ({ namespace, name }: UpgradeRef): string => `$
 export const upgradeIndexOf = ({ metadata }: KubeObject): string =>
   `${metadata.labels?.[Label.upgradeNamespace] ?? ''}/${metadata.labels?.[Label.upgradeName] ?? ''}`;
 
-/** What the status says of the objects of these policies: their names, and the lists of them. @param talmStrict the reference's names */
+/** Names of the objects of these policies, as the status holds them. @param talmStrict the reference's names */
 export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[], talmStrict = false) {
   const { name } = upgrade.metadata;
   const named = policies.map((policy) => {
@@ -46,8 +46,8 @@ export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly 
 }
 
 /**
- * What has to be written so that the upgrade has, for each policy of its stored status, one Placement with the clusters that the
- * policy is enforced on and one PlacementBinding, and no others. Empty when all is so. For an upgrade that is to have none, pass none.
+ * Plans the writes that leave the upgrade one Placement and one PlacementBinding for each policy of its stored status, and no others. A
+ * Placement selects the clusters that its policy is enforced on. Empty when all is so. For an upgrade that is to have none, pass none.
  */
 export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[], existing: PlacementObjects): HubWrite[] {
   const writes: HubWrite[] = [];
@@ -89,7 +89,7 @@ const boundPlacements = (bindings: readonly PlacementBinding[]): ReadonlySet<str
 
 /**
  * Clusters of the current batch that are at the policy now, and those that were and still are there: who is done with a policy keeps
- * it enforced until the batch ends. Whoever has timed out or failed leaves.
+ * it enforced until the batch ends. A cluster that has timed out or failed leaves.
  */
 function membership(upgrade: ClusterGroupUpgrade, index: number, existing: Placement | undefined): string[] {
   if (!isRunning(upgrade)) return [];

@@ -1,7 +1,7 @@
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import type { PolicyExamination } from './policies.ts';
 
-/** What decides whether a cluster has to be worked on. */
+/** Facts that decide whether a cluster has to be worked on. */
 interface WorkInput {
   readonly spec: Pick<ClusterGroupUpgradeSpec, 'managedPolicies' | 'manifestWorkTemplates' | 'preCaching'>;
   /** Ignored in ManifestWork mode. */

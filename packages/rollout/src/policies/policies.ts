@@ -3,7 +3,7 @@ import type { Policy } from '@flotilla/api/ocm';
 import { type SearchResult, searchText } from '../values/json-value.ts';
 import type { PolicyObject, ReadPolicy } from './policy-structure.ts';
 
-/** How one cluster stands to one policy. Not matched means the policy is not placed on it: nothing to do there. */
+/** Compliance of one cluster with one policy. Not matched means that the policy is not placed on the cluster: nothing to do there. */
 export type Compliance = 'Compliant' | 'NonCompliant' | 'NotMatchedWithPolicy';
 
 /** A managed policy that was found and is valid. */
@@ -16,7 +16,7 @@ export interface ManagedPolicy {
   readonly compliance: (cluster: string) => Compliance;
 }
 
-/** What an examination finds; every managed policy is in exactly one of the lists. */
+/** Result of an examination; every managed policy is in exactly one of the lists. */
 export interface PolicyExamination {
   /** To be enforced, in the order of the spec. */
   readonly forUpgrade: readonly ManagedPolicy[];
@@ -52,7 +52,7 @@ interface PolicySelection {
 /** Objects of all managed policies of an upgrade: each pass goes through them several times. */
 const MAX_OBJECTS = 10_000;
 
-/** What is known of a managed policy from its children on the selected clusters. */
+/** A managed policy as its children on the selected clusters show it. */
 interface Placed {
   readonly clusters: Set<string>;
   /** Namespaces of the parents that are not enforced by their authors. */

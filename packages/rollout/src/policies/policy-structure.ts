@@ -19,7 +19,7 @@ export type PolicyStructure =
   | { readonly objects: readonly PolicyObject[]; readonly invalid?: undefined }
   | { readonly invalid: string; readonly objects?: undefined };
 
-/** What is read of a policy; undefined while that is under way. */
+/** Reads the structure of a policy; undefined while the reading is under way. */
 export type ReadPolicy = (policy: Policy) => PolicyStructure | undefined;
 
 /** Characters of all raw templates of a policy that are read. */

@@ -1,7 +1,7 @@
 /** Part of a text of YAML; without `piece`, where an entry is too large to be one. */
 interface YamlPiece {
   readonly piece: string | undefined;
-  /** Of its beginning, from 1. */
+  /** Line of its beginning, from 1. */
   readonly line: number;
 }
 
@@ -17,7 +17,7 @@ const MAX_MARKS = 16_000;
 export function* yamlPieces(text: string): Generator<YamlPiece> {
   if (marksOf(text) <= MAX_MARKS) return yield { piece: text, line: 1 };
   const indent = /(?:^|\n)( *)-[ \r\n]/.exec(text)?.[1] ?? '';
-  // Whatever a scalar or a flow collection in an entry holds is indented further than the entry.
+  // Lines inside a scalar or a flow collection of an entry are indented further than the entry.
   const entries = text.split(new RegExp(`(?<=\n)(?=${indent}-(?:[ \\r\n]|$))`));
   let [piece, marks, line, pieceLine] = ['', 0, 1, 1];
   for (const entry of entries) {

@@ -8,8 +8,8 @@ export function repositoryOf(image: string): string {
 }
 
 /**
- * Whether an entry of the list allows an image. An entry is a digest (`sha256:…`), a whole reference with tag or digest, or a prefix that
- * ends where a part of the name does: `registry/team` allows `registry/team/puller:1`, not `registry/teammate/puller`.
+ * True when an entry of the list allows the image. An entry is a digest (`sha256:…`), a whole reference with tag or digest, or a prefix that
+ * ends where a part of the name does. `registry/team` allows `registry/team/puller:1`, not `registry/teammate/puller`.
  */
 export function isImageAllowed(image: string, allowed: readonly string[]): boolean {
   const repository = repositoryOf(image);

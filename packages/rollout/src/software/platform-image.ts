@@ -21,7 +21,7 @@ export interface ReleaseQuery {
   readonly version: string;
 }
 
-/** What is known of a release's image now. `pending`: it is asked for, and whoever looked is woken by the answer. */
+/** Present knowledge of a release's image. `pending`: the image is asked for, and the answer wakes the upgrade that looked. */
 export type ReleaseLookup =
   | { readonly kind: 'known'; readonly image: string }
   | { readonly kind: 'pending' }

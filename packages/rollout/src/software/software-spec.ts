@@ -15,7 +15,7 @@ import { findPlatformImage, type LookUpRelease } from './platform-image.ts';
 import { readIndexes, readPackages, type SoftwareList, type SoftwarePolicy } from './policy-software.ts';
 import { parseSpaceRequired } from './space-required.ts';
 
-/** What a software spec is derived from. */
+/** Inputs that a software spec is derived from. */
 export interface SoftwareInput {
   /** Policies to be enforced first, then those complied with before the upgrade. */
   readonly policies: readonly SoftwarePolicy[];
@@ -48,7 +48,7 @@ type SoftwareResult =
   /** A release is being looked up. */
   | { readonly pending: true; readonly failure?: undefined };
 
-/** What PrecacheSpecValid says when there is a spec. */
+/** Reason and message of PrecacheSpecValid when there is a spec. */
 export const PRECACHE_SPEC_VALID = { reason: 'PrecacheSpecIsWellFormed', message: 'Precaching spec is valid and consistent' } as const;
 
 const INCOMPLETE = 'Precaching spec is incomplete';
@@ -183,7 +183,7 @@ function checkConsistency(spec: PrecachingSpec, talmStrict: boolean): void {
   if (indexes === 0 && !spec.platformImage && additional === 0) throw new Incomplete(`${INCONSISTENT}: no software spec provided`);
 }
 
-/** Values become lines of a file on the spoke, where a line break in one would make two of it. What every puller refuses is refused here. */
+/** Values become lines of a file on the spoke, where a line break in one would make two of it. Values that every puller refuses are refused here. */
 function checkValues(spec: PrecachingSpec): void {
   if (spec.platformImage) checkImage(spec.platformImage, 'platformImage');
   for (const image of spec.operatorsIndexes ?? []) checkImage(image, 'operatorsIndexes');

@@ -14,7 +14,7 @@
  */
 import { type AnyStateMachine, setup, transition } from 'xstate';
 
-/** What an observation can mean to a machine. */
+/** Events that an observation can mean to a machine. */
 export type SpokeJobEvent =
   /** Nothing may be put on the spoke: another upgrade has it, or somebody has to mend something first. */
   | { type: 'HELD' }
@@ -28,7 +28,7 @@ export type SpokeJobEvent =
   | { type: 'CLEANUP_REQUESTED' }
   /** Nothing of an earlier attempt is on the spoke. */
   | { type: 'NAMESPACE_GONE' }
-  /** What is on hub or spoke was made for a spec that has been edited since. */
+  /** The objects on hub or spoke were made for a spec that has been edited since. */
   | { type: 'SPEC_CHANGED' }
   /** The job has a running pod. */
   | { type: 'JOB_ACTIVE' }
@@ -37,7 +37,7 @@ export type SpokeJobEvent =
   | { type: 'DEADLINE' }
   | { type: 'FAILED' };
 
-/** What a step must do for a spoke; each is idempotent. */
+/** Effects that a step must carry out for a spoke; each is idempotent. */
 export type SpokeJobEffect =
   /** Sees to it that it becomes known what is on the spoke. */
   | 'look'
@@ -54,7 +54,7 @@ export type SpokeJobEffect =
   /** Removes what is on the hub; the spoke keeps the job for whoever wants to know why it failed. */
   | 'forget';
 
-/** What one event does to one state. */
+/** Result of one event in one state. */
 interface SpokeJobAdvance<S extends string> {
   readonly state: S;
   readonly effects: readonly SpokeJobEffect[];
@@ -78,7 +78,7 @@ interface StateMeta {
   readonly ensure: readonly SpokeJobEffect[];
 }
 
-/** What sets one kind of job apart from another. */
+/** Differences between one kind of job and another. */
 interface SpokeJobShape<S extends string> {
   readonly id: string;
   /** All its states; throws for what is none of them. */
@@ -87,7 +87,7 @@ interface SpokeJobShape<S extends string> {
   readonly initial: S & ('NotStarted' | 'PreparingToStart');
   /** Where DEADLINE leads. */
   readonly timeout: S;
-  /** What the job does follows a spec that may be edited meanwhile. */
+  /** The job follows a spec that may be edited meanwhile. */
   readonly followsSpec?: true;
   /** Delete what an earlier attempt may have left without looking first, as the reference's backup does; default false. */
   readonly cleansFirst?: boolean;

@@ -26,7 +26,7 @@ interface InspectInputs {
 const namespace = INSPECT_NAMESPACE;
 const RBAC = 'rbac.authorization.k8s.io';
 const CONFIG_PATH = '/etc/config';
-/** What a node's store takes to be read; no pull secret, no certificate. */
+/** Mounts that reading a node's store takes; pull secret and certificates are left out. */
 const MOUNTS: ReadonlySet<string> = new Set(['runtime-socket', 'runtime-storage', 'kubelet-config-path']);
 const VARIABLES = ['CRI_SOCKET', 'STORE_PATH', 'KUBELET_CONFIG_PATH', 'IMAGE_GC_HIGH_THRESHOLD_PERCENT'] as const;
 const MANAGEMENT = { 'target.workload.openshift.io/management': '{"effect":"PreferredDuringScheduling"}' };

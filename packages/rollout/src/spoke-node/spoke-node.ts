@@ -92,7 +92,7 @@ function derive(cluster: ManagedCluster | undefined): SpokeNode {
   };
 }
 
-/** Our own agent counts its nodes. Of a stock one only the topology of an OpenShift control plane is known. */
+/** Our own agent counts its nodes. A stock agent reports only the topology of an OpenShift control plane. */
 function judgeNodes(cluster: ManagedCluster | undefined): SpokeNode['moreNodes'] {
   if (!cluster) return 'no';
   const count = claimedNodes(cluster).reduce((sum, nodes) => sum + nodes.count, 0);

@@ -1,4 +1,4 @@
-/** What the views of a rollout show, as far as it is read (spec/ocm 1.10). Pure. */
+/** Schemas of the objects that a rollout's views show, as far as they are read (spec/ocm 1.10). Pure. */
 import type { ManagedClusterView } from '@flotilla/api/ocm';
 import { z } from 'zod';
 
@@ -8,7 +8,7 @@ const Name = z
   .string()
   .max(253)
   .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
-/** Whatever stands before the group is no part of it. */
+/** Text before the group is no part of the version, so it is dropped. */
 const ApiVersion = z
   .string()
   .refine((text) => text.includes(GROUP), { error: `expected ${GROUP}<version>` })
@@ -32,7 +32,7 @@ export const Subscription = z.object({
 });
 export type Subscription = z.output<typeof Subscription>;
 
-/** An InstallPlan without its status. What an update does not name is removed, so all that a user may have set is kept (spec/ocm 1.4). */
+/** An InstallPlan without its status. An update removes every field that it does not name, so all that a user may have set is kept (spec/ocm 1.4). */
 export const InstallPlan = z.object({
   apiVersion: ApiVersion,
   kind: z.literal('InstallPlan'),
@@ -58,7 +58,7 @@ const Viewed = z.union([Subscription, InstallPlan]);
 /** Drops what no step reads: the status of an InstallPlan holds every manifest of the operator. */
 export function trimRolloutView(view: ManagedClusterView): ManagedClusterView {
   const parsed = Viewed.safeParse(view.status?.result);
-  // What cannot be used stays something that cannot be used.
+  // A null result keeps an unusable answer unusable.
   const result = parsed.success ? parsed.data : null;
   return { ...view, ...(view.status && { status: { conditions: view.status.conditions, result } }) };
 }

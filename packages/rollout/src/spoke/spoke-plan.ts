@@ -1,4 +1,4 @@
-/** What has to be written on the hub to make a spoke's target true. Pure. */
+/** Plans the writes on the hub that make a spoke's target true. Pure. */
 
 import { Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, type ManifestWorkReplicaSet } from '@flotilla/api/ocm';
@@ -94,7 +94,7 @@ function placeWork(spoke: ObservedSpoke, templateName: string, { talmStrict }: P
 const isAnEarliers = (labels: Readonly<Record<string, string>> = {}, { uid }: UpgradeIdentity): boolean =>
   labels[Label.upgradeUid] !== undefined && labels[Label.upgradeUid] !== uid;
 
-/** What the reference created for this upgrade before we took over is gone on with: deleting it would undo it on the cluster. */
+/** A work that the reference created for this upgrade before we took over is adopted: deleting it would undo it on the cluster. */
 function adopt(work: ManifestWork, identity: UpgradeIdentity): HubWrite[] {
   const { name, namespace, uid } = work.metadata;
   if (isOurs(work, identity) || work.metadata.deletionTimestamp !== undefined) return [];

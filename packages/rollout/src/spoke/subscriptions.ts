@@ -47,7 +47,7 @@ export interface PlanSettings {
   readonly talmStrict: boolean;
 }
 
-/** What decides about the approvals of one cluster at one policy. */
+/** Facts that decide the approvals of one cluster at one policy. */
 interface ApprovalInput extends PlanSettings {
   readonly upgrade: UpgradeIdentity;
   readonly cluster: string;
@@ -61,7 +61,7 @@ interface ApprovalInput extends PlanSettings {
   readonly available: boolean;
 }
 
-/** What is to be written now, and when to look again even if nothing happens. */
+/** Writes to be made now, and the time of the next look even if nothing happens. */
 export interface SpokePlan {
   readonly writes: readonly HubWrite[];
   /** Milliseconds since the epoch. */
@@ -88,7 +88,7 @@ export function planApprovals(input: ApprovalInput): SpokePlan {
     const look = lookAt(input, name, { resource: `${subscription.kind}.${GROUP}`, ...targetOf(subscription) });
     writes.push(...look.writes);
     const plan = look.view && pendingPlan(look.view, subscription, input.talmStrict);
-    // Subscriptions of one namespace share their plan. Of two plans with one name, the second has its turn when the first is done.
+    // Subscriptions of one namespace share their plan. The second of two plans with one name has its turn when the first is done.
     if (plan && !plans.has(plan.name)) plans.set(plan.name, plan);
   }
   let wakeAt: number | undefined;

@@ -18,7 +18,7 @@ interface Given {
   readonly succeeded?: boolean;
   readonly deleted?: boolean;
   readonly templates?: string[];
-  /** What the spec says by now. */
+  /** Templates that the spec names by now. */
   readonly edited?: string[];
   readonly batch?: number;
   readonly progress?: Record<string, object>;

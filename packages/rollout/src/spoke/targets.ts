@@ -17,7 +17,7 @@ export function targetsOf(upgrade: ClusterGroupUpgrade): ReadonlyMap<string, Spo
   return targets;
 }
 
-/** What must be true for one spoke. */
+/** Target of one spoke; `cleanup` where the upgrade has no other for it. */
 export const targetOf = (upgrade: ClusterGroupUpgrade, cluster: string): SpokeTarget =>
   targetsOf(upgrade).get(cluster) ?? { phase: 'cleanup', keepWorks: keepsObjects(upgrade) };
 

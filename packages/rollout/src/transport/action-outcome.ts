@@ -1,8 +1,8 @@
-/** What became of an action, whatever it is for (spec/ocm 1.3). Pure. */
+/** Reads what became of an action, whatever it is for (spec/ocm 1.3). Pure. */
 import { Annotation, findCondition } from '@flotilla/api';
 import { ACTION_COMPLETED, ActionReason, type ManagedClusterAction } from '@flotilla/api/ocm';
 
-/** What became of an action, whatever it is for. */
+/** Outcome of an action, whatever it is for. */
 export interface ActionOutcome {
   readonly retries: number;
   /** `executed` also when the object was there already, or gone already: the post-condition holds. */

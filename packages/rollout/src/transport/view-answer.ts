@@ -1,4 +1,4 @@
-/** What a view says of the object it asks for, whatever it is for (spec/ocm 1.12). Pure. */
+/** Reads the answer of a view on the object it asks for, whatever it is for (spec/ocm 1.12). Pure. */
 import { findCondition, isJsonObject } from '@flotilla/api';
 import { type ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ export type ViewAnswer<T> =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** What every object that is asked for says of itself. */
+/** Identity that every object asked for states of itself. */
 interface Identified {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined };

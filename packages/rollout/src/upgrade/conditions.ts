@@ -1,6 +1,6 @@
 import { type Condition, conditionTime } from '@flotilla/api';
 
-/** What a caller says about a condition; the time is added here. */
+/** Condition as a caller states it; the time is added here. */
 type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /**

@@ -13,7 +13,7 @@ export interface Sightings {
 export class FirstSeen {
   readonly #seen = new Map<string, Map<string, number>>();
 
-  /** Begins a pass. What it does not ask about is forgotten. @param upgrade uid @param now milliseconds since the epoch */
+  /** Begins a pass. Sightings that it does not ask about are forgotten. @param upgrade uid @param now milliseconds since the epoch */
   pass(upgrade: string, now: number): Sightings {
     const before = this.#seen.get(upgrade);
     const seen = new Map<string, number>();

@@ -1,10 +1,10 @@
-/** What was decided to be written on the hub. */
+/** Writes on the hub that a plan has decided. */
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
 
 /** One write. Writes of a plan are made in order; each is idempotent. */
 export type HubWrite =
   | { readonly verb: 'create'; readonly kind: Resource; readonly object: KubeObject }
-  /** Of this very object; another uid counts as gone. */
+  /** Deletes this very object; one with another uid counts as gone. */
   | { readonly verb: 'delete'; readonly kind: Resource; readonly ref: Ref; readonly uid: string }
   /** JSON merge patch; an object that is gone needs none. */
   | { readonly verb: 'patch'; readonly kind: Resource; readonly ref: Ref; readonly patch: unknown };

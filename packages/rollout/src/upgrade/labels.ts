@@ -1,4 +1,4 @@
-/** What marks a hub object as part of a rollout (spec/talm 2.12, 2.13). Pure. */
+/** Labels that mark a hub object as part of a rollout (spec/talm 2.12, 2.13). Pure. */
 import { type KubeObject, Label } from '@flotilla/api';
 import type { UpgradeIdentity, UpgradeRef } from './identity.ts';
 import { labelValue, workLabels } from './work-labels.ts';

@@ -5,7 +5,7 @@ import type { Sightings } from './first-seen.ts';
 /** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */
 export type ClusterEdits = NonNullable<NonNullable<ClusterGroupUpgradeSpec['actions']>['beforeEnable']>;
 
-/** How far one cluster of the current batch is, as stored in the status. */
+/** Progress of one cluster of the current batch, as stored in the status. */
 export type ClusterProgress = NonNullable<ClusterGroupUpgradeStatus['status']['currentBatchRemediationProgress']>[string];
 
 /** States of `ClusterProgress`. */
@@ -25,7 +25,7 @@ export interface SubscriptionRef {
   readonly namespace: string;
 }
 
-/** What must be true for one spoke, derived from the stored status alone (`targetsOf`, `targetOf` in targets.ts). */
+/** State that must become true for one spoke, derived from the stored status alone (`targetsOf`, `targetOf` in targets.ts). */
 export type SpokeTarget =
   /** Before its batch: the edits of `beforeEnable`, and the label `name` when Placements have to find the cluster by it. */
   | {
@@ -44,22 +44,22 @@ export type SpokeTarget =
   /** Nothing of the upgrade is left in the cluster's namespace, but ManifestWorks where `keepWorks`. */
   | { readonly phase: 'cleanup'; readonly keepWorks: boolean };
 
-/** How a cluster stands to one policy or template now. Not matched: there is nothing to do there, and nothing to soak. */
+/** Standing of a cluster at one policy or template now. Not matched: there is nothing to do there, and nothing to soak. */
 export type Standing = 'done' | 'pending' | 'notMatched';
 
-/** What moves a cluster along: the policies, or the ManifestWorks. Built for each pass from the caches; all of it pure. */
+/** Mode by which clusters move along: policies or ManifestWorks. It is built for each pass from the caches, and all of it is pure. */
 export interface RolloutMode {
   readonly kind: 'policy' | 'manifestWork';
   /** Number of policies or templates, which are gone through in order. */
   readonly count: number;
-  /** Of a policy or template. */
+  /** Name of a policy or template. */
   readonly name: (index: number) => string;
   readonly standing: (cluster: string, index: number) => Standing;
   /** When what is pending is done if nothing changes, milliseconds since the epoch; absent: never. */
   readonly doneAt?: (cluster: string, index: number) => number | undefined;
   /** Seconds a policy must stay compliant before the next one; 0 for no soak. */
   readonly soakSeconds: (index: number) => number;
-  /** What `status.clusters` says of a cluster that timed out at this index. */
+  /** Detail in `status.clusters` of a cluster that timed out at this index. */
   readonly detail: (cluster: string, index: number) => Pick<ClusterRecord, 'currentPolicy' | 'currentManifestWork'>;
 }
 
@@ -78,7 +78,7 @@ export interface RolloutObservation {
   readonly isEdited: (cluster: string) => boolean;
   /** Why a Placement of the upgrade cannot select clusters, in the words of condition Progressing. */
   readonly placementProblem: string | undefined;
-  /** What keeps the hub from making a cluster's target true, if that lasts; of the Placements for no cluster. */
+  /** Problem that keeps the hub from making a cluster's target true, if it lasts; without a cluster, that of the Placements. */
   readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
   /** Since when clusters that were complete are seen not to comply, by cluster; absent: they are left alone. */
   readonly drift?: Sightings | undefined;

@@ -15,9 +15,9 @@ import { setup, transition } from 'xstate';
  */
 export type RolloutState = 'validating' | 'preCaching' | 'gated' | 'preparing' | 'batch' | 'lookingBack' | 'ended' | 'cleaned';
 
-/** What one look at an upgrade shows. What a state does not ask for is left out. */
+/** Facts that one look at an upgrade shows; those that its state does not ask for are left out. */
 export interface RolloutLook {
-  /** What is wanted can be planned. */
+  /** No check has stopped the plan of the upgrade. */
   readonly isPlanned?: boolean;
   /** No spoke is waited for that pre-caches. */
   readonly isPrecached?: boolean;

@@ -4,7 +4,7 @@ import type { RolloutMode, RolloutProblem, Verdict } from './model.ts';
 
 type Kind = RolloutMode['kind'];
 
-/** What an outcome says in both conditions. */
+/** Verdicts of an outcome in both conditions. */
 export interface Outcome {
   readonly progressing: Verdict;
   readonly succeeded: Verdict;
@@ -87,5 +87,5 @@ export const failed = (message: string): Outcome => ({
   succeeded: { status: 'False', reason: 'Failed', message },
 });
 
-/** How a message begins that says why the hub cannot go on with a spoke. */
+/** Prefix of a message that says why the hub cannot go on with a spoke. */
 export const TROUBLE_PREFIX = 'cannot go on: ';

@@ -1,4 +1,4 @@
-/** What marks an object on the hub as part of one kind of work for an upgrade. Pure. */
+/** Labels that mark an object on the hub as part of one kind of work for an upgrade. Pure. */
 import { createHash } from 'node:crypto';
 import { Label } from '@flotilla/api';
 import type { UpgradeIdentity } from './identity.ts';

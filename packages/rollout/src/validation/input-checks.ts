@@ -1,4 +1,4 @@
-/** What a user can get wrong besides policies and templates: named in condition Validated with field, value and fix. Pure. */
+/** Checks a user's input besides policies and templates; condition Validated names field, value and fix. Pure. */
 import { Annotation } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import {

@@ -6,7 +6,7 @@ import { findPlatformImage, type LookUpRelease } from '../software/platform-imag
 import { formatSlice, formatSortedJson } from '../values/go-format.ts';
 import { findTemplateProblem } from '../works/manifest-works.ts';
 
-/** What is validated: ManifestWork mode looks at templates alone, policy mode at policies alone. */
+/** Input of validation: ManifestWork mode looks at templates alone, policy mode at policies alone. */
 export type ValidationInput =
   | {
       readonly mode: 'manifestWork';

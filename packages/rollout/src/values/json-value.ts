@@ -6,13 +6,13 @@ export const MAX_VALUES = 100_000;
 /** Nesting before a document counts as too deep. */
 export const MAX_DEPTH = 100;
 
-/** What a bounded search says about a document. */
+/** Result of a bounded search of a document. */
 export type SearchResult = 'found' | 'absent' | 'too large' | 'too deep';
 
 /** Looks for a text in every string and key of a document. */
 export const searchText = (root: unknown, text: string): SearchResult => search(root, (each) => each.includes(text));
 
-/** Whether a document is one we go through: `absent` when neither of its sizes is too large. */
+/** Judges the size of a document before anything goes through it: `absent` when it is neither too large nor too deep. */
 export const judgeSize = (root: unknown): Exclude<SearchResult, 'found'> => {
   const result = search(root, () => false);
   return result === 'found' ? 'absent' : result;

@@ -21,7 +21,7 @@ type ExpectedValues =
 const List = z
   .array(
     z.object({
-      // Who writes the list in Go leaves out what is 0 or empty.
+      // A list that is written in Go may leave out values that are 0 or empty.
       manifestIndex: z.int().min(0).default(0),
       name: z.string().min(1),
       // The reference wants a text; a number or a truth value can only mean its text.

@@ -36,7 +36,7 @@ const generations = (generation: number, observed?: number) => [
   integer('flotilla.io/generation', generation),
   ...(observed === undefined ? [] : [integer('flotilla.io/observedGeneration', observed)]),
 ];
-/** What is read back of an object with a condition that a value is of. */
+/** Values read back of an object with a condition that a value is of. */
 const conditionOf = (value: string, generation: number, observed: number) => [
   ...generations(generation),
   integer(`flotilla.io/observedGeneration/${value}`, observed),

@@ -42,7 +42,7 @@ export function desiredWork(input: {
   };
 }
 
-/** What keeps a template from ever completing, naming template, value and fix; undefined when nothing does. */
+/** Problem that keeps a template from ever completing, with template, value and fix; undefined when there is none. */
 export function findTemplateProblem({ metadata, spec }: ManifestWorkReplicaSet): string | undefined {
   const at = `ManifestWorkReplicaSet ${metadata.namespace ?? ''}/${metadata.name}`;
   const manifests = spec?.manifestWorkTemplate?.workload?.manifests ?? [];
@@ -66,7 +66,7 @@ export function findTemplateProblem({ metadata, spec }: ManifestWorkReplicaSet):
 /** An image of an example that was applied as it is. */
 const UNFILLED = /"image":"([^"]{0,200}\$\{[^"]{0,200})"/;
 
-/** How far a work is. */
+/** Verdict on a work: complete, or the value or condition that it waits for. */
 export type WorkVerdict =
   | { readonly complete: true }
   | {
@@ -78,7 +78,7 @@ export type WorkVerdict =
       readonly countsAt?: number;
     };
 
-/** What a work is judged by besides its own status. */
+/** Facts that a work is judged by besides its own status. */
 export interface WorkSight {
   readonly now: number;
   /** Since when the hub has seen the work applied as it is, milliseconds since the epoch. */
@@ -120,7 +120,7 @@ function judgeCondition(condition: Condition | undefined, type: string, generati
   return `${type} is reported for generation ${observedGeneration}, not yet for ${generation}`;
 }
 
-/** What is waited for before a value counts; `undated` when it is there and nothing tells of which generation it is. */
+/** Wait before a value counts; `undated` when the value is there and nothing tells of which generation it is. */
 type ValueVerdict =
   | { readonly waitsFor: string; readonly undated?: undefined }
   | { readonly waitsFor?: undefined; readonly undated: boolean };

@@ -1,7 +1,8 @@
 /**
- * Whether what a manifest reports is of its object as it is now. A stock work agent reads values back right after applying, before any
- * controller has looked: under the work's new generation it tells the readiness of the old version (spec/ocm 4.3). So the object's own
- * generations are read back in the same look, and values count once the status, or the condition a value is of, is of the latest one. Pure.
+ * Judges whether the values that a manifest reports are of its object as it is now. A stock work agent reads values back right after
+ * applying, before any controller has looked. Under the work's new generation it then tells the readiness of the old version (spec/ocm 4.3).
+ * So the object's own generations are read back in the same look. Values count once the status, or the condition a value is of, is of the
+ * latest one. Pure.
  */
 import type { FeedbackValue, ManifestConfig, ManifestStatus, ManifestWorkSpec } from '@flotilla/api/ocm';
 
@@ -21,7 +22,7 @@ const observedBy = (value: string): string => `${OBSERVED}/${value}`;
 /** Kinds whose controllers always say which generation they have seen: until they do, they have not looked at all. */
 const ALWAYS_OBSERVED = new Set(['Deployment', 'DaemonSet', 'StatefulSet', 'ReplicaSet']);
 
-/** A work's spec whose every manifest that is read back reports its generations too. What an object does not have stays out of its report. */
+/** A work's spec whose every manifest that is read back reports its generations too. A field that an object does not have stays out of its report. */
 export function withGenerations(spec: ManifestWorkSpec): ManifestWorkSpec {
   const { manifestConfigs } = spec;
   if (!manifestConfigs?.some(isReadBack)) return spec;
@@ -48,7 +49,7 @@ function generationPath({ name, path, version }: JsonPath): JsonPath[] {
 
 const isReadBack = ({ feedbackRules }: ManifestConfig): boolean => (feedbackRules?.length ?? 0) > 0;
 
-/** Of which generation a value is: the object's latest, an earlier one with a sentence that says so, or nothing tells. */
+/** Generation that a value is of: the object's latest, an earlier one with a sentence that says so, or an unknown one. */
 type Freshness = { readonly kind: 'current' | 'undated' } | { readonly kind: 'stale'; readonly message: string };
 
 /** Judges one value of a manifest. Where both the status and the condition a value is of say their generation, the older one counts. */
