@@ -81,3 +81,10 @@ test('each change is told once', () => {
   );
   expect(told).toEqual(['set', undefined, undefined, 'set', 'deleted', undefined, undefined]);
 });
+
+test('an object that was written during a full read, which does not have it, is kept if it is younger', () => {
+  const store = new ObjectStore<KubeObject>({}, () => {});
+  listed(store);
+  wrote('9')(store);
+  expect([store.isWritten('n/x', '8'), store.isWritten('n/x', '9'), store.isWritten('n/x', '12')]).toEqual([true, false, false]);
+});

@@ -105,9 +105,13 @@ export class ObjectStore<T extends KubeObject> {
     this.#deleted.clear();
   }
 
-  /** True for an object that this process has written since the last full read began, and of which nothing was told since. */
-  isWritten(key: string): boolean {
-    return this.#written.has(key);
+  /**
+   * True for an object that this process has written since the last full read began, and of which nothing was told since.
+   * @param listed version of that read: an older object that it lacks is gone
+   */
+  isWritten(key: string, listed: string): boolean {
+    const [written, version] = [this.#written.get(key), versionOf(listed)];
+    return written !== undefined && (version === undefined || written > version);
   }
 
   /** Undefined when there was no such object, or this process has made it anew since. `last` is its last state, if the server sent one. */

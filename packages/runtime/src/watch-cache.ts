@@ -280,7 +280,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
       seen.add(refKey(item.metadata));
       this.#emit(this.#store.set(item));
     }
-    for (const key of [...this.#store.keys()]) if (!seen.has(key) && !this.#store.isWritten(key)) this.#drop(key);
+    for (const key of [...this.#store.keys()]) if (!seen.has(key) && !this.#store.isWritten(key, resourceVersion)) this.#drop(key);
     this.#becomeSynced();
   }
 
