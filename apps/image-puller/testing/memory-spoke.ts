@@ -183,6 +183,8 @@ interface LeadParts {
   readonly takeBytes?: (bytes: number) => Promise<void>;
   /** The lead may not list the nodes. */
   readonly isCounted?: boolean;
+  /** Port of its store; default: a free one. */
+  readonly blobPort?: number;
   /** Waits before it gives an answer that was made before. */
   readonly holdExpected?: () => Promise<void>;
 }
@@ -194,6 +196,7 @@ export async function startLead({
   takeBytes,
   isCounted = false,
   holdExpected,
+  blobPort = 0,
   clock = systemClock,
 }: LeadParts): Promise<MemoryLead> {
   const stop = new AbortController();
@@ -204,7 +207,7 @@ export async function startLead({
     rules: { ...DEFAULT_NODE_RULES, ...rules },
     address: '127.0.0.1',
     port: 0,
-    blobPort: 0,
+    blobPort,
     takeBytes,
     readExpected: async () => {
       const expected = isCounted ? { count: nodes.length } : { nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) };

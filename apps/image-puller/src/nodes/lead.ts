@@ -183,10 +183,10 @@ export class Lead implements AsyncDisposable {
 
   async #openOwn(blobs: SharedBlobs | undefined): Promise<void> {
     if (!blobs || this.#isOpen) return;
-    this.#isOpen = true;
     const { address, blobPort } = this.#options;
     const handle = createBlobServer(blobs);
     const server = this.#stack.use(await serveChannel({ address, port: blobPort, keyOf: () => this.#runKey, handle }));
+    this.#isOpen = true;
     this.#orders.enter({ id: OWN, address, port: server.port });
   }
 
@@ -250,6 +250,8 @@ export class Lead implements AsyncDisposable {
     const member = this.#members.join({ id, name, identity, peer, isOpen: join.isOpen }, clock.now());
     // A node that was added just now is waited for, however soon the others end.
     if (!this.#members.expects(member)) await this.#expect();
+    // Another process of the node has joined meanwhile.
+    if (this.#members.of(identity) !== member) return joined;
     if (member.peer) this.#orders.enter(member.peer);
     else if (join.isOpen) this.#orders.leave(id);
     else this.#orders.away(id);
@@ -311,14 +313,17 @@ export class Lead implements AsyncDisposable {
     this.#stack.defer(() => ended.abort());
     const stop = AbortSignal.any([signal, ended.signal]);
     const keep = async (): Promise<void> => {
+      let isReading = false;
       for (let expectedAt = clock.now(); ; ) {
         await pause(clock, TICK_MS, stop);
         if (stop.aborted) return;
         this.#gather();
         this.#noticeSilence();
-        if (clock.now() - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) continue;
-        expectedAt = clock.now();
-        void this.#expect();
+        if (isReading || clock.now() - expectedAt < (this.#members.isKnown ? EXPECT_EVERY_MS : EXPECT_FIRST_MS)) continue;
+        [expectedAt, isReading] = [clock.now(), true];
+        void this.#expect().finally(() => {
+          isReading = false;
+        });
       }
     };
     void keep();
@@ -330,7 +335,7 @@ export class Lead implements AsyncDisposable {
     for (const member of this.#members.all) {
       const hasFailed = member.exitCode !== undefined && member.exitCode !== PullerExit.done && member.exitCode !== PullerExit.partlyDone;
       if (member.isSilent || (now - member.seenAt <= SILENT_MS && !hasFailed)) continue;
-      if (member.peer) this.#orders.leave(member.id);
+      if (member.peer || this.#orders.isAway(member.id)) this.#orders.leave(member.id);
       if (hasFailed) member.peer = undefined;
       else member.isSilent = true;
     }

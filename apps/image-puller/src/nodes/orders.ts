@@ -20,6 +20,8 @@ export class Orders {
   readonly #probes: Probes;
   /** News of blobs by their digests, and of nodes whose share of the link may be free, by their ids. */
   readonly #news: News;
+  /** Nodes that are waited for without a place. */
+  readonly #away = new Set<string>();
   #isGathered = false;
 
   constructor({ clock, peers }: { readonly clock: Clock; readonly peers: Pick<Peers, 'hasBlob'> }) {
@@ -37,6 +39,7 @@ export class Orders {
   /** Lets a node take part from here on; it may have blobs from before. */
   enter(peer: Peer): void {
     this.#places.set(peer.id, peer);
+    this.#away.delete(peer.id);
     this.#exchange.join(peer.id);
     this.#probes.forget(peer.id);
   }
@@ -45,13 +48,20 @@ export class Orders {
   away(id: string): void {
     this.#places.delete(id);
     this.#exchange.away(id);
+    this.#away.add(id);
   }
 
   /** Takes a node out: its fetches go to others. */
   leave(id: string): void {
     this.#places.delete(id);
     this.#exchange.leave(id, this.#clock.now());
+    this.#away.delete(id);
     this.#news.tell();
+  }
+
+  /** True while a node is waited for: others wait for the blobs that it alone has. */
+  isAway(id: string): boolean {
+    return this.#away.has(id);
   }
 
   /** Gives a node nothing more to fetch. */
