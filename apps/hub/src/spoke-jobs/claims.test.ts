@@ -1,3 +1,4 @@
+import { Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
@@ -10,6 +11,7 @@ import { parseStepKey } from '../steps/step-key.ts';
 import { createPrecacheJob, type PrecacheJobs } from './kinds/precache/job.ts';
 import { SpokeJobs } from './reconciler.ts';
 import type { RunRequest } from './run.ts';
+import { watchSpokes } from './watches.ts';
 
 const SPOKE = 'spoke';
 const OTHER: UpgradeIdentity = { namespace: 'default', name: 'other', uid: 'uid-2' };
@@ -273,4 +275,112 @@ describe('an upgrade that has ended and keeps its objects', () => {
     await clock.advance(14_400_000);
     expect(stateOf(OTHER)).toBe('PrecacheTimeout');
   });
+});
+
+describe('a spoke that no run has, with objects on the hub', () => {
+  const LEFT = ['view-precache-namespace'];
+  const available = async (status: 'True' | 'False') => {
+    putCluster({}, status);
+    await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.status?.conditions?.[0]?.status).toBe(status));
+  };
+  async function beginWithView(): Promise<void> {
+    await begin(UPGRADE);
+    await vi.waitFor(async () => {
+      await runSteps();
+      expect(names()).toEqual(LEFT);
+    });
+    await vi.waitFor(() => expect(leader.caches.views.size).toBe(1));
+  }
+  /** Lets time pass after which the spoke still has its objects. */
+  async function untilNothingIsLeftToDo(): Promise<void> {
+    await clock.advance(60_000);
+    await runSteps();
+    expect(names()).toEqual(LEFT);
+  }
+
+  test('is cleaned when it comes back after the end of an upgrade that keeps its objects', async () => {
+    deleteObjects = false;
+    await beginWithView();
+    await available('False');
+    await store(UPGRADE, 'PreparingToStart', FAILED);
+    await jobs.end(UPGRADE.uid);
+    await untilNothingIsLeftToDo();
+    await available('True');
+    await untilClean();
+  });
+
+  test('is cleaned when it comes back in a rollout that another leader leads', async () => {
+    await beginWithView();
+    await available('False');
+    stop.abort();
+    await store(UPGRADE, 'Succeeded', RUNNING);
+    lead();
+    await untilNothingIsLeftToDo();
+    await available('True');
+    await untilClean();
+  });
+
+  test('is cleaned once its ended upgrade is told to keep its objects, so that its teardown ends', async () => {
+    await beginWithView();
+    await store(UPGRADE, 'Succeeded', FAILED);
+    await jobs.end(UPGRADE.uid);
+    await untilNothingIsLeftToDo();
+    deleteObjects = false;
+    await store(UPGRADE, 'Succeeded', FAILED);
+    await untilClean();
+  });
+
+  test('is cleaned once the rollout runs', async () => {
+    await beginWithView();
+    stop.abort();
+    await store(UPGRADE, 'Succeeded');
+    lead();
+    await untilNothingIsLeftToDo();
+    await store(UPGRADE, 'Succeeded', RUNNING);
+    await untilClean();
+  });
+
+  test('is cleaned of what was written late, once another upgrade has left', async () => {
+    deleteObjects = false;
+    await begin(UPGRADE);
+    await store(UPGRADE, 'PreparingToStart', FAILED);
+    await jobs.end(UPGRADE.uid);
+    await begin(OTHER);
+    await vi.waitFor(async () => {
+      await runSteps();
+      expect(names()).toEqual(LEFT);
+    });
+    const labels = { [Label.work]: 'precache', [Label.upgradeUid]: UPGRADE.uid };
+    hub.put(ManagedClusterAction, { metadata: { name: 'precache-late', namespace: SPOKE, labels } });
+    await vi.waitFor(() => expect(leader.caches.actions.size).toBe(1));
+    deleteObjects = true;
+    await store(OTHER, 'Succeeded', FAILED);
+    await jobs.end(OTHER.uid);
+    hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-precache-namespace' });
+    await untilClean();
+  });
+});
+
+test('an upgrade that ends lets go of a spoke that its status names and its run does not', async () => {
+  await store(UPGRADE, 'Active', RUNNING);
+  lead();
+  request(UPGRADE, { clusters: ['elsewhere'] });
+  request(OTHER);
+  expect(stateOf(OTHER)).toBe('NotStarted');
+  await store(UPGRADE, 'Active', FAILED);
+  await jobs.end(UPGRADE.uid);
+  await vi.waitFor(() => expect(stateOf(OTHER)).toBe('PreparingToStart'));
+});
+
+test('a leader that begins looks at no spoke of ended upgrades that has no objects', async () => {
+  const enqueued: string[] = [];
+  const states = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`spoke-${index}`, 'Succeeded']));
+  hub.put(ClusterGroupUpgrade, {
+    metadata: { ...UPGRADE },
+    spec: { remediationStrategy: { maxConcurrency: 1, timeout: 240 }, preCaching: true },
+    status: { status: {}, precaching: { spec, status: states }, ...FAILED },
+  } as never);
+  await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+  for (const watch of watchSpokes(job, leader.caches, new Map())) watch.attach((key) => enqueued.push(key));
+  expect(enqueued).toEqual([]);
 });

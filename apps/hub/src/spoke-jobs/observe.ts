@@ -189,7 +189,10 @@ export function differs<S extends JobState, I>(
     const inputs = stored && job.inputsIn(stored);
     return inputs && (job.digest?.(inputs) ?? '');
   };
+  // By these a spoke is left to its stored state.
+  const stageOf = (stored: ClusterGroupUpgrade | undefined) =>
+    stored && (isEnding(stored) ? `ended, keeps: ${keepsObjects(stored)}` : `runs: ${isRunning(stored)}`);
   const [before, now] = [job.statesIn(previous?.status) ?? {}, job.statesIn(upgrade.status) ?? {}];
-  const isOther = digestOf(previous) !== digestOf(upgrade) || isEnding(upgrade) !== (previous !== undefined && isEnding(previous));
+  const isOther = digestOf(previous) !== digestOf(upgrade) || stageOf(upgrade) !== stageOf(previous);
   return (cluster) => isOther || before[cluster] !== now[cluster];
 }

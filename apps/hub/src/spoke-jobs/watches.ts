@@ -1,9 +1,10 @@
 import { type KubeObject, Label } from '@flotilla/api';
 import type { ManagedClusterAction } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { isEnding } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
-import { objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import { objectsIn, objectsOf, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { keyId } from '../steps/step-key.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { differs } from './observe.ts';
@@ -18,7 +19,11 @@ type Runs<S extends JobState, I> = ReadonlyMap<string, SpokeJobRun<S, I>>;
 
 /** Maps changes of upgrades, clusters and what spokes report to keys of spokes. */
 export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, caches: SpokeJobCaches, runs: Runs<S, I>): Watch[] {
-  const idsIn = (cluster: string) => [...runs.values()].flatMap(({ spokes }) => spokes.get(cluster)?.id ?? []);
+  const idsIn = (cluster: string) =>
+    new Set([
+      ...[...runs.values()].flatMap(({ spokes }) => spokes.get(cluster)?.id ?? []),
+      ...objectsIn(caches, job.work, cluster).map((object) => idOf(job, object)),
+    ]);
   const decisive: ReadonlySet<string> = new Set(Object.values(job.names.actions));
   const isOurs = ({ object }: Change<KubeObject>) => object.metadata.labels?.[Label.work] === job.work;
   // Runs of other upgrades may wait for the name of a deleted object.
@@ -52,13 +57,16 @@ function changedSpokes<S extends JobState, I>(
   job: SpokeJob<S, I>,
   caches: SpokeJobCaches,
   runs: Runs<S, I>,
-  { object, previous }: Change<ClusterGroupUpgrade>,
+  { type, object, previous }: Change<ClusterGroupUpgrade>,
 ): string[] {
   const { uid = '' } = object.metadata;
   const isOther = differs(job, object, previous);
   const run = runs.get(uid);
-  if (run) return [...run.spokes.values()].flatMap(({ key, id }) => (isOther(key.cluster) ? [id] : []));
-  const named = [previous, object].flatMap((upgrade) => Object.keys(job.statesIn(upgrade?.status) ?? {}));
+  // At its end an upgrade lets go of all that its status names.
+  if (run && !isEnding(object)) return [...run.spokes.values()].flatMap(({ key, id }) => (isOther(key.cluster) ? [id] : []));
+  // At the start nobody waits yet, and stored upgrades may name a hundred thousand spokes.
+  const told = type === 'deleted' ? [object] : previous ? [previous, object] : [];
+  const named = told.flatMap(({ status }) => Object.keys(job.statesIn(status) ?? {}));
   const clusters = new Set([...named, ...objectsOf(caches, job.work, uid).map(({ metadata }) => metadata.namespace ?? '')]);
   return [...clusters].filter(isOther).map((cluster) => keyId({ kind: job.work, upgrade: uid, cluster }));
 }
