@@ -93,6 +93,7 @@ test('clusters with missing edits are enqueued, and again while the edits are mi
   start(SHORT_MS);
   putCluster('a', { name: 'a' });
   for (const cluster of ['b', 'c']) putCluster(cluster, {});
+  await vi.waitFor(() => expect(caches.clusters.size).toBe(3));
   put({ status: {} });
   await until(['rollout b', 'rollout c', 'rollout b', 'rollout c']);
   putCluster('b', { name: 'b' });
