@@ -4,10 +4,12 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { QueueStore } from '@flotilla/queues';
 import { repositoryOf } from '@flotilla/rollout';
 import {
+  type Channel,
   type Client,
   type Clock,
   createChannel,
   createEventRecorder,
+  type EventRecorder,
   eventSubject,
   type Logger,
   type Metrics,
@@ -23,9 +25,9 @@ import { serveFleetMetrics } from './metrics/fleet-metrics.ts';
 import { startPins } from './pins/reconciler.ts';
 import { createPolicyReader } from './policy-reader.ts';
 import { startRegistration } from './registration/reconciler.ts';
-import { backupTeardown, createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
+import { type BackupJobs, backupTeardown, createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
 import type { BackupSettings } from './spoke-jobs/kinds/backup/settings.ts';
-import { createPrecacheJob, precacheTeardown } from './spoke-jobs/kinds/precache/job.ts';
+import { createPrecacheJob, type PrecacheJobs, precacheTeardown } from './spoke-jobs/kinds/precache/job.ts';
 import type { PrecacheSettings } from './spoke-jobs/kinds/precache/settings.ts';
 import { SpokeJobs } from './spoke-jobs/reconciler.ts';
 import { startSpokeJobs, startSpokeJobWorker } from './spoke-jobs/steps.ts';
@@ -77,6 +79,48 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     talmStrict: config.talmStrict,
   });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
+  const spokeRollouts = rollout.start();
+  const upgrades = startUpgrades({ ...jobsDeps, config, settings, precache, backup, rollout, recorder, requeues }, signal);
+  const shared = { client, logger, metrics, clock };
+  // Automatic upgrades reach the policies of all namespaces.
+  const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
+  const registration = config.standalone
+    ? startRegistration({ ...shared, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
+    : undefined;
+  const teardowns = [
+    { jobs: precache, ...precacheTeardown(settings.profile) },
+    { jobs: backup, ...backupTeardown(backupSettings(config)) },
+  ];
+  const leftovers = [
+    ...teardowns.map(({ jobs, deletions }) => startLeftovers({ ...shared, caches, recorder, now, jobs, deletions }, signal)),
+    startPins({ ...shared, caches, recorder, now, jobs: precache, settings }, signal),
+  ];
+  await Promise.all([
+    spokeRollouts.stopped,
+    ...[upgrades, ...leftovers, ...stepQueues].map(({ stopped }) => stopped),
+    autoUpgrades?.stopped,
+    registration?.stopped,
+  ]);
+  await recorder.close();
+  await upgrades.close();
+}
+
+/** Dependencies of `startUpgrades`. */
+interface UpgradesDeps extends Omit<HubDeps, 'store'> {
+  readonly caches: ReturnType<typeof createCaches>;
+  readonly now: () => number;
+  readonly settings: PrecacheSettings;
+  readonly precache: PrecacheJobs;
+  readonly backup: BackupJobs;
+  readonly rollout: SpokeRollouts;
+  readonly recorder: EventRecorder;
+  /** Channel of upgrades whose status is out of date. */
+  readonly requeues: Channel;
+}
+
+/** Starts the reconciler of upgrades, and what it asks. */
+function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
+  const { client, caches, logger, metrics, now, clock, config, settings, precache, backup, rollout, recorder, requeues } = deps;
   const { updateGraphAllow: allow, updateGraphUrl, tenancy, talmStrict, proxy, insecureGraphCall: insecure } = config;
   const graph = createUpdateGraph({
     onAnswer: requeues.enqueue,
@@ -102,15 +146,14 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     standalone: config.standalone,
     logger,
     now,
-    talmStrict: config.talmStrict,
+    talmStrict,
     precacheImage: settings.image,
     precacheImageAllow: settings.imageAllow,
-    updateGraphUrl: config.updateGraphUrl,
+    updateGraphUrl,
     lookUpRelease: graph.lookUp,
     readPolicy: policies.read,
   });
-  const spokeRollouts = rollout.start();
-  const upgrades = startReconciler({
+  const { stopped } = startReconciler({
     name: 'cluster-group-upgrade',
     for: upgradesOf(caches),
     watches: [requeues, ...watchesOf(caches)],
@@ -122,28 +165,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     metrics,
     clock,
   });
-  const shared = { client, logger, metrics, clock };
-  // Automatic upgrades reach the policies of all namespaces.
-  const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
-  const registration = config.standalone
-    ? startRegistration({ ...shared, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
-    : undefined;
-  const teardowns = [
-    { jobs: precache, ...precacheTeardown(settings.profile) },
-    { jobs: backup, ...backupTeardown(backupSettings(config)) },
-  ];
-  const leftovers = [
-    ...teardowns.map(({ jobs, deletions }) => startLeftovers({ ...shared, caches, recorder, now, jobs, deletions }, signal)),
-    startPins({ ...shared, caches, recorder, now, jobs: precache, settings }, signal),
-  ];
-  await Promise.all([
-    spokeRollouts.stopped,
-    ...[upgrades, ...leftovers, ...stepQueues].map(({ stopped }) => stopped),
-    autoUpgrades?.stopped,
-    registration?.stopped,
-  ]);
-  await recorder.close();
-  await graph.close();
+  return { stopped, close: () => graph.close() };
 }
 
 /** Runs the steps that a leader requests, until the signal aborts. It decides nothing and writes no status. */
