@@ -265,6 +265,15 @@ describe('another upgrade on such a spoke', () => {
     await vi.waitFor(() => expect(engine.claim(OTHER.uid, SPOKE)).toBeUndefined());
   });
 
+  test('waits no longer when somebody takes the mark away', async () => {
+    setAvailable(true);
+    seesNamespace(UPGRADE.uid);
+    await untilAsked();
+    expect(engine.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
+    for (const name of views()) hub.remove(ManagedClusterView, { namespace: SPOKE, name });
+    await vi.waitFor(() => expect(engine.claim(OTHER.uid, SPOKE)).toBeUndefined());
+  });
+
   test('waits also for a hub that was started in the midst of it', async () => {
     setAvailable(true);
     seesNamespace(UPGRADE.uid);

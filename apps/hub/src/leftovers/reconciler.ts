@@ -56,6 +56,8 @@ class LeftoverReconciler {
   readonly #deps: LeftoverDeps;
   /** Keys of objects of a cleaned upgrade, or of none, with the time of the first look, milliseconds since the epoch. */
   readonly #orphans = new Map<string, number>();
+  /** Keys of spokes that are claimed. */
+  readonly #claimed = new Set<string>();
 
   constructor(deps: LeftoverDeps) {
     this.#deps = deps;
@@ -67,7 +69,10 @@ class LeftoverReconciler {
     const [uid = '', cluster = ''] = key.split('/');
     const objects = hubObjectsOf(caches, spokeKey(jobs.job.work, uid, cluster));
     const mark = objects.views.find(isLeftover);
-    if (!mark) return this.#adopt(key, Object.values(objects).flat());
+    if (!mark) {
+      this.#release(key);
+      return this.#adopt(key, Object.values(objects).flat());
+    }
     this.#orphans.delete(key);
     const managed = caches.clusters.get({ name: cluster });
     const spoke = observeActions(jobs.job.names, uid, { cluster: managed, ...objects });
@@ -78,6 +83,7 @@ class LeftoverReconciler {
     const isDone = !managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan);
     if (isDone) effects.drop();
     await applySpokePlan(plan, task, this.#deps);
+    if (isDone) this.#release(key);
     return plan.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(plan.requeueAt - this.#deps.now(), 0) };
   }
 
@@ -105,13 +111,23 @@ class LeftoverReconciler {
     const { jobs } = this.#deps;
     const { task, spoke } = effects;
     const { upgrade, cluster } = task;
+    const key = `${upgrade.uid}/${cluster}`;
     if (!spoke.available || !mark.status?.conditions) {
-      if (spoke.actions.size === 0) jobs.release(upgrade.uid, cluster);
+      if (spoke.actions.size === 0) this.#release(key);
       return false;
     }
-    if (!jobs.claim(upgrade.uid, cluster)) return effects.clean();
+    if (!jobs.claim(upgrade.uid, cluster)) {
+      this.#claimed.add(key);
+      return effects.clean();
+    }
     plan.requeue(plan.now + HELD_RECHECK_MS);
     return false;
+  }
+
+  /** Releases the spoke for other upgrades. */
+  #release(key: string): void {
+    const [uid = '', cluster = ''] = key.split('/');
+    if (this.#claimed.delete(key)) this.#deps.jobs.release(uid, cluster);
   }
 
   /** True when the namespace is gone or another upgrade's by now, which replaced the binding too. No view shows a binding alone. */

@@ -361,6 +361,19 @@ describe('a spoke that no run has, with objects on the hub', () => {
   });
 });
 
+test('the claim by which pins are removed lasts over the deletion of their upgrade', async () => {
+  await store(UPGRADE, 'Succeeded', FAILED);
+  expect(jobs.claim(UPGRADE.uid, SPOKE)).toBeUndefined();
+  request(OTHER);
+  await store(OTHER, 'NotStarted');
+  hub.remove(ClusterGroupUpgrade, UPGRADE);
+  await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+  await clock.advance(60_000);
+  expect(stateOf(OTHER)).toBe('NotStarted');
+  jobs.release(UPGRADE.uid, SPOKE);
+  expect(stateOf(OTHER)).toBe('PreparingToStart');
+});
+
 test('an upgrade that ends lets go of a spoke that its status names and its run does not', async () => {
   await store(UPGRADE, 'Active', RUNNING);
   lead();

@@ -157,13 +157,18 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** Forgets a spoke, and releases it. */
-  #forget(uid: string, cluster: string): undefined {
-    const key = keyId({ kind: this.job.work, upgrade: uid, cluster });
+  #forget(uid: string, cluster: string): void {
     this.#runs.get(uid)?.spokes.delete(cluster);
-    this.#requests?.forget(uid, cluster);
-    this.#reconciler?.forget(key);
-    this.#admission.leave(key);
+    this.#drop({ kind: this.job.work, upgrade: uid, cluster });
     this.release(uid, cluster);
+  }
+
+  /** Drops what is to happen with a spoke. */
+  #drop(key: StepKey): void {
+    const id = keyId(key);
+    this.#requests?.forget(key.upgrade, key.cluster);
+    this.#reconciler?.forget(id);
+    this.#admission.leave(id);
   }
 
   /** True while an upgrade's job has objects on the hub, except those that wait for the upgrade's end. */
@@ -268,8 +273,11 @@ export class SpokeJobs<S extends JobState, I> {
 
   /** Cleans a spoke that no run has: it had its verdict before this process, or its upgrade has ended and keeps its objects. */
   #cleanLeft(key: StepKey): number | undefined {
-    if (!this.hasHubObjects(key.upgrade, key.cluster)) return this.#forget(key.upgrade, key.cluster);
-    return this.#isLeft(key) ? this.#requestStep(key) : undefined;
+    if (this.hasHubObjects(key.upgrade, key.cluster)) return this.#isLeft(key) ? this.#requestStep(key) : undefined;
+    this.#drop(key);
+    // A claim that is there is not a run's: pins or leftovers of the upgrade are being removed.
+    this.#enqueueWaiting(key.cluster);
+    return undefined;
   }
 
   #isLeft({ upgrade: uid, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>): boolean {
