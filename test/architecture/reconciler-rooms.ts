@@ -6,7 +6,7 @@ const FIVE = ['reconciler', 'observe', 'plan', 'apply', 'status'];
 export type Excuse = readonly [lacks: string, because: string];
 
 /**
- * What is missing of the five files where an app starts a reconciler, as `folder: apply, status`; a folder of `excused` may miss those of its excuse.
+ * Lists the files that are missing of the five where an app starts a reconciler, as `folder: apply, status`; a folder of `excused` may miss those of its excuse.
  * An excuse that is not needed any more, or excuses more than is missing, is in the answer too.
  */
 export function incompleteRooms(texts: ReadonlyMap<string, string>, excused: ReadonlyMap<string, Excuse>): string[] {

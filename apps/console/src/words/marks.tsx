@@ -106,7 +106,7 @@ const ofAnswers = {
   unknown: { shape: 'question', tone: 'late' },
 } as const;
 
-/** Whether something is so that is to be so. */
+/** Mark of a fact that ought to be true. */
 export const YesMark = ({ is }: { readonly is: keyof typeof ofAnswers }): JSX.Element => <Mark {...ofAnswers[is]} word={is} />;
 
 /** Something stands still because somebody wants it. */

@@ -36,9 +36,9 @@ interface LeftoverDeps extends ApplyPlanDeps {
   readonly jobs: {
     readonly job: NamedJob;
     /** Claims a cluster, or returns the upgrade that holds it. */
-    claim(uid: string, cluster: string): unknown;
+    claim(uid: string, cluster: string, purpose: 'leftovers'): unknown;
     /** Releases the claim. */
-    release(uid: string, cluster: string): void;
+    release(uid: string, cluster: string, purpose: 'leftovers'): void;
   };
   /** Actions whose execution leaves a spoke clean. */
   readonly deletions: readonly string[];
@@ -56,8 +56,6 @@ class LeftoverReconciler {
   readonly #deps: LeftoverDeps;
   /** Keys of objects of a cleaned upgrade, or of none, with the time of the first look, milliseconds since the epoch. */
   readonly #orphans = new Map<string, number>();
-  /** Keys of spokes that are claimed. */
-  readonly #claimed = new Set<string>();
 
   constructor(deps: LeftoverDeps) {
     this.#deps = deps;
@@ -70,7 +68,7 @@ class LeftoverReconciler {
     const objects = hubObjectsOf(caches, spokeKey(jobs.job.work, uid, cluster));
     const mark = objects.views.find(isLeftover);
     if (!mark) {
-      this.#release(key);
+      jobs.release(uid, cluster, 'leftovers');
       return this.#adopt(key, Object.values(objects).flat());
     }
     this.#orphans.delete(key);
@@ -83,7 +81,7 @@ class LeftoverReconciler {
     const isDone = !managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan);
     if (isDone) effects.drop();
     await applySpokePlan(plan, task, this.#deps);
-    if (isDone) this.#release(key);
+    if (isDone) jobs.release(uid, cluster, 'leftovers');
     return plan.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(plan.requeueAt - this.#deps.now(), 0) };
   }
 
@@ -111,23 +109,13 @@ class LeftoverReconciler {
     const { jobs } = this.#deps;
     const { task, spoke } = effects;
     const { upgrade, cluster } = task;
-    const key = `${upgrade.uid}/${cluster}`;
     if (!spoke.available || !mark.status?.conditions) {
-      if (spoke.actions.size === 0) this.#release(key);
+      if (spoke.actions.size === 0) jobs.release(upgrade.uid, cluster, 'leftovers');
       return false;
     }
-    if (!jobs.claim(upgrade.uid, cluster)) {
-      this.#claimed.add(key);
-      return effects.clean();
-    }
+    if (!jobs.claim(upgrade.uid, cluster, 'leftovers')) return effects.clean();
     plan.requeue(plan.now + HELD_RECHECK_MS);
     return false;
-  }
-
-  /** Releases the spoke for other upgrades. */
-  #release(key: string): void {
-    const [uid = '', cluster = ''] = key.split('/');
-    if (this.#claimed.delete(key)) this.#deps.jobs.release(uid, cluster);
   }
 
   /** True when the namespace is gone or another upgrade's by now, which replaced the binding too. No view shows a binding alone. */

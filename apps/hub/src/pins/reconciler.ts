@@ -33,9 +33,9 @@ interface PinsDeps extends Omit<ApplyPlanDeps, 'signal'> {
   /** Claims of upgrades to spokes: those of pre-caching, which has the same place on a spoke. */
   readonly jobs: {
     /** Claims a cluster, or returns the upgrade that holds it. */
-    claim(uid: string, cluster: string): unknown;
+    claim(uid: string, cluster: string, purpose: 'pins'): unknown;
     /** Releases the claim. */
-    release(uid: string, cluster: string): void;
+    release(uid: string, cluster: string, purpose: 'pins'): void;
   };
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly logger: Logger;
@@ -82,13 +82,13 @@ async function reconcile(key: string, { logger }: ReconcileContext, deps: PinsDe
   const now = deps.now();
   const observed = observePins({ uid, cluster }, deps.caches, { ...settings, now });
   if (isOver(observed)) {
-    jobs.release(uid, cluster);
+    jobs.release(uid, cluster, 'pins');
     return {};
   }
   const task = taskOf(observed, settings);
-  const isFree = jobs.claim(uid, cluster) === undefined;
+  const isFree = jobs.claim(uid, cluster, 'pins') === undefined;
   const plan = planPins(observed, task, { isFree, now });
-  if (isFree && !plan.holds) jobs.release(uid, cluster);
+  if (isFree && !plan.holds) jobs.release(uid, cluster, 'pins');
   await applyPins(plan, task, deps);
   if (plan.failure !== undefined && observed.managed) {
     logger.warn({ managedCluster: cluster, upgradeUid: uid, reason: plan.failure }, 'Removing pins failed');

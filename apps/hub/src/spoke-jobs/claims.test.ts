@@ -363,14 +363,14 @@ describe('a spoke that no run has, with objects on the hub', () => {
 
 test('the claim by which pins are removed lasts over the deletion of their upgrade', async () => {
   await store(UPGRADE, 'Succeeded', FAILED);
-  expect(jobs.claim(UPGRADE.uid, SPOKE)).toBeUndefined();
+  expect(jobs.claim(UPGRADE.uid, SPOKE, 'pins')).toBeUndefined();
   request(OTHER);
   await store(OTHER, 'NotStarted');
   hub.remove(ClusterGroupUpgrade, UPGRADE);
   await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
   await clock.advance(60_000);
   expect(stateOf(OTHER)).toBe('NotStarted');
-  jobs.release(UPGRADE.uid, SPOKE);
+  jobs.release(UPGRADE.uid, SPOKE, 'pins');
   expect(stateOf(OTHER)).toBe('PreparingToStart');
 });
 

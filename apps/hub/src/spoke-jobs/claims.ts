@@ -3,6 +3,9 @@ import { isLeftover } from '../spokes/actions/hub-objects.ts';
 import { BY_UID, objectsIn, PINS_WORK, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { isLeftBehind } from '../spokes/reach.ts';
 
+/** Purpose of a claim: a job, or the removal of what an ended upgrade left. Each is released by itself. */
+export type Purpose = 'job' | 'pins' | 'leftovers';
+
 /** An upgrade that claims a spoke. */
 export interface Holder {
   readonly uid: string;
@@ -17,8 +20,8 @@ export class Claims {
   readonly #work: string;
   readonly #caches: SpokeJobCaches;
   readonly #storedOwner: (uid: string, cluster: string) => string | undefined;
-  /** Uid of the claiming upgrade, by cluster. */
-  readonly #holders = new Map<string, string>();
+  /** Claims by cluster. */
+  readonly #claims = new Map<string, { readonly uid: string; readonly purpose: Purpose }>();
 
   /** @param storedOwner finds another upgrade whose job is under way on the cluster by its stored status */
   constructor(work: string, caches: SpokeJobCaches, storedOwner: (uid: string, cluster: string) => string | undefined) {
@@ -29,16 +32,18 @@ export class Claims {
 
   /** Claims a cluster without a check: the upgrade's job has begun there. */
   set(uid: string, cluster: string): void {
-    this.#holders.set(cluster, uid);
+    this.#claims.set(cluster, { uid, purpose: 'job' });
   }
 
   /** Claims the cluster for this upgrade, or returns the upgrade that holds it. */
-  claim(uid: string, cluster: string): Holder | undefined {
-    const known = this.#holders.get(cluster) ?? ownerOfObjects(this.#work, cluster, uid, this.#caches);
+  claim(uid: string, cluster: string, purpose: Purpose = 'job'): Holder | undefined {
+    const claimed = this.#claims.get(cluster);
+    if (claimed?.uid === uid && claimed.purpose === purpose) return undefined;
+    const known = claimed?.uid ?? ownerOfObjects(this.#work, cluster, uid, this.#caches);
     // A new leader may look at this upgrade before the one that has begun.
     const holder = known ?? this.#storedOwner(uid, cluster);
-    if (holder === undefined || holder === uid) {
-      this.#holders.set(cluster, uid);
+    if (holder === undefined) {
+      this.#claims.set(cluster, { uid, purpose });
       return undefined;
     }
     const upgrade = this.#caches.upgrades.byIndex(BY_UID, holder)[0];
@@ -46,15 +51,17 @@ export class Claims {
     return { uid: holder, isStored, name: upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted' };
   }
 
-  /** True when the upgrade has claimed the cluster. */
+  /** True when the upgrade has claimed the cluster for its job. */
   holds(uid: string, cluster: string): boolean {
-    return this.#holders.get(cluster) === uid;
+    const claimed = this.#claims.get(cluster);
+    return claimed?.uid === uid && claimed.purpose === 'job';
   }
 
   /** Releases the claim; true when others may claim the cluster now. A cluster without a claim may be held by objects from before this process. */
-  release(uid: string, cluster: string): boolean {
-    if ((this.#holders.get(cluster) ?? uid) !== uid) return false;
-    this.#holders.delete(cluster);
+  release(uid: string, cluster: string, purpose: Purpose = 'job'): boolean {
+    const claimed = this.#claims.get(cluster);
+    if (claimed && (claimed.uid !== uid || claimed.purpose !== purpose)) return false;
+    this.#claims.delete(cluster);
     return true;
   }
 }

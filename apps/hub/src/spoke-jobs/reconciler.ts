@@ -10,7 +10,7 @@ import { StepRequests } from '../steps/step-requests.ts';
 import { describeWrites } from '../writes/apply.ts';
 import { Admission } from './admission.ts';
 import { createSpokeStep, type SpokeStep, type SpokeStepDeps } from './apply.ts';
-import { Claims, type Holder } from './claims.ts';
+import { Claims, type Holder, type Purpose } from './claims.ts';
 import { isHeldUp } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';
@@ -157,18 +157,13 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** Forgets a spoke, and releases it. */
-  #forget(uid: string, cluster: string): void {
+  #forget(uid: string, cluster: string): undefined {
+    const id = keyId({ kind: this.job.work, upgrade: uid, cluster });
     this.#runs.get(uid)?.spokes.delete(cluster);
-    this.#drop({ kind: this.job.work, upgrade: uid, cluster });
-    this.release(uid, cluster);
-  }
-
-  /** Drops what is to happen with a spoke. */
-  #drop(key: StepKey): void {
-    const id = keyId(key);
-    this.#requests?.forget(key.upgrade, key.cluster);
+    this.#requests?.forget(uid, cluster);
     this.#reconciler?.forget(id);
     this.#admission.leave(id);
+    this.release(uid, cluster);
   }
 
   /** True while an upgrade's job has objects on the hub, except those that wait for the upgrade's end. */
@@ -186,13 +181,13 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** Claims a cluster to clean up after an upgrade, or returns the upgrade that holds it. */
-  claim(uid: string, cluster: string): Holder | undefined {
-    return this.#claims.claim(uid, cluster);
+  claim(uid: string, cluster: string, purpose?: Purpose): Holder | undefined {
+    return this.#claims.claim(uid, cluster, purpose);
   }
 
-  /** Releases a cluster for other upgrades. */
-  release(uid: string, cluster: string): void {
-    if (this.#claims.release(uid, cluster)) this.#enqueueWaiting(cluster);
+  /** Releases a cluster for other upgrades, if it is claimed for this purpose or not at all. */
+  release(uid: string, cluster: string, purpose?: Purpose): void {
+    if (this.#claims.release(uid, cluster, purpose)) this.#enqueueWaiting(cluster);
   }
 
   /** Reconciles a spoke now, and schedules its next reconcile. */
@@ -273,11 +268,8 @@ export class SpokeJobs<S extends JobState, I> {
 
   /** Cleans a spoke that no run has: it had its verdict before this process, or its upgrade has ended and keeps its objects. */
   #cleanLeft(key: StepKey): number | undefined {
-    if (this.hasHubObjects(key.upgrade, key.cluster)) return this.#isLeft(key) ? this.#requestStep(key) : undefined;
-    this.#drop(key);
-    // A claim that is there is not a run's: pins or leftovers of the upgrade are being removed.
-    this.#enqueueWaiting(key.cluster);
-    return undefined;
+    if (!this.hasHubObjects(key.upgrade, key.cluster)) return this.#forget(key.upgrade, key.cluster);
+    return this.#isLeft(key) ? this.#requestStep(key) : undefined;
   }
 
   #isLeft({ upgrade: uid, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>): boolean {
