@@ -141,6 +141,23 @@ test('pre-caching comes first, and its end is noticed', async () => {
   });
 });
 
+test('the pins of another upgrade follow at once', async () => {
+  const other = UID.replace(/1$/, '2');
+  const ownersOf = () => hub.names(ManifestWork).map(() => work()?.metadata.labels?.[Label.upgradeUid]);
+  await mark();
+  await vi.waitFor(() => expect(ownersOf()).toEqual([UID]));
+  await owePins([SPOKE], { uid: other, image, way: 'runtime' }, { ...leader, signal: stop.signal });
+  await vi.waitFor(() => expect(marks()).toHaveLength(2));
+  end({ verdict: 'Complete' });
+  // What is held looks again after half a minute.
+  const soon = clock.now() + 10_000;
+  await vi.waitFor(async () => {
+    await clock.advance(100);
+    expect(ownersOf()).toEqual([other]);
+  });
+  expect(clock.now()).toBeLessThan(soon);
+});
+
 /** Carries actions out and answers views, as a spoke's agent does; its Jobs succeed at once. */
 function actAsAgent(spoke: Map<string, KubeObject>): void {
   for (const name of hub.names(ManagedClusterAction)) {

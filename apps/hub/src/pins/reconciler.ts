@@ -45,7 +45,7 @@ interface PinsDeps extends Omit<ApplyPlanDeps, 'signal'> {
 
 /** Spokes that are worked on at the same time: an upgrade may have ended on a whole fleet, and rollouts go first. */
 const CONCURRENCY = 4;
-/** Milliseconds in which pre-caching releases a spoke whose objects are gone. */
+/** Milliseconds in which a spoke whose objects are gone is released. */
 const RELEASE_MS = 1_000;
 
 /** Removes pins until the signal aborts. */
@@ -55,8 +55,10 @@ export function startPins(deps: PinsDeps, signal: AbortSignal): Reconciler {
     select: ({ object }: Change<KubeObject>) => object.metadata.labels?.[Label.work] === pinsJob.work,
     enqueue: ({ object: { metadata } }: Change<KubeObject>) => [`${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`],
   };
-  const goneOfPrecaching = {
-    select: ({ type, object }: Change<KubeObject>) => type === 'deleted' && object.metadata.labels?.[Label.work] === 'precache',
+  // Pre-caching holds a spoke, and so do the pins of another upgrade.
+  const goneFromSpoke = {
+    select: ({ type, object }: Change<KubeObject>) =>
+      type === 'deleted' && ['precache', pinsJob.work].includes(object.metadata.labels?.[Label.work] ?? ''),
     enqueue: ({ object }: Change<KubeObject>) => keysOf(object.metadata.namespace ?? '', caches),
     gatherMs: RELEASE_MS,
   };
@@ -64,7 +66,7 @@ export function startPins(deps: PinsDeps, signal: AbortSignal): Reconciler {
   return startReconciler({
     name: 'pins',
     for: watch(caches.clusters, { select: concernsPins, enqueue: ({ object }) => keysOf(object.metadata.name, caches) }),
-    watches: objects.flatMap((cache) => [watch<KubeObject>(cache, ofThisJob), watch<KubeObject>(cache, goneOfPrecaching)]),
+    watches: objects.flatMap((cache) => [watch<KubeObject>(cache, ofThisJob), watch<KubeObject>(cache, goneFromSpoke)]),
     concurrency: CONCURRENCY,
     reconcile: (key, context) => reconcile(key, context, { ...deps, signal }),
     onTrouble: troubleEvents(recorder, (key) => eventSubject(ManagedCluster, caches.clusters.get({ name: key.split('/')[1] ?? '' }))),
