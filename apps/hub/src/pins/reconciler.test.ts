@@ -149,7 +149,7 @@ test('the pins of another upgrade follow at once', async () => {
   await owePins([SPOKE], { uid: other, image, way: 'runtime' }, { ...leader, signal: stop.signal });
   await vi.waitFor(() => expect(marks()).toHaveLength(2));
   end({ verdict: 'Complete' });
-  // What is held looks again after half a minute.
+  // An upgrade that is held looks again after half a minute.
   const soon = clock.now() + 10_000;
   await vi.waitFor(async () => {
     await clock.advance(100);
