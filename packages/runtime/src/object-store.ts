@@ -129,8 +129,10 @@ export class ObjectStore<T extends KubeObject> {
 
   /** True for a version older than the writes and deletions of this process. */
   #isOutdated(key: string, { metadata }: T): boolean {
-    const [written, version] = [this.#written.get(key), versionOf(metadata.resourceVersion)];
-    return written !== undefined && version !== undefined && written > version;
+    const written = this.#written.get(key);
+    if (written === undefined) return false;
+    const version = versionOf(metadata.resourceVersion);
+    return version !== undefined && written > version;
   }
 
   #unindex(key: string, object: T): void {

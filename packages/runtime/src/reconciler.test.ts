@@ -51,6 +51,23 @@ test('a result asks for the next look', async () => {
   expect([clock.pending, lines]).toEqual([0, []]);
 });
 
+test.each([{}, { runTimeoutMs: 60_000 }])('a reconcile that logs nothing makes no logger of its own, with %j', async (options) => {
+  const made: unknown[] = [];
+  const logger = createLogger({ name: 't', level: 'silent' });
+  logger.onChild = (child) => void made.push(child.bindings().key);
+  const seen: string[] = [];
+  const reconcile: ReconcilerOptions['reconcile'] = async (key, context) => {
+    seen.push(key);
+    if (key === 'n/loud') context.logger.info('Here');
+    return undefined;
+  };
+  const { clock, keys } = await run(() => undefined, { ...options, logger, reconcile });
+  keys.enqueue('n/loud');
+  await clock.advance(0);
+  expect(seen).toEqual(['n/a', 'n/loud']);
+  expect(made.filter((key) => key !== undefined)).toEqual(['n/loud']);
+});
+
 test('a terminal error is logged once and not tried again', async () => {
   const { clock, attempts, lines, metrics } = await run(throwing(new TerminalError('FLOTILLA_X', 'wrong')));
   await clock.advance(1_000_000);

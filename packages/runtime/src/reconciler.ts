@@ -156,10 +156,17 @@ class Runs {
     this.#queue.forget(key);
   }
 
-  #reconcile(key: string, { logger, signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
+  #reconcile(key: string, context: ReconcileContext): Promise<ReconcileResult | undefined> {
     const { reconcile, runTimeoutMs: timeoutMs, clock = systemClock } = this.#options;
-    if (timeoutMs === undefined) return reconcile(key, { logger, signal });
-    return boundedRun((runSignal) => reconcile(key, { logger, signal: runSignal }), { key, timeoutMs, signal, clock });
+    if (timeoutMs === undefined) return reconcile(key, context);
+    const begin = (signal: AbortSignal) =>
+      reconcile(key, {
+        get logger() {
+          return context.logger;
+        },
+        signal,
+      });
+    return boundedRun(begin, { key, timeoutMs, signal: context.signal, clock });
   }
 
   async #failed(key: string, error: unknown, context: ReconcileContext): Promise<Outcome> {
