@@ -6,3 +6,4 @@ export { KubeObject, LabelSelector, ObjectMeta, type Ref, type Resource, refKey,
 export { limitsOf, limitsOfSchema } from './limits.ts';
 export { readNamePattern } from './name-pattern.ts';
 export { Annotation, FIELD_MANAGER, Label, OWED_PINS, SccRole } from './names.ts';
+export { perObject } from './per-object.ts';

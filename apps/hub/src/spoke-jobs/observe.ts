@@ -1,4 +1,5 @@
 /** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
+import { perObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { isEnding, isRunning, keepsObjects } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
@@ -150,14 +151,8 @@ function stateIn<S extends JobState>(job: StatesOf<S>, { status }: ClusterGroupU
   return Object.hasOwn(states, cluster) ? states[cluster] : undefined;
 }
 
-/** Cached, because a watch cache returns the same status until it changes and every reconcile of every spoke asks. */
-const counts = new WeakMap<object, number>();
-
-function countOf(states: Readonly<Record<string, unknown>>): number {
-  const count = counts.get(states) ?? Object.keys(states).length;
-  counts.set(states, count);
-  return count;
-}
+/** Every reconcile of every spoke asks. */
+const countOf = perObject((states: Readonly<Record<string, unknown>>): number => Object.keys(states).length);
 
 /** Only the leader knows which of several upgrades came first. */
 const isUncontested = <S extends JobState, I>(job: SpokeJob<S, I>, uid: string, cluster: string, caches: SpokeJobCaches): boolean =>

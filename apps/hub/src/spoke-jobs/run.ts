@@ -66,7 +66,8 @@ export class SpokeJobRun<S extends JobState, I> {
   /** Accepts a newer request; spokes under way keep their records. Returns the spokes to reconcile: new ones, and those whose verdict is stored. */
   update(request: RunRequest<S, I>): TrackedSpoke<S, I>[] {
     const { inputs: before, paused } = this.request;
-    const isOther = (cluster?: string) => this.#job.digest?.(request.inputs, cluster) !== this.#job.digest?.(before, cluster);
+    const isOther = (cluster?: string) =>
+      request.inputs !== before && this.#job.digest?.(request.inputs, cluster) !== this.#job.digest?.(before, cluster);
     const isEveryOther = isOther();
     // A spoke that is not asked for keeps the verdict of its last job.
     const asked = request.clusters.flatMap((cluster) => this.spokes.get(cluster) ?? []);
@@ -134,7 +135,7 @@ export class SpokeJobRun<S extends JobState, I> {
 
   /** True when every spoke has its verdict in the status. */
   hasAllVerdicts(): boolean {
-    return [...this.spokes.values()].every(({ state, stored }) => this.#job.machine.isFinal(state) && stored === state);
+    return this.spokes.values().every(({ state, stored }) => this.#job.machine.isFinal(state) && stored === state);
   }
 
   /** Last observed change of the spoke under way that has been still for longest, milliseconds since the epoch. */

@@ -1,6 +1,6 @@
 /** Maps changes to the upgrades they enqueue. No event's content reaches a decision. */
 
-import { findCondition, type KubeObject, Label, refKey } from '@flotilla/api';
+import { findCondition, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
 import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { blockingRefs, isEnding, isOpenToMembers, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
@@ -105,15 +105,10 @@ function concerns(upgrade: ClusterGroupUpgrade, cluster: string): boolean {
   return clustersOf(upgrade).has(cluster);
 }
 
-const namedBefore = new WeakMap<ClusterGroupUpgrade, ReadonlySet<string>>();
-
-function clustersOf(upgrade: ClusterGroupUpgrade): ReadonlySet<string> {
-  const { spec, status } = upgrade;
+const clustersOf = perObject(({ spec, status }: ClusterGroupUpgrade): ReadonlySet<string> => {
   const progress = Object.keys(status?.status.currentBatchRemediationProgress ?? {});
-  const named = namedBefore.get(upgrade) ?? new Set([...(spec?.clusters ?? []), ...(status?.remediationPlan ?? []).flat(), ...progress]);
-  namedBefore.set(upgrade, named);
-  return named;
-}
+  return new Set([...(spec?.clusters ?? []), ...(status?.remediationPlan ?? []).flat(), ...progress]);
+});
 
 function hasEndedAnew({ type, object, previous }: Change<ClusterGroupUpgrade>): boolean {
   const verdict = (upgrade: ClusterGroupUpgrade) =>

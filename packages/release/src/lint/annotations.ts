@@ -1,4 +1,4 @@
-import { isJsonObject } from '@flotilla/api';
+import { isJsonObject, perObject } from '@flotilla/api';
 import { namesOf, quoted } from '../errors.ts';
 import { knownCapabilities } from '../inclusion/capabilities.ts';
 import { featureSets } from '../inclusion/features.ts';
@@ -124,19 +124,13 @@ function unreadable(source: LintSource, manifest: Manifest): Finding {
   });
 }
 
-const gatesCache = new WeakMap<LintSource, ReadonlySet<string>>();
-
 /** Feature gates that the payload's own FeatureGates list, on or off. */
-function gatesOf(source: LintSource): ReadonlySet<string> {
-  const kept = gatesCache.get(source);
-  if (kept) return kept;
-  const lists = source.manifests
+const gatesOf = perObject(({ manifests }: LintSource): ReadonlySet<string> => {
+  const lists = manifests
     .filter(({ group, kind }) => group === 'config.openshift.io' && kind === 'FeatureGate')
     .flatMap(({ object: { status } }) => objectsAt(objectAt(status).featureGates));
-  const gates = new Set(lists.flatMap(({ enabled, disabled }) => [...namesAt(enabled), ...namesAt(disabled)]));
-  gatesCache.set(source, gates);
-  return gates;
-}
+  return new Set(lists.flatMap(({ enabled, disabled }) => [...namesAt(enabled), ...namesAt(disabled)]));
+});
 
 function containersOf({ spec }: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   const pod = objectAt(objectAt(objectAt(spec).template).spec);

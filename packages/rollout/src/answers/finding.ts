@@ -1,5 +1,5 @@
 /** One answer under construction: a chain of links, what its last one waits for, and what releases that. Pure. */
-import { refKey } from '@flotilla/api';
+import { perObject, refKey } from '@flotilla/api';
 import type { Release, WaitCause, WhyLink } from '@flotilla/api/answers';
 import type { GateName } from '../gates/gates.ts';
 import { statusWrittenAt, type UpgradeFacts } from './facts.ts';
@@ -69,16 +69,10 @@ export function upgradeEvidence(facts: UpgradeFacts, field: string, value: unkno
 }
 
 /** Thousands of links have the same date. */
-const dates = new WeakMap<UpgradeFacts, { readonly at: string | undefined }>();
-
-function datedAt(facts: UpgradeFacts): string | undefined {
-  const known = dates.get(facts);
-  if (known) return known.at;
+const datedAt = perObject((facts: UpgradeFacts): string | undefined => {
   const sign = judgeHub(facts.hub, facts.now);
-  const at = sign.state === 'leads' ? sign.renewedAt : statusWrittenAt(facts.upgrade);
-  dates.set(facts, { at });
-  return at;
-}
+  return sign.state === 'leads' ? sign.renewedAt : statusWrittenAt(facts.upgrade);
+});
 
 /** Evidence in what the user wrote, which is as the server has it now. */
 export const specEvidence = ({ upgrade, now }: UpgradeFacts, field: string, value: unknown): Evidence => ({

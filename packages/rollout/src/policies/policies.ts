@@ -1,4 +1,4 @@
-import { isJsonObject, Label } from '@flotilla/api';
+import { isJsonObject, Label, perObject } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
 import { type SearchResult, searchText } from '../values/json-value.ts';
 import type { PolicyObject, ReadPolicy } from './policy-structure.ts';
@@ -152,12 +152,11 @@ export function isEnforced(policy: Policy | undefined): boolean {
   return typeof action === 'string' && action.toLowerCase() === 'enforce';
 }
 
-/** There are as many copies as policies times clusters; a watch cache hands out the same object until it changes. */
-const searchedBefore = new WeakMap<Policy, SearchResult>();
+/** There are as many copies as policies times clusters. */
+const searchHubTemplate = perObject((child: Policy): SearchResult => searchText(child.spec?.['policy-templates'], '{{hub'));
 
 function hubTemplateProblem(child: Policy): string | undefined {
-  const search = searchedBefore.get(child) ?? searchText(child.spec?.['policy-templates'], '{{hub');
-  searchedBefore.set(child, search);
+  const search = searchHubTemplate(child);
   if (search === 'absent') return undefined;
   const what = search === 'found' ? 'has a hub template that could not be resolved' : `is ${search} to be read`;
   return `its copy ${child.metadata.name} in namespace ${child.metadata.namespace} ${what}`;

@@ -1,6 +1,6 @@
 /** Derives the facts about a spoke's nodes from its ManagedCluster alone. Pure. */
 import { posix } from 'node:path';
-import { Annotation } from '@flotilla/api';
+import { Annotation, perObject } from '@flotilla/api';
 import {
   ClusterClaim,
   claimedNodes,
@@ -55,16 +55,11 @@ function productOf(cluster: ManagedCluster | undefined): string {
   return claimOf(cluster, ClusterClaim.microshiftVersion) ? 'MicroShift' : named;
 }
 
-/** Cached, because every reconcile of a spoke asks, and a ManagedCluster from a cache is immutable. */
-const known = new WeakMap<ManagedCluster, SpokeNode>();
+/** Every reconcile of a spoke asks. */
+const nodeOf = perObject((cluster: ManagedCluster): SpokeNode => derive(cluster));
 
 /** Annotations of the ManagedCluster override the defaults of its product. Only `/run` is assumed of an unknown node. */
-export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
-  if (!cluster) return derive(undefined);
-  const node = known.get(cluster) ?? derive(cluster);
-  known.set(cluster, node);
-  return node;
-}
+export const spokeNode = (cluster: ManagedCluster | undefined): SpokeNode => (cluster ? nodeOf(cluster) : derive(undefined));
 
 function derive(cluster: ManagedCluster | undefined): SpokeNode {
   const annotations = cluster?.metadata.annotations ?? {};

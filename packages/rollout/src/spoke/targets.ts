@@ -1,21 +1,14 @@
-import { readJson } from '@flotilla/api';
+import { perObject, readJson } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { lateClusters } from '../batches/late-clusters.ts';
 import { type ClusterProgress, ProgressState, type SpokeTarget, type SubscriptionRef } from '../upgrade/model.ts';
 import { isRunning, keepsObjects, templatesOf } from '../upgrade/stage.ts';
 
-/** A watch cache hands out the same object until it changes. */
-const derivedBefore = new WeakMap<ClusterGroupUpgrade, ReadonlyMap<string, SpokeTarget>>();
-
-/** The target of each spoke that has one other than `cleanup`; all others are to be clean. Objects are taken as immutable. */
-export function targetsOf(upgrade: ClusterGroupUpgrade): ReadonlyMap<string, SpokeTarget> {
-  const known = derivedBefore.get(upgrade);
-  if (known) return known;
-  const targets = isRunning(upgrade) ? derive(upgrade) : new Map<string, SpokeTarget>();
-  derivedBefore.set(upgrade, targets);
-  return targets;
-}
+/** The target of each spoke that has one other than `cleanup`; all others are to be clean. */
+export const targetsOf = perObject(
+  (upgrade: ClusterGroupUpgrade): ReadonlyMap<string, SpokeTarget> => (isRunning(upgrade) ? derive(upgrade) : new Map()),
+);
 
 /** Target of one spoke; `cleanup` where the upgrade has no other for it. */
 export const targetOf = (upgrade: ClusterGroupUpgrade, cluster: string): SpokeTarget =>

@@ -1,6 +1,6 @@
 /** Pre-caching as a job on spokes (spec/talm 3.4 to 3.6). */
 
-import type { Ref } from '@flotilla/api';
+import { perObject, type Ref } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import {
   type CacheProof,
@@ -138,7 +138,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const config = configOf(upgrade, settings, configs);
       const { profile } = settings;
       const annotations = config?.metadata.annotations;
-      const nodes = settings.talmStrict ? undefined : readNodeRules(annotations);
+      const nodes = settings.talmStrict ? undefined : nodeRulesOf(annotations);
       const own = { image: imageOf(config, settings), bandwidth: readBandwidth(annotations), nodes };
       if (!spec || !upgrade.spec) return undefined;
       const jobSeconds = upgrade.spec.remediationStrategy.timeout * 60;
@@ -205,14 +205,13 @@ function rulesOfProof(rules: NodeRules, jobSeconds: number): NodeRules {
 const keepsRecord = (upgrade: ClusterGroupUpgrade, { profile, talmStrict = false }: PrecacheSettings): boolean =>
   !talmStrict && profile !== 'talm' && readProofWithin(upgrade).withinMs !== undefined;
 
-/** Cached, because every reconcile of every spoke asks for the same entries, which are immutable. */
-const known = new WeakMap<readonly CacheProof[], ReadonlyMap<string, ClusterProof>>();
+const NO_ANNOTATIONS = {};
+const readRules = perObject((annotations: Readonly<Record<string, string>>) => readNodeRules(annotations));
+/** Every reconcile of every spoke asks for the rules of the same PreCachingConfig. */
+const nodeRulesOf = (annotations: Readonly<Record<string, string>> = NO_ANNOTATIONS) => readRules(annotations);
 
-function readProofs(entries: readonly CacheProof[]): ReadonlyMap<string, ClusterProof> {
-  const proofs = known.get(entries) ?? proofsOf(entries);
-  known.set(entries, proofs);
-  return proofs;
-}
+/** Every reconcile of every spoke asks for the same entries. */
+const readProofs = perObject((entries: readonly CacheProof[]): ReadonlyMap<string, ClusterProof> => proofsOf(entries));
 
 /**
  * Builds the variables of a puller that pins, or removes pins.
