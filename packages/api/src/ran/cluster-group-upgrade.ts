@@ -179,7 +179,10 @@ export const ClusterGroupUpgradeStatus = z.object({
       currentBatch: z.int().optional().describe('Batch being remediated, from 1.'),
       currentBatchStartedAt: moment('When that batch started.'),
       pausedAt: moment("When the rollout's clock was stopped by a pause that lasts."),
-      pausedSeconds: z.number().optional().describe('Seconds of all pauses that have ended, since the rollout started.'),
+      pausedSeconds: z
+        .number()
+        .optional()
+        .describe('Seconds of all pauses that have ended, since the rollout started; those that count as closed time are left out.'),
       currentBatchPausedSeconds: z.number().optional().describe('Of these, seconds since that batch started.'),
       currentBatchRemediationProgress: z
         .record(z.string(), ClusterProgress)
