@@ -81,6 +81,9 @@ const inProgress = (...clusters: string[]) => ({
   currentBatchRemediationProgress: Object.fromEntries(clusters.map((cluster) => [cluster, { state: 'InProgress' }])),
 });
 const until = (want: string[]) => vi.waitFor(() => expect(asked).toEqual(want), { timeout: 2000, interval: 5 });
+/** The same where missing writes are enqueued again so soon that more may have come by the time of a look. */
+const untilBegunWith = (want: string[]) =>
+  vi.waitFor(() => expect(asked.slice(0, want.length)).toEqual(want), { timeout: 2000, interval: 5 });
 /** Waits until everything put so far has been reconciled: the caches are current, and the event loop has turned. */
 async function idle(): Promise<void> {
   const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
@@ -95,7 +98,7 @@ test('clusters with missing edits are enqueued, and again while the edits are mi
   for (const cluster of ['b', 'c']) putCluster(cluster, {});
   await vi.waitFor(() => expect(caches.clusters.size).toBe(3));
   put({ status: {} });
-  await until(['rollout b', 'rollout c', 'rollout b', 'rollout c']);
+  await untilBegunWith(['rollout b', 'rollout c', 'rollout b', 'rollout c']);
   putCluster('b', { name: 'b' });
   await vi.waitFor(() => expect(asked.slice(-2)).toEqual(['rollout c', 'rollout c']));
 });
@@ -106,9 +109,10 @@ test('missing writes are enqueued again although the clock has stepped back', as
   start(SHORT_MS, () => Date.now() - stepMs);
   putCluster('a', {});
   put({ status: {}, remediationPlan: [['a']] });
-  await until(['rollout a']);
+  await untilBegunWith(['rollout a']);
+  const before = asked.length;
   stepMs = 3_600_000;
-  await vi.waitFor(() => expect(asked.slice(0, 2)).toEqual(['rollout a', 'rollout a']), { timeout: 2000, interval: 5 });
+  await vi.waitFor(() => expect(asked.length).toBeGreaterThan(before), { timeout: 2000, interval: 5 });
 });
 
 describe('a late step is applied here, and its error is known as long as it lasts', () => {
