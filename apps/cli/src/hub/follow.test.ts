@@ -25,10 +25,10 @@ const serverThatSays = (...answers: readonly unknown[]) => {
 };
 
 /** Names of the versions that are seen until there are so many, or the error that ends it. */
-async function seen(server: ReturnType<typeof serverThatSays>, most: number): Promise<unknown> {
+async function seen(server: ReturnType<typeof serverThatSays>, most: number, timeoutMs = 20_000): Promise<unknown> {
   const names: unknown[] = [];
   try {
-    for await (const found of follow(server, ManagedCluster, { name: 'a' }, AbortSignal.timeout(20_000))) {
+    for await (const found of follow(server, ManagedCluster, { name: 'a' }, AbortSignal.timeout(timeoutMs))) {
       names.push(found?.metadata.name);
       if (names.length === most) return names;
     }
@@ -47,4 +47,8 @@ test('a server that was never there, and one that refuses, are told at once', as
   const denied = failed(RuntimeErrorCode.forbidden, 403);
   expect(await seen(serverThatSays(lost), 1)).toBe(lost);
   expect(await seen(serverThatSays(named('a'), denied), 2)).toBe(denied);
+});
+
+test('the time is up while the server is away: its error is told, not that nothing was seen', async () => {
+  expect(await seen(serverThatSays(named('a'), ...Array<Error>(20).fill(lost)), 2, 200)).toBe(lost);
 });

@@ -6,7 +6,10 @@ const LOOK_AGAIN_MS = 500;
 /** A server that restarts is away for minutes; one that stays away is told. */
 const AWAY_MS = 5 * 60_000;
 
-/** Each version of one object, the present one first and undefined where there is none, until the signal ends it. */
+/**
+ * Each version of one object, the present one first and undefined where there is none, until the signal ends it. Throws what a server answers that was
+ * never there, that stays away for five minutes, or that is away when the signal ends it.
+ */
 export async function* follow<T extends KubeObject>(
   client: Pick<Client, 'list' | 'watch'>,
   kind: Resource<T>,
@@ -15,23 +18,24 @@ export async function* follow<T extends KubeObject>(
 ): AsyncGenerator<T | undefined> {
   const selector = { namespace, fieldSelector: `metadata.name=${name}`, signal };
   let isFound = false;
-  let awaySince: number | undefined;
+  let away: { readonly since: number; readonly error: unknown } | undefined;
   // Again and again: a server ends each watch after some minutes, and a connection may be lost at any time.
   while (!signal.aborted) {
     try {
       const { items, resourceVersion } = await client.list(kind, selector);
       isFound = true;
-      awaySince = undefined;
+      away = undefined;
       yield items[0];
       for await (const event of client.watch(kind, { ...selector, resourceVersion }))
         if (event.type !== 'BOOKMARK') yield event.type === 'DELETED' ? undefined : event.object;
     } catch (error) {
-      if (signal.aborted) return;
-      awaySince ??= systemClock.now();
-      if (!isFound || !isAway(error) || systemClock.now() - awaySince > AWAY_MS) throw error;
+      if (signal.aborted) break;
+      away = { since: away?.since ?? systemClock.now(), error };
+      if (!isFound || !isAway(error) || systemClock.now() - away.since > AWAY_MS) throw error;
     }
     await pause(systemClock, LOOK_AGAIN_MS, signal);
   }
+  if (away) throw away.error;
 }
 
 const AWAY: ReadonlySet<string> = new Set([RuntimeErrorCode.unreachable, RuntimeErrorCode.timeout, RuntimeErrorCode.unavailable]);
