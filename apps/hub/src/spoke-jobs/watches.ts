@@ -13,6 +13,8 @@ import type { SpokeJobRun } from './run.ts';
 /** Number of spokes without a job above which new jobs are watched late: the delay saves work, and a job takes minutes. */
 const MANY_BEGINNING = 50;
 const WATCH_DELAY_MS = 10_000;
+/** Time within which the objects of a cleaned spoke go, one event each. */
+const DELETIONS_MS = 50;
 
 /** Runs by the uid of their upgrade. */
 type Runs<S extends JobState, I> = ReadonlyMap<string, SpokeJobRun<S, I>>;
@@ -29,11 +31,11 @@ export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, caches: 
   // Runs of other upgrades may wait for the name of a deleted object.
   const enqueue = ({ type, object }: Change<KubeObject>) =>
     new Set([idOf(job, object), ...(type === 'deleted' ? idsIn(object.metadata.namespace ?? '') : [])]);
-  const ofJob = <T extends KubeObject>(cache: WatchCache<T>, matters: (object: T) => boolean, gatherMs?: (change: Change<T>) => number) =>
+  const ofJob = <T extends KubeObject>(cache: WatchCache<T>, matters: (object: T) => boolean, isLate?: (change: Change<T>) => boolean) =>
     watch(cache, {
       select: (change) => isOurs(change) && (change.type === 'deleted' || matters(change.object)),
       enqueue,
-      gatherMs,
+      gatherMs: (change) => (isCleaned(job, runs, change) ? DELETIONS_MS : isLate?.(change) ? WATCH_DELAY_MS : 0),
       isInitial: false,
     });
   return [
@@ -43,7 +45,7 @@ export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, caches: 
     ofJob(
       caches.actions,
       (action) => isDecisive(action, decisive),
-      (change) => delayOf(job, runs, change),
+      (change) => startsLater(job, runs, change),
     ),
     ofJob(caches.jobWorks, () => true),
   ];
@@ -85,9 +87,16 @@ export const idOf = ({ work }: Pick<SpokeJob<JobState, never>, 'work'>, { metada
 export const hasBegun = ({ names }: Pick<SpokeJob<JobState, never>, 'names'>, { metadata, status }: ManagedClusterAction): boolean =>
   metadata.name === names.actions.createJob && status?.conditions?.[0]?.status === 'True';
 
+const runOf = <S extends JobState, I>(runs: Runs<S, I>, { metadata: { labels } }: KubeObject) => runs.get(labels?.[Label.upgradeUid] ?? '');
+
 /** A new job has nothing to report yet: while many spokes wait for theirs, its watch can wait. */
-function delayOf<S extends JobState, I>(job: SpokeJob<S, I>, runs: Runs<S, I>, { type, object }: Change<ManagedClusterAction>): number {
-  const run = runs.get(object.metadata.labels?.[Label.upgradeUid] ?? '');
-  const isNew = type === 'set' && run !== undefined && hasBegun(job, object);
-  return isNew && run.countBeginning() > MANY_BEGINNING ? WATCH_DELAY_MS : 0;
+function startsLater<S extends JobState, I>(job: SpokeJob<S, I>, runs: Runs<S, I>, { object }: Change<ManagedClusterAction>): boolean {
+  const run = runOf(runs, object);
+  return run !== undefined && hasBegun(job, object) && run.countBeginning() > MANY_BEGINNING;
+}
+
+/** True for one of the many objects that go after the verdict of their spoke. */
+function isCleaned<S extends JobState, I>(job: SpokeJob<S, I>, runs: Runs<S, I>, { type, object }: Change<KubeObject>): boolean {
+  const record = runOf(runs, object)?.spokes.get(object.metadata.namespace ?? '');
+  return type === 'deleted' && record !== undefined && job.machine.isFinal(record.state);
 }

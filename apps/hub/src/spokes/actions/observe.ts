@@ -1,6 +1,6 @@
 /** Observes one spoke by its actions and views, from watch caches alone. */
 
-import { Annotation, Label, perObject } from '@flotilla/api';
+import { Annotation, Label } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { ActionOutcome } from '@flotilla/rollout';
@@ -199,21 +199,15 @@ function observeView(upgradeUid: string, view: ManagedClusterView, { target, tru
 export const readAnswer = (view: ManagedClusterView, target: ViewTarget, trusted = false): Answer =>
   readViewAnswer(view, ViewedObject, target, { trusted });
 
-/** Objects of a cache never change, and each reconcile of a spoke asks about all of its actions. */
-const readerOfActions = (ours: boolean) =>
-  perObject((action: ManagedClusterAction): ActionObservation => {
-    const { uid = '', annotations } = action.metadata;
-    return {
-      ...observeOutcome(action),
-      uid,
-      ours,
-      template: annotations?.[ActionAnnotation.template],
-      refusals: countOf(annotations?.[ActionAnnotation.refusals]),
-      deletes: annotations?.[ActionAnnotation.deletes],
-      digest: annotations?.[Annotation.specDigest],
-    };
-  });
-const [readOurs, readOthers] = [readerOfActions(true), readerOfActions(false)];
-
-const observeAction = (upgradeUid: string, action: ManagedClusterAction): ActionObservation =>
-  (action.metadata.labels?.[Label.upgradeUid] === upgradeUid ? readOurs : readOthers)(action);
+function observeAction(upgradeUid: string, action: ManagedClusterAction): ActionObservation {
+  const { uid = '', labels, annotations } = action.metadata;
+  return {
+    ...observeOutcome(action),
+    uid,
+    ours: labels?.[Label.upgradeUid] === upgradeUid,
+    template: annotations?.[ActionAnnotation.template],
+    refusals: countOf(annotations?.[ActionAnnotation.refusals]),
+    deletes: annotations?.[ActionAnnotation.deletes],
+    digest: annotations?.[Annotation.specDigest],
+  };
+}
