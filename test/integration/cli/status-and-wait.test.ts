@@ -1,5 +1,7 @@
 /** `flotilla status`, `wait` and `why` beside a real hub, on real API servers. */
 import { StatusAnswer, WhyAnswer } from '@flotilla/api/answers';
+import { Lease } from '@flotilla/api/core';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { expect } from 'vitest';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
@@ -42,6 +44,35 @@ test('an upgrade that ends well: wait ends with 0, a line per change in a pipe, 
   expect(lines.at(-1)).toMatch(/^default\/good stage=done .*done=3\/3 failed=0$/);
   const status = await flotilla(world.server.kubeconfig, 'status', '-A');
   expect(status.out).toMatch(/default\/good +done .*3\/3/);
+});
+
+test('what a wait says of the hub is so now, not from when it began', async ({ world }) => {
+  await world.policies(['spoke-1'], { late: {} });
+  await world.upgrade('late', ['spoke-1'], ['late'], {}, { 'flotilla.io/window-start': '2099-01-01T00:00:00Z' });
+  await world.untilCondition('late', 'Progressing', /WaitingForWindow/);
+  const lease = { metadata: { namespace: 'kube-public', name: 'flotilla-hub' } };
+  const renewTime = () => `${new Date().toISOString().slice(0, -1)}000Z`;
+  await world.client.create(Lease, { ...lease, spec: { holderIdentity: 'hub', leaseDurationSeconds: 1, renewTime: renewTime() } });
+  const renewing = setInterval(() => {
+    void world.client.patch(Lease, lease.metadata, { spec: { renewTime: renewTime() } }, { type: 'merge' });
+  }, 200);
+  const told = setTimeout(() => {
+    void world.client.patch(
+      ClusterGroupUpgrade,
+      { namespace: 'default', name: 'late' },
+      { metadata: { labels: { told: 'yes' } } },
+      { type: 'merge' },
+    );
+  }, 4_000);
+  try {
+    const wait = await flotilla(world.server.kubeconfig, 'wait', 'late', '--hub-namespace', 'kube-public', '--timeout', '6s');
+    expect(wait.code).toBe(4);
+    expect(wait.out).toContain('the window to open');
+    expect(wait.out).not.toContain('a hub that decides');
+  } finally {
+    clearInterval(renewing);
+    clearTimeout(told);
+  }
 });
 
 test('a policy that does not come to comply is the cause of all behind it; wait ends with 3 once the upgrade has failed', async ({

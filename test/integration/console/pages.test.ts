@@ -95,6 +95,26 @@ test('an upgrade is paused and a spoke held after a dry run was shown, and nothi
   expect(seen.complaints).toEqual([]);
 });
 
+test('what was opened of one upgrade is not shown under the next one', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  await world.policies(['live-1'], { 'open-p': {} });
+  const window = { [Annotation.windowStart]: '2099-01-01T00:00:00Z' };
+  for (const name of ['open-1', 'open-2']) await world.upgrade(name, ['live-1'], ['open-p'], {}, window);
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, running.address);
+  const { page } = seen;
+  await page.getByText('live', { exact: true }).waitFor();
+  const goTo = (path: string) =>
+    page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`);
+  await goTo('/upgrades/default/open-1');
+  await page.getByRole('heading', { level: 1, name: 'default/open-1' }).waitFor();
+  await page.getByText('Events', { exact: true }).click();
+  await page.locator('details.events[open]').waitFor();
+  await goTo('/upgrades/default/open-2');
+  await page.getByRole('heading', { level: 1, name: 'default/open-2' }).waitFor();
+  expect(await page.locator('details.events[open]').count()).toBe(0);
+});
+
 test('a text that a spoke wrote stays a text, and what it hides is shown', async ({ world, skip }) => {
   if (!browser) return skip(NO_BROWSER);
   const text = '<img src=x onerror="document.title=\'taken\'">\u202eexe.\u001b[31m';

@@ -230,6 +230,15 @@ test('in a browser a token is pasted and kept in memory alone, and no other page
   expect((await world.client.get(ManagedCluster, { name: 'site-2' }))?.metadata.annotations?.[Annotation.hold]).toBeUndefined();
   await page.reload();
   await page.getByRole('button', { name: 'Log in' }).waitFor();
+  // Another tab, at which nobody looks, offers a token that has run out.
+  const stale = await page.context().newPage();
+  await stale.goto(`${address}/login`);
+  await stale.evaluate(`{
+    const channel = new BroadcastChannel('flotilla-token');
+    channel.onmessage = ({ data }) => data === 'ask' && channel.postMessage('0123456789abcdef');
+  }`);
+  await page.reload();
+  await page.getByRole('button', { name: 'Log in' }).waitFor();
 });
 
 test('in a browser, who may read half of it is told which right is missing, and is offered no change', async ({ world, skip }) => {

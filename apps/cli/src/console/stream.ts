@@ -18,7 +18,11 @@ export function stream(response: ServerResponse, { feed, greeting, ended }: View
     if (response.writableLength + out.writableLength > MOST_UNSENT) response.destroy();
   });
   const alive = setInterval(() => write(': \n\n'), ALIVE_MS);
-  const end = (): void => void out.end();
+  const end = (): void => {
+    clearInterval(alive);
+    unheard();
+    out.end();
+  };
   if (ended.aborted) end();
   ended.addEventListener('abort', end);
   response.once('close', () => {
@@ -34,6 +38,7 @@ function outOf(response: ServerResponse): { readonly out: Writable; readonly wri
   const headers = { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8' };
   if (!takesGzip(response.req.headers)) {
     response.writeHead(200, headers);
+    response.on('error', () => response.destroy());
     return { out: response, write: (text) => void response.write(text) };
   }
   response.writeHead(200, { ...headers, 'content-encoding': 'gzip' });

@@ -8,7 +8,7 @@ const AWAY_MS = 5 * 60_000;
 
 /**
  * Each version of one object, the present one first and undefined where there is none, until the signal ends it. Throws what a server answers that was
- * never there, that stays away for five minutes, or that is away when the signal ends it.
+ * never there, that stays away for five minutes, or that is away when the time of the signal is up.
  */
 export async function* follow<T extends KubeObject>(
   client: Pick<Client, 'list' | 'watch'>,
@@ -35,9 +35,12 @@ export async function* follow<T extends KubeObject>(
     }
     await pause(systemClock, LOOK_AGAIN_MS, signal);
   }
-  if (away) throw away.error;
+  if (away && isTimeUp(signal)) throw away.error;
 }
 
 const AWAY: ReadonlySet<string> = new Set([RuntimeErrorCode.unreachable, RuntimeErrorCode.timeout, RuntimeErrorCode.unavailable]);
 
 const isAway = (error: unknown): boolean => error instanceof ApiError && AWAY.has(error.code);
+
+/** A stop by hand needs no reason. */
+const isTimeUp = ({ reason }: AbortSignal): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';

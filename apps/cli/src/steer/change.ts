@@ -1,7 +1,8 @@
 import { FlotillaError, type KubeObject, type Ref, type Resource } from '@flotilla/api';
 import type { ChangeAnswer } from '@flotilla/api/answers';
-import { type Client, isConflict } from '@flotilla/runtime';
+import { ApiError, type Client, isConflict } from '@flotilla/runtime';
 import { z } from 'zod';
+import { nextStep } from '../complain.ts';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { AccessOptions, HubOptions } from '../hub/options.ts';
@@ -81,8 +82,14 @@ export async function makeChange<T extends KubeObject>(client: Client, change: C
   if (answer.outcome === 'unchanged') return answer;
   await write(client, change, dryRun);
   if (dryRun) return { ...answer, outcome: 'dry-run' };
-  const isTakenUp = (await change.untilTakenUp?.()) ?? true;
-  return { ...answer, outcome: !isTakenUp ? 'unanswered' : change.isNew ? 'created' : 'changed' };
+  try {
+    const isTakenUp = (await change.untilTakenUp?.()) ?? true;
+    return { ...answer, outcome: !isTakenUp ? 'unanswered' : change.isNew ? 'created' : 'changed' };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const says = [...answer.says, `it is stored; whether a hub has taken it up could not be seen: ${nextStep(error)}`];
+    return { ...answer, outcome: 'unanswered', says };
+  }
 }
 
 function describe<T extends KubeObject>({ kind, object, isNew = false, annotations, clusters, says, undo }: Change<T>): ChangeAnswer {

@@ -1,4 +1,8 @@
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
+import { ApiError, type Client, RuntimeErrorCode } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
+import { makeChange } from './change.ts';
 import { pauseEffects, resumeEffects } from './effects.ts';
 import { changeText, windowText } from './print.ts';
 
@@ -76,4 +80,22 @@ test.each([
   [{ state: 'invalid', says: 'no zone' }, 'ran/site: window cannot be read\n  no zone'],
 ] as const)('a window that is %j', (window, text) => {
   expect(windowText({ upgrade: 'ran/site', window, annotations: {} })).toBe(text);
+});
+
+test('a change that is stored is told as stored, also where nobody can see whether a hub has taken it up', async () => {
+  const written: unknown[] = [];
+  const client = { patch: async (...args: unknown[]) => written.push(args[2]) } as unknown as Client;
+  const away = new ApiError(RuntimeErrorCode.unreachable, 'list', { status: 0, reason: '', serverMessage: 'the connection was lost' });
+  const change = {
+    kind: ClusterGroupUpgrade,
+    object: buildClusterGroupUpgrade('site'),
+    annotations: { 'flotilla.io/paused': 'true' },
+    clusters: 1,
+    says: [],
+    untilTakenUp: () => Promise.reject(away),
+  };
+  const ended = await makeChange(client, change, false);
+  expect(written).toHaveLength(1);
+  expect(ended.outcome).toBe('unanswered');
+  expect(ended.says.join()).toMatch(/^it is stored; whether a hub has taken it up could not be seen: .*the connection was lost/);
 });

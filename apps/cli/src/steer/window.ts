@@ -103,6 +103,7 @@ function annotationsOf(window: WindowParts | undefined): { annotations: Record<s
 function undoOf({ metadata: { name, annotations = {} } }: ClusterGroupUpgrade, namespace: string): string {
   const had = parts.filter((of) => annotations[WINDOW_KEYS[of]] !== undefined);
   if (had.length === 0) return `flotilla window clear ${name} -n ${namespace}`;
-  const flags = had.map((of) => `--${of} '${annotations[WINDOW_KEYS[of]]}'`);
+  const quoted = (text = '') => `'${text.replaceAll("'", `'\\''`)}'`;
+  const flags = had.map((of) => `--${of} ${quoted(annotations[WINDOW_KEYS[of]])}`);
   return `flotilla window set ${name} -n ${namespace} ${flags.join(' ')}`;
 }

@@ -77,6 +77,8 @@ async function untilJudged(client: Client, ref: UpgradeRef, options: Options): P
   if (verdict !== 'not yet' || options.timeout === 0) return { verdict, upgrade };
   for await (const next of followUpgrade(client, ref, AbortSignal.timeout(options.timeout))) {
     upgrade = next;
+    // The hub's Lease and what blocks the upgrade are of a moment, too.
+    store.forget();
     const answer = await judgeStatus(store, upgrade);
     verdict = judge(options.for, answer);
     say(answer);

@@ -34,7 +34,8 @@ export function createAsking(token: string): Asking {
 }
 
 async function read<T>(response: Response, schema: z.ZodType<T>): Promise<T> {
-  const answer: unknown = await response.json();
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (answer === undefined) throw new Error(`the server answered ${response.status} with a page: reload, and log in`);
   if (response.ok) return schema.parse(answer);
   throw new Error(Refusal.safeParse(answer).data?.error ?? `the server answered ${response.status}`);
 }

@@ -121,6 +121,22 @@ test('members that a tab wants are asked for once, kept for the next tab, and fo
   second.seat.leave();
 });
 
+test.each([401, 403])('after %i nobody is let in, until a tab comes that has logged in again', async (status) => {
+  const streams = new Streams();
+  let isRefused = true;
+  const session = new Session('', (...args) => (isRefused ? Promise.resolve(new Response('<html>', { status })) : streams.fetch(...args)));
+  const first = tabOf(session);
+  first.seat.see(true);
+  await vi.waitFor(() => expect(first.heard).toContainEqual({ kind: 'state', state: 'refused' }));
+  isRefused = false;
+  const second = tabOf(session);
+  second.seat.see(true);
+  await vi.waitFor(() => expect(second.heard.at(-1)).toEqual({ kind: 'state', state: 'live' }));
+  expect(first.heard.at(-1)).toEqual({ kind: 'state', state: 'live' });
+  first.seat.leave();
+  second.seat.leave();
+});
+
 test('a stream that is cut is said to be lost, and taken up again where it was', async () => {
   const { streams, session } = begin();
   const tab = tabOf(session);

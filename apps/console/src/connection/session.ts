@@ -126,7 +126,11 @@ export class Session {
         fetch: this.#fetch,
         place: this.#place,
         wish,
-        onState: (state) => this.#changeState(state),
+        onState: (state) => {
+          // A tab that comes after a new log-in begins anew.
+          if (state === 'refused' && this.#following === following) this.#following = undefined;
+          this.#changeState(state);
+        },
         onHeard: () => this.#hear(),
         onMessage: (message) => this.#take(message),
       },

@@ -50,8 +50,8 @@ async function followOnce({ token, fetch: ask, wish, place, ...events }: StreamS
     const { upgrades, fresh } = wish();
     const query = new URLSearchParams([...upgrades.map((key) => ['upgrade', key]), ...fresh.map((key) => ['fresh', key])]);
     const headers = { ...credentialOf(token), ...(place.last !== undefined && { 'last-event-id': place.last }) };
-    const response = await ask(`/api/stream?${query}`, { headers, signal: AbortSignal.any([signal, silent.signal]) });
-    if (response.status === 401) return 'refused';
+    const response = await ask(`/api/stream?${query}`, { headers, redirect: 'manual', signal: AbortSignal.any([signal, silent.signal]) });
+    if (isRefused(response)) return 'refused';
     if (!response.ok || !response.body) return 'lost';
     events.onState('live');
     for await (const { id, message } of messagesOf(response.body, { end, heard: events.onHeard })) {
@@ -67,6 +67,9 @@ async function followOnce({ token, fetch: ask, wish, place, ...events }: StreamS
   }
   return 'lost';
 }
+
+/** Our server answers 401. A proxy whose log-in has run out may show its page with 403, or lead to the one of its issuer. */
+const isRefused = ({ status, type }: Response): boolean => status === 401 || status === 403 || type === 'opaqueredirect';
 
 /** Ends what it watches over when the machine has slept. */
 function watchClock(end: () => void): ReturnType<typeof setInterval> {

@@ -15,24 +15,40 @@ export async function findToken(): Promise<string | undefined> {
   const given = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined;
   if (given !== undefined) history.replaceState(null, '', `${location.pathname}${location.search}`);
   const printed = given !== undefined && PRINTED.test(given) ? given : undefined;
-  const token = printed ?? check(sessionStorage.getItem(KEY)) ?? (await askOthers());
+  const token = printed ?? check(sessionStorage.getItem(KEY)) ?? (await unlessRefused(await askOthers()));
   if (token === undefined) return undefined;
   if (PRINTED.test(token)) sessionStorage.setItem(KEY, token);
   shareToken(token);
   return token;
 }
 
-/** Header of every question; none where a proxy in front adds it. */
-export const credentialOf = (token: string): Readonly<Record<string, string>> => (token === '' ? {} : { authorization: `Bearer ${token}` });
+/** Headers of every question. A proxy in front, which adds the token, answers who asks for JSON with a status in place of its page. */
+export const credentialOf = (token: string): Readonly<Record<string, string>> =>
+  token === '' ? { accept: 'application/json' } : { authorization: `Bearer ${token}` };
 
-/** The server does not know it: it is that of an earlier run. */
-export const forgetToken = (): void => sessionStorage.removeItem(KEY);
+/** The server does not know it, or no more: it is that of an earlier run, or has run out. */
+export function forgetToken(): void {
+  sessionStorage.removeItem(KEY);
+  sharing?.close();
+  sharing = undefined;
+}
+
+/** A tab that nobody has looked at since offers a token that has run out. */
+async function unlessRefused(token: string | undefined): Promise<string | undefined> {
+  if (token === undefined) return undefined;
+  const answer = await fetch('/api/viewer', { headers: credentialOf(token) }).catch(() => undefined);
+  return answer?.status === 401 ? undefined : token;
+}
 
 const check = (token: unknown): string | undefined => (typeof token === 'string' && TOKEN.test(token) ? token : undefined);
 
+let sharing: BroadcastChannel | undefined;
+
 /** Gives it to tabs of the same address that ask. */
 export function shareToken(token: string): void {
+  sharing?.close();
   const channel = new BroadcastChannel(CHANNEL);
+  sharing = channel;
   channel.onmessage = ({ data }) => {
     if (data === 'ask') channel.postMessage(token);
   };

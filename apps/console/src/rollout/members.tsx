@@ -45,7 +45,9 @@ export function Members({ members, upgrade: { key: of, writtenAt } }: MembersPro
           rows={() => rows.map((row) => columns.map(({ value }) => value(row)))}
           objects={() => rows}
         />
-        {chosen.size > 0 && <Steer offers={[{ action: 'retry', of, lack, clusters: [...chosen], label: `Retry ${chosen.size} chosen` }]} />}
+        <Steer
+          offers={chosen.size > 0 ? [{ action: 'retry', of, lack, clusters: [...chosen], label: `Retry ${chosen.size} chosen` }] : []}
+        />
         <search class="filters">
           <label>
             <span class="hidden">Find by name or cause</span>

@@ -62,8 +62,8 @@ export function RolloutPage(): JSX.Element {
             </section>
           </div>
           <Progress row={row} />
-          <Members members={members} upgrade={row} />
-          <Events upgrade={key} />
+          <Members key={`spokes of ${key}`} members={members} upgrade={row} />
+          <Events key={`events of ${key}`} upgrade={key} />
         </>
       )}
     </main>

@@ -10,19 +10,21 @@ export function Steer({ offers }: { readonly offers: readonly Offer[] }): JSX.El
   const lacks = [...new Set(offers.flatMap(({ lack }) => lack ?? []))];
   return (
     <>
-      <div class="actions" role="group" aria-label="Changes">
-        {offers.map((offer) => (
-          <button
-            key={`${offer.action} ${offer.label}`}
-            type="button"
-            disabled={offer.lack !== null}
-            title={offer.lack ?? undefined}
-            onClick={() => setOpened(offer)}
-          >
-            {offer.label ?? changeWords[offer.action]}…
-          </button>
-        ))}
-      </div>
+      {offers.length > 0 && (
+        <div class="actions" role="group" aria-label="Changes">
+          {offers.map((offer) => (
+            <button
+              key={`${offer.action} ${offer.label}`}
+              type="button"
+              disabled={offer.lack !== null}
+              title={offer.lack ?? undefined}
+              onClick={() => setOpened(offer)}
+            >
+              {offer.label ?? changeWords[offer.action]}…
+            </button>
+          ))}
+        </div>
+      )}
       {lacks.map((lack) => (
         <p key={lack} class="lack">
           {lack}
