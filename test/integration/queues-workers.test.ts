@@ -96,6 +96,37 @@ describe('whoever else writes to the store', () => {
   });
 });
 
+describe('a store that refuses', () => {
+  it.each([
+    { name: 'is full', refuse: ['CONFIG', 'SET', 'maxmemory', '1'], allow: ['CONFIG', 'SET', 'maxmemory', '0'] },
+    { name: 'is no primary any more', refuse: ['REPLICAOF', '127.0.0.1', '1'], allow: ['REPLICAOF', 'NO', 'ONE'] },
+  ])('because it $name is asked again once a second, and steps run when it takes them', async ({ refuse, allow }) => {
+    await using redis = await startRedis();
+    await using store = await open({ redisUrl: redis.url });
+    const connection = new Redis(redis.url);
+    const tell = ([command = '', ...args]: readonly string[]) => connection.call(command, ...args);
+    await tell(refuse);
+    const lines: string[] = [];
+    const runs: string[] = [];
+    const steps = startSteps({
+      store,
+      logger: createLogger({ name: 'test', level: 'warn', destination: { write: (line) => void lines.push(JSON.parse(line).msg) } }),
+      handle: async (key) => runs.push(key),
+    });
+    const refusals = () => lines.filter((line) => line === 'Worker failed to reach the store').length;
+    await until(() => expect(refusals()).toBeGreaterThan(0));
+    steps.enqueue('a');
+    await until(() => expect(store.isReachable()).toBe(false));
+    await milliseconds(2_000);
+    expect(refusals()).toBeLessThan(10);
+    await tell(allow);
+    await until(() => expect(runs).toEqual(['a']));
+    await until(() => expect(store.isReachable()).toBe(true));
+    await steps.close();
+    connection.disconnect();
+  });
+});
+
 describe('two processes on one Redis', () => {
   async function suite() {
     const redis = await startRedis();

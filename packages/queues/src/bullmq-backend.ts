@@ -15,6 +15,8 @@ const PREFIX = 'flotilla';
 const MARK_SECONDS = 3_600;
 const MAX_PRIORITY = 2 ** 21;
 const MAX_STALLS = 2;
+/** Milliseconds that a worker rests after the server has refused it: BullMQ itself asks again at once. */
+const REST_MS = 1_000;
 
 /** Options of a queue on a server. */
 interface BullmqOptions extends BackendOptions {
@@ -27,6 +29,8 @@ interface BullmqOptions extends BackendOptions {
   readonly lockMs: number;
   /** Milliseconds between checks for an emptied store. */
   readonly watchdogMs: number;
+  /** Tells whether the store has taken keys. */
+  readonly onAdded: (isTaken: boolean) => void;
 }
 
 /** A key that was added here and has not started, as far as is known. */
@@ -55,6 +59,7 @@ export class BullmqBackend implements QueueBackend {
   readonly #adding = new Coalescer<string>((keys) => this.#add(keys));
   readonly #mark: string;
   readonly #watchdog: NodeJS.Timeout;
+  #rest: NodeJS.Timeout | undefined;
   #marked = false;
   /** Number of marks set so far. */
   #marks = 0;
@@ -88,7 +93,7 @@ export class BullmqBackend implements QueueBackend {
     });
     this.#worker.on('error', (error) => {
       if (isReplyTooLarge(error)) void this.#sweep();
-      else logger.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
+      else this.#pauseWorker(error);
     });
     this.#watchdog = setInterval(() => void this.#recover(), watchdogMs).unref();
   }
@@ -113,10 +118,22 @@ export class BullmqBackend implements QueueBackend {
 
   async close(graceMs: number | undefined): Promise<void> {
     clearInterval(this.#watchdog);
+    clearTimeout(this.#rest);
     await (graceMs === undefined ? this.#worker.close() : within(graceMs, this.#worker.close()));
     this.#closed = true;
     await this.#adding.idle();
     await within(ADD_TIMEOUT_MS, Promise.allSettled([this.#redis.del(this.#mark), this.#queue.close()]));
+  }
+
+  /** A server that is full, or no primary any more, refuses each question of a worker. What runs goes on. */
+  #pauseWorker(error: unknown): void {
+    if (this.#rest || this.#closed) return;
+    this.#options.logger.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
+    void this.#worker.pause(true);
+    this.#rest = setTimeout(() => {
+      this.#rest = undefined;
+      void this.#worker.resume();
+    }, REST_MS).unref();
   }
 
   #submit(key: string): void {
@@ -132,7 +149,9 @@ export class BullmqBackend implements QueueBackend {
       const mark = this.#marks;
       await within(ADD_TIMEOUT_MS, this.#queue.addBulk(keys.map((key) => this.#toJob(key))), tooLate(keys.length));
       for (const sent of begun) Object.assign(sent, { added: true, mark });
+      this.#options.onAdded(true);
     } catch (error) {
+      this.#options.onAdded(false);
       this.#options.logger.warn({ jobs: keys.length, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
     } finally {
       for (const sent of begun) sent.isUnderWay = false;

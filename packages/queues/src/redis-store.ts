@@ -51,6 +51,10 @@ export async function openRedisStore(target: RedisTarget, options: StoreTimes & 
       { cause },
     );
   }
+  let isRefusing = false;
+  const onAdded = (isTaken: boolean) => {
+    isRefusing = !isTaken;
+  };
   const close = async () => {
     disconnect();
     await target.stop();
@@ -59,10 +63,10 @@ export async function openRedisStore(target: RedisTarget, options: StoreTimes & 
     kind: target.kind,
     description: target.description,
     serverPid: target.serverPid,
-    isReachable: () => producers.status === 'ready',
+    isReachable: () => producers.status === 'ready' && !isRefusing,
     flush: async () => void (await workers.flushall()),
     // Workers need a server with a URL.
-    queue: (queue) => new BullmqBackend({ ...queue, producers, workers, lockMs, watchdogMs, isShared: target.kind === 'redis' }),
+    queue: (queue) => new BullmqBackend({ ...queue, producers, workers, lockMs, watchdogMs, onAdded, isShared: target.kind === 'redis' }),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -75,6 +79,8 @@ function connect({ address, ca }: RedisTarget, options: RedisOptions, log: Log):
     Connector: BoundedConnector,
     connectTimeout: 5_000,
     keepAlive: 10_000,
+    // A server that is no primary any more keeps its connections; a new one may lead to its successor.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
     retryStrategy: (times) => backOffMs({ baseMs: 50, maxMs: 2_000, floor: 1 }, times),
   };
   const client = address.startsWith('/') ? new Redis({ ...all, path: address }) : new Redis(address, all);
