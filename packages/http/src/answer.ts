@@ -35,7 +35,7 @@ interface StreamLimits {
 /** An answer with an unread body. */
 export interface OpenAnswer {
   readonly status: number;
-  /** First value of each header. */
+  /** First value of each header; all of `www-authenticate`. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Body, which the caller must read or destroy. */
   readonly body: Readable;
@@ -69,7 +69,13 @@ const withoutCredentials = (headers: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'));
 
 const firstValues = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]));
+  Object.fromEntries(
+    // Challenges may come in one header or in several.
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      !Array.isArray(value) ? value : name === 'www-authenticate' ? value.join(', ') : value[0],
+    ]),
+  );
 
 /** Bounds of an answer that is read whole. */
 interface WholeLimits {

@@ -13,24 +13,34 @@ interface Challenge {
 }
 
 const TokenAnswer = z.object({
-  token: z.string().optional(),
-  access_token: z.string().optional(),
-  expires_in: z.number().positive().optional(),
+  token: z.string().nullish(),
+  access_token: z.string().nullish(),
+  expires_in: z.number().nullish(),
 });
 
 const MAX_TOKEN_BYTES = 256 * 1024;
 /** Lifetime that the token specification prescribes for an answer without one. */
 const DEFAULT_TOKEN_SECONDS = 60;
 
-/** Parses one `WWW-Authenticate` header; undefined without a supported scheme. */
+/** Begins a challenge: a scheme, which a parameter with its `=` is not. */
+const SCHEME = /(?:^|,)[ \t]*([A-Za-z][\w-]*)(?=[ \t]+[A-Za-z]|[ \t]*(?:,|$))/g;
+
+/** Parses the challenges of `WWW-Authenticate`: that for a token, else that for a password; undefined without either. */
 function parseChallenge(header: string | undefined): Challenge | undefined {
-  const scheme = /^\s*(basic|bearer)\b/i.exec(header ?? '')?.[1]?.toLowerCase();
-  if (header === undefined || (scheme !== 'basic' && scheme !== 'bearer')) return undefined;
+  // Quoted text begins nothing.
+  const text = header?.slice(0, 4096) ?? '';
+  const schemes = [...text.replaceAll(/"[^"]*"/g, (quoted) => '"'.padEnd(quoted.length, '"')).matchAll(SCHEME)];
+  const found = schemes.map(([, name = ''], at) => ({
+    name: name.toLowerCase(),
+    text: text.slice(schemes[at]?.index, schemes[at + 1]?.index),
+  }));
+  const challenge = found.find(({ name }) => name === 'bearer') ?? found.find(({ name }) => name === 'basic');
+  if (!challenge) return undefined;
   const parameters: Record<string, string> = {};
-  for (const [, key = '', quoted, bare] of header.slice(0, 4096).matchAll(/(?<![a-zA-Z])([a-zA-Z]+)=(?:"([^"]*)"|([^\s",]+))/g)) {
+  for (const [, key = '', quoted, bare] of challenge.text.matchAll(/(?<![a-zA-Z])([a-zA-Z]+)=(?:"([^"]*)"|([^\s",]+))/g)) {
     parameters[key.toLowerCase()] = quoted ?? bare ?? '';
   }
-  return { scheme, parameters };
+  return { scheme: challenge.name === 'bearer' ? 'bearer' : 'basic', parameters };
 }
 
 /** Answers 401 challenges and caches the header per server and scope. */
@@ -123,11 +133,14 @@ export class Authenticator {
       tooLarge: () => tooLargeError('token answer', MAX_TOKEN_BYTES, details),
     });
     const parsed = TokenAnswer.safeParse(readJson(bytes.toString('utf8')));
-    const token = parsed.data?.token ?? parsed.data?.access_token;
+    // Servers that leave nothing out say it empty.
+    const token = parsed.data?.token || parsed.data?.access_token;
     if (!token) throw new RegistryError(RegistryErrorCode.badResponse, `token server ${call.url.host} answered without a token`, details);
-    return { token, seconds: parsed.data?.expires_in ?? DEFAULT_TOKEN_SECONDS };
+    return { token, seconds: positive(parsed.data?.expires_in) ?? DEFAULT_TOKEN_SECONDS };
   }
 }
+
+const positive = (seconds: number | null | undefined): number | undefined => (seconds && seconds > 0 ? seconds : undefined);
 
 interface SendOptions {
   endpoint: Endpoint;

@@ -244,6 +244,22 @@ describe('retries, mirrors and redirects', () => {
     expect(waits).toHaveLength(1);
   });
 
+  test('a refusal whose words drip in counts without them: the next place is asked', async () => {
+    await using mirror = await startHostileRegistry();
+    const bytes = randomBytes(1000);
+    const blob = registry.serve(bytes);
+    mirror.handlers.push((_request, response) => {
+      response.writeHead(404);
+      const drip = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(drip));
+      return true;
+    });
+    const rules = [{ prefix: registry.host, mirrors: [{ location: mirror.host }] }];
+    const client = makeClient({ rules, insecureHosts: [registry.host, mirror.host] });
+    expect(await readAll(client, blob)).toEqual(bytes);
+    expect(mirror.requests).toHaveLength(1);
+  });
+
   test('a redirect loop ends, and a redirect to another host does not take the credentials along', async () => {
     await using other = await startHostileRegistry();
     other.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
@@ -287,6 +303,42 @@ describe('authentication', () => {
     now += 95_000;
     await readAll(client, blob);
     expect(tokens).toBe(2);
+  });
+
+  const basic = `Basic ${Buffer.from('u:p').toString('base64')}`;
+  test.each([
+    { name: 'after one that we do not know', challenges: ['Negotiate', 'Basic realm="x"'] },
+    { name: 'after one that we do not know, in one header', challenges: 'Negotiate abc==, Basic realm="a, bearer b"' },
+    { name: 'alone, without parameters', challenges: 'basic' },
+  ])('a challenge for a password is met where it comes $name', async ({ challenges }) => {
+    registry.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
+    registry.handlers.push((request, response) => {
+      if (request.headers.authorization === basic) return false;
+      response.writeHead(401, { 'www-authenticate': challenges }).end();
+      return true;
+    });
+    await makeClient({ credentials: { auths: { [registry.host]: { username: 'u', password: 'p' } } } }).fetchManifest(image);
+    expect(registry.authorizations).toEqual([undefined, basic]);
+  });
+
+  test.each([
+    { answer: { token: '', access_token: 't' } },
+    { answer: { token: null, access_token: 't' } },
+    { answer: { token: 't', expires_in: 0 } },
+    { answer: { token: 't', expires_in: null } },
+  ])('a token server that says what it has not is understood: $answer', async ({ answer }) => {
+    registry.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
+    registry.handlers.push((request, response, path) => {
+      if (request.headers.authorization === 'Bearer t') return false;
+      const isToken = path.startsWith('/token');
+      // A password is asked for by another challenge, which a token goes before.
+      const challenge = `Basic realm="x", Bearer realm="http://${registry.host}/token",service="s"`;
+      if (isToken) response.end(JSON.stringify(answer));
+      else response.writeHead(401, { 'www-authenticate': challenge }).end();
+      return true;
+    });
+    await makeClient().fetchManifest(image);
+    expect(registry.authorizations.at(-1)).toBe('Bearer t');
   });
 
   test('credentials are not sent to a token server over plain HTTP for an HTTPS registry', async () => {

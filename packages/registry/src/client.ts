@@ -138,6 +138,8 @@ export class RegistryClient {
     const found = `sha256:${hash.digest('hex')}`;
     if (found === descriptor.digest) return;
     const image = formatImageReference(reference);
+    // The next try asks elsewhere first.
+    this.#penalize(state.host);
     throw mismatchError(`blob of ${image}`, { image, host: state.host, expected: descriptor.digest, found });
   }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import { type AddressInfo, connect, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readBounded } from '@flotilla/http';
@@ -150,6 +150,24 @@ describe('trust', () => {
     for (const host of [secure, plain]) expect((await fetchFrom(host, {}, 'either')).bytes.toString()).toBe(MANIFEST);
     await expect(fetchFrom(secure, {}, 'https')).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_UNTRUSTED' });
     await expect(fetchFrom(plain, {}, 'https')).rejects.toMatchObject({ code: expect.stringMatching(/UNREACHABLE|UNTRUSTED/) });
+  });
+
+  test('an insecure server that speaks TLS is not taken for one that does not, because one connection was cut', async () => {
+    const port = await listen(createServer(tls, open));
+    let cuts = 1;
+    const front = createTcpServer((socket) => {
+      socket.on('error', () => undefined);
+      if (cuts-- > 0) return void socket.destroy();
+      socket.once('data', (first) => {
+        // A TLS record of a handshake begins so.
+        if (first[0] !== 0x16) return void socket.end('HTTP/1.0 400 Bad Request\r\n\r\n');
+        const server = connect(port, '127.0.0.1', () => server.write(first));
+        server.on('error', () => socket.destroy());
+        socket.pipe(server).pipe(socket);
+      });
+    });
+    const host = `localhost:${await listen(front)}`;
+    expect((await fetchFrom(host, { retry: { attempts: 2, baseMs: 1 } }, 'either')).bytes.toString()).toBe(MANIFEST);
   });
 
   test('redirects are followed by the rule of the house', async () => {

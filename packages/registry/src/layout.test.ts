@@ -85,6 +85,26 @@ describe('fetchBlob', () => {
     expect(await readdir(join(directory, 'ingest'))).toEqual([]);
   });
 
+  test('content of a mirror that is wrong is fetched from the source', async () => {
+    await using mirror = await startHostileRegistry();
+    const bytes = randomBytes(100);
+    const blob = registry.serve(bytes);
+    mirror.handlers.push((_request, response) => {
+      response.end(Buffer.alloc(100, 'y'));
+      return true;
+    });
+    const rules = [{ prefix: registry.host, mirrors: [{ location: mirror.host }] }];
+    await using mirrored = Object.assign(new RegistryClient({ rules, insecureHosts: [registry.host, mirror.host] }), {
+      async [Symbol.asyncDispose](this: RegistryClient) {
+        await this.close();
+      },
+    });
+    const layout = await OciLayout.open(directory);
+    expect(await layout.fetchBlob(mirrored, reference('1'), blob)).toBe('fetched');
+    expect([mirror.requests.length, registry.requests.length]).toEqual([1, 1]);
+    expect(await readFile(layout.blobPath(blob.digest))).toEqual(bytes);
+  });
+
   test('parallel calls share one download, and a caller that gives up does not take the others along', async () => {
     const bytes = randomBytes(200_000);
     const blob = registry.serve(bytes);

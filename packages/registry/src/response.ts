@@ -7,6 +7,8 @@ import type { Answer } from './transport.ts';
 const ErrorBody = z.object({ errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1) });
 
 const MAX_ERROR_BYTES = 16 * 1024;
+/** Milliseconds for the words of a refusal: its status counts without them. */
+const WORDS_MS = 2_000;
 
 /**
  * Returns for 2xx; otherwise reads the server's message (bounded) and throws.
@@ -32,7 +34,7 @@ function verdict(status: number): { code: RegistryErrorCode; text: string } {
 
 async function serverWords(answer: Answer): Promise<string | undefined> {
   // The message is optional: for HTML, a cut body or none the status suffices.
-  const text = await readBounded(answer.body, MAX_ERROR_BYTES).then(String, () => '');
+  const text = await readBounded(answer.body, MAX_ERROR_BYTES, { signal: AbortSignal.timeout(WORDS_MS) }).then(String, () => '');
   const first = ErrorBody.safeParse(readJson(text)).data?.errors[0];
   return first && `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256);
 }

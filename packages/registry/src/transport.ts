@@ -77,16 +77,20 @@ export class Transport {
   async detectScheme(host: string, { image, signal }: Pick<Call, 'image' | 'signal'>): Promise<'https' | 'http'> {
     const known = this.#schemes.get(host);
     if (known) return known;
+    let failure: unknown;
     for (const scheme of ['https', 'http'] as const) {
       const url = endpointUrl(host, scheme, '');
       try {
         const deadlineMs = this.#options.timeouts.documentMs;
-        const { body } = await this.send({ url, image, signal, deadlineMs, unverified: true, redirects: 0 });
+        const { status, body } = await this.send({ url, image, signal, deadlineMs, unverified: true, redirects: 0 });
         body.destroy();
+        // A server that speaks TLS answers plain HTTP so.
+        if (scheme === 'http' && status === 400) throw failure;
         this.#schemes.set(host, scheme);
         return scheme;
       } catch (error) {
         if (scheme === 'http' || signal?.aborted) throw error;
+        failure = error;
       }
     }
     throw new RegistryError(RegistryErrorCode.unreachable, `${image}: ${host} does not answer`, { image, host });
