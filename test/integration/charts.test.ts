@@ -311,6 +311,12 @@ describe('rendering', () => {
       await expect(hubWith(old, agents)).rejects.toThrow(/v1\.29\.9.*agents\.writes\.allowUnlimited/);
       expect(await hubWith(old, agents, 'agents.writes.allowUnlimited=true')).not.toContain('kind: ValidatingAdmissionPolicy');
     }
+    // The server of 1.28 does not serve what shares it among agents.
+    const flowOf = (version: string) =>
+      hubWith(['--kube-version', version], 'standalone=true', 'agents.writes.allowUnlimited=true').then((text) =>
+        text.includes('FlowSchema'),
+      );
+    expect([await flowOf('1.28.9'), await flowOf('1.29.9')]).toEqual([false, true]);
     // Stock agents are limited where that can be, and served where it cannot.
     expect(await hubWith(old)).not.toContain('kind: ValidatingAdmissionPolicy');
     expect(await hubWith([])).toContain('name: hub-flotilla-hub-agent-writes');
@@ -443,6 +449,13 @@ describe('rendering', () => {
       serviceAccountName: 'hub-flotilla-hub-worker',
       containers: [{ args: ['--role', 'worker'], image: 'registry.example.com/flotilla/hub:0.1.0' }],
     });
+    const accountsOf = async (...values: string[]) => {
+      const own = ['workers.enabled=true', 'redis.url=redis://queue:6379', 'serviceAccount.create=false', 'serviceAccount.name=mine'];
+      const accounts = (await render('hub', ...own, ...values)).objects.filter(({ kind }) => kind === 'ServiceAccount');
+      return accounts.map(({ metadata }) => metadata.name);
+    };
+    expect(await accountsOf()).toContain('hub-flotilla-hub-worker');
+    expect(await accountsOf('workers.serviceAccountName=theirs')).not.toContain('hub-flotilla-hub-worker');
     const { selector } = SelectingObject.parse(objects.find(({ kind }) => kind === 'Service')).spec;
     expect(worker.spec.template.metadata.labels).not.toMatchObject(selector);
     expect((await render('hub')).objects.filter(({ kind }) => kind === 'Deployment')).toHaveLength(1);
@@ -526,6 +539,8 @@ describe('rendering', () => {
     };
     expect(await ports()).toEqual([[53, 53, 5353, 5353], [443, 6443], [443]]);
     expect(await ports('redis.url=redis://queue:6379')).toEqual([[53, 53, 5353, 5353], [443, 6443], [6379], [443]]);
+    // A rule without ports would let everything out.
+    await expect(ports('networkPolicy.apiServerPorts=null')).rejects.toThrow('networkPolicy.apiServerPorts is empty');
   });
 
   test('the queue store comes by value, from a Secret, or not at all', async () => {

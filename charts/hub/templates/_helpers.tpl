@@ -47,6 +47,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{- /* A rule without ports would open all of them. */}}
+{{- define "hub.apiServerPorts" -}}
+{{- if not .Values.networkPolicy.apiServerPorts }}
+{{- fail "networkPolicy.apiServerPorts is empty: give the ports of the API server, such as [443, 6443]" }}
+{{- end }}
+{{- .Values.networkPolicy.apiServerPorts | toJson }}
+{{- end -}}
+
 {{- define "hub.workerServiceAccountName" -}}
 {{ .Values.workers.serviceAccountName | default (printf "%s-worker" (include "hub.fullname" .)) }}
 {{- end -}}
