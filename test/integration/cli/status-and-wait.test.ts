@@ -2,6 +2,7 @@
 import { StatusAnswer, WhyAnswer } from '@flotilla/api/answers';
 import { Lease } from '@flotilla/api/core';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
@@ -73,6 +74,32 @@ test('what a wait says of the hub is so now, not from when it began', async ({ w
     clearInterval(renewing);
     clearTimeout(told);
   }
+});
+
+test('a wait for a batch is over when that batch has begun, not when it may begin next', async ({ world }) => {
+  const wait = () => flotilla(world.server.kubeconfig, 'wait', 'turns', '--for', 'batch=2', '--timeout', '0');
+  await world.policies(['spoke-1', 'spoke-2'], { turns: {} });
+  world.propagator.script('policies/turns', 'spoke-1', { never: true });
+  await world.upgrade('turns', ['spoke-1', 'spoke-2'], ['turns'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
+  await world.untilInProgress('turns', 'spoke-1');
+  await world.client.patch(
+    ClusterGroupUpgrade,
+    { namespace: 'default', name: 'turns' },
+    { metadata: { annotations: { 'flotilla.io/paused': 'true' } } },
+    { type: 'merge' },
+  );
+  world.propagator.script('policies/turns', 'spoke-1', { seconds: 0 });
+  await eventually(async () => (await world.get('turns'))?.status?.status.currentBatch === 2, 'the second batch to be next', 60_000);
+  expect((await wait()).code).toBe(4);
+  await world.client.patch(
+    ClusterGroupUpgrade,
+    { namespace: 'default', name: 'turns' },
+    { metadata: { annotations: { 'flotilla.io/paused': null } } },
+    { type: 'merge' },
+  );
+  await world.untilInProgress('turns', 'spoke-2');
+  expect((await wait()).code).toBe(0);
+  await world.untilCompleted('turns');
 });
 
 test('a policy that does not come to comply is the cause of all behind it; wait ends with 3 once the upgrade has failed', async ({

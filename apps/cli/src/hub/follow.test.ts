@@ -10,7 +10,8 @@ const lost = failed(RuntimeErrorCode.unreachable, 0);
 const named = (name: string) => ({ metadata: { name } });
 
 /** Fakes a server whose lists answer in turn, or fail, and whose watches end with an error. */
-const serverThatSays = (...answers: readonly unknown[]) => {
+const serverThatSays = (...answers: readonly unknown[]) => serverWhoseWatches(lost, ...answers);
+const serverWhoseWatches = (endWith: Error, ...answers: readonly unknown[]) => {
   const left = [...answers];
   return {
     list: async <T extends KubeObject>(kind: Resource<T>) => {
@@ -19,7 +20,7 @@ const serverThatSays = (...answers: readonly unknown[]) => {
       return { items: [kind.schema.parse(answer)], resourceVersion: '1' };
     },
     async *watch() {
-      yield await Promise.reject<never>(lost);
+      yield await Promise.reject<never>(endWith);
     },
   };
 };
@@ -41,6 +42,13 @@ async function seen(server: ReturnType<typeof serverThatSays>, most: number, tim
 test('a connection that is lost, and a server that is away for a moment, are no end: the object is looked at again', async () => {
   const away = failed(RuntimeErrorCode.unavailable, 503);
   expect(await seen(serverThatSays(named('a'), lost, away, named('a')), 2)).toEqual(['a', 'a']);
+});
+
+test.each([
+  { name: 'has forgotten the version', code: RuntimeErrorCode.expired, status: 410 },
+  { name: 'asks for time', code: RuntimeErrorCode.throttled, status: 429 },
+])('a server that $name is no end', async ({ code, status }) => {
+  expect(await seen(serverWhoseWatches(failed(code, status), named('a'), named('a')), 2)).toEqual(['a', 'a']);
 });
 
 test('a server that was never there, and one that refuses, are told at once', async () => {

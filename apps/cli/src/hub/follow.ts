@@ -38,7 +38,14 @@ export async function* follow<T extends KubeObject>(
   if (away && isTimeUp(signal)) throw away.error;
 }
 
-const AWAY: ReadonlySet<string> = new Set([RuntimeErrorCode.unreachable, RuntimeErrorCode.timeout, RuntimeErrorCode.unavailable]);
+const AWAY: ReadonlySet<string> = new Set([
+  RuntimeErrorCode.unreachable,
+  RuntimeErrorCode.timeout,
+  RuntimeErrorCode.unavailable,
+  // A version that is too old is listed again; a server that starts asks for time.
+  RuntimeErrorCode.expired,
+  RuntimeErrorCode.throttled,
+]);
 
 const isAway = (error: unknown): boolean => error instanceof ApiError && AWAY.has(error.code);
 

@@ -45,7 +45,7 @@ export async function estimatePulls(
     return { images: undefined, pulls };
   }
   await using lookup = await openImageLookup(options);
-  const lists = await lookUpAll(lookup, { wanted, clusters, managed }, notes);
+  const lists = await lookUpAll(lookup, wanted, architecturesOf({ clusters, managed }), notes);
   const left = lists.size > 0 ? await readLeft(client, refKey(observed.upgrade.metadata)) : NOTHING_LEFT;
   notes.push(...new Set(left.notes));
   const known = { clusters, managed, done, lists, left, rate: options.rate, configAnnotations: observed.config?.metadata.annotations };
@@ -86,11 +86,12 @@ function architecturesOf({ clusters, managed }: Fleet): string[] {
 
 async function lookUpAll(
   lookup: ImageLookup,
-  { wanted, ...fleet }: Fleet & { readonly wanted: Parameters<ImageLookup['lookUp']>[0] },
+  wanted: Parameters<ImageLookup['lookUp']>[0],
+  architectures: readonly string[],
   notes: string[],
 ): Promise<Map<string, ListedImages>> {
   const lists = new Map<string, ListedImages>();
-  for (const architecture of architecturesOf(fleet)) {
+  for (const architecture of architectures) {
     try {
       lists.set(architecture, await lookup.lookUp(wanted, architecture));
     } catch (error) {
@@ -145,7 +146,7 @@ interface Inspected extends Fleet {
  * @throws FlotillaError where the asker says no
  */
 async function inspectAll(client: Client, of: Inspected, options: PlanOptions, notes: string[]): Promise<Map<string, Outcome>> {
-  const { clusters, managed, lists, observed } = of;
+  const { clusters, managed, lists, observed, wanted } = of;
   const image = await findPullerImage(client, {
     given: options.pullerImage,
     configured: observed.config?.spec?.overrides?.preCacheImage,
@@ -169,11 +170,13 @@ async function inspectAll(client: Client, of: Inspected, options: PlanOptions, n
     if ('inventory' in inspection && inspection.inventory.architecture !== supposed)
       strange.set(cluster, inspection.inventory.architecture);
   }
-  for (const architecture of new Set(strange.values()))
-    if (!lists.has(architecture)) lists.set(architecture, await of.lookup.lookUp(of.wanted, architecture));
+  const others = [...new Set(strange.values())].filter((architecture) => !lists.has(architecture));
+  for (const [architecture, list] of await lookUpAll(of.lookup, wanted, others.slice(0, MOST_ARCHITECTURES), notes))
+    lists.set(architecture, list);
+  const known = [...strange].filter(([, architecture]) => lists.has(architecture)).map(([cluster]) => cluster);
   const again = await chooseTransports(
     client,
-    targetsFor([...strange.keys()], (cluster) => strange.get(cluster)),
+    targetsFor(known, (cluster) => strange.get(cluster)),
   );
   for (const [cluster, inspection] of await inspectClusters(client, again, how)) found.set(cluster, inspection);
   for (const [cluster, inspection] of found) if ('left' in inspection) notes.push(`${cluster}: ${inspection.left}`);

@@ -3,7 +3,13 @@ import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api
 import { WINDOW_KEYS } from '@flotilla/rollout';
 
 /** Annotations by which the repetition begins as the first did. */
-const KEPT = [...Object.values(WINDOW_KEYS), Annotation.blockingCompletionMode, Annotation.blockingClusterFiltering];
+const KEPT = [
+  ...Object.values(WINDOW_KEYS),
+  Annotation.blockingCompletionMode,
+  Annotation.blockingClusterFiltering,
+  Annotation.proofWithin,
+  Annotation.pins,
+];
 
 /**
  * The same upgrade for these clusters alone. Labels are not taken along: tools that own the first one by them would delete what they do not know.

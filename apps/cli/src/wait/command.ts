@@ -38,7 +38,9 @@ function judge(goal: string, answer: StatusAnswer): Verdict {
     return 'not yet';
   }
   const wanted = Number(goal.slice('batch='.length));
-  if (batch.current >= wanted || stage === 'done') return 'yes';
+  // Between batches the next one is named, and has not begun.
+  const begun = stage === 'between-batches' ? batch.current - 1 : batch.current;
+  if (begun >= wanted || stage === 'done') return 'yes';
   return isOver || (batch.of > 0 && wanted > batch.of) ? 'no' : 'not yet';
 }
 

@@ -3,6 +3,7 @@ import { isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
 import { blockingRefs, judgeBlocking } from '../gates/blocking.ts';
 import { batchGatesOf, type GateInput, type GateName, type Refusal } from '../gates/gates.ts';
 import { WINDOW_KEYS } from '../upgrade/annotations.ts';
+import type { UpgradeRef } from '../upgrade/identity.ts';
 import { backupWait } from './backup-waits.ts';
 import { decidesAsReference, objectOf, type UpgradeFacts } from './facts.ts';
 import { behind, byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
@@ -100,9 +101,15 @@ function windowWait({ asked: { facts }, refusal }: GateQuestion): Finding {
 
 function blockingWait({ asked: { facts, askUpgrade } }: GateQuestion): Finding {
   const refs = blockingRefs(facts.upgrade);
-  const { missing, incomplete } = judgeBlocking(facts.upgrade, (ref) => objectOf(facts.upgradeAt(ref)));
+  // The verdict has names alone, which upgrades of two namespaces may share.
+  const blocks = (one: UpgradeRef): boolean => {
+    const { upgrade } = facts;
+    const alone = { ...upgrade, spec: upgrade.spec && { ...upgrade.spec, blockingCRs: [one] } };
+    const { missing, incomplete } = judgeBlocking(alone, (ref) => objectOf(facts.upgradeAt(ref)));
+    return missing.length + incomplete.length > 0;
+  };
   const unread = refs.find((ref) => facts.upgradeAt(ref).kind === 'unread');
-  const blocker = refs.find(({ name }) => missing.includes(name) || incomplete.includes(name)) ?? unread;
+  const blocker = refs.find(blocks) ?? unread;
   const name = blocker ? `${blocker.namespace}/${blocker.name}` : '(none)';
   const first = link(`waits for ClusterGroupUpgrade ${name} to complete`, specEvidence(facts, 'spec.blockingCRs', name));
   const own = { cause: 'gate-blocking', says: `ClusterGroupUpgrade ${name} to complete` } as const;

@@ -30,6 +30,11 @@ test('pulls are held against the time until the window opens', () => {
   expect(precache).toEqual({ seconds: 3_600, inTime: 1, late: 1, unknown: 1 });
 });
 
+test('clusters that share a row are held against it by their own rates', () => {
+  const needs = { missingImages: 1, missingBytes: 7_200 };
+  expect(answer({ needs, rate: rate(2) }, { needs, rate: rate(1) }, { needs }).precache).toMatchObject({ inTime: 1, late: 1, unknown: 1 });
+});
+
 test.each([
   ['exact', { needs: { missingImages: 1, missingBytes: 300 } }, { certainty: 'exact', value: 600 }],
   [

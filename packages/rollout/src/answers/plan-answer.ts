@@ -41,7 +41,7 @@ export function answerPlan(facts: PlanFacts): PlanAnswer {
     ...(images && { images }),
     pulls,
     bytes: sum(pulls),
-    ...precacheOf(pulls, upgrade, now),
+    ...precacheOf(facts.pulls, upgrade, now),
     rollout: rolloutOf(facts),
     ...(plan.stopped === undefined && { digest: planDigest(plan, spec, observed.template) }),
     notes: [...notes],
@@ -68,12 +68,11 @@ function sum(pulls: readonly PlannedPull[]): Figure {
 }
 
 /** Counts the clusters that are cached before the window opens. */
-function precacheOf(pulls: readonly PlannedPull[], upgrade: ObservedUpgrade['upgrade'], now: number): Pick<PlanAnswer, 'precache'> {
+function precacheOf(pulls: readonly ClusterPull[], upgrade: ObservedUpgrade['upgrade'], now: number): Pick<PlanAnswer, 'precache'> {
   const window = judgeWindow(upgrade, now);
   if (window.kind !== 'closed' || window.opensAt === undefined || pulls.length === 0) return {};
   const left = Math.max(window.opensAt - now, 0) / 1000;
-  const count = (is: (seconds: number | undefined) => boolean): number =>
-    pulls.reduce((total, { clusters, seconds }) => (is(seconds.value) ? total + clusters : total), 0);
+  const count = (is: (seconds: number | undefined) => boolean): number => pulls.filter(({ seconds }) => is(seconds.value)).length;
   const [inTime, late] = [count((value) => value !== undefined && value <= left), count((value) => value !== undefined && value > left)];
   return { precache: { seconds: left, inTime, late, unknown: count((value) => value === undefined) } };
 }

@@ -99,6 +99,42 @@ const waiting = (annotations: Record<string, string> = {}, spec: object = {}): W
   status: { remediationPlan: [['a'], ['b']] },
 });
 
+test('of two blocking upgrades of one name, the one that has not ended is the cause', () => {
+  const blockingCRs = ['ns1', 'ns2'].map((namespace) => ({ name: 'x', namespace }));
+  const ended = { conditions: [condition('Succeeded', 'True', 'Completed')], status: { completedAt: iso(60) } };
+  const upgrades: Record<string, World> = { ns1: { status: ended }, ns2: waiting({}, { enable: false }) };
+  const facts = {
+    ...factsOf(waiting({}, { blockingCRs })),
+    upgradeAt: ({ name, namespace }: { name: string; namespace: string }) => read(upgradeOf(name, upgrades[namespace] ?? {})),
+  };
+  const { cause, chain } = answerWhy(new Inquiry(facts), facts.upgrade, 'a', []);
+  expect([cause, chain.map(({ says }) => says)]).toEqual([
+    'gate-enable',
+    expect.arrayContaining(['waits for ClusterGroupUpgrade ns2/x to complete']),
+  ]);
+});
+
+test('an upgrade that many clusters wait for is looked at once', () => {
+  const clusters = Array.from({ length: 200 }, (_, at) => `c-${at}`);
+  const says = 'waits for ClusterGroupUpgrade default/x, which is pre-caching this cluster';
+  const states = (state: string) => Object.fromEntries(clusters.map((name) => [name, state]));
+  const messages = Object.fromEntries(clusters.map((name) => [name, says]));
+  let asked = 0;
+  const holder = upgradeOf('x', { spec: { clusters }, status: { precaching: { status: states('Active') } } });
+  const facts: UpgradeFacts = {
+    ...factsOf({
+      spec: { clusters, preCaching: true },
+      status: { remediationPlan: [clusters], precaching: { status: states('NotStarted'), messages } },
+    }),
+    upgradeAt: () => {
+      asked += 1;
+      return read(holder);
+    },
+  };
+  expect(foldWaits(new Inquiry(facts))).toMatchObject([{ clusters: 200 }]);
+  expect(asked).toBe(1);
+});
+
 describe('the cause of a cluster that waits', () => {
   test.each<{ name: string; world: World; cluster?: string; cause: string; certain?: boolean }>([
     { name: 'before any hub has looked', world: {}, cause: 'not-planned' },

@@ -40,6 +40,8 @@ export class Inquiry {
   readonly #facts: UpgradeFacts;
   readonly #question: Question;
   readonly #depth: number;
+  /** Other upgrades that were asked, by `namespace/name`: thousands of clusters may wait for the same. */
+  readonly #others = new Map<string, Inquiry>();
   #whole: Finding | undefined;
   #following: Finding | undefined;
 
@@ -88,6 +90,14 @@ export class Inquiry {
   }
 
   #askUpgrade(ref: UpgradeRef, cluster: string | undefined): Finding {
+    const inquiry = this.#others.get(refKey(ref)) ?? this.#open(ref);
+    if (!(inquiry instanceof Inquiry)) return inquiry;
+    const job = cluster === undefined ? undefined : inquiry.about.status?.precaching?.status?.[cluster];
+    return cluster !== undefined && job !== undefined && !isFinalPrecacheState(job) ? inquiry.cluster(cluster) : inquiry.upgrade();
+  }
+
+  /** Opens an inquiry into another upgrade, or says why there is none. */
+  #open(ref: UpgradeRef): Inquiry | Finding {
     const seen = this.#facts.upgradeAt(ref);
     if (seen.kind !== 'read' || !seen.object || this.#depth >= MOST_UPGRADES) {
       const why = seen.kind === 'unread' ? seen.why : this.#depth >= MOST_UPGRADES ? 'the upgrades wait for each other' : 'it is not there';
@@ -101,8 +111,8 @@ export class Inquiry {
     const { status } = seen.object;
     const upgrade = status ? { ...seen.object, status: unpackStatus(status) } : seen.object;
     const inquiry = new Inquiry({ ...this.#facts, upgrade }, this.#depth + 1);
-    const job = cluster === undefined ? undefined : upgrade.status?.precaching?.status?.[cluster];
-    return cluster !== undefined && job !== undefined && !isFinalPrecacheState(job) ? inquiry.cluster(cluster) : inquiry.upgrade();
+    this.#others.set(refKey(ref), inquiry);
+    return inquiry;
   }
 }
 

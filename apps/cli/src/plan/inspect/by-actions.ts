@@ -84,6 +84,8 @@ export const byActions: InspectTransport = {
     for (const { metadata } of actions) await client.delete(ManagedClusterAction, metadata, { signal });
     const kube = { resource: 'namespace', name: INSPECT_NAMESPACE };
     const deletion = { metadata: metadataOf(inspection, DELETION), spec: { actionType: 'Delete', kube } } as KubeObject;
+    // One of an earlier inspection, whose agent was too slow, wants the same.
+    await client.delete(ManagedClusterAction, { namespace: cluster, name: DELETION }, { signal });
     await carryOut(inspection, deletion, signal);
     await client.delete(ManagedClusterAction, { namespace: cluster, name: DELETION }, { signal });
     return true;

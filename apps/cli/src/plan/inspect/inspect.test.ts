@@ -1,7 +1,7 @@
 import { Annotation, type KubeObject, type Resource } from '@flotilla/api';
 import { ACTION_COMPLETED, ClusterClaim, type ManagedCluster, ManagedClusterView } from '@flotilla/api/ocm';
 import { type NodeInventory, SpokeName } from '@flotilla/api/ran';
-import type { Client } from '@flotilla/runtime';
+import { ApiError, type Client, RuntimeErrorCode } from '@flotilla/runtime';
 import { layerListDigest, packBits } from '@flotilla/software';
 import { expect, test } from 'vitest';
 import { chooseTransports, inspectClusters } from './inspect.ts';
@@ -30,6 +30,8 @@ function fakeHub(agent: Agent) {
   const key = ({ kind }: Resource, { namespace, name }: { namespace?: string | undefined; name: string }) => `${kind} ${namespace}/${name}`;
   const client = {
     async create(kind: Resource, object: KubeObject, { dryRun }: { dryRun?: boolean } = {}) {
+      if (objects.has(key(kind, object.metadata)))
+        throw new ApiError(RuntimeErrorCode.alreadyExists, 'create', { status: 409, reason: 'AlreadyExists', serverMessage: 'it exists' });
       if (dryRun) return object;
       created.push(key(kind, object.metadata));
       const status = agent(kind, object);
@@ -145,14 +147,21 @@ test.each<{ name: string; transports?: string; agent: Agent; why: RegExp }>([
 });
 
 test('somebody else’s inspection is left alone', async () => {
-  const conflict = Object.assign(new Error('exists'), { status: 409 });
-  const hub = fakeHub(() => {
-    throw conflict;
-  });
+  const hub = fakeHub(() => feedback({ inventory: ANSWER }));
   const other = { metadata: { name: 'flotilla-inspect', namespace: 'spoke-1', uid: 'x', annotations: { [Annotation.attempt]: 'other' } } };
   hub.objects.set('ManifestWork spoke-1/flotilla-inspect', other);
-  expect(await inspect(hub, cluster('works'), { withinMs: 100 })).toHaveProperty('why');
+  expect(await inspect(hub, cluster('works'), { withinMs: 100 })).toEqual({ why: expect.stringContaining('somebody else inspects') });
   expect(hub.objects.size).toBe(1);
+  // The check of a dry run, which stores nothing, does not end those of all other clusters.
+  expect(await inspect(hub, cluster('works'), { dryRun: true })).toEqual({ why: expect.stringContaining('not inspected: --dry-run') });
+});
+
+test('a deletion that an agent was too slow for does not keep the next inspection from its own', async () => {
+  const hub = fakeHub(byActions(ANSWER));
+  const name = 'flotilla-inspect-delete';
+  hub.objects.set(`ManagedClusterAction spoke-1/${name}`, { metadata: { name, namespace: 'spoke-1', uid: 'x' } });
+  expect(await inspect(hub, cluster())).toEqual({ inventory });
+  expect(hub.objects.size).toBe(0);
 });
 
 test.each([

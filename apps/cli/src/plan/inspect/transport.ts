@@ -1,7 +1,7 @@
 import { type KubeObject, type Resource, readJson } from '@flotilla/api';
 import { InspectAnswer, type NodeInventory } from '@flotilla/api/ran';
 import type { SpokeObject } from '@flotilla/rollout';
-import { type Client, isConflict } from '@flotilla/runtime';
+import { type Client, isAlreadyExists } from '@flotilla/runtime';
 
 /** Longest answer that is read: a bit for each of twenty thousand layers, thrice. */
 const MOST_ANSWER = 16_384;
@@ -50,7 +50,7 @@ export async function createFor<T extends KubeObject>(
   try {
     await client.create(kind, object, { signal });
   } catch (error) {
-    if (!isConflict(error)) throw error;
+    if (!isAlreadyExists(error)) throw error;
     const there = `${kind.kind} ${object.metadata.name} is there`;
     throw new InspectRefusal(`${there}: somebody else inspects; delete it when nobody does`);
   }
@@ -61,6 +61,6 @@ export async function rehearse<T extends KubeObject>({ client }: Inspection, kin
   try {
     await client.create(kind, object, { dryRun: true });
   } catch (error) {
-    if (!isConflict(error)) throw error;
+    if (!isAlreadyExists(error)) throw error;
   }
 }
