@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { Transport } from '@flotilla/rollout';
-import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
+import { type OptionRows, option, proxiesOf, proxySettings, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
 
 const { flag, whole, port, logLevel } = option;
@@ -144,7 +144,7 @@ export const options = {
 const Config = schemaOf(options)
   .extend({
     insecureGraphCall: flag(false),
-    proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }),
+    proxy: proxySettings,
   })
   .refine(({ role, redisUrl }) => role === 'hub' || redisUrl !== undefined, {
     path: ['redisUrl'],
@@ -167,7 +167,7 @@ export function readConfig(argv: readonly string[] = process.argv.slice(2), env:
       precacheImage: env.PRECACHE_IMG,
       backupImage: env.RECOVERY_IMG,
       insecureGraphCall: env.INSECURE_GRAPH_CALL || undefined,
-      proxy: { http: env.HTTP_PROXY ?? env.http_proxy, https: env.HTTPS_PROXY ?? env.https_proxy, no: env.NO_PROXY ?? env.no_proxy },
+      proxy: proxiesOf(env),
     },
   });
 }

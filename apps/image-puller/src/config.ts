@@ -1,7 +1,7 @@
 import { errorMessage, TerminalError } from '@flotilla/api';
 import { LEAST_BANDWIDTH, MOST_BANDWIDTH, NodeRules, PinWay, SpokeName } from '@flotilla/api/ran';
 import type { RegistryRule } from '@flotilla/registry';
-import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
+import { type OptionRows, option, proxyUrl, proxyVariables, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
 import { PullerErrorCode } from './errors.ts';
 
@@ -67,11 +67,6 @@ const list = (separator: string) =>
     .max(8 * 1024)
     .default('')
     .transform((value) => value.split(separator).flatMap((word) => word.trim() || []));
-
-const proxyUrl = z
-  .string()
-  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'is no URL of a proxy; write http://[user:password@]host:port')
-  .optional();
 
 /** Rows of docs/reference/options.md. */
 export const options = {
@@ -255,18 +250,15 @@ export function readConfig(
 function readSettings(env: Readonly<Record<string, string | undefined>>, argv: readonly string[]) {
   const description = "Flotilla image puller: fills the image store of its node with a release's images.";
   try {
-    return readOptions({ program: 'image-puller', description, rows: options, schema: Settings, argv, env: withProxies(env) });
+    return readOptions({
+      program: 'image-puller',
+      description,
+      rows: options,
+      schema: Settings,
+      argv,
+      env: { ...env, ...proxyVariables(env) },
+    });
   } catch (cause) {
     throw new TerminalError(PullerErrorCode.configInvalid, errorMessage(cause), { cause });
   }
-}
-
-/** Adds proxy variables in lower case or without a scheme, which are common; capitals take precedence. */
-function withProxies(env: Readonly<Record<string, string | undefined>>) {
-  const variable = (name: string) => env[name] || env[name.toLowerCase()];
-  const url = (name: string) => {
-    const value = variable(name);
-    return value && !value.includes('://') ? `http://${value}` : value;
-  };
-  return { ...env, HTTP_PROXY: url('HTTP_PROXY'), HTTPS_PROXY: url('HTTPS_PROXY'), NO_PROXY: variable('NO_PROXY') };
 }

@@ -1,5 +1,5 @@
 import { OPERATOR_NAMESPACE } from '@flotilla/api/managed';
-import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
+import { type OptionRows, option, proxiesOf, proxySettings, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
 
 const { flag, whole, logLevel } = option;
@@ -54,7 +54,7 @@ export const options = {
 } satisfies OptionRows;
 
 const Config = schemaOf(options)
-  .extend({ proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }) })
+  .extend({ proxy: proxySettings })
   .refine(({ metricsBindAddress, healthProbeBindAddress }) => metricsBindAddress.host === healthProbeBindAddress.host, {
     path: ['metricsBindAddress'],
     message: 'must have the host of --health-probe-bind-address',
@@ -76,7 +76,7 @@ export function readConfig(argv: readonly string[] = process.argv.slice(2), env:
     argv,
     env,
     otherwise: {
-      proxy: { http: env.HTTP_PROXY ?? env.http_proxy, https: env.HTTPS_PROXY ?? env.https_proxy, no: env.NO_PROXY ?? env.no_proxy },
+      proxy: proxiesOf(env),
     },
   });
 }

@@ -1,5 +1,5 @@
 import { capabilitySets } from '@flotilla/release';
-import { type OptionRows, option, pathFromCaller, readOptions, schemaOf } from '@flotilla/runtime';
+import { type OptionRows, option, pathFromCaller, proxyUrl, proxyVariables, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
 
 const names = z
@@ -49,8 +49,8 @@ export const options = {
   registryCa: ['<file>', file.optional(), 'PEM of authorities of registries besides those of the system'],
   registriesConf: ['<file>', file.optional(), 'mirrors of registries, as containers-registries.conf'],
   insecureRegistries: ['<hosts>', names, 'registries spoken to over plain HTTP, separated by commas'],
-  httpProxy: ['<url>', z.string().optional(), "proxy to registries over plain HTTP; to signature stores it is the cluster's own"],
-  httpsProxy: ['<url>', z.string().optional(), 'proxy to registries'],
+  httpProxy: ['<url>', proxyUrl, "proxy to registries over plain HTTP; to signature stores it is the cluster's own"],
+  httpsProxy: ['<url>', proxyUrl, 'proxy to registries'],
   noProxy: ['<hosts>', z.string().optional(), 'hosts and networks that are reached directly, separated by commas'],
   observe: ['[on]', option.flag(false), 'tell what would be done and write nothing'],
   clusterProfile: [
@@ -119,7 +119,14 @@ export type OperatorConfig = Readonly<z.output<typeof Settings>>;
 /** Reads flags and environment; see `readOptions`. Paths count from where the command was typed. */
 export function readConfig(argv: readonly string[] = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): OperatorConfig {
   const description = 'Applies a release payload to a cluster until every operator agrees, and keeps it as it is.';
-  const config = readOptions({ program: 'version-operator', description, rows: options, schema: Settings, argv, env });
+  const config = readOptions({
+    program: 'version-operator',
+    description,
+    rows: options,
+    schema: Settings,
+    argv,
+    env: { ...env, ...proxyVariables(env) },
+  });
   const paths = PATHS.map((name) => [name, config[name] && pathFromCaller(config[name], env)] as const);
   return Object.freeze({ ...config, ...Object.fromEntries(paths) });
 }

@@ -35,6 +35,7 @@ export {
 } from './options.ts';
 export { serveProbes } from './probes.ts';
 export { embedProgram, type Program, type ProgramOptions, runProgram } from './program.ts';
+export { proxiesOf, proxySettings, proxyUrl, proxyVariables } from './proxies.ts';
 export type { BackendOptions, OpenBackend, QueueBackend } from './queue-backend.ts';
 export {
   type ReconcileContext,
