@@ -27,3 +27,17 @@ test.each([
     stopping.abort();
   }
 });
+
+test('a process may lead again, and tells nothing of the upgrade while it does not', async () => {
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const metrics = createMetrics({ process: false });
+  const deps = { client, settings: readConfig([], {}), logger, metrics, clock: systemClock };
+  const told = async () => (await metrics.registry.metrics()).includes('upgradeoperator_');
+  for (let time = 0; time < 2; time += 1) {
+    const leading = new AbortController();
+    createPorts()(deps, createCaches(client, OPERATOR_NAMESPACE, deps), leading.signal);
+    expect(await told()).toBe(true);
+    leading.abort();
+    expect(await told()).toBe(false);
+  }
+});

@@ -57,6 +57,8 @@ function connect(
   const config = { current: configuration.current, watch: watch(configuration.cache, { enqueue: () => [key] }) };
   const clusterId = () => caches.clusterVersions.get({ name: CLUSTER_VERSION_NAME })?.spec.clusterID || undefined;
   const operatorMetrics = createOperatorMetrics(metrics.registry, clusterId);
+  // At once: a process may lead again, and another one that leads says the same by then.
+  signal.addEventListener('abort', () => operatorMetrics[Symbol.dispose](), { once: true });
 
   const access = createMonitoringAccess({ client, clock });
   const prometheus = stack.use(createPrometheus({ ...once, ...reach(access, SERVICES.prometheus, settings.prometheusUrl) }));

@@ -10,7 +10,7 @@ import { type OperatorConfig, readConfig } from './config.ts';
 import { degradedBlocks } from './degraded.ts';
 import { ScraperAuthorities } from './metrics/scraper-authorities.ts';
 import { ensureNamespace } from './namespace.ts';
-import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
+import { keepRunning, type VersionOperatorOptions } from './operator.ts';
 import { imageOfVersion } from './own-payload.ts';
 import type { GivenRelease } from './payload/first-release.ts';
 import { openRegistries } from './payload/registry-access.ts';
@@ -62,7 +62,7 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   if (config.observe) {
     const sign = await signOfReferenceOperator(client, clock);
     logger.info({ server: client.server, referenceOperator: sign ?? 'not there' }, 'Observing, nothing is written');
-    await runVersionOperator({ ...options, updates: undefined, observe: (write) => logger.info(write, 'Would write') }, signal);
+    await keepRunning({ ...options, updates: undefined, observe: (write) => logger.info(write, 'Would write') }, signal);
     return;
   }
   await refuseBesideReferenceOperator(client, clock);
@@ -70,7 +70,7 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   // the reference operator's own lease: at most one of both leads
   await program.lead({ client, ref: { namespace: VERSION_NAMESPACE, name: CLUSTER_VERSION_NAME } }, async (leading) => {
     logger.info({ server: client.server }, 'Leading');
-    for (let isChanged = false; !leading.aborted; isChanged = true) await runVersionOperator({ ...options, isChanged }, leading);
+    await keepRunning(options, leading);
   });
 }
 

@@ -5,6 +5,7 @@ import { startApiServer } from '@flotilla/control-plane/servers';
 import { startFakeOperators } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
 import { component, configMap, deployment, imageOf, kinds, scriptOf, type TestRelease, World } from '../testing/world-case.ts';
+import { keepRunning } from './operator.ts';
 
 const own = { namespace: 'openshift-cluster-version' };
 const createOnly = { annotations: { 'release.openshift.io/create-only': 'true' } };
@@ -327,15 +328,20 @@ test('reads a release again when other features are on', async () => {
     configMap(name, { a: '1' }, { annotations: { 'release.openshift.io/feature-gate': wants } });
   const first = release('4.1.0', { '0000_40_late_00_gated.json': [gated('with', 'Sails'), gated('without', '-Sails')] });
   const stopping = new AbortController();
-  const running = (async () => {
-    for (let isChanged = false; !stopping.signal.aborted; isChanged = true)
-      await world.run(first, [], { isChanged }, stopping.signal).ended;
-  })();
+  const running = world.run(first, [], {}, stopping.signal, keepRunning).ended;
   await world.completed(first);
+  const told: string[] = [];
+  const observe = ({ verb, kind, name }: { verb: string; kind: string; name: string }) => void told.push(`${verb} ${kind} ${name}`);
+  const observing = world.run(first, [], { observe }, stopping.signal, keepRunning).ended;
   const there = async (name: string) => (await world.client.get(kinds.configMap, { ...own, name })) !== undefined;
   expect([await there('with'), await there('without')]).toEqual([false, true]);
   await world.client.patch(gate, { name: 'cluster' }, enabled('Sails'), { type: 'merge' });
   await world.until(() => there('with'));
+  // An observer goes on, too.
+  await world.client.patch(gate, { name: 'cluster' }, enabled(), { type: 'merge' });
+  await world.until(() => there('without'));
+  await world.client.delete(kinds.configMap, { ...own, name: 'without' });
+  await world.until(async () => told.includes('create ConfigMap without'));
   stopping.abort();
-  await running;
+  await Promise.all([running, observing]);
 });

@@ -93,6 +93,11 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   }
 }
 
+/** Applies releases until the signal aborts, whatever features the cluster turns on meanwhile. */
+export async function keepRunning(options: VersionOperatorOptions, stop: AbortSignal): Promise<void> {
+  for (let isChanged = false; !stop.aborted; isChanged = true) await runVersionOperator({ ...options, isChanged }, stop);
+}
+
 interface Run {
   readonly options: VersionOperatorOptions;
   readonly cluster: ClusterView;

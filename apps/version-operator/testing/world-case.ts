@@ -101,11 +101,12 @@ export class World implements AsyncDisposable {
     others: readonly TestRelease[] = [],
     options: Partial<VersionOperatorOptions> = {},
     signal?: AbortSignal,
+    runOperator = runVersionOperator,
   ): RunningOperator {
     const stopping = new AbortController();
     signal?.addEventListener('abort', () => stopping.abort(signal.reason));
     // a run that fails is told when the world ends, not before somebody looks
-    const running = runVersionOperator(
+    const running = runOperator(
       {
         client: this.client,
         given: { image: () => imageOf(own), read: () => filesOf(own), isFolder: true },

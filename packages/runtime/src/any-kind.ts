@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Client } from './client.ts';
 import { createDiscovery, groupVersion, type ServedResource, ServerRefusal } from './discovery.ts';
-import { ApiError, isConflict, isNotFound, RuntimeErrorCode } from './errors.ts';
+import { ApiError, isConflict, isNotFound } from './errors.ts';
 
 type Json = Record<string, unknown>;
 
@@ -43,7 +43,13 @@ const AnyObject = z.record(z.string(), z.unknown());
 export function createObjectAccess(client: Client, fieldManager: string): ObjectAccess {
   const discovery = createDiscovery(client);
   const call = (method: string, path: string, options?: { body?: unknown; contentType?: string }) =>
-    inServerWords(() => client.request(method, path, options));
+    inServerWords(() =>
+      client.request(method, path, options).catch((error: unknown) => {
+        // The kind has gone since it was looked up.
+        if (isUnknownPath(error)) discovery.forget();
+        throw error;
+      }),
+    );
   const manager = `fieldManager=${encodeURIComponent(fieldManager)}`;
   return {
     findKind: (apiVersion, kind) => inServerWords(() => discovery.findKind(apiVersion, kind)),
@@ -89,7 +95,7 @@ async function orUndefined<T>(call: () => Promise<T>): Promise<T | undefined> {
     return await call();
   } catch (error) {
     const { cause } = error instanceof ServerRefusal ? error : {};
-    if ((isNotFound(cause) && cause.reason !== '') || isConflict(cause)) return undefined;
+    if ((isNotFound(cause) && !isUnknownPath(cause)) || isConflict(cause)) return undefined;
     throw error;
   }
 }
@@ -116,10 +122,10 @@ async function inServerWords<T>(call: () => Promise<T>): Promise<T> {
     return await call();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // A path the server does not know answers 404 without a Status.
-    const unknownPath = error.code === RuntimeErrorCode.notFound && error.reason === '';
-    throw new ServerRefusal(unknownPath ? 'the server could not find the requested resource' : error.serverMessage || error.message, {
-      cause: error,
-    });
+    const message = isUnknownPath(error) ? 'the server could not find the requested resource' : error.serverMessage || error.message;
+    throw new ServerRefusal(message, { cause: error });
   }
 }
+
+/** A path that the server does not know answers 404 without a Status. */
+const isUnknownPath = (error: unknown): boolean => isNotFound(error) && error.reason === '';

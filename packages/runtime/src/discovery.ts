@@ -134,6 +134,8 @@ export function createDiscovery(client: Client) {
   };
 
   return {
+    /** Drops what is remembered: the server lacks something of it by now. */
+    forget,
     findKind(apiVersion: string, kind: string) {
       const [group, version] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
       return findTwice([{ by: 'kind', name: kind, group, version }]);

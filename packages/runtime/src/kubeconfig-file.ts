@@ -106,7 +106,9 @@ export function accessOf(config: Kubeconfig, context: string | undefined, path?:
   const absolute = (file: string | undefined) =>
     file === undefined || path === undefined || isAbsolute(file) ? file : join(dirname(path), file);
   const material = (data: string | undefined, file: string | undefined): Material => ({ data, file: absolute(file) });
-  const { exec, 'auth-provider': authProvider } = user;
+  const { exec: given, 'auth-provider': authProvider } = user;
+  const command = given?.command;
+  const exec = given && typeof command === 'string' && command.includes('/') ? { ...given, command: absolute(command) } : given;
   return {
     server: cluster.server,
     certificateAuthority: material(cluster['certificate-authority-data'], cluster['certificate-authority']),

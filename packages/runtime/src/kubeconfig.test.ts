@@ -205,6 +205,16 @@ describe('over TLS', () => {
     await client.close();
   });
 
+  test('so does the command of an exec plug-in, where it is a path', async () => {
+    const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: 'near' } };
+    chmodSync(write('near.sh', `#!/bin/sh\necho '${JSON.stringify(answer)}'\n`), 0o755);
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: './near.sh' };
+    const client = createClient({ kubeconfigPath: write('kubeconfig', config(cluster(), { exec })) });
+    await client.get(ConfigMap, { namespace: 'n', name: 'a' });
+    expect(seen.at(-1)?.authorization).toBe('Bearer near');
+    await client.close();
+  });
+
   test('an exec plug-in is asked for the token once, and again when the server refuses it', async () => {
     const count = join(dir, 'count');
     const script = write(

@@ -42,6 +42,7 @@ describe('the end of a lease', () => {
     { name: 'is five default durations after its renewal', given: {}, renewed: 100, want: 400 },
     { name: 'follows the duration of the cluster', given: { leaseSeconds: 2 }, renewed: 100, want: 110 },
     { name: 'takes the default for a duration of nothing', given: { leaseSeconds: 0 }, renewed: 100, want: 400 },
+    { name: 'takes the default for a duration that is none', given: { leaseSeconds: -60 }, renewed: 100, want: 400 },
     { name: 'counts from the creation without a lease', given: {}, want: 300 },
     { name: 'counts from the creation when the lease is of an earlier cluster of that name', given: {}, renewed: -900, want: 300 },
   ])('$name', ({ given, renewed, want }) => {

@@ -72,7 +72,8 @@ function leaseEnd({ metadata, spec }: ManagedCluster, renewTime: string | undefi
   const renewed = Date.parse(renewTime ?? '');
   const created = Date.parse(metadata.creationTimestamp ?? '');
   const from = Math.max(Number.isNaN(renewed) ? 0 : renewed, Number.isNaN(created) ? 0 : created);
-  return from + (spec?.leaseDurationSeconds || DEFAULT_LEASE_SECONDS) * MISSED_LEASES * 1000;
+  const seconds = spec?.leaseDurationSeconds ?? 0;
+  return from + (seconds > 0 ? seconds : DEFAULT_LEASE_SECONDS) * MISSED_LEASES * 1000;
 }
 
 const Taints = z.array(z.looseObject({ key: z.string(), effect: z.string() })).catch([]);

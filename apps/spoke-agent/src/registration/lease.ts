@@ -31,7 +31,8 @@ export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<v
 
 async function leaseSeconds({ hub, clusterName }: LeaseDeps, signal: AbortSignal): Promise<number> {
   const cluster = await hub.get(ManagedCluster, { name: clusterName }, { signal });
-  return cluster?.spec?.leaseDurationSeconds || DEFAULT_LEASE_SECONDS;
+  const seconds = cluster?.spec?.leaseDurationSeconds ?? 0;
+  return seconds > 0 ? seconds : DEFAULT_LEASE_SECONDS;
 }
 
 async function renew({ hub, clusterName, clock }: LeaseDeps, leaseDurationSeconds: number, signal: AbortSignal): Promise<void> {

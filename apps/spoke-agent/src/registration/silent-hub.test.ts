@@ -23,6 +23,24 @@ const spoke = {
 };
 const common = { clusterName: 'c', clock: new ManualClock(), logger: createLogger({ name: 't', level: 'silent' }) };
 
+test.each([-60, 0, undefined])('a lease of %s seconds is renewed as one that says none, not at once', async (leaseDurationSeconds) => {
+  const clock = new ManualClock();
+  const renewed: unknown[] = [];
+  const hub = {
+    get: async () => ({ metadata: { name: 'c' }, spec: { leaseDurationSeconds } }),
+    patch: async (_kind: unknown, _ref: unknown, patch: { spec: { leaseDurationSeconds: number } }) =>
+      void renewed.push(patch.spec.leaseDurationSeconds),
+  } as unknown as Client;
+  const stopping = new AbortController();
+  const kept = keepLease({ ...common, clock, hub, random: () => 0 }, stopping.signal);
+  await clock.advance(59_000);
+  expect(renewed).toEqual([60]);
+  await clock.advance(1_000);
+  expect(renewed).toEqual([60, 60]);
+  stopping.abort();
+  await kept;
+});
+
 test.each([
   { name: 'the lease', keep: (hub: Client, signal: AbortSignal) => keepLease({ ...common, hub }, signal) },
   { name: 'availability', keep: (hub: Client, signal: AbortSignal) => reportAvailability({ ...common, hub, spoke }, signal) },

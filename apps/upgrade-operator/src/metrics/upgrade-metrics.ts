@@ -4,7 +4,7 @@ import type { HealthReason } from '../health/finding.ts';
 import type { UpgradeMetrics, UpgradeMoment } from '../ports.ts';
 
 /** The operator's metrics, with what only health checks and the sync say (spec/muo 10.1). */
-export interface OperatorMetrics extends UpgradeMetrics {
+export interface OperatorMetrics extends UpgradeMetrics, Disposable {
   readonly healthCheck: (
     labels: { readonly state: string; readonly version: string; readonly reason: HealthReason },
     failed: boolean,
@@ -17,7 +17,8 @@ const CONFIG = { upgradeconfig_name: UPGRADE_CONFIG_NAME };
 
 /** Gauges with the reference's names and labels. None has a series before it was first set. */
 export function createOperatorMetrics(registry: Registry, clusterId: () => string | undefined): OperatorMetrics {
-  const gauges = createGauges(registry);
+  const names: string[] = [];
+  const gauges = createGauges(registry, names);
   const { moments } = gauges;
   const ofFailure = [
     gauges.validationFailed,
@@ -55,12 +56,17 @@ export function createOperatorMetrics(registry: Registry, clusterId: () => strin
     },
     healthCheck: (labels, failed) => gauges.healthCheckFailed.set({ ...CONFIG, ...labels }, Number(failed)),
     synced: (atMs) => gauges.syncTimestamp.set(CONFIG, Math.floor(atMs / 1000)),
+    [Symbol.dispose]() {
+      for (const name of names) registry.removeSingleMetric(name);
+    },
   };
 }
 
-function createGauges(registry: Registry) {
-  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
-    new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
+function createGauges(registry: Registry, names: string[]) {
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[]) => {
+    names.push(name);
+    return new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
+  };
   const ofConfig = ['upgradeconfig_name'] as const;
   const ofVersion = ['upgradeconfig_name', 'version'] as const;
   const moment = (name: UpgradeMoment) =>

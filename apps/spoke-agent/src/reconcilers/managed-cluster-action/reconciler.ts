@@ -17,12 +17,13 @@ export async function reconcileAction(
   if (!action) return {};
   if (findCondition(action.status?.conditions, ACTION_COMPLETED)?.status === 'True') return {};
 
+  // Beforehand: an action that was executed is told, also by an agent that is being stopped.
+  await deps.limit(signal);
   const { condition, result } = await executeAction(action, deps.spoke);
   const conditions = withCondition(action.status?.conditions, condition, deps.clock.now());
   logger.info({ managedClusterAction: name, actionType: action.spec?.actionType, reason: condition.reason }, 'Executed an action');
   if (isSameJson(conditions, action.status?.conditions ?? [])) return {};
 
-  await deps.limit(signal);
   // The executed version guards the write: a conflict means that the action has changed.
   await replaceStatus(deps.hub, ManagedClusterAction, { ...action, status: { conditions, result: result ?? null } });
   return {};
