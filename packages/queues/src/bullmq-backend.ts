@@ -29,8 +29,8 @@ interface BullmqOptions extends BackendOptions {
   readonly lockMs: number;
   /** Milliseconds between checks for an emptied store. */
   readonly watchdogMs: number;
-  /** Tells whether the store has taken keys. */
-  readonly onAdded: (isTaken: boolean) => void;
+  /** Tells whether the store has taken a queue's keys. */
+  readonly onAdded: (queue: string, isTaken: boolean) => void;
 }
 
 /** A key that was added here and has not started, as far as is known. */
@@ -93,7 +93,8 @@ export class BullmqBackend implements QueueBackend {
     });
     this.#worker.on('error', (error) => {
       if (isReplyTooLarge(error)) void this.#sweep();
-      else this.#pauseWorker(error);
+      else if (isRefusal(error)) this.#pauseWorker(error);
+      else logger.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
     });
     this.#watchdog = setInterval(() => void this.#recover(), watchdogMs).unref();
   }
@@ -122,6 +123,7 @@ export class BullmqBackend implements QueueBackend {
     await (graceMs === undefined ? this.#worker.close() : within(graceMs, this.#worker.close()));
     this.#closed = true;
     await this.#adding.idle();
+    this.#options.onAdded(this.#options.name, true);
     await within(ADD_TIMEOUT_MS, Promise.allSettled([this.#redis.del(this.#mark), this.#queue.close()]));
   }
 
@@ -149,9 +151,9 @@ export class BullmqBackend implements QueueBackend {
       const mark = this.#marks;
       await within(ADD_TIMEOUT_MS, this.#queue.addBulk(keys.map((key) => this.#toJob(key))), tooLate(keys.length));
       for (const sent of begun) Object.assign(sent, { added: true, mark });
-      this.#options.onAdded(true);
+      this.#options.onAdded(this.#options.name, true);
     } catch (error) {
-      this.#options.onAdded(false);
+      this.#options.onAdded(this.#options.name, false);
       this.#options.logger.warn({ jobs: keys.length, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
     } finally {
       for (const sent of begun) sent.isUnderWay = false;
@@ -176,6 +178,8 @@ export class BullmqBackend implements QueueBackend {
   /** Adds keys again that an emptied store has lost, and forgets those that ran elsewhere. */
   async #recover(): Promise<void> {
     const waiting = [...this.#sent];
+    // An add whose answer was lost is repeated by nobody once its key has run.
+    if (waiting.length === 0 && !this.#closed) this.#options.onAdded(this.#options.name, true);
     if (this.#isRecovering || this.#closed || waiting.length === 0) return;
     this.#isRecovering = true;
     try {
@@ -239,6 +243,10 @@ export class BullmqBackend implements QueueBackend {
     return `${PREFIX}:${this.#options.name}:de:${key}`;
   }
 }
+
+/** Errors of a server that answers, and takes nothing. Others are delayed by BullMQ and ioredis themselves. */
+const isRefusal = (error: unknown): boolean =>
+  /\b(?:OOM|READONLY|MISCONF|NOREPLICAS|MASTERDOWN|LOADING|NOPERM)\b/.test(errorMessage(error));
 
 const isReplyTooLarge = (error: unknown): boolean => error instanceof ReplyTooLargeError;
 

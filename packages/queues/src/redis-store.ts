@@ -51,10 +51,9 @@ export async function openRedisStore(target: RedisTarget, options: StoreTimes & 
       { cause },
     );
   }
-  let isRefusing = false;
-  const onAdded = (isTaken: boolean) => {
-    isRefusing = !isTaken;
-  };
+  /** Queues whose last keys were not taken. */
+  const refused = new Set<string>();
+  const onAdded = (queue: string, isTaken: boolean) => void (isTaken ? refused.delete(queue) : refused.add(queue));
   const close = async () => {
     disconnect();
     await target.stop();
@@ -63,7 +62,7 @@ export async function openRedisStore(target: RedisTarget, options: StoreTimes & 
     kind: target.kind,
     description: target.description,
     serverPid: target.serverPid,
-    isReachable: () => producers.status === 'ready' && !isRefusing,
+    isReachable: () => producers.status === 'ready' && refused.size === 0,
     flush: async () => void (await workers.flushall()),
     // Workers need a server with a URL.
     queue: (queue) => new BullmqBackend({ ...queue, producers, workers, lockMs, watchdogMs, onAdded, isShared: target.kind === 'redis' }),
@@ -80,7 +79,7 @@ function connect({ address, ca }: RedisTarget, options: RedisOptions, log: Log):
     connectTimeout: 5_000,
     keepAlive: 10_000,
     // A server that is no primary any more keeps its connections; a new one may lead to its successor.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    reconnectOnError: (error) => error.message.includes('READONLY'),
     retryStrategy: (times) => backOffMs({ baseMs: 50, maxMs: 2_000, floor: 1 }, times),
   };
   const client = address.startsWith('/') ? new Redis({ ...all, path: address }) : new Redis(address, all);

@@ -310,6 +310,7 @@ describe('authentication', () => {
     { name: 'after one that we do not know', challenges: ['Negotiate', 'Basic realm="x"'] },
     { name: 'after one that we do not know, in one header', challenges: 'Negotiate abc==, Basic realm="a, bearer b"' },
     { name: 'alone, without parameters', challenges: 'basic' },
+    { name: 'beside one for a token that says no server', challenges: ['Basic realm="x"', 'Bearer'] },
   ])('a challenge for a password is met where it comes $name', async ({ challenges }) => {
     registry.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
     registry.handlers.push((request, response) => {

@@ -22,6 +22,7 @@ export function stream(response: ServerResponse, { feed, greeting, ended }: View
     clearInterval(alive);
     unheard();
     out.end();
+    setTimeout(() => response.destroy(), ALIVE_MS).unref();
   };
   if (ended.aborted) end();
   ended.addEventListener('abort', end);

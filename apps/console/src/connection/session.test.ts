@@ -137,6 +137,15 @@ test.each([401, 403])('after %i nobody is let in, until a tab comes that has log
   second.seat.leave();
 });
 
+test('a 403 of the server itself may pass: it is asked again', async () => {
+  const answer = new Response('{"error":"not now"}', { status: 403, headers: { 'content-type': 'application/json; charset=utf-8' } });
+  const session = new Session('token', () => Promise.resolve(answer));
+  const tab = tabOf(session);
+  tab.seat.see(true);
+  await vi.waitFor(() => expect(tab.heard.at(-1)).toEqual({ kind: 'state', state: 'lost' }));
+  tab.seat.leave();
+});
+
 test('a stream that is cut is said to be lost, and taken up again where it was', async () => {
   const { streams, session } = begin();
   const tab = tabOf(session);

@@ -68,8 +68,9 @@ async function followOnce({ token, fetch: ask, wish, place, ...events }: StreamS
   return 'lost';
 }
 
-/** Our server answers 401. A proxy whose log-in has run out may show its page with 403, or lead to the one of its issuer. */
-const isRefused = ({ status, type }: Response): boolean => status === 401 || status === 403 || type === 'opaqueredirect';
+/** Our server answers 401. A proxy whose log-in has run out may show its page with 403, or lead to the one of its issuer; our own 403 is JSON, and may pass. */
+const isRefused = ({ status, type, headers }: Response): boolean =>
+  status === 401 || type === 'opaqueredirect' || (status === 403 && headers.get('content-type')?.includes('json') !== true);
 
 /** Ends what it watches over when the machine has slept. */
 function watchClock(end: () => void): ReturnType<typeof setInterval> {

@@ -5,6 +5,8 @@ const KEY = 'flotilla-token';
 const CHANNEL = 'flotilla-token';
 /** Another tab answers at once or not at all. */
 const ASK_MS = 300;
+/** A server that does not answer refuses nothing. */
+const CHECK_MS = 5_000;
 /** The key of a printed address. */
 const PRINTED = /^[\w-]{43}$/;
 /** Also one of the API server, which somebody pasted: that one stays in memory. */
@@ -36,7 +38,7 @@ export function forgetToken(): void {
 /** A tab that nobody has looked at since offers a token that has run out. */
 async function unlessRefused(token: string | undefined): Promise<string | undefined> {
   if (token === undefined) return undefined;
-  const answer = await fetch('/api/viewer', { headers: credentialOf(token) }).catch(() => undefined);
+  const answer = await fetch('/api/viewer', { headers: credentialOf(token), signal: AbortSignal.timeout(CHECK_MS) }).catch(() => undefined);
   return answer?.status === 401 ? undefined : token;
 }
 

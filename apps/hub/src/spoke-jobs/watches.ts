@@ -31,11 +31,14 @@ export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, caches: 
   // Runs of other upgrades may wait for the name of a deleted object.
   const enqueue = ({ type, object }: Change<KubeObject>) =>
     new Set([idOf(job, object), ...(type === 'deleted' ? idsIn(object.metadata.namespace ?? '') : [])]);
-  const ofJob = <T extends KubeObject>(cache: WatchCache<T>, matters: (object: T) => boolean, isLate?: (change: Change<T>) => boolean) =>
+  const ofJob = <T extends KubeObject>(cache: WatchCache<T>, matters: (object: T) => boolean, isLate?: (object: T) => boolean) =>
     watch(cache, {
       select: (change) => isOurs(change) && (change.type === 'deleted' || matters(change.object)),
       enqueue,
-      gatherMs: (change) => (isCleaned(job, runs, change) ? DELETIONS_MS : isLate?.(change) ? WATCH_DELAY_MS : 0),
+      gatherMs(change) {
+        if (change.type === 'deleted') return isCleaned(job, runs, change.object) ? DELETIONS_MS : 0;
+        return isLate?.(change.object) ? WATCH_DELAY_MS : 0;
+      },
       isInitial: false,
     });
   return [
@@ -45,7 +48,7 @@ export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, caches: 
     ofJob(
       caches.actions,
       (action) => isDecisive(action, decisive),
-      (change) => startsLater(job, runs, change),
+      (action) => startsManyJobs(job, runs, action),
     ),
     ofJob(caches.jobWorks, () => true),
   ];
@@ -90,13 +93,13 @@ export const hasBegun = ({ names }: Pick<SpokeJob<JobState, never>, 'names'>, { 
 const runOf = <S extends JobState, I>(runs: Runs<S, I>, { metadata: { labels } }: KubeObject) => runs.get(labels?.[Label.upgradeUid] ?? '');
 
 /** A new job has nothing to report yet: while many spokes wait for theirs, its watch can wait. */
-function startsLater<S extends JobState, I>(job: SpokeJob<S, I>, runs: Runs<S, I>, { object }: Change<ManagedClusterAction>): boolean {
-  const run = runOf(runs, object);
-  return run !== undefined && hasBegun(job, object) && run.countBeginning() > MANY_BEGINNING;
+function startsManyJobs<S extends JobState, I>(job: SpokeJob<S, I>, runs: Runs<S, I>, action: ManagedClusterAction): boolean {
+  const run = runOf(runs, action);
+  return run !== undefined && hasBegun(job, action) && run.countBeginning() > MANY_BEGINNING;
 }
 
 /** True for one of the many objects that go after the verdict of their spoke. */
-function isCleaned<S extends JobState, I>(job: SpokeJob<S, I>, runs: Runs<S, I>, { type, object }: Change<KubeObject>): boolean {
+function isCleaned<S extends JobState, I>(job: SpokeJob<S, I>, runs: Runs<S, I>, object: KubeObject): boolean {
   const record = runOf(runs, object)?.spokes.get(object.metadata.namespace ?? '');
-  return type === 'deleted' && record !== undefined && job.machine.isFinal(record.state);
+  return record !== undefined && job.machine.isFinal(record.state);
 }

@@ -19,6 +19,8 @@ export async function reconcileAction(
 
   // Beforehand: an action that was executed is told, also by an agent that is being stopped.
   await deps.limit(signal);
+  // Another version that came meanwhile has a reconcile of its own.
+  if (deps.get(name)?.metadata.resourceVersion !== action.metadata.resourceVersion) return {};
   const { condition, result } = await executeAction(action, deps.spoke);
   const conditions = withCondition(action.status?.conditions, condition, deps.clock.now());
   logger.info({ managedClusterAction: name, actionType: action.spec?.actionType, reason: condition.reason }, 'Executed an action');
