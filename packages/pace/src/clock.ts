@@ -6,8 +6,8 @@ export interface Clock {
   setTimer(ms: number, fn: () => void): Disposable;
 }
 
-/** setTimeout takes at most 2^31 - 1 ms and may fire a millisecond early. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+/** Longest time-out of Node in milliseconds, about 596 hours; it may fire a millisecond early. A longer one fires at once. */
+export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Clock of the machine. Timers keep the process alive. */
 export const systemClock: Clock = {

@@ -34,8 +34,8 @@ function parseChallenge(header: string | undefined): Challenge | undefined {
     name: name.toLowerCase(),
     text: text.slice(schemes[at]?.index, schemes[at + 1]?.index),
   }));
-  const isUsable = (one: { readonly name: string; readonly text: string }) => one.name === 'bearer' && /\brealm=/i.test(one.text);
-  const challenge = found.find(isUsable) ?? found.find(({ name }) => name === 'basic') ?? found.find(({ name }) => name === 'bearer');
+  const namesServer = (one: { readonly name: string; readonly text: string }) => one.name === 'bearer' && /\brealm=/i.test(one.text);
+  const challenge = found.find(namesServer) ?? found.find(({ name }) => name === 'basic') ?? found.find(({ name }) => name === 'bearer');
   if (!challenge) return undefined;
   const parameters: Record<string, string> = {};
   for (const [, key = '', quoted, bare] of challenge.text.matchAll(/(?<![a-zA-Z])([a-zA-Z]+)=(?:"([^"]*)"|([^\s",]+))/g)) {

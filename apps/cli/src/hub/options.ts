@@ -1,3 +1,4 @@
+import { MAX_TIMEOUT_MS } from '@flotilla/pace';
 import { z } from 'zod';
 
 const path = z.string().min(1, { error: 'is empty: give a path' });
@@ -28,13 +29,11 @@ export const HubOptions = AccessOptions.extend({
 });
 export type HubOptions = z.output<typeof HubOptions>;
 
-/** Timers of Node count no further. */
-const MOST_MS = 2 ** 31 - 1;
 /** `90s`, `30m`, `4h`, `1h30m` as milliseconds. */
 export const Duration = z
   .string()
   .regex(/^(?:0|(?:\d{1,6}[smh]){1,3})$/, { error: 'must be a time such as 90s, 30m or 4h' })
   .transform((text) => (text.match(/\d{1,6}[smh]/g) ?? []).reduce((sum, part) => sum + Number(part.slice(0, -1)) * msOf(part.at(-1)), 0))
-  .refine((ms) => ms <= MOST_MS, { error: 'is too long: give 596h at most' });
+  .refine((ms) => ms <= MAX_TIMEOUT_MS, { error: 'is too long: give 596h at most' });
 
 const msOf = (unit: string | undefined): number => (unit === 'h' ? 3_600_000 : unit === 'm' ? 60_000 : 1_000);

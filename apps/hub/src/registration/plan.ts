@@ -1,5 +1,5 @@
 import { type Condition, conditionTime, findCondition, isSameJson } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, leaseSecondsOf, type ManagedCluster } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { type AccessObject, clusterAccess, clusterLease, clusterNamespace } from './access.ts';
 import { conditionsOf, type DenialText } from './status.ts';
@@ -7,7 +7,6 @@ import { conditionsOf, type DenialText } from './status.ts';
 const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
 const UNAVAILABLE = 'cluster.open-cluster-management.io/unavailable';
 
-const DEFAULT_LEASE_SECONDS = 60;
 /** Missed renewals after which a spoke is lost. */
 const MISSED_LEASES = 5;
 
@@ -72,8 +71,7 @@ function leaseEnd({ metadata, spec }: ManagedCluster, renewTime: string | undefi
   const renewed = Date.parse(renewTime ?? '');
   const created = Date.parse(metadata.creationTimestamp ?? '');
   const from = Math.max(Number.isNaN(renewed) ? 0 : renewed, Number.isNaN(created) ? 0 : created);
-  const seconds = spec?.leaseDurationSeconds ?? 0;
-  return from + (seconds > 0 ? seconds : DEFAULT_LEASE_SECONDS) * MISSED_LEASES * 1000;
+  return from + leaseSecondsOf({ spec }) * MISSED_LEASES * 1000;
 }
 
 const Taints = z.array(z.looseObject({ key: z.string(), effect: z.string() })).catch([]);

@@ -1,9 +1,8 @@
 import { FlotillaError } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
-import { AGENT_LEASE, ManagedCluster } from '@flotilla/api/ocm';
+import { AGENT_LEASE, leaseSecondsOf, ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, type Clock, isNotFound, type Logger, pause } from '@flotilla/runtime';
 
-const DEFAULT_LEASE_SECONDS = 60;
 /** Spreads the fleet's renewals: each is up to a quarter later. */
 const JITTER = 0.25;
 
@@ -17,7 +16,7 @@ interface LeaseDeps {
 
 /** Renews the lease, which the hub creates, until the signal aborts. The hub declares the spoke unreachable five durations after the last renewal. */
 export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<void> {
-  let seconds = DEFAULT_LEASE_SECONDS;
+  let seconds = leaseSecondsOf({});
   while (!signal.aborted) {
     try {
       seconds = await leaseSeconds(deps, signal);
@@ -31,8 +30,7 @@ export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<v
 
 async function leaseSeconds({ hub, clusterName }: LeaseDeps, signal: AbortSignal): Promise<number> {
   const cluster = await hub.get(ManagedCluster, { name: clusterName }, { signal });
-  const seconds = cluster?.spec?.leaseDurationSeconds ?? 0;
-  return seconds > 0 ? seconds : DEFAULT_LEASE_SECONDS;
+  return leaseSecondsOf(cluster ?? {});
 }
 
 async function renew({ hub, clusterName, clock }: LeaseDeps, leaseDurationSeconds: number, signal: AbortSignal): Promise<void> {

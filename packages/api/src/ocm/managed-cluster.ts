@@ -19,6 +19,14 @@ const Schema = z.preprocess((cluster) => {
 export type ManagedCluster = z.output<typeof Schema>;
 export const ManagedCluster = resource('cluster.open-cluster-management.io/v1', 'ManagedCluster', 'managedclusters', false, Schema);
 
+const DEFAULT_LEASE_SECONDS = 60;
+
+/** Duration of the lease of a cluster's agent, in seconds: the default where the cluster asks for none, or for no time at all (spec/ocm 2.1). */
+export function leaseSecondsOf({ spec }: Pick<ManagedCluster, 'spec'>): number {
+  const seconds = spec?.leaseDurationSeconds ?? 0;
+  return seconds > 0 ? seconds : DEFAULT_LEASE_SECONDS;
+}
+
 /** Condition type for a living agent. */
 export const CLUSTER_AVAILABLE = 'ManagedClusterConditionAvailable';
 /** Condition type for an accepted agent. */

@@ -1,4 +1,5 @@
 /** Why a cluster that is under way is not done, by the state of its machine. Pure. */
+import { perObject } from '@flotilla/api';
 import type { RolloutClusterState } from '../batches/cluster-machine.ts';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { areEditsApplied } from '../clusters/cluster-edits.ts';
@@ -6,6 +7,7 @@ import { readSoak } from '../policies/policy-mode.ts';
 import { templatesOf } from '../upgrade/stage.ts';
 import { objectOf, type UpgradeFacts } from './facts.ts';
 import { behind, byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
+import { Membership } from './membership.ts';
 import { policyWait } from './policy-waits.ts';
 import { absence, heldWait, pausedWait, presence, stoppedWait } from './presence.ts';
 import { progressEvidence, progressField, progressOf } from './progress.ts';
@@ -83,7 +85,7 @@ function told({ facts, cluster }: ClusterQuestion): Finding | undefined {
 function preparing(question: ClusterQuestion): Finding {
   if (!isPrepared(question)) return edits(question, 'waits for its edits before the rollout', 'status.status.currentBatch');
   const { facts, cluster } = question;
-  const other = firstUnprepared(question);
+  const other = firstUnprepared(facts);
   const head = link(
     `${cluster} has its edits and waits for those of other clusters`,
     upgradeEvidence(facts, 'status.status.currentBatch', 0),
@@ -94,18 +96,13 @@ function preparing(question: ClusterQuestion): Finding {
 }
 
 /** Thousands of clusters ask for the first of them. */
-const unprepared = new WeakMap<UpgradeFacts, { readonly first: string | undefined }>();
-
-function firstUnprepared(question: ClusterQuestion): string | undefined {
-  const known = unprepared.get(question.facts);
-  if (known) return known.first;
-  const first = [...question.members.planned].find((cluster) => !isPrepared({ ...question, cluster }));
-  unprepared.set(question.facts, { first });
-  return first;
-}
+const firstUnprepared = perObject((facts: UpgradeFacts): string | undefined => {
+  const members = new Membership(facts.upgrade);
+  return [...members.planned].find((cluster) => !isPrepared({ facts, members, cluster }));
+});
 
 /** Its record counts too: who complied already is edited for the last time meanwhile. */
-function isPrepared({ facts, members, cluster }: ClusterQuestion): boolean {
+function isPrepared({ facts, members, cluster }: Pick<ClusterQuestion, 'facts' | 'members' | 'cluster'>): boolean {
   if (members.record(cluster) !== undefined) return true;
   const managed = objectOf(facts.cluster(cluster));
   const nameLabel = templatesOf(facts.upgrade).length === 0;

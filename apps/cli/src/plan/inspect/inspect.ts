@@ -107,8 +107,10 @@ async function ask(inspection: Inspection, transport: InspectTransport, { within
       throw error;
     }
     if (signal.aborted) return { why: 'interrupted' };
-    const away = error === within.reason ? '' : `: ${errorMessage(error)}`;
-    if (within.aborted) return { why: `no answer for ${duration(withinMs / 1000)}${away}` };
+    if (within.aborted) {
+      const away = error === within.reason ? '' : `: ${errorMessage(error)}`;
+      return { why: `no answer for ${duration(withinMs / 1000)}${away}` };
+    }
     return { why: error instanceof InspectRefusal ? error.message : errorMessage(error) };
   }
 }
