@@ -8,6 +8,7 @@ import { conditionEvidence } from './conditions.ts';
 import { byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
 import { leftAt, standsNow } from './left-at.ts';
 import type { ClusterQuestion, Question } from './question.ts';
+import { storedWait } from './stored-wait.ts';
 
 /** Finding for a cluster that has its record; undefined for one that has none. */
 export function recordedWait(question: ClusterQuestion): Finding | undefined {
@@ -15,7 +16,7 @@ export function recordedWait(question: ClusterQuestion): Finding | undefined {
   const record = members.record(cluster);
   if (!record) return undefined;
   const again = isEnding(facts.upgrade) ? undefined : members.saidAgain(cluster);
-  if (again !== undefined) return saidAgain(question, again);
+  if (again !== undefined) return storedWait(question, cluster) ?? saidAgain(question, again);
   const { status } = facts.upgrade;
   const evidence = upgradeEvidence(facts, `status.clusters[${cluster}].state`, record.state);
   if (record.state === RecordState.complete)

@@ -3,6 +3,7 @@ import { Lease } from '@flotilla/api/core';
 import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
 import type { Seen, UpgradeFacts } from './facts.ts';
 import { foldFailures, foldWaits } from './fold.ts';
 import { answerWhy, Inquiry } from './why.ts';
@@ -112,6 +113,38 @@ test('of two blocking upgrades of one name, the one that has not ended is the ca
     'gate-enable',
     expect.arrayContaining(['waits for ClusterGroupUpgrade ns2/x to complete']),
   ]);
+});
+
+describe('a wait that the hub has stored', () => {
+  const said = waitMessage({
+    cause: 'placement',
+    says: 'policy ns/p no longer reaches a: it is disabled',
+    fix: 'set spec.disabled of Policy ns/p to false',
+    since: NOW - 60_000,
+    until: NOW + 60_000,
+    of: { object: 'Policy ns/p', field: 'spec.disabled', value: 'true' },
+  });
+  const link = { object: 'Policy ns/p', field: 'spec.disabled', value: 'true' };
+
+  test('of a cluster is the answer, also while its agent is away', () => {
+    const answer = why({ status: inBatch(1, AT_POLICY, { messages: { a: said } }), cluster: { available: 'Unknown' } }, 'a');
+    expect(answer.cause).toBe('placement');
+    expect(answer.chain).toMatchObject([{ says: 'a waits: policy ns/p no longer reaches a: it is disabled', ...link }]);
+    expect(answer.release).toEqual({
+      says: 'Set spec.disabled of Policy ns/p to false. It times out at 2026-01-01T12:01:00.000Z.',
+      byItself: false,
+    });
+  });
+
+  test('of the whole upgrade is the answer of the whole', () => {
+    expect(why({ status: inBatch(1, AT_POLICY, { messages: { [WHOLE_UPGRADE]: said } }) }).chain).toMatchObject([link]);
+  });
+
+  test('behind another upgrade leads to the answer of that one', () => {
+    const behind = waitMessage({ cause: 'gate-blocking', says: 'x holds it', behind: { namespace: 'default', name: 'x' } });
+    const world = { status: inBatch(1, AT_POLICY, { messages: { a: behind } }), blocker: waiting({}, { enable: false }) };
+    expect(why(world, 'a')).toMatchObject({ cause: 'gate-enable', chain: [{ says: 'a waits: x holds it' }, {}] });
+  });
 });
 
 test('an upgrade that many clusters wait for is looked at once', () => {

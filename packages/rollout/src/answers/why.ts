@@ -14,6 +14,7 @@ import { Membership } from './membership.ts';
 import { planWait } from './plan-waits.ts';
 import { precacheWait } from './precache-waits.ts';
 import type { Question } from './question.ts';
+import { storedWait } from './stored-wait.ts';
 
 /** Upgrades that are followed behind each other. */
 const MOST_UPGRADES = 10;
@@ -31,7 +32,7 @@ const wholes: Readonly<Record<RolloutState, (question: Question, next: () => Fin
 };
 
 function preparingWait(question: Question, next: () => Finding): Finding {
-  return hubWait(question.facts) ?? planWait(question) ?? next();
+  return hubWait(question.facts) ?? storedWait(question) ?? planWait(question) ?? next();
 }
 
 /** Asks about one upgrade; what many clusters wait for is found once. */
@@ -71,6 +72,7 @@ export class Inquiry {
     return (
       strangerWait(question) ??
       hubWait(this.#facts) ??
+      storedWait(question, cluster) ??
       planWait(question) ??
       precacheWait(question) ??
       rolloutWait(question, () => this.#next())

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openGates } from '../../testing/gate-builders.ts';
 import { batchGatesOf } from '../gates/gates.ts';
 import type { RolloutMode, RolloutObservation, Standing } from '../upgrade/model.ts';
+import type { Wait } from '../waits/wait.ts';
 import { type Advance, type AdvanceInput, advanceRollout } from './advance.ts';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
@@ -85,6 +86,24 @@ const progressing = ({ progressing: p }: Advance) => `${p.status} ${p.reason}: $
 const IN_PROGRESS = 'True InProgress: Remediating non-compliant policies';
 const COMPLIANT = 'Completed: All clusters are compliant with all the managed policies';
 const TOO_LONG = 'False TimedOut: Policy remediation took too long';
+
+describe('waits', () => {
+  const held: Wait = { cause: 'policy', says: 'policy p is not there', since: T0 };
+  const said = 'waits (policy) since 2026-01-01T00:00:00Z: policy p is not there';
+
+  test('of a cluster are told while it is open, and kept in its record when its time is over', () => {
+    const observed = { wait: (cluster?: string) => (cluster === 'a' ? held : undefined) };
+    const waiting = advance({ status: running(1), observed });
+    expect([waiting.messages, progressing(waiting)]).toEqual([{ a: said }, `${IN_PROGRESS} (cluster a: ${said})`]);
+    const late = advance({ status: running(1), observed, standings: { b: 'done' }, minutes: 30, action: 'Abort' });
+    expect([late.messages, late.clusters.find(({ name }) => name === 'a')?.message]).toEqual([{}, said]);
+  });
+
+  test('of the whole upgrade are told under a key of their own', () => {
+    const result = advance({ observed: { wait: (cluster) => (cluster === undefined ? held : undefined) } });
+    expect([result.messages, progressing(result)]).toEqual([{ '(upgrade)': said }, `${IN_PROGRESS} (${said})`]);
+  });
+});
 
 describe('before the first batch', () => {
   test('clusters that still have to be prepared are waited for, and the clock runs', () => {

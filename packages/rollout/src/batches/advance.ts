@@ -20,6 +20,7 @@ import {
   tookTooLong,
   waitingForPlacement,
 } from '../upgrade/texts.ts';
+import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
 import { chooseAgain, type Drift, findDrift, firstPending, toldAt } from './drift.ts';
 import { judgeLate } from './late-gate.ts';
@@ -240,11 +241,12 @@ class Pass {
   }
 
   #messages(): Readonly<Record<string, string>> {
-    const { mode, forbids } = this.#input.observation;
+    const { mode, forbids, wait } = this.#input.observation;
+    const ofAll = wait?.(undefined);
     const fallen = this.#drift
       .filter((drift) => this.#isPast(toldAt(drift)))
       .map(({ cluster, policy }) => [cluster, forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)]);
-    return { ...Object.fromEntries(fallen), ...this.#clusters.problems() };
+    return { ...(ofAll && { [WHOLE_UPGRADE]: waitMessage(ofAll) }), ...Object.fromEntries(fallen), ...this.#clusters.problems() };
   }
 
   /** The end waits for clusters whose record says that they were late. */

@@ -3,6 +3,7 @@
 import { type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, hasFailedPrecache } from '@flotilla/api/ran';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { failed, type Outcome } from '../upgrade/texts.ts';
+import { waitMessage } from '../waits/wait.ts';
 import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from './cluster-machine.ts';
 import { indexOf, moveCluster } from './cluster-progress.ts';
 import { lateClusters, latePulls } from './late-clusters.ts';
@@ -123,9 +124,14 @@ export class ClustersUnderWay {
     const moved = open([...(this.batch === 0 ? this.plan.flat() : []), ...Object.keys(this.progress)]);
     const found = [
       ...open(this.current).map((cluster) => [cluster, this.forbidden(cluster)] as const),
-      ...moved.map((cluster) => [cluster, problem(cluster)?.message] as const),
+      ...moved.map((cluster) => [cluster, problem(cluster)?.message ?? this.#waitOf(cluster)] as const),
     ];
     return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
+  #waitOf(cluster: string): string | undefined {
+    const wait = this.#input.observation.wait?.(cluster);
+    return wait && waitMessage(wait);
   }
 
   /** Observes a cluster; in a batch this also moves its progress on. */
@@ -168,7 +174,7 @@ export class ClustersUnderWay {
     const { mode, problem } = this.#input.observation;
     const progress = this.progress[name];
     const detail = progress?.state === ProgressState.inProgress ? mode.detail(name, indexOf(progress, mode.kind)) : {};
-    const message = this.forbidden(name) ?? problem(name)?.message;
+    const message = this.forbidden(name) ?? problem(name)?.message ?? this.#waitOf(name);
     this.#record({ name, state: RecordState.timedOut, ...detail, ...(message !== undefined && { message }) });
   }
 

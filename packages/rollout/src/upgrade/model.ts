@@ -1,5 +1,6 @@
 /** The words the files of this folder share. Types alone: what is decided is decided in the files named after it. */
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, ConditionReason } from '@flotilla/api/ran';
+import type { Wait } from '../waits/wait.ts';
 import type { Sightings } from './first-seen.ts';
 
 /** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */
@@ -80,6 +81,8 @@ export interface RolloutObservation {
   readonly placementProblem: string | undefined;
   /** Problem that keeps the hub from making a cluster's target true, if it lasts; without a cluster, that of the Placements. */
   readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
+  /** Something that a cluster waits for besides, or that all of them do (no cluster): told in the status; absent: nothing. */
+  readonly wait?: (cluster: string | undefined) => Wait | undefined;
   /** Since when clusters that were complete are seen not to comply, by cluster; absent: they are left alone. */
   readonly drift?: Sightings | undefined;
   /** When there may be more to see even if nothing changes, milliseconds since the epoch. */

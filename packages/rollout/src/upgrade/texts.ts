@@ -1,5 +1,6 @@
 /** The words of conditions Progressing and Succeeded from the start of the rollout on (spec/talm 2.3). Pure. */
 import { explain } from '@flotilla/api/ran';
+import { WHOLE_UPGRADE } from '../waits/wait.ts';
 import type { RolloutMode, RolloutProblem, Verdict } from './model.ts';
 
 type Kind = RolloutMode['kind'];
@@ -37,7 +38,8 @@ export function describeProblems(
   const clusters = Object.entries(ofClusters);
   const [first] = clusters.toSorted(([a], [b]) => (a < b ? -1 : 1));
   const others = clusters.length > 1 ? `; ${clusters.length - 1} more in status.messages` : '';
-  const why = ofPlacements?.message ?? (first && `cluster ${first[0]}: ${first[1]}${others}`);
+  const whose = first?.[0] === WHOLE_UPGRADE ? '' : `cluster ${first?.[0]}: `;
+  const why = ofPlacements?.message ?? (first && `${whose}${first[1]}${others}`);
   return why === undefined ? verdict : { ...verdict, message: `${verdict.message} (${why})` };
 }
 

@@ -1,0 +1,67 @@
+/** Something that an upgrade or a cluster waits for, as the decision that holds it returns it and as the status says it. Pure. */
+import { conditionTime, type Ref, refKey, refOfKey } from '@flotilla/api';
+import { WaitCause } from '@flotilla/api/answers';
+
+/** One wait; times are milliseconds since the epoch. */
+export interface Wait {
+  readonly cause: WaitCause;
+  /** A sentence on what is so, without a full stop. */
+  readonly says: string;
+  /** An imperative without a full stop; absent: it ends by itself. */
+  readonly fix?: string | undefined;
+  readonly since?: number | undefined;
+  /** When it ends at the latest. */
+  readonly until?: number | undefined;
+  /** The field that shows it. */
+  readonly of?: { readonly object: string; readonly field: string; readonly value: string } | undefined;
+  /** The upgrade that is waited for. */
+  readonly behind?: Ref | undefined;
+}
+
+/** Key in `status.messages` of a wait of the whole upgrade; no cluster can have this name. */
+export const WHOLE_UPGRADE = '(upgrade)';
+
+const UNTIL = 'at the latest';
+const SEEN = '; seen: ';
+const FIX = '; to go on: ';
+
+/** The wait as a status says it; `readWait` understands it. */
+export function waitMessage({ cause, says, fix, since, until, of, behind }: Wait): string {
+  const parts = [
+    since === undefined ? '' : ` since ${conditionTime(since)}`,
+    until === undefined ? '' : ` until ${conditionTime(until)} ${UNTIL}`,
+    behind === undefined ? '' : ` behind ${refKey(behind)}`,
+  ];
+  const seen = of === undefined ? '' : `${SEEN}${of.object}, ${of.field}: ${of.value}`;
+  return `waits (${cause})${parts.join('')}: ${says}${seen}${fix === undefined ? '' : `${FIX}${fix}`}`;
+}
+
+const HEAD = /^waits \(([a-z-]+)\)(?: since (\S+))?(?: until (\S+) at the latest)?(?: behind (\S+))?: /;
+
+/** The wait that a message of a status says; undefined of any other message. */
+export function readWait(message: string): Wait | undefined {
+  const [head, word, since, until, behind] = HEAD.exec(message) ?? [];
+  const cause = WaitCause.safeParse(word);
+  if (head === undefined || !cause.success) return undefined;
+  const [rest, fix] = splitAtLast(message.slice(head.length), FIX);
+  const [says, seen] = splitAtLast(rest, SEEN);
+  return {
+    cause: cause.data,
+    says,
+    ...(fix !== undefined && { fix }),
+    ...(since !== undefined && { since: Date.parse(since) }),
+    ...(until !== undefined && { until: Date.parse(until) }),
+    ...(seen !== undefined && { of: readEvidence(seen) }),
+    ...(behind !== undefined && { behind: refOfKey(behind) }),
+  };
+}
+
+function splitAtLast(text: string, separator: string): readonly [string, string?] {
+  const at = text.lastIndexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+function readEvidence(text: string): Wait['of'] {
+  const [, object = '', field = '', value = ''] = /^(.*?), (.*?): (.*)$/s.exec(text) ?? [];
+  return { object, field, value };
+}
