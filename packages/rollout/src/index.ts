@@ -70,7 +70,7 @@ export {
 export { namedClusters } from './upgrade/named-clusters.ts';
 export { rolloutMachine } from './upgrade/rollout-machine.ts';
 export { desiredWorkName, placementName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
-export { isComplete, isEnding, isRunning, keepsObjects, stateOf, templatesOf, wasCleaned } from './upgrade/stage.ts';
+export { isComplete, isEnding, isPrecached, isRunning, keepsObjects, stateOf, templatesOf, wasCleaned } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
 export { quote } from './values/go-format.ts';

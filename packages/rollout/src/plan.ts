@@ -5,6 +5,7 @@ import {
   type ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
   type ClusterGroupUpgradeSpec,
+  type ClusterGroupUpgradeStatus,
   type PreCachingConfig,
   type PrecachingSpec,
 } from '@flotilla/api/ran';
@@ -19,6 +20,7 @@ import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/plat
 import { findOtherSoftware } from './software/same-software.ts';
 import { derivePrecachingSpec, ownWorkloadImage, type SoftwareFailure } from './software/software-spec.ts';
 import type { UpgradeRef } from './upgrade/identity.ts';
+import { isPrecached } from './upgrade/stage.ts';
 import {
   policyFrameworkMissing,
   SERVED_AGAIN_MS,
@@ -225,9 +227,9 @@ function validate(
 /** The spec is derived anew until all spokes are done with it, so that edits count; strictly, it is frozen once valid. */
 function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, policies: PolicyExamination, deps: PlanDeps) {
   const { status } = observed.upgrade;
-  const frozenBy = deps.talmStrict ? ClusterGroupUpgradeCondition.precacheSpecValid : ClusterGroupUpgradeCondition.precachingSucceeded;
   const frozen = status?.precaching?.spec;
-  if (frozen && findCondition(status.conditions, frozenBy)?.status === 'True') return { spec: frozen };
+  const isFrozen = status && (deps.talmStrict ? isSpecValid(status) : isPrecached(status));
+  if (frozen && isFrozen) return { spec: frozen };
   const software = derivePrecachingSpec({
     policies: [...policies.forUpgrade, ...policies.compliantBefore],
     configRef: spec.preCachingConfigRef,
@@ -243,6 +245,9 @@ function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, polici
   const failure = deps.talmStrict ? undefined : findOtherSoftware(observed.upgrade, software.spec, observed.upgradeAt);
   return failure ? { failure } : software;
 }
+
+const isSpecValid = ({ conditions }: ClusterGroupUpgradeStatus): boolean =>
+  findCondition(conditions, ClusterGroupUpgradeCondition.precacheSpecValid)?.status === 'True';
 
 const lookUpFor =
   ({ upgrade }: ObservedUpgrade, { lookUpRelease }: PlanDeps): LookUpRelease =>

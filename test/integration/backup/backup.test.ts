@@ -57,7 +57,7 @@ test.concurrent('every cluster is backed up before the rollout starts, and clean
 
 test.concurrent('partial: who could not be backed up is recorded and left out, the rest goes on', async ({ world }) => {
   await upgradeWithBackup(world, 'partial', ['failing', 'late', 'good']);
-  await world.untilCondition('partial', 'BackupSuceeded', 'True PartiallyDone: Backup failed for 2 clusters');
+  await world.untilCondition('partial', 'BackupSuceeded', 'False PartiallyDone: Backup failed for 2 clusters');
   await world.untilEnded('partial');
   const status = (await world.get('partial'))?.status;
   expect(status?.backup?.status).toEqual({ failing: 'UnrecoverableError', late: 'BackupTimeout', good: 'Succeeded' });
@@ -87,7 +87,7 @@ test.concurrent('not before the upgrade is enabled, and after pre-caching, each 
   expect(await backupOf(world, 'both')).toBeUndefined();
   expect(backupJobs(world, 'cached')).toEqual([]);
   await world.edit('both', { enable: true });
-  await world.untilCondition('both', 'BackupSuceeded', 'True PartiallyDone: Backup failed for 1 clusters');
+  await world.untilCondition('both', 'BackupSuceeded', 'False PartiallyDone: Backup failed for 1 clusters');
   await world.untilEnded('both');
   const status = (await world.get('both'))?.status;
   expect(status?.precaching?.status).toEqual({ cached: 'Succeeded', uncopied: 'Succeeded' });

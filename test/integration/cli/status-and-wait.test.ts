@@ -47,6 +47,24 @@ test('an upgrade that ends well: wait ends with 0, a line per change in a pipe, 
   expect(status.out).toMatch(/default\/good +done .*3\/3/);
 });
 
+test('an upgrade that ends without a cluster that could not be cached: all three end with 3 and name it', async ({ world }) => {
+  await world.policies(['held', 'spoke-1'], { part: {} });
+  world.spokes.setFaults('held', { failJob: true });
+  const caching = { preCaching: true, preCachingConfigRef: { name: 'config' } };
+  await world.upgrade('part', ['held', 'spoke-1'], ['part'], caching);
+  const wait = await flotilla(world.server.kubeconfig, 'wait', 'part', '--timeout', '2m');
+  expect(wait).toMatchObject({
+    code: 3,
+    err: expect.stringMatching(/will not be done any more: 1 of 2 clusters failed .*the first is held: /),
+  });
+  expect(wait.out).toMatch(/failed +1 +held /);
+  const status = await flotilla(world.server.kubeconfig, 'status', 'part', '-o', 'json');
+  expect(status.code).toBe(3);
+  expect(StatusAnswer.parse(JSON.parse(status.out))).toMatchObject({ stage: 'partial', failures: [{ clusters: 1, example: 'held' }] });
+  const why = await flotilla(world.server.kubeconfig, 'why', 'part');
+  expect(why).toMatchObject({ code: 3, out: expect.stringMatching(/^the upgrade has ended: 1 of 2 clusters failed/m) });
+});
+
 test('what a wait says of the hub is so now, not from when it began', async ({ world }) => {
   await world.policies(['spoke-1'], { late: {} });
   await world.upgrade('late', ['spoke-1'], ['late'], {}, { 'flotilla.io/window-start': '2099-01-01T00:00:00Z' });

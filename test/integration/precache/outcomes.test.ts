@@ -15,7 +15,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
 
   test.concurrent('partial completion: who failed leaves the plan, the rest goes on', async ({ world }) => {
     await world.upgrade('partial', ['failing', 'late', 'good', 'fine'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
-    await world.untilCondition('partial', 'PrecachingSuceeded', 'True PartiallyDone: Precaching failed for 2 clusters');
+    await world.untilCondition('partial', 'PrecachingSuceeded', 'False PartiallyDone: Precaching failed for 2 clusters');
     await world.untilCondition('partial', 'Progressing', 'False NotEnabled: Not enabled');
     const status = (await world.get('partial'))?.status;
     expect(status?.precaching?.status).toEqual({

@@ -23,7 +23,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     const first = (await world.get('u'))?.status;
     expect(first?.lastHandledRetryAt).toBe('2026-01-01T00:00:00Z');
     expect(first?.precaching?.retries).toEqual({ bad: 1 });
-    expect(await world.condition('u', 'PrecachingSuceeded')).toMatch(/^True PartiallyDone/);
+    expect(await world.condition('u', 'PrecachingSuceeded')).toMatch(/^False PartiallyDone/);
 
     // Another time, another try; a hub that takes over in it goes on.
     await world.annotate('u', { [Annotation.retryAt]: '2026-01-01T01:00:00Z', [Annotation.retryClusters]: null });

@@ -52,7 +52,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
   test.concurrent('deleting an upgrade that failed does not disturb the one that now has its spoke', async ({ world }) => {
     world.spokes.setFaults('retried', { failJob: 1 });
     await world.upgrade('failed', ['retried', 'beside']);
-    await world.untilCondition('failed', 'PrecachingSuceeded', 'True PartiallyDone: Precaching failed for 1 clusters');
+    await world.untilCondition('failed', 'PrecachingSuceeded', 'False PartiallyDone: Precaching failed for 1 clusters');
     await world.untilClean(['retried']);
     await world.upgrade('again', ['retried']);
     await world.untilStates('again', { retried: 'Active' });

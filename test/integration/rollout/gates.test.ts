@@ -95,11 +95,18 @@ test.concurrent('clusters that fail to pre-cache are recorded and left out; the 
   world.spokes.setFaults('cached-2', { failJob: true });
   const caching = { preCaching: true, preCachingConfigRef: { name: 'config' } };
   await world.upgrade('cached', clusters, ['cached-p'], { ...caching, enable: false });
-  await world.untilCondition('cached', 'PrecachingSuceeded', 'True PartiallyDone: Precaching failed for 1 clusters');
+  await world.untilCondition('cached', 'PrecachingSuceeded', 'False PartiallyDone: Precaching failed for 1 clusters');
   await world.untilCondition('cached', 'Progressing', 'False NotEnabled: Not enabled');
   for (const cluster of clusters) expect(world.happened('cached-p', cluster)).toEqual(['NonCompliant']);
   await world.edit('cached', { enable: true });
-  await world.untilCompleted('cached');
+  await world.untilCondition('cached', 'Succeeded', /^False PartiallyDone: 1 of 3 clusters failed .*the first is cached-2: /);
+  await world.untilEnded('cached');
+  for (const [type, is] of [
+    ['Ready', 'False'],
+    ['Stalled', 'True'],
+    ['PrecachingSuceeded', 'False'],
+  ] as const)
+    expect(await world.condition('cached', type), type).toMatch(new RegExp(`^${is} PartiallyDone: `));
   const { status } = (await world.get('cached')) ?? {};
   expect(status?.remediationPlan).toEqual([['cached-1', 'cached-3']]);
   expect((await world.recorded('cached')).sort()).toEqual(['cached-1: complete', 'cached-2: failed', 'cached-3: complete']);

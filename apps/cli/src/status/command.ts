@@ -21,7 +21,7 @@ const Options = HubOptions.extend({
 });
 type Options = z.output<typeof Options>;
 
-const hasFailed = ({ stage }: StatusAnswer): boolean => stage === 'failed' || stage === 'timed-out';
+const hasFailed = ({ stage }: StatusAnswer): boolean => stage === 'partial' || stage === 'failed' || stage === 'timed-out';
 const hasEnded = (answer: StatusAnswer): boolean => answer.stage === 'done' || hasFailed(answer);
 
 /** `flotilla status [CGU]`. */

@@ -51,9 +51,11 @@ export function statusPage(answer: StatusAnswer, look: Look, now: number): strin
 /** A line with colours is made to fit before they are put in. */
 const cutPlain = (line: string, width: number | undefined): string => (line.includes('\u001b') ? line : cut(line, width));
 
+const BAD: ReadonlySet<StatusAnswer['stage']> = new Set(['refused', 'partial', 'failed', 'timed-out']);
+
 function headLines(answer: StatusAnswer, look: Look, now: number): string[] {
   const { upgrade, stage, says, batch, paused, window, ends } = answer;
-  const color = stage === 'failed' || stage === 'timed-out' || stage === 'refused' ? 'bad' : stage === 'done' ? 'good' : 'faint';
+  const color = BAD.has(stage) ? 'bad' : stage === 'done' ? 'good' : 'faint';
   const parts = [
     batch.current > 0 ? `batch ${batch.current} of ${batch.of}` : batch.of > 0 ? `${batch.of} batches` : '',
     paused === undefined ? '' : `paused: ${safeText(paused)}`,

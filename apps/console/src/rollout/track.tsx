@@ -14,11 +14,12 @@ const AT: Readonly<Record<UpgradeStage, number>> = {
   'between-batches': 3,
   'cleaning-up': 4,
   done: 5,
+  partial: 4,
   failed: 4,
   'timed-out': 4,
   deleting: 4,
 };
-const BROKEN: readonly UpgradeStage[] = ['refused', 'failed', 'timed-out'];
+const BROKEN: readonly UpgradeStage[] = ['refused', 'partial', 'failed', 'timed-out'];
 
 /** The way of an upgrade, and where it is on it. */
 export function Track({ row: { stage, cached, batch } }: { readonly row: UpgradeRow }): JSX.Element {

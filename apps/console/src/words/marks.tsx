@@ -65,6 +65,7 @@ const ofStages: Readonly<Record<UpgradeStage, MarkProps>> = {
   'between-batches': { shape: 'ring', tone: 'busy', word: 'between batches' },
   'cleaning-up': { shape: 'half', tone: 'busy', word: 'cleaning up' },
   done: { shape: 'check', tone: 'good', word: 'done' },
+  partial: { shape: 'cross', tone: 'bad', word: 'done in part' },
   failed: { shape: 'cross', tone: 'bad', word: 'failed' },
   'timed-out': { shape: 'cross', tone: 'bad', word: 'timed out' },
   deleting: { shape: 'dash', tone: 'late', word: 'being deleted' },

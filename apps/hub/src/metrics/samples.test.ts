@@ -61,6 +61,11 @@ test('upgrades are counted by state', () => {
     upgrade('new'),
     upgrade('bad', { conditions: [condition('Validated', 'False')] }),
     upgrade('pulls', { conditions: [condition('PrecachingSuceeded', 'False')] }, { preCaching: true }),
+    upgrade(
+      'cached in part',
+      { conditions: [{ ...condition('PrecachingSuceeded', 'False'), reason: 'PartiallyDone' }] },
+      { preCaching: true },
+    ),
     upgrade('runs', RUNNING),
     upgrade('stops', { ...RUNNING, conditions: [...RUNNING.conditions, condition('Paused', 'True')] }),
     upgrade('good', { conditions: [condition('Succeeded', 'True')] }),
@@ -69,7 +74,7 @@ test('upgrades are counted by state', () => {
   ];
   expect(valuesOf({ upgrades }, 'flotilla_upgrades')).toEqual({
     refused: 1,
-    waiting: 1,
+    waiting: 2,
     precaching: 1,
     running: 1,
     paused: 1,

@@ -2,7 +2,7 @@
 import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, PrecacheState } from '@flotilla/api/ran';
-import { isAvailable, isEnding, isRunning, judgeWindow, leastLeftMs, RecordState } from '@flotilla/rollout';
+import { isAvailable, isEnding, isPrecached, isRunning, judgeWindow, leastLeftMs, RecordState } from '@flotilla/rollout';
 import type { Sample } from '@flotilla/runtime';
 import type { FleetMetric } from './metric-table.ts';
 
@@ -55,7 +55,8 @@ function upgradeStateOf(upgrade: ClusterGroupUpgrade): (typeof UPGRADE_STATES)[n
   if (isPaused(upgrade)) return 'paused';
   if (isRunning(upgrade)) return 'running';
   if ([clustersSelected, validated, precacheSpecValid].some((type) => is(type) === 'False')) return 'refused';
-  return upgrade.spec?.preCaching && is(ClusterGroupUpgradeCondition.precachingSucceeded) === 'False' ? 'precaching' : 'waiting';
+  const pulls = upgrade.spec?.preCaching && is(ClusterGroupUpgradeCondition.precachingSucceeded) === 'False';
+  return pulls && !isPrecached(upgrade.status ?? {}) ? 'precaching' : 'waiting';
 }
 
 const isPaused = ({ status }: ClusterGroupUpgrade): boolean =>

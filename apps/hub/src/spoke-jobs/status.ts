@@ -17,8 +17,8 @@ interface RollUpTexts<S extends string, R extends string> {
   /** Reason when every spoke succeeded. */
   readonly completed: R;
   readonly isFinal: (state: S) => boolean;
-  /** The upgrade does not end when all spokes fail, as in the reference; default: it ends. */
-  readonly outlivesFailure?: boolean | undefined;
+  /** As in the reference, a part is a success, and the upgrade does not end when all spokes fail; default: neither. */
+  readonly talmStrict?: boolean | undefined;
 }
 
 /**
@@ -28,7 +28,7 @@ interface RollUpTexts<S extends string, R extends string> {
 export function rollUpSpokes<S extends string, R extends string>(
   plan: readonly string[],
   states: ReadonlyMap<string, S>,
-  { work, completed, isFinal, outlivesFailure = false }: RollUpTexts<S, R>,
+  { work, completed, isFinal, talmStrict = false }: RollUpTexts<S, R>,
 ): RollUp<R> {
   const failed: string[] = [];
   let succeeded = 0;
@@ -43,6 +43,7 @@ export function rollUpSpokes<S extends string, R extends string>(
   if (failed.length === 0)
     return { status: 'True', reason: completed, message: `${work} is completed for all clusters`, failed, finished: true };
   if (succeeded === 0)
-    return { status: 'False', reason: 'Failed', message: `${work} failed for all clusters`, failed, finished: !outlivesFailure };
-  return { status: 'True', reason: 'PartiallyDone', message: `${work} failed for ${failed.length} clusters`, failed, finished: true };
+    return { status: 'False', reason: 'Failed', message: `${work} failed for all clusters`, failed, finished: !talmStrict };
+  const status = talmStrict ? 'True' : 'False';
+  return { status, reason: 'PartiallyDone', message: `${work} failed for ${failed.length} clusters`, failed, finished: true };
 }

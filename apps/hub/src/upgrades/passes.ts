@@ -148,7 +148,7 @@ export class UpgradePasses {
     const next = deferUnproven(retried, isLater, spec.remediationStrategy.canaries);
     const late = jobs.precacheLate(upgrade, next, proofs);
     const status = describeLatePulls(next, late.pulls);
-    const advance = advanceRollout({ spec, status, observation, gates, now: at });
+    const advance = advanceRollout({ spec, status, observation, gates, now: at, talmStrict });
     const described = describeRollout(status, advance, {
       now: new Date(at),
       talmStrict,

@@ -159,7 +159,7 @@ describe('conditions (spec/talm 2.3), in order', () => {
         SELECTED,
         VALIDATED,
         SPEC_VALID,
-        'PrecachingSuceeded True PartiallyDone: Precaching failed for 1 clusters',
+        'PrecachingSuceeded False PartiallyDone: Precaching failed for 1 clusters',
         'Progressing False NotEnabled: Not enabled',
       ],
     },
@@ -183,7 +183,7 @@ describe('conditions (spec/talm 2.3), in order', () => {
         SELECTED,
         VALIDATED,
         SPEC_VALID,
-        'PrecachingSuceeded True PartiallyDone: Precaching failed for 1 clusters',
+        'PrecachingSuceeded False PartiallyDone: Precaching failed for 1 clusters',
         'Progressing False Completed: Precaching failed on canary clusters',
         'Succeeded False Failed: Precaching failed on canary clusters',
       ],
@@ -255,7 +255,7 @@ describe('the rest of the status', () => {
     const report = { ...failed, rollUp: rollUp([], new Map()) };
     const after = describeStatus(upgrade({ preCaching: false }, before), off, report, later);
     expect([after.remediationPlan, after.clusters]).toEqual([[['a'], ['b']], undefined]);
-    expect(lines(after)).toContain('PrecachingSuceeded True PartiallyDone: Precaching failed for 1 clusters');
+    expect(lines(after)).toContain('PrecachingSuceeded False PartiallyDone: Precaching failed for 1 clusters');
     expect(after.precaching?.status).toEqual({ a: 'Succeeded', b: 'UnrecoverableError' });
   });
 

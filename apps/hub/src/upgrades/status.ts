@@ -67,8 +67,9 @@ export function describeRollout(
 ): ClusterGroupUpgradeStatus {
   const conditions = new Conditions(before.conditions ?? [], wording);
   // While late clusters pull, the condition keeps what was: the rollout goes on.
-  if (wording.precaching?.finished && wording.precaching.status === 'True')
-    conditions.set(ClusterGroupUpgradeCondition.precachingSucceeded, true, wording.precaching);
+  const { precaching } = wording;
+  if (precaching?.finished && precaching.reason !== 'Failed')
+    conditions.set(ClusterGroupUpgradeCondition.precachingSucceeded, precaching.status === 'True', precaching);
   conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
   conditions.setPaused(advance.succeeded ? undefined : wording.pause);

@@ -13,13 +13,14 @@ export const UpgradeStage = z.enum([
   'between-batches',
   'cleaning-up',
   'done',
+  'partial',
   'failed',
   'timed-out',
   'deleting',
 ]);
 export type UpgradeStage = z.output<typeof UpgradeStage>;
 
-const ENDED: ReadonlySet<UpgradeStage> = new Set(['done', 'failed', 'timed-out', 'deleting']);
+const ENDED: ReadonlySet<UpgradeStage> = new Set(['done', 'partial', 'failed', 'timed-out', 'deleting']);
 /** True where nothing in the upgrade begins any more. */
 export const hasEnded = ({ stage }: { readonly stage: UpgradeStage }): boolean => ENDED.has(stage);
 
@@ -72,7 +73,7 @@ export type WindowAnswer = z.output<typeof WindowAnswer>;
 /** Progress of an upgrade. */
 export const StatusAnswer = z.object({
   upgrade: z.string().describe('The ClusterGroupUpgrade, namespace/name.'),
-  stage: UpgradeStage.describe('Where it is.'),
+  stage: UpgradeStage.describe('Where it is. partial: it has ended, and some clusters did not get there.'),
   says: z.string().describe("The hub's own words on it."),
   hub: HubSign.describe('Whether a hub decides now.'),
   batch: z

@@ -113,8 +113,8 @@ const conditionReasons = {
   },
   PartiallyDone: {
     isReferences: true,
-    meaning: 'Some clusters failed; they leave the plan.',
-    fix: 'see status.precaching.messages or status.backup.messages, mend what they name, and try those clusters again with flotilla retry',
+    meaning: 'Some clusters got there, and some failed: those that failed a job leave the plan.',
+    fix: 'see status.clusters, status.precaching.messages or status.backup.messages, mend what they name, and try those clusters again with flotilla retry',
   },
   InProgress: { isReferences: true, meaning: 'The clusters are being worked on.' },
   NotStarted: { isReferences: true, meaning: 'The upgrade waits for its backups.' },

@@ -1,6 +1,7 @@
 /** Judges what is over: the record of a cluster, the verdict of an upgrade; and who is no part of it. Pure. */
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isEnding } from '../upgrade/stage.ts';
 import { policyFellBackFrom } from '../upgrade/texts.ts';
@@ -59,11 +60,13 @@ export function cleaningWait({ facts }: Question): Finding {
 /** Nothing is left of it. */
 export function cleanedWait({ facts }: Question): Finding {
   const { succeeded, evidence } = verdictOf(facts);
-  if (succeeded?.status === 'True')
+  const { status } = facts.upgrade;
+  const leftOut = status && describeLeftOut(status);
+  if (succeeded?.status === 'True' && leftOut === undefined)
     return finding('done', link('the upgrade has ended well', evidence), byItself('Nothing is waited for.'), { says: 'nothing' });
   return finding(
     'failed',
-    link(`the upgrade has ended: ${succeeded?.message ?? ''}`, evidence),
+    link(`the upgrade has ended: ${leftOut ?? succeeded?.message ?? ''}`, evidence),
     bySomebody(
       `Mend what its clusters say (flotilla status), then try those that failed again: ${retryOf(facts)} --failed, or Retry in the console.`,
     ),

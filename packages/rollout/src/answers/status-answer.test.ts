@@ -1,8 +1,9 @@
 import { Annotation } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Seen } from './facts.ts';
 import { answerStatus, describePause, describeWindow } from './status-answer.ts';
+import { Inquiry } from './why.ts';
 
 const now = Date.parse('2026-11-25T12:00:00Z');
 const window = (annotations: object) => describeWindow({ metadata: { name: 'u', annotations: { ...annotations } } }, now);
@@ -65,4 +66,69 @@ test('a batch that runs on after its window has closed has no more time for it: 
   });
   const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, work: skip };
   expect(answerStatus({ upgrade, now, hub: skip(), ...unread }).ends?.latestAt).toBe('2026-11-25T14:00:00.000Z');
+});
+
+describe('the stage of an upgrade that has ended', () => {
+  const skip = <T>(): Seen<T> => ({ kind: 'skipped' });
+  const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, work: skip };
+  const is = (type: string, status: string, reason: string) => ({
+    type,
+    status,
+    reason,
+    message: `${reason}.`,
+    lastTransitionTime: '2026-11-25T11:00:00Z',
+  });
+  const DONE = { name: 'a', state: 'complete' };
+  const SUCCESS = [is('Succeeded', 'True', 'Completed')];
+  const template = { name: 't', status: { manifests: [] } };
+
+  test.each([
+    { name: 'of all', status: { conditions: SUCCESS, clusters: [DONE] }, want: ['done', 'Completed.'] },
+    {
+      name: 'of a part',
+      status: { conditions: [is('Succeeded', 'False', 'PartiallyDone')], clusters: [DONE, { name: 'b', state: 'failed' }] },
+      want: ['partial', 'PartiallyDone.'],
+    },
+    {
+      name: 'of a part that the reference calls a success',
+      status: {
+        conditions: SUCCESS,
+        clusters: [DONE, { name: 'b', state: 'failed' }],
+        precaching: { status: { b: 'UnrecoverableError' }, messages: { b: 'no space' } },
+      },
+      want: ['partial', '1 of 2 clusters failed (status.clusters), the first is b: no space'],
+    },
+    {
+      name: 'of a part by the reference itself, which records no cluster that failed pre-caching',
+      status: {
+        conditions: [is('PrecachingSuceeded', 'True', 'PartiallyDone'), ...SUCCESS],
+        clusters: [DONE],
+        precaching: { status: { a: 'Succeeded', b: 'PrecacheTimeout' } },
+      },
+      want: ['partial', '1 of 2 clusters failed (status.clusters), the first is b'],
+    },
+    {
+      name: 'of a part by ManifestWorks, one of which timed out',
+      status: { conditions: SUCCESS, clusters: [DONE, { name: 'b', state: 'timedout', currentManifestWork: template }] },
+      want: ['partial', '1 of 2 clusters failed (status.clusters), the first is b'],
+    },
+    {
+      name: 'of all, one of which got there after its batch had timed out',
+      status: {
+        conditions: SUCCESS,
+        clusters: [DONE, { name: 'b', state: 'timedout', currentPolicy: { name: 'p', status: 'NonCompliant' } }],
+      },
+      want: ['done', 'Completed.'],
+    },
+  ])('$name', ({ status, want }) => {
+    const upgrade = ClusterGroupUpgrade.schema.parse({
+      metadata: { name: 'u', namespace: 'ns' },
+      status: { ...status, status: { completedAt: '2026-11-25T11:00:00Z' } },
+    });
+    const facts = { upgrade, now, hub: skip<never>(), ...unread };
+    const answer = answerStatus(facts);
+    expect([answer.stage, answer.says]).toEqual(want);
+    expect(new Inquiry(facts).upgrade().cause).toBe(want[0] === 'done' ? 'done' : 'failed');
+    if (want[0] === 'partial') expect(answer.failures).not.toEqual([]);
+  });
 });

@@ -16,6 +16,7 @@ import { lastBatch } from '../batches/last-batch.ts';
 import { RolloutClock } from '../batches/rollout-clock.ts';
 import { findPause } from '../gates/pause.ts';
 import { closedMs, judgeWindow } from '../gates/window.ts';
+import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isRunning, stateOf, templatesOf } from '../upgrade/stage.ts';
 import { objectOf, type UpgradeFacts } from './facts.ts';
@@ -45,7 +46,7 @@ export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = [])
   return {
     upgrade: refKey(upgrade.metadata),
     stage: stageOf(upgrade),
-    says: status?.conditions?.at(-1)?.message.trim() ?? 'no hub has looked at it yet',
+    says: (status && describeLeftOut(status)) ?? status?.conditions?.at(-1)?.message.trim() ?? 'no hub has looked at it yet',
     hub: judgeHub(facts.hub, now),
     batch: { current: status ? lastBatch(status) : 0, of: status?.remediationPlan?.length ?? 0 },
     ...(paused !== undefined && { paused }),
@@ -69,6 +70,9 @@ export function describePause(upgrade: ClusterGroupUpgrade): string | undefined 
   return pause && 'asked for; no hub has taken it up yet';
 }
 
+/** Ends that are no success and no failure of all, by reason of condition Succeeded. */
+const ENDS: Readonly<Record<string, UpgradeStage>> = { TimedOut: 'timed-out', PartiallyDone: 'partial' };
+
 /** Where it is, in a word. */
 function stageOf(upgrade: ClusterGroupUpgrade): UpgradeStage {
   const { metadata, status } = upgrade;
@@ -77,7 +81,8 @@ function stageOf(upgrade: ClusterGroupUpgrade): UpgradeStage {
   const succeeded = condition(ClusterGroupUpgradeCondition.succeeded);
   if (succeeded) {
     if (!status?.status.completedAt) return 'cleaning-up';
-    return succeeded.status === 'True' ? 'done' : succeeded.reason === 'TimedOut' ? 'timed-out' : 'failed';
+    if (succeeded.status === 'True') return describeLeftOut(status) === undefined ? 'done' : 'partial';
+    return ENDS[succeeded.reason] ?? 'failed';
   }
   if (isRunning(upgrade)) {
     const state = stateOf(upgrade);

@@ -34,6 +34,7 @@ interface Given {
   readonly mode?: Parameters<typeof modeOf>[1];
   readonly status?: Partial<ClusterGroupUpgradeStatus['status']>;
   readonly clusters?: ClusterGroupUpgradeStatus['clusters'];
+  readonly precaching?: ClusterGroupUpgradeStatus['precaching'];
   readonly strategy?: Partial<ClusterGroupUpgradeSpec['remediationStrategy']>;
   readonly action?: string;
   readonly observed?: Partial<RolloutObservation>;
@@ -42,6 +43,7 @@ interface Given {
   readonly annotations?: Readonly<Record<string, string>>;
   /** After the start. */
   readonly minutes?: number;
+  readonly talmStrict?: boolean;
 }
 
 function advance(given: Given): Advance {
@@ -53,6 +55,7 @@ function advance(given: Given): Advance {
   const status = ClusterGroupUpgradeStatus.parse({
     remediationPlan: plan.length > 0 ? plan : undefined,
     clusters: given.clusters,
+    precaching: given.precaching,
     status: { startedAt: iso(T0), ...given.status },
   });
   const observation: RolloutObservation = {
@@ -68,7 +71,7 @@ function advance(given: Given): Advance {
   const gates = given.annotations
     ? batchGatesOf({ metadata: { name: 'u', annotations: { ...given.annotations } } }, { now, talmStrict: false })
     : { ...openGates, window };
-  return advanceRollout({ spec, status, observation, gates, now });
+  return advanceRollout({ spec, status, observation, gates, now, talmStrict: given.talmStrict ?? false });
 }
 
 const running = (batch: number, progress: Record<string, object> = {}, minutes = 0): Given['status'] => ({
@@ -358,10 +361,20 @@ describe('the last batch looks back', () => {
     expect(verdict(advance({ ...given, standings: { b: 'done', c: 'done' } }))).toBeUndefined();
   });
 
-  test('but not with ManifestWorks, which are gone by then', () => {
-    expect(verdict(advance({ ...given, mode: { kind: 'manifestWork' } }))).toBe(
+  test('but not with ManifestWorks, which are gone by then: who timed out did not get there', () => {
+    const works: Given = { ...given, mode: { kind: 'manifestWork' } };
+    const result = advance(works);
+    const want = 'False TimedOut: Manifestwork rollout took too long on some clusters';
+    expect([verdict(result), progressing(result)]).toEqual([want, want]);
+    expect(verdict(advance({ ...works, talmStrict: true }))).toBe(
       'True Completed: All manifestworks rolled out successfully on all clusters',
     );
+  });
+
+  test('and takes who timed out and is no ManagedCluster any more for lost', () => {
+    const gone: Given = { ...given, observed: { exists: (cluster) => cluster !== 'b' } };
+    expect(verdict(advance(gone))).toBe(`${TOO_LONG} on some clusters`);
+    expect(verdict(advance({ ...gone, talmStrict: true }))).toBe(`True ${COMPLIANT}`);
   });
 });
 
@@ -388,7 +401,20 @@ describe('errors that last', () => {
   test('the upgrade is no success then', () => {
     const clusters = [{ name: 'a', state: 'failed', message: REFUSED.message }];
     const given: Given = { plan: [['a'], ['b']], clusters, status: running(2, { b: at(0) }), standings: { a: 'done', b: 'done' } };
-    expect(verdict(advance(given))).toBe(`False Failed: 1 of 2 clusters failed (status.clusters), the first is a: ${REFUSED.message}`);
+    const why = `1 of 2 clusters failed (status.clusters), the first is a: ${REFUSED.message}`;
+    expect([verdict(advance(given)), progressing(advance(given))]).toEqual([`False PartiallyDone: ${why}`, `False Completed: ${why}`]);
+    expect(verdict(advance({ ...given, talmStrict: true }))).toBe(`False Failed: ${why}`);
+  });
+
+  test('nor where the refused cluster complied from the beginning', () => {
+    const clusters = [{ name: 'x', state: 'failed', message: REFUSED.message }];
+    const given: Given = { plan: [], clusters, status: { currentBatchRemediationProgress: { x: DONE, y: DONE } } };
+    expect(verdict(advance(given))).toBe(
+      `False PartiallyDone: 1 of 2 clusters failed (status.clusters), the first is x: ${REFUSED.message}`,
+    );
+    expect(verdict(advance({ ...given, talmStrict: true }))).toBe(
+      'True Completed: All clusters already compliant with the specified managed policies',
+    );
   });
 
   test('a canary that cannot be edited ends it', () => {
@@ -430,16 +456,22 @@ describe('a cluster that is no ManagedCluster any more', () => {
   test('is recorded before its batch too, and not waited for at the end', () => {
     const gone = advance({ status: running(1, { a: at(0), b: at(0) }), observed: { exists: (cluster) => cluster !== 'c' } });
     expect(records(gone)).toEqual(['c failed']);
-    const end = advance({
+  });
+
+  test.each(['policy', 'manifestWork'] as const)('makes the end a partial one, by %s', (kind) => {
+    const given: Given = {
+      mode: { kind },
       status: running(2, { c: at(0) }),
       clusters: [
-        { name: 'a', state: 'failed' },
+        { name: 'a', state: 'failed', message: 'it is no longer a ManagedCluster' },
         { name: 'b', state: 'complete' },
       ],
       standings: { b: 'done', c: 'done' },
       observed: { exists: (cluster) => cluster !== 'a' },
-    });
-    expect(verdict(end)).toBe(`True ${COMPLIANT}`);
+    };
+    const why = '1 of 3 clusters failed (status.clusters), the first is a: it is no longer a ManagedCluster';
+    expect([verdict(advance(given)), progressing(advance(given))]).toEqual([`False PartiallyDone: ${why}`, `False Completed: ${why}`]);
+    expect(verdict(advance({ ...given, talmStrict: true }))).toMatch(/^True Completed/);
   });
 
   test('ends the upgrade when it is a canary', () => {
@@ -463,6 +495,30 @@ describe('a cluster that is no ManagedCluster any more', () => {
       observed: { exists: () => false },
     });
     expect(verdict(result)).toBe('False Failed: No clusters available for remediation (none of them is a ManagedCluster any more)');
+  });
+});
+
+describe('a cluster that failed pre-caching', () => {
+  const given: Given = { plan: [['a']], status: running(1, { a: at(0) }), standings: { a: 'done' } };
+  const clusters = [{ name: 'x', state: 'failed' }];
+
+  test('before the start keeps the end from being a success, in the words of its puller', () => {
+    const precaching = { status: { a: 'Succeeded', x: 'UnrecoverableError' } as const, messages: { x: 'registry said 401' } };
+    expect(verdict(advance({ ...given, clusters, precaching }))).toBe(
+      'False PartiallyDone: 1 of 2 clusters failed (status.clusters), the first is x: registry said 401',
+    );
+  });
+
+  test('is no part of the verdict of the reference', () => {
+    expect(verdict(advance({ ...given, clusters, talmStrict: true }))).toBe(`True ${COMPLIANT}`);
+  });
+
+  test('and was tried again after the start counts too', () => {
+    const precaching = { status: { a: 'Succeeded', b: 'PrecacheTimeout' } as const };
+    const again: Given = { ...given, plan: [['a'], ['b']], status: running(2), clusters: [{ name: 'b', state: 'failed' }], precaching };
+    const done = { ...again, clusters: [{ name: 'a', state: 'complete' }, ...(again.clusters ?? [])] };
+    expect(verdict(advance(done))).toBe('False PartiallyDone: 1 of 2 clusters failed (status.clusters), the first is b');
+    expect(verdict(advance({ ...done, talmStrict: true }))).toBe(`True ${COMPLIANT}`);
   });
 });
 

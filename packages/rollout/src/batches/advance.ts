@@ -5,6 +5,7 @@
 
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { type BatchGateInput, judgeBatchGates, type Refusal } from '../gates/gates.ts';
+import { describeLost, lostClusters } from '../upgrade/lost-clusters.ts';
 import { type ClusterRecord, RecordState, type RolloutObservation, type Verdict } from '../upgrade/model.ts';
 import { nextRolloutState, type RolloutLook, type RolloutState } from '../upgrade/rollout-machine.ts';
 import { runningState } from '../upgrade/stage.ts';
@@ -17,6 +18,7 @@ import {
   inProgress,
   leftBehind,
   type Outcome,
+  partlyDone,
   tookTooLong,
   waitingForPlacement,
 } from '../upgrade/texts.ts';
@@ -34,6 +36,8 @@ export interface AdvanceInput {
   readonly observation: RolloutObservation;
   readonly gates: BatchGateInput;
   readonly now: number;
+  /** Take a rollout for a success that the reference takes for one. */
+  readonly talmStrict: boolean;
 }
 
 /** Status after the pass, and the verdicts for its conditions. */
@@ -136,7 +140,7 @@ class Pass {
     const isDone = !planned.some((cluster) => isOpen(cluster) && !isPrepared(cluster)) && !compliant.some(isOpen);
     this.#verdict = this.#clusters.canaryFailure;
     if (isDone && planned.some((cluster) => this.#clusters.isTimedOut(cluster))) this.#verdict ??= tookTooLong(mode.kind, '');
-    if (isDone && planned.length === 0) this.#verdict ??= alreadyCompliant();
+    if (isDone && planned.length === 0) this.#verdict ??= this.#conclude();
     return { isPrepared: isDone };
   }
 
@@ -209,20 +213,27 @@ class Pass {
     return [...tried].filter((cluster) => !failures.has(cluster) && exists(cluster) && firstPending(mode, cluster) !== undefined);
   }
 
-  /** A success is one of the whole plan, but for clusters that have left the fleet. */
+  /** A success is one of every cluster. The reference makes one of those that are left. */
   #conclude(): Outcome {
-    const { exists, mode } = this.#input.observation;
+    const { mode, exists } = this.#input.observation;
+    const plan = this.#clusters.plan.flat();
+    const status = { ...this.#input.status, clusters: [...this.#clusters.records] };
+    const lost = this.#lost(status);
+    if (lost.length === 0) return plan.length === 0 ? alreadyCompliant() : allCompleted(mode.kind);
+    if (lost.some(({ state }) => state === RecordState.timedOut)) return tookTooLong(mode.kind, ' on some clusters');
+    if (plan.length > 0 && !plan.some(exists))
+      return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
+    const isPartial = !this.#input.talmStrict && status.clusters.some(({ state }) => state === RecordState.complete);
+    return (isPartial ? partlyDone : failed)(describeLost(status, lost));
+  }
+
+  /** A cluster that timed out by ManifestWorks lost its work with its batch, so that it cannot get there later. */
+  #lost(status: ClusterGroupUpgradeStatus): ClusterRecord[] {
+    const { mode, exists } = this.#input.observation;
+    if (!this.#input.talmStrict) return lostClusters(status, ({ name }) => mode.kind === 'policy' && exists(name));
     const planned = new Set(this.#clusters.plan.flat());
-    const lost = this.#clusters.records.filter(({ name, state }) => state === RecordState.failed && planned.has(name));
-    // A pre-cache that failed again leaves its cluster out of the rollout, as before the start.
-    const untouched = lost.filter(({ name }) => exists(name) && !this.#clusters.hasFailedPull(name));
-    const [first] = untouched;
-    if (first)
-      return failed(
-        `${untouched.length} of ${planned.size} clusters failed (status.clusters), the first is ${first.name}${first.message === undefined ? '' : `: ${first.message}`}`,
-      );
-    if (lost.length === planned.size) return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
-    return allCompleted(mode.kind);
+    const lost = lostClusters(status, () => true).filter(({ name }) => planned.has(name));
+    return lost.length === planned.size ? lost : lost.filter(({ name }) => exists(name) && !this.#clusters.hasFailedPull(name));
   }
 
   #isPast(time: number): boolean {

@@ -240,6 +240,7 @@ function tell({ clusters, compliant = [], strategy, action, moments, ...story }:
       spec,
       status,
       now,
+      talmStrict: story.talmStrict ?? false,
       gates: { ...openGates, ...(world.window && { window: world.window }) },
       observation: { ...observe(world, story), ...(!story.talmStrict && { drift: seen.pass('uid', now) }) },
     });

@@ -41,6 +41,12 @@ export function templatesOf(upgrade: ClusterGroupUpgrade): readonly string[] {
 export const keepsObjects = ({ metadata, spec }: ClusterGroupUpgrade): boolean =>
   metadata.deletionTimestamp === undefined && spec?.actions?.afterCompletion?.deleteObjects === false;
 
+/** Every cluster has the images, or has failed to get them. */
+export const isPrecached = ({ conditions }: Pick<ClusterGroupUpgradeStatus, 'conditions'>): boolean => {
+  const condition = findCondition(conditions, ClusterGroupUpgradeCondition.precachingSucceeded);
+  return condition?.status === 'True' || condition?.reason === 'PartiallyDone';
+};
+
 /** True once the hub objects of an upgrade were removed at its end: what is on the spokes since is others'. */
 export const wasCleaned = ({ spec, status }: ClusterGroupUpgrade): boolean =>
   status?.status.completedAt !== undefined && spec?.actions?.afterCompletion?.deleteObjects !== false;

@@ -89,5 +89,11 @@ export const failed = (message: string): Outcome => ({
   succeeded: { status: 'False', reason: 'Failed', message },
 });
 
+/** Some clusters got there and some did not. */
+export const partlyDone = (message: string): Outcome => ({
+  ...failed(message),
+  succeeded: { status: 'False', reason: 'PartiallyDone', message },
+});
+
 /** Prefix of a message that says why the hub cannot go on with a spoke. */
 export const TROUBLE_PREFIX = 'cannot go on: ';

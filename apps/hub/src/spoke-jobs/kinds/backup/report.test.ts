@@ -23,7 +23,7 @@ describe('the roll-up', () => {
     {
       name: 'some failed',
       states: { a: 'Succeeded', b: 'BackupTimeout', c: 'UnrecoverableError' },
-      want: { status: 'True', reason: 'PartiallyDone', message: 'Backup failed for 2 clusters', failed: ['b', 'c'], finished: true },
+      want: { status: 'False', reason: 'PartiallyDone', message: 'Backup failed for 2 clusters', failed: ['b', 'c'], finished: true },
     },
     {
       name: 'all failed',
@@ -41,10 +41,14 @@ describe('the roll-up', () => {
   });
 });
 
-test('strictly a backup that failed everywhere ends nothing', () => {
+test('strictly a backup that failed everywhere ends nothing, and a part is a success', () => {
   const states = new Map<string, BackupState>([['a', 'BackupTimeout']]);
   expect(rollUpBackup(['a'], states, true)).toMatchObject({ reason: 'Failed', message: 'Backup failed for all clusters', finished: false });
-  expect(rollUpBackup(['a', 'b'], states.set('b', 'Succeeded'), true)).toMatchObject({ reason: 'PartiallyDone', finished: true });
+  expect(rollUpBackup(['a', 'b'], states.set('b', 'Succeeded'), true)).toMatchObject({
+    status: 'True',
+    reason: 'PartiallyDone',
+    finished: true,
+  });
 });
 
 describe('status.backup', () => {

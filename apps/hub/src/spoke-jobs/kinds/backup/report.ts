@@ -50,14 +50,14 @@ export function requestBackup(
 
 /**
  * Rolls up the states of the spokes in the plan.
- * @param talmStrict the upgrade does not end when all spokes fail
+ * @param talmStrict a part is a success, and the upgrade does not end when all spokes fail
  */
 export const rollUpBackup = (plan: readonly string[], states: ReadonlyMap<string, BackupState>, talmStrict = false): BackupRollUp =>
   rollUpSpokes<BackupState, 'BackupCompleted'>(plan, states, {
     work: 'Backup',
     completed: 'BackupCompleted',
     isFinal: isFinalBackupState,
-    outlivesFailure: talmStrict,
+    talmStrict,
   });
 
 const IMAGE_MISSING: BackupRollUp = {

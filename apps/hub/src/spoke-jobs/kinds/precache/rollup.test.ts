@@ -42,7 +42,7 @@ const rows: Row[] = [
   {
     name: 'some failed',
     states: { a: 'Succeeded', b: 'PrecacheTimeout', c: 'UnrecoverableError' },
-    want: { status: 'True', reason: 'PartiallyDone', message: 'Precaching failed for 2 clusters', failed: ['b', 'c'], finished: true },
+    want: { status: 'False', reason: 'PartiallyDone', message: 'Precaching failed for 2 clusters', failed: ['b', 'c'], finished: true },
   },
   {
     name: 'all failed',
@@ -63,4 +63,12 @@ test.each(rows)('$name', ({ states, want }) => {
 test('strictly pre-caching that failed everywhere ends nothing', () => {
   const states = new Map<string, PrecacheState>([['a', 'PrecacheTimeout']]);
   expect(rollUp(['a'], states, true)).toMatchObject({ reason: 'Failed', message: 'Precaching failed for all clusters', finished: false });
+});
+
+test('strictly a part is a success', () => {
+  const states = new Map<string, PrecacheState>([
+    ['a', 'Succeeded'],
+    ['b', 'PrecacheTimeout'],
+  ]);
+  expect(rollUp(['a', 'b'], states, true)).toMatchObject({ status: 'True', reason: 'PartiallyDone', failed: ['b'], finished: true });
 });
