@@ -43,6 +43,33 @@ describe('KeyTimers', () => {
     expect([spans.map(({ ms }) => ms), fired]).toEqual([[100, 40], [START + 100]]);
   });
 
+  it.each([
+    { name: 'a time', isSpan: false },
+    { name: 'a span', isSpan: true },
+  ])('notices within a minute that the clock on the wall stepped past $name', async ({ isSpan }) => {
+    const clock = new ManualClock(START);
+    let steppedMs = 0;
+    const fired: number[] = [];
+    const stepping: Clock = { now: () => clock.now() + steppedMs, setTimer: (ms, fn) => clock.setTimer(ms, fn) };
+    new KeyTimers(stepping, () => void fired.push(clock.now() - START)).set('a', START + 3_600_000, 1, isSpan);
+    await clock.advance(600_000);
+    expect(fired).toEqual([]);
+    steppedMs = 3_000_000;
+    await clock.advance(60_000);
+    expect(fired).toEqual([660_000]);
+  });
+
+  it('delays a span by nothing when the clock on the wall steps back', async () => {
+    const clock = new ManualClock(START);
+    let steppedMs = 0;
+    const fired: number[] = [];
+    const stepping: Clock = { now: () => clock.now() + steppedMs, setTimer: (ms, fn) => clock.setTimer(ms, fn) };
+    new KeyTimers(stepping, () => void fired.push(clock.now() - START)).set('a', START + 150_000, 1, true);
+    steppedMs = -660_000;
+    await clock.advance(3_600_000);
+    expect(fired).toEqual([150_000]);
+  });
+
   it('keeps the earliest time of a slot, and each slot apart', async () => {
     const { clock, timers, fired } = start();
     timers.set('a', START + 500, 1);

@@ -1,5 +1,8 @@
 import type { Clock } from '@flotilla/pace';
 
+/** Longest sleep, in milliseconds: a machine that was suspended wakes with a clock that stepped, which no timer notices. */
+const LOOK_MS = 60_000;
+
 /** One exact timer per key, in process memory: whoever owns the truth sets them again after a restart. */
 export class KeyTimers {
   readonly #clock: Clock;
@@ -19,7 +22,8 @@ export class KeyTimers {
 
   /**
    * Fires at `at` (milliseconds since the epoch). A key keeps its earliest time: a later one only lowers the priority.
-   * @param isSpan what counts is the time from now until then: a clock that steps back delays it by nothing
+   * A clock that steps past the time is noticed within a minute.
+   * @param isSpan the time from now until then counts too: a clock that steps back delays it by nothing
    */
   set(key: string, at: number, priority: number, isSpan = false): void {
     const current = this.#timers.get(key);
@@ -29,7 +33,8 @@ export class KeyTimers {
       return;
     }
     current?.handle[Symbol.dispose]();
-    this.#arm(key, at, best, isSpan);
+    const spanMs = Math.max(at - this.#clock.now(), 0);
+    this.#arm({ key, at, priority: best, spanMs: isSpan ? spanMs : undefined });
   }
 
   /** Forgets the timer of a key. */
@@ -43,14 +48,25 @@ export class KeyTimers {
     for (const key of [...this.#timers.keys()]) this.clear(key);
   }
 
-  #arm(key: string, at: number, priority: number, isSpan = false): void {
-    const handle = this.#clock.setTimer(Math.max(at - this.#clock.now(), 0), () => {
+  #arm({ key, at, priority, spanMs }: Timer): void {
+    const sleepMs = Math.min(spanMs ?? Math.max(at - this.#clock.now(), 0), LOOK_MS);
+    const handle = this.#clock.setTimer(sleepMs, () => {
       const best = this.#timers.get(key)?.priority ?? priority;
+      const leftMs = spanMs === undefined ? undefined : spanMs - sleepMs;
       // A timer measures a span, and may end before the clock on the wall shows the time.
-      if (!isSpan && this.#clock.now() < at) return this.#arm(key, at, best);
+      if (this.#clock.now() < at && leftMs !== 0) return this.#arm({ key, at, priority: best, spanMs: leftMs });
       this.#timers.delete(key);
       this.#fire(key, best);
     });
     this.#timers.set(key, { at, priority, handle });
   }
+}
+
+interface Timer {
+  readonly key: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly priority: number;
+  /** Milliseconds that are left whatever the clock on the wall shows; absent: it decides alone. */
+  readonly spanMs: number | undefined;
 }
