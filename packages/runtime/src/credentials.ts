@@ -58,8 +58,28 @@ async function read({ data, file }: Material): Promise<Buffer | undefined> {
   return file === undefined ? undefined : readFile(file);
 }
 
-async function headersOf({ token, tokenFile, actAs }: ClusterUser): Promise<Record<string, string>> {
-  const bearer = tokenFile === undefined ? token : (await readFile(tokenFile, 'utf8')).trim();
+/** The last token of each user's file. */
+const tokens = new WeakMap<ClusterUser, string>();
+
+/** A file that is empty or gone for a moment while it is rotated leaves the last token, as in Kubernetes' own clients. */
+async function readToken(user: ClusterUser, file: string): Promise<string> {
+  const last = tokens.get(user);
+  const token = await readFile(file, 'utf8').then(
+    (text) => text.trim(),
+    (cause: unknown) => {
+      if (last === undefined) throw cause;
+      return '';
+    },
+  );
+  if (token !== '') tokens.set(user, token);
+  else if (last === undefined)
+    throw new FlotillaError(RuntimeErrorCode.kubeconfig, `token file ${file} is empty: write the token of the account into it`);
+  return token || (last ?? '');
+}
+
+async function headersOf(user: ClusterUser): Promise<Record<string, string>> {
+  const { token, tokenFile, actAs } = user;
+  const bearer = tokenFile === undefined ? token : await readToken(user, tokenFile);
   return {
     ...(bearer && { authorization: `Bearer ${bearer.trim()}` }),
     ...(actAs !== undefined && { 'impersonate-user': actAs }),

@@ -195,6 +195,30 @@ describe('over TLS', () => {
     await client.close();
   });
 
+  test('a token file that is empty or gone while it is rotated leaves the last token', async () => {
+    const file = write('rotated.token', 'first');
+    const connection = new Connection(loadKubeconfig({ kubeconfig: config(cluster(), { tokenFile: file }) }));
+    const bearer = async () => {
+      connection.forgetCredentials();
+      return (await connection.current()).headers.authorization;
+    };
+    expect(await bearer()).toBe('Bearer first');
+    write('rotated.token', '');
+    expect(await bearer()).toBe('Bearer first');
+    rmSync(file);
+    expect(await bearer()).toBe('Bearer first');
+    write('rotated.token', 'second\n');
+    expect(await bearer()).toBe('Bearer second');
+    await connection.close();
+  });
+
+  test('a token file that is empty from the beginning is named', async () => {
+    const file = write('empty.token', ' \n');
+    const connection = new Connection(loadKubeconfig({ kubeconfig: config(cluster(), { tokenFile: file }) }));
+    await expect(connection.current()).rejects.toThrow(`token file ${file} is empty`);
+    await connection.close();
+  });
+
   test('paths count from the folder of the kubeconfig', async () => {
     write('ca.pem', readFileSync(authority, 'utf8'));
     write('here.token', 'beside');
