@@ -58,7 +58,7 @@ export const WindowState = z.object({
   state: z.enum(['none', 'open', 'closed', 'invalid']).describe('none: it needs no window.'),
   closesAt: z.string().optional().describe('When an open one closes, or the next one does.'),
   opensAt: z.string().optional().describe('When a closed one opens.'),
-  says: z.string().optional().describe('Why it is closed or invalid.'),
+  says: z.string().optional().describe('Why it is closed or invalid, or what is odd about it.'),
 });
 export type WindowState = z.output<typeof WindowState>;
 

@@ -159,7 +159,10 @@ export function describeWindow(upgrade: Pick<ClusterGroupUpgrade, 'metadata'>, n
   if (!Object.keys(upgrade.metadata.annotations ?? {}).some((key) => key.startsWith(WINDOWS))) return { state: 'none' };
   const window = judgeWindow(upgrade, now);
   const time = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
-  if (window.kind === 'open') return { state: 'open', closesAt: time(window.closesAt) };
+  if (window.kind === 'open') {
+    const { closesAt, warning } = window;
+    return { state: 'open', closesAt: time(closesAt), ...(warning !== undefined && { says: warning }) };
+  }
   if (window.kind === 'invalid') return { state: 'invalid', says: window.message };
   const then = window.opensAt === undefined ? undefined : judgeWindow(upgrade, window.opensAt);
   const closesAt = then?.kind === 'open' ? then.closesAt : undefined;

@@ -30,14 +30,53 @@ test.each([
   expect([iso(opening), nightly.format(opening)]).toEqual([next, shown]);
 });
 
-test('an hour that daylight saving skips is waited for, and one that comes twice opens once', () => {
+function openings(schedule: string, timezone: string, { after, count }: { after: string; count: number }): (string | undefined | 0)[] {
+  const windows = read(schedule, '15m', timezone);
+  const found: number[] = [];
+  for (let time = at(after); found.length < count; time = found.at(-1) ?? time) found.push(windows.nextOpening(time) ?? Number.NaN);
+  return found.map((time) => windows.format(time).replace(/^\d{4}-/, ''));
+}
+
+test.each([
+  { name: 'is moved by the skipped hour', schedule: '30 2 * * *', want: ['03-29T03:30:00+02:00', '03-30T02:30:00+02:00'] },
+  { name: 'keeps its distance to others of that hour', schedule: '*/30 2 * * *', want: ['03-29T03:00:00+02:00', '03-29T03:30:00+02:00'] },
+  { name: 'is one with that of the next hour', schedule: '0 2,3,4 * * *', want: ['03-29T03:00:00+02:00', '03-29T04:00:00+02:00'] },
+  {
+    name: 'comes after those that it would come before',
+    schedule: '15,45 2,3 * * *',
+    want: ['03-29T03:15:00+02:00', '03-29T03:45:00+02:00', '03-30T02:15:00+02:00'],
+  },
+  { name: 'of a date that skips it', schedule: '15 2 29 3 *', want: ['03-29T03:15:00+02:00', '03-29T02:15:00+02:00'] },
+])('an opening that daylight saving skips $name', ({ schedule, want }) => {
+  expect(openings(schedule, 'Europe/Berlin', { after: '2026-03-28T12:00:00Z', count: want.length })).toEqual(want);
+});
+
+test('zones with other changes: an evening hour, and half an hour', () => {
+  const after = '2026-10-03T12:00:00Z';
+  expect(openings('10 2 * * *', 'Australia/Lord_Howe', { after, count: 2 })).toEqual(['10-04T02:40:00+11:00', '10-05T02:10:00+11:00']);
+  const cairo = openings('30 0 * * *', 'Africa/Cairo', { after: '2026-04-23T12:00:00Z', count: 2 });
+  expect(cairo).toEqual(['04-24T01:30:00+03:00', '04-25T00:30:00+03:00']);
+});
+
+test('a window whose opening was skipped is open at its new time, and one that comes twice opens once', () => {
   const early = read('30 2 * * *', '1h', 'Europe/Berlin');
-  expect(iso(early.nextOpening(at('2026-03-28T12:00:00Z')))).toBe('2026-03-29T01:00:00Z');
-  expect(early.format(at('2026-03-29T01:00:00Z'))).toBe('2026-03-29T03:00:00+02:00');
+  expect(iso(early.openAt(at('2026-03-29T01:30:00Z'))?.closesAt)).toBe('2026-03-29T02:30:00Z');
+  expect(early.openAt(at('2026-03-29T01:29:59Z'))).toBeUndefined();
   expect(iso(early.nextOpening(at('2026-10-25T00:30:00Z')))).toBe('2026-10-26T01:30:00Z');
+  expect(iso(early.openAt(at('2026-10-25T00:30:00Z'))?.closesAt)).toBe('2026-10-25T01:30:00Z');
   expect(early.openAt(at('2026-10-25T01:30:00Z'))).toBeUndefined();
   // A window that is open while clocks change has its whole length.
   expect(iso(read('0 1 * * *', '3h', 'Europe/Berlin').openAt(at('2026-03-29T00:30:00Z'))?.closesAt)).toBe('2026-03-29T03:00:00Z');
+});
+
+test.each([
+  { schedule: '0 2 1-7 * 6', want: true },
+  { schedule: '0 2 * * 6', want: false },
+  { schedule: '0 2 1 * *', want: false },
+  { schedule: '0 2 */2 * 6', want: true },
+  { schedule: '0 2 ? * 6', want: false },
+])('$schedule names days of the month and of the week: $want', ({ schedule, want }) => {
+  expect(read(schedule, '1h').namesBothDays).toBe(want);
 });
 
 test('windows that touch or overlap are one', () => {

@@ -13,6 +13,8 @@ export interface WindowSchedule {
   openMs(from: number, to: number): number;
   /** A time as the schedule's zone writes it, RFC 3339. */
   format(time: number): string;
+  /** True when it names days of the month and of the week: cron opens on days that either names, which few expect. */
+  readonly namesBothDays: boolean;
 }
 
 /** A shorter window would be over before a batch is told of it, and a longer one is no window. */
@@ -31,7 +33,7 @@ interface ScheduleProblem {
 
 /**
  * Reads a schedule; returns the first part that is wrong, which a schedule that never opens is too.
- * An opening that daylight saving skips is moved by the hour that is skipped; one that occurs twice opens the first time.
+ * An opening that a change of the local clock skips is moved by what is skipped; one that occurs twice opens the first time.
  * @param parts `schedule`: five cron fields; `duration`: such as `4h`, `90m` or `1h30m`; `timezone`: an IANA name
  */
 export function readWindowSchedule(parts: { schedule: string; duration: string; timezone: string }): WindowSchedule | ScheduleProblem {
@@ -39,17 +41,14 @@ export function readWindowSchedule(parts: { schedule: string; duration: string; 
   if (!isZone(timezone)) return { field: 'timezone', why: 'no time zone of the IANA database' };
   const durationMs = readDuration(parts.duration, { shortestMs: SHORTEST_MS, longestMs: LONGEST_MS });
   if (durationMs === undefined) return { field: 'duration', why: 'no duration between 15m and 168h' };
-  const cron = readCron(parts.schedule, timezone);
+  const cron = readCron(parts.schedule);
   if (typeof cron === 'string') return { field: 'schedule', why: cron };
   if (!cron.nextRun(new Date(0))) return { field: 'schedule', why: 'which never opens' };
   return scheduleOf(cron, durationMs, timezone);
 }
 
 function scheduleOf(cron: Cron, durationMs: number, timezone: string): WindowSchedule {
-  const nextOpening = (time: number): number | undefined => cron.nextRun(new Date(time))?.getTime();
-  /** Openings have whole seconds, and one at the time itself counts. */
-  const lastOpening = (time: number): number | undefined =>
-    cron.previousRuns(1, new Date(Math.floor(time / 1000) * 1000 + 1000))[0]?.getTime();
+  const { next: nextOpening, last: lastOpening } = openingsOf(cron, timezone);
   const openAt: WindowSchedule['openAt'] = (time) => {
     const opening = lastOpening(time);
     if (opening === undefined || time >= opening + durationMs) return undefined;
@@ -75,14 +74,82 @@ function scheduleOf(cron: Cron, durationMs: number, timezone: string): WindowSch
     }
     return sum;
   };
-  return { openAt, nextOpening, openMs, format: (time) => formatInZone(time, timezone) };
+  const [, , days, , weekdays] = (cron.getPattern() ?? '').trim().split(/\s+/);
+  const namesBothDays = [days, weekdays].every((field) => field !== undefined && !/^[*?]$/.test(field));
+  return { openAt, nextOpening, openMs, format: (time) => formatInZone(time, timezone), namesBothDays };
+}
+
+/** No zone changes its offset by more. */
+const LONGEST_CHANGE_MS = 3 * 60 * MINUTE_MS;
+
+/**
+ * Openings in real time of a schedule that runs by the local clock, which is read as if it were UTC: the library moves some openings of a skipped hour to
+ * its end and drops others.
+ */
+function openingsOf(cron: Cron, timezone: string) {
+  const offsetAt = offsetsOf(timezone);
+  /** A local time that is skipped counts by the offset before the change; of one that comes twice the first counts. */
+  const instantOf = (local: number): number => {
+    const [before, after] = [offsetAt(local - offsetAt(local) - LONGEST_CHANGE_MS), offsetAt(local - offsetAt(local) + LONGEST_CHANGE_MS)];
+    const found = [local - before, local - after].filter((instant) => instant + offsetAt(instant) === local);
+    return found.length > 0 ? Math.min(...found) : local - before;
+  };
+  const next = (time: number): number | undefined => {
+    let best: number | undefined;
+    let local = time + offsetAt(time) - LONGEST_CHANGE_MS;
+    for (;;) {
+      const run = cron.nextRun(new Date(local))?.getTime();
+      const instant = run === undefined ? undefined : instantOf(run);
+      if (run === undefined || instant === undefined) return best;
+      if (instant > time) best = Math.min(best ?? instant, instant);
+      // Openings after a change may overtake those that it moved.
+      if (best !== undefined && (instant > best || isSteady(best))) return best;
+      local = run;
+    }
+  };
+  const last = (time: number): number | undefined => {
+    let best: number | undefined;
+    // Openings have whole seconds, and one at the time itself counts.
+    let local = Math.floor((time + offsetAt(time)) / 1000) * 1000 + 1000 + LONGEST_CHANGE_MS;
+    for (;;) {
+      const run = cron.previousRuns(1, new Date(local))[0]?.getTime();
+      const instant = run === undefined ? undefined : instantOf(run);
+      if (run === undefined || instant === undefined) return best;
+      if (instant <= time) best = Math.max(best ?? instant, instant);
+      if (best !== undefined && (instant < best || isSteady(best))) return best;
+      local = run;
+    }
+  };
+  const isSteady = (time: number): boolean => offsetAt(time - LONGEST_CHANGE_MS) === offsetAt(time + LONGEST_CHANGE_MS);
+  return { next, last };
+}
+
+/** Offset of a zone from UTC at a time, in milliseconds. */
+function offsetsOf(timeZone: string): (time: number) => number {
+  const fields = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  return (time) => {
+    const whole = Math.floor(time / 1000) * 1000;
+    const part: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
+    for (const { type, value } of fields.formatToParts(whole)) part[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
+    return Date.UTC(year, month - 1, day, hour, minute, second) - whole;
+  };
 }
 
 /** A text says why it is none. */
-function readCron(schedule: string, timezone: string): Cron | string {
+function readCron(schedule: string): Cron | string {
   if (schedule.trim().split(/\s+/).length !== 5) return 'not five cron fields';
   try {
-    return new Cron(schedule, { timezone, paused: true, mode: '5-part' });
+    return new Cron(schedule, { timezone: 'UTC', paused: true, mode: '5-part' });
   } catch (cause) {
     // Its errors begin with the class that found them.
     return `no cron schedule (${errorMessage(cause).replace(/^\w+: /, '')})`;

@@ -173,3 +173,15 @@ test('only a window that recurs is closed time between, and not after its end', 
   expect(closedMs(annotated({ 'flotilla.io/window-end': '2026-07-02T02:00:00Z' }), from, to)).toBe(0);
   expect(closedMs(annotated({}), from, to)).toBe(0);
 });
+
+test.each([
+  { name: 'closed', now: '2026-11-28T12:00:00Z' },
+  { name: 'open', now: '2026-11-28T02:30:00Z' },
+])('a schedule that names both days is warned of with the next five openings while it is $name', ({ now }) => {
+  const annotations = { [Annotation.windowSchedule]: '0 2 1-7 * 6', [Annotation.windowDuration]: '1h' };
+  const window = judgeWindow({ metadata: { name: 'u', annotations } }, at(now));
+  const days = ['12-01', '12-02', '12-03', '12-04', '12-05'].map((day) => `2026-${day}T02:00:00Z`).join(', ');
+  expect(window.kind === 'open' ? window.warning : window.kind === 'closed' ? window.message : '').toContain(
+    `opens on each day that is either: next at ${days}. Leave one of the two fields at *`,
+  );
+});

@@ -7,7 +7,7 @@ import { readWindowSchedule, type WindowSchedule } from './window-schedule.ts';
 
 /** The window now. `closed` names the time and the annotation; `opensAt` (epoch milliseconds) only when it is yet to open. */
 export type Window =
-  | { readonly kind: 'open'; readonly closesAt?: number | undefined }
+  | { readonly kind: 'open'; readonly closesAt?: number | undefined; readonly warning?: string | undefined }
   | { readonly kind: 'closed'; readonly message: string; readonly opensAt?: number | undefined }
   | { readonly kind: 'invalid'; readonly message: string };
 
@@ -49,13 +49,30 @@ function judgeSchedule(upgrade: Annotated, { opensAt, closesAt }: Windows, sched
   const open = now < opensAt ? undefined : schedule.openAt(now);
   if (open) {
     const end = Math.min(open.closesAt ?? Number.POSITIVE_INFINITY, closesAt);
-    return { kind: 'open', closesAt: Number.isFinite(end) ? end : undefined };
+    return { kind: 'open', closesAt: Number.isFinite(end) ? end : undefined, warning: warnOfDays(upgrade, schedule, now) };
   }
   const next = now < opensAt && schedule.openAt(opensAt) ? opensAt : schedule.nextOpening(Math.max(now, opensAt));
   const by = describe(upgrade, Annotation.windowSchedule);
   if (next === undefined || next >= closesAt)
     return { kind: 'closed', message: `No window by ${by} opens before ${describe(upgrade, Annotation.windowEnd)}` };
-  return { kind: 'closed', message: `Waiting for the window, which opens next at ${schedule.format(next)} by ${by}`, opensAt: next };
+  const warning = warnOfDays(upgrade, schedule, now);
+  const message = `Waiting for the window, which opens next at ${schedule.format(next)} by ${by}${warning ? `. ${warning}` : ''}`;
+  return { kind: 'closed', message, opensAt: next };
+}
+
+/** Openings that a warning names. */
+const MOST_OPENINGS = 5;
+
+/** Cron takes two day fields for "either", and people mean "both": the next openings show it. */
+function warnOfDays(upgrade: Annotated, schedule: WindowSchedule, now: number): string | undefined {
+  if (!schedule.namesBothDays) return undefined;
+  const openings: number[] = [];
+  for (let time: number | undefined = now; time !== undefined && openings.length < MOST_OPENINGS; ) {
+    time = schedule.nextOpening(time);
+    if (time !== undefined) openings.push(time);
+  }
+  const at = openings.map((time) => schedule.format(time)).join(', ');
+  return `${describe(upgrade, Annotation.windowSchedule)} names days of the month and of the week, and opens on each day that is either: next at ${at}. Leave one of the two fields at *`;
 }
 
 const describe = ({ metadata }: Annotated, key: string): string => `${metadata.annotations?.[key]} (annotation ${key})`;
