@@ -131,6 +131,64 @@ test.each([
   expect(lines.filter((line) => line.startsWith(at([...path, '0']).slice(0, -2)) && line.includes(why)).length).toBeGreaterThan(0);
 });
 
+/** A release's values of an earlier chart, as `helm upgrade --reuse-values` brings them, lack what is new; null takes a default away alike. */
+test.each(['hub', 'spoke'] as const)('chart %s names each of its values that is not there', async (chart) => {
+  const entries = entriesOf(Values.parse(parse(await readFile(join(CHARTS, chart, 'values.yaml'), 'utf8'))));
+  const isRoom = ({ path, value }: Entry) => !FREE.has(path.at(-1) ?? '') && Object.keys(Values.safeParse(value).data ?? {}).length > 0;
+  // A room that is gone hides those in it.
+  const rooms = entries.filter(isRoom);
+  const outermost = rooms.filter(({ path }) => !rooms.some((other) => other.path.length < path.length && isBelow(path, other.path)));
+  for (const gone of [entries.filter((entry) => !isRoom(entry)), outermost]) {
+    const lines = await refusalOf(
+      chart,
+      treeOf(gone, ({ path }) => ({ path, value: null })),
+    );
+    for (const { path } of gone) {
+      const line = lines.find((each) => each.startsWith(`${at(path.slice(0, -1))} missing propert`));
+      expect(line, path.join('.')).toContain(`'${path.at(-1)}'`);
+    }
+  }
+});
+
+const isBelow = (path: readonly string[], above: readonly string[]): boolean => above.every((key, index) => path[index] === key);
+
+test.each([
+  { name: 'a repository with a scheme', chart: 'hub', path: ['imageRegistry'], value: 'https://registry.example.com/flotilla' },
+  { name: 'an allowed image with a scheme', chart: 'hub', path: ['precacheImageAllow', '0'], value: ['https://registry.example.com/a'] },
+  { name: 'a host with a scheme', chart: 'spoke', path: ['versionOperator', 'registry', 'insecure', '0'], value: ['http://registry:5000'] },
+  { name: 'more shares than the API has', chart: 'hub', path: ['agents', 'flowControl', 'shares'], value: 3e9 },
+] as const)('$name is refused', async ({ chart, path, value }) => {
+  const into = path.filter((key) => key !== '0');
+  const lines = await refusalOf(chart, put({}, into, value));
+  expect(lines.filter((line) => line.startsWith(at(path))).length).toBeGreaterThan(0);
+});
+
+test.each([
+  {
+    chart: 'hub',
+    path: ['extraEnv'],
+    value: [{ name: 'TALM_STRICT', value: 'true' }],
+    why: 'extraEnv names TALM_STRICT, which the chart sets already',
+  },
+  { chart: 'hub', path: ['extraEnv'], value: [{ name: 'A' }, { name: 'A' }], why: 'extraEnv names A, which' },
+  {
+    chart: 'spoke',
+    path: ['extraEnv'],
+    value: [{ name: 'WORKS', value: 'true' }],
+    why: 'extraEnv names WORKS, which the chart sets already',
+  },
+  {
+    chart: 'hub',
+    path: ['podLabels'],
+    value: { 'app.kubernetes.io/name': 'x' },
+    why: "podLabels names app.kubernetes.io/name, which is the chart's own",
+  },
+  { chart: 'spoke', path: ['podLabels'], value: { 'helm.sh/chart': 'x' }, why: "podLabels names helm.sh/chart, which is the chart's own" },
+] as const)("$path of chart $chart may not take what is the chart's: $why", async ({ chart, path, value, why }) => {
+  const needed = { hub: {}, spoke: { clusterName: 'a', hub: { kubeconfigSecret: 'b' }, confinement: { allowUnconfined: true } } }[chart];
+  expect((await refusalOf(chart, put({ imageRegistry: 'registry.example.com/f', ...needed }, path, value))).join('\n')).toContain(why);
+});
+
 test.each(['hub', 'spoke'] as const)('chart %s refuses none of its own values', async (chart) => {
   expect((await refusalOf(chart, given[chart])).join('\n')).toMatch(/imageRegistry is not set|is required/);
 });

@@ -11,8 +11,8 @@ metadata:
     {{- else }}
     {{- include "hub.labels" . | nindent 4 }}
     {{- end }}
-    {{- with .Values.podLabels }}
-    {{- toYaml . | nindent 4 }}
+    {{- if .Values.podLabels }}
+    {{- include "hub.podLabels" . | nindent 4 }}
     {{- end }}
   {{- with .Values.podAnnotations }}
   annotations:
@@ -44,87 +44,7 @@ spec:
       image: {{ include "hub.image" (list . .Values.image "image" "hub") }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       env:
-        - name: POD_NAMESPACE
-          valueFrom:
-            fieldRef:
-              fieldPath: metadata.namespace
-        - name: POD_NAME
-          valueFrom:
-            fieldRef:
-              fieldPath: metadata.name
-        - name: PRECACHE_IMAGE
-          value: {{ include "hub.image" (list . .Values.precacheImage "precacheImage" "image-puller") | quote }}
-        - name: PRECACHE_JOB_PROFILE
-          value: {{ .Values.precacheJobProfile }}
-        - name: TRANSPORT
-          value: {{ .Values.transport }}
-        - name: TALM_STRICT
-          value: {{ .Values.talmStrict | quote }}
-        - name: TENANCY
-          value: {{ .Values.tenancy | quote }}
-        - name: STANDALONE
-          value: {{ .Values.standalone | quote }}
-        - name: AUTO_UPGRADES
-          value: {{ .Values.autoUpgrades | quote }}
-        {{- with .Values.backupImage }}
-        - name: BACKUP_IMAGE
-          value: {{ . | quote }}
-        {{- end }}
-        {{- with .Values.updateGraphUrl }}
-        - name: UPDATE_GRAPH_URL
-          value: {{ . | quote }}
-        {{- end }}
-        {{- with .Values.updateGraphAllow }}
-        - name: UPDATE_GRAPH_ALLOW
-          value: {{ join "," . | quote }}
-        {{- end }}
-        {{- with .Values.precacheRegistryConfig }}
-        - name: PRECACHE_REGISTRY_CONFIG
-          value: {{ . | quote }}
-        {{- end }}
-        {{- with .Values.precacheImageAllow }}
-        - name: PRECACHE_IMAGE_ALLOW
-          value: {{ join "," . | quote }}
-        {{- end }}
-        {{- with .Values.precacheProxy.http }}
-        - name: PRECACHE_HTTP_PROXY
-          value: {{ . | quote }}
-        {{- end }}
-        {{- with .Values.precacheProxy.https }}
-        - name: PRECACHE_HTTPS_PROXY
-          value: {{ . | quote }}
-        {{- end }}
-        {{- with .Values.precacheProxy.except }}
-        - name: PRECACHE_NO_PROXY
-          value: {{ . | quote }}
-        {{- end }}
-        {{- if .Values.precacheCaBundle.configMap }}
-        - name: PRECACHE_CA_BUNDLE
-          value: /etc/flotilla/ca/ca-bundle.pem
-        {{- end }}
-        {{- with .Values.precacheRetrySeconds }}
-        - name: PRECACHE_RETRY_SECONDS
-          value: {{ . | quote }}
-        {{- end }}
-        {{- if .Values.redis.existingSecret }}
-        - name: REDIS_URL
-          valueFrom:
-            secretKeyRef:
-              name: {{ .Values.redis.existingSecret }}
-              key: {{ .Values.redis.secretKey }}
-        {{- else if .Values.redis.url }}
-        - name: REDIS_URL
-          value: {{ .Values.redis.url | quote }}
-        {{- end }}
-        {{- if .Values.redis.ca.configMap }}
-        - name: REDIS_CA
-          value: /etc/flotilla/redis-ca/ca.pem
-        {{- end }}
-        - name: LOG_LEVEL
-          value: {{ .Values.logLevel }}
-        {{- with .Values.extraEnv }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+        {{- include "hub.env" (dict "own" (include "hub.podEnv" .) "extra" .Values.extraEnv "field" "extraEnv") | nindent 8 }}
       ports:
         - name: http
           containerPort: 8080
