@@ -8,6 +8,8 @@ import {
   type Logger,
   type Metrics,
   type Reconciler,
+  RefusedValues,
+  refusedText,
   startReconciler,
   type WatchCache,
 } from '@flotilla/runtime';
@@ -74,8 +76,10 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   await clusterVersionCreated(cluster.caches.versions, options.logger, signal);
   if (signal.aborted) return;
 
-  const release = await loadFirstRelease(options, cluster, signal);
-  const run: Run = { options, cluster, release, signal, told: createChannel(), events: new VersionEvents(options, cluster.version) };
+  const events = new VersionEvents(options, cluster.version);
+  const refused = refusedValues(options, events);
+  const release = await loadFirstRelease(options, { cluster, refused }, signal);
+  const run: Run = { options, cluster, release, signal, told: createChannel(), events, refused };
   const worker = createWorker(run);
   const { taker, source } = createTaker(run, worker);
   const mending = startMending(run, worker);
@@ -105,6 +109,20 @@ interface Run {
   readonly signal: AbortSignal;
   readonly told: Channel;
   readonly events: VersionEvents;
+  /** Values of the ClusterVersion's status that the server refused. */
+  readonly refused: RefusedValues;
+}
+
+function refusedValues({ clock, logger }: VersionOperatorOptions, events: VersionEvents): RefusedValues {
+  return new RefusedValues({
+    clock,
+    // without one of its risks an update would look safer than it is
+    whole: ['status.conditionalUpdates[]'],
+    tell: (value) => {
+      logger.warn(value, 'The server does not take a value of the status, which is left out');
+      events.record({ type: 'Warning', reason: 'StatusValueRefused', message: refusedText(value) });
+    },
+  });
 }
 
 const enqueueVersion = ({ told }: Run): void => told.enqueue(CLUSTER_VERSION_NAME, GATHER_MS);
@@ -142,11 +160,15 @@ const readingOf = ({ profile, excludeIdentifier }: VersionOperatorOptions, { set
   excludeIdentifier,
 });
 
-async function loadFirstRelease(options: VersionOperatorOptions, cluster: ClusterView, signal: AbortSignal): Promise<LoadedRelease> {
+async function loadFirstRelease(
+  options: VersionOperatorOptions,
+  { cluster, refused }: Pick<Run, 'cluster' | 'refused'>,
+  signal: AbortSignal,
+): Promise<LoadedRelease> {
   const { given, reopen, observe, client, clock, logger } = options;
   const judged = () => currentVersion(cluster, { featureGates: new Set(), work: undefined, pendingDeletions: [] }, clock.now());
   const loaded = await readFirstRelease(
-    { given, reopen, clusterVersion: cluster.version, judged, isObserving: observe !== undefined, client, clock, logger },
+    { given, reopen, clusterVersion: cluster.version, judged, isObserving: observe !== undefined, client, refused, clock, logger },
     (files, { image, verified }) => readRelease(files, { ...readingOf(options, cluster), image, verified, local: true, signal }),
     signal,
   );
@@ -268,7 +290,7 @@ interface VersionParts {
   readonly onFailure: ((version: string) => void) | undefined;
 }
 
-function startVersion({ options, cluster, told, signal }: Run, { worker, taker, updates, onFailure }: VersionParts): Reconciler {
+function startVersion({ options, cluster, told, signal, refused }: Run, { worker, taker, updates, onFailure }: VersionParts): Reconciler {
   const { isChanged = false, observe } = options;
   return startVersionReconciler(
     {
@@ -282,6 +304,7 @@ function startVersion({ options, cluster, told, signal }: Run, { worker, taker, 
       updates: updates?.known,
       onFailure,
       isObserving: observe !== undefined,
+      refused,
     },
     signal,
   );

@@ -70,10 +70,10 @@ export class World implements AsyncDisposable {
     this.client = client;
   }
 
-  /** Takes a fresh API server over. */
-  static async start(server: Server): Promise<World> {
+  /** Takes a fresh API server over, and has it serve these definitions. */
+  static async start(server: Server, definitions: readonly object[] = configCrds()): Promise<World> {
     const world = new World(server, await server.client());
-    for (const crd of configCrds()) await world.client.create(CustomResourceDefinition, KubeObject.parse(crd));
+    for (const crd of definitions) await world.client.create(CustomResourceDefinition, KubeObject.parse(crd));
     for (const name of ['openshift-cluster-version']) await world.client.create(Namespace, KubeObject.parse({ metadata: { name } }));
     await world.until(
       async () =>

@@ -31,6 +31,15 @@ const codeOfStatus: Readonly<Record<number, string>> = {
   429: RuntimeErrorCode.throttled,
 };
 
+/** A field that a server refused, from `details.causes` of its answer. */
+export interface FieldCause {
+  /** Path from the top of the object: `status.conditions[0].type`. */
+  readonly field: string;
+  /** `FieldValueNotSupported`, `FieldValueTooLong` and their like. */
+  readonly reason: string;
+  readonly message: string;
+}
+
 interface ApiErrorDetails {
   /** HTTP status, or 0 when no usable answer came. */
   readonly status: number;
@@ -40,6 +49,8 @@ interface ApiErrorDetails {
   readonly serverMessage: string;
   /** From the answer's Retry-After, in milliseconds. */
   readonly retryAfterMs?: number;
+  /** Fields that the server refused; default none. */
+  readonly causes?: readonly FieldCause[];
 }
 
 /** An API server refused a call, or no usable answer came (`status` 0). */
@@ -48,12 +59,14 @@ export class ApiError extends FlotillaError {
   readonly reason: string;
   readonly serverMessage: string;
   readonly retryAfterMs: number | undefined;
+  readonly causes: readonly FieldCause[];
   constructor(code: string, what: string, details: ApiErrorDetails, options?: { cause?: unknown }) {
     super(code, [what, details.status || undefined, details.reason, details.serverMessage].filter(Boolean).join(': '), options);
     this.status = details.status;
     this.reason = details.reason;
     this.serverMessage = details.serverMessage;
     this.retryAfterMs = details.retryAfterMs;
+    this.causes = details.causes ?? [];
   }
 }
 

@@ -45,6 +45,7 @@ export {
   startReconciler,
   type Trouble,
 } from './reconciler.ts';
+export { RefusedValues, refusedText } from './refused-values.ts';
 export { type MetricTable, type Sample, serveSamples } from './samples.ts';
 export { patchStatus, replaceStatus } from './status.ts';
 export { requestToken } from './token-request.ts';

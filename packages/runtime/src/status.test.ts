@@ -1,6 +1,8 @@
 import { type Condition, type KubeObject, type Resource, untyped } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
+import { RefusedValues } from './refused-values.ts';
 import { patchStatus } from './status.ts';
 
 const boat = (status?: { conditions?: Condition[]; [field: string]: unknown }) => ({
@@ -49,5 +51,37 @@ describe('patchStatus', () => {
     expect(await patchStatus(server(refusal(RuntimeErrorCode.notFound, 404)).client, Boat, boat(), { a: 1 })).toBeUndefined();
     const { client } = server(refusal(RuntimeErrorCode.conflict, 409));
     await expect(patchStatus(client, Boat, boat(), { a: 1 })).rejects.toMatchObject({ status: 409 });
+  });
+
+  /** Takes no crew of more than three. */
+  const small = (): KubeObject => {
+    const { status } = body(sent.at(-1));
+    if (status?.crew === undefined || status.crew <= 3) return boat(status);
+    const causes = [{ field: 'status.crew', reason: 'FieldValueInvalid', message: 'should be less than or equal to 3' }];
+    throw new ApiError(RuntimeErrorCode.invalid, 'PATCH', { status: 422, reason: 'Invalid', serverMessage: '', causes });
+  };
+  const Sent = z.object({ body: z.object({ status: z.object({ crew: z.number().optional() }).loose().optional() }) });
+  const body = (call: unknown) => Sent.parse(call).body;
+  let sent: unknown[];
+
+  test('a value that the server refuses costs that value, and is not sent again', async () => {
+    const scripted = server(small);
+    sent = scripted.sent;
+    const options = { refused: new RefusedValues() };
+    const stored = await patchStatus(scripted.client, Boat, boat(), { crew: 5, knots: 6 }, options);
+    expect(stored).toMatchObject({ status: { knots: 6 } });
+    await patchStatus(scripted.client, Boat, boat({ knots: 6 }), { crew: 5, knots: 7 }, options);
+    expect(await patchStatus(scripted.client, Boat, boat({ knots: 7 }), { crew: 5, knots: 7 }, options)).toBeUndefined();
+    expect(sent.map((call) => body(call).status)).toEqual([{ crew: 5, knots: 6 }, { knots: 6 }, { knots: 7 }]);
+  });
+
+  test('a status that cannot be mended is refused once, with the server words', async () => {
+    const causes = [{ field: '<nil>', reason: 'FieldValueInvalid', message: 'a rule' }];
+    const never = (): never => {
+      throw new ApiError(RuntimeErrorCode.invalid, 'PATCH', { status: 422, reason: 'Invalid', serverMessage: 'a rule', causes });
+    };
+    const scripted = server(never);
+    await expect(patchStatus(scripted.client, Boat, boat(), { a: 1 }, { refused: new RefusedValues() })).rejects.toThrow('a rule');
+    expect(scripted.sent).toHaveLength(1);
   });
 });

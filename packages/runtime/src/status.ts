@@ -1,6 +1,13 @@
 import { isJsonObject, type KubeObject, mergePatch, type Resource } from '@flotilla/api';
 import type { Client } from './client.ts';
 import { isNotFound } from './errors.ts';
+import type { RefusedValues } from './refused-values.ts';
+
+interface StatusOptions {
+  readonly signal?: AbortSignal;
+  /** Values that this server refused before: the status is written without them, and without those that it refuses now. Default: none is left out. */
+  readonly refused?: RefusedValues | undefined;
+}
 
 /**
  * Patches what differs between the object's status and this one, and nothing when that is nothing. Refused with a conflict when the
@@ -12,30 +19,52 @@ export async function patchStatus<T extends KubeObject>(
   kind: Resource<T>,
   object: KubeObject & { readonly status?: unknown },
   status: unknown,
-  options: { readonly signal?: AbortSignal /** The kind's CRD has it; default true. */; readonly subresource?: boolean } = {},
+  options: StatusOptions & { /** The kind's CRD has it; default true. */ readonly subresource?: boolean } = {},
 ): Promise<T | undefined> {
-  const changes = mergePatch(isJsonObject(object.status) ? object.status : {}, status);
-  if (changes === undefined) return undefined;
   const { namespace, name, uid, resourceVersion } = object.metadata;
-  const { signal, subresource = true } = options;
-  const patch = { metadata: { uid, resourceVersion }, status: changes };
-  return unlessGone(
-    client.patch(kind, { namespace, name }, patch, { type: 'merge', signal, ...(subresource && { subresource: 'status' }) }),
-  );
+  const { signal, refused, subresource = true } = options;
+  return writeTaken(status, refused, async (taken) => {
+    const changes = mergePatch(isJsonObject(object.status) ? object.status : {}, taken);
+    if (changes === undefined) return undefined;
+    const patch = { metadata: { uid, resourceVersion }, status: changes };
+    return client.patch(kind, { namespace, name }, patch, { type: 'merge', signal, ...(subresource && { subresource: 'status' }) });
+  });
 }
 
-/** PUTs the status of an object under the version it was read in, for who may do no more; undefined when it is gone. */
-export const replaceStatus = <T extends KubeObject>(
+/**
+ * PUTs the status of an object under the version it was read in, where it differs: for who may do no more, and for nulls, which a merge patch
+ * cannot write.
+ * @returns as `patchStatus`
+ */
+export function replaceStatus<T extends KubeObject & { readonly status?: unknown }>(
   client: Pick<Client, 'replace'>,
   kind: Resource<T>,
   object: T,
-): Promise<T | undefined> => unlessGone(client.replace(kind, object, { subresource: 'status' }));
+  status: T['status'],
+  { signal, refused }: StatusOptions = {},
+): Promise<T | undefined> {
+  return writeTaken(status, refused, async (taken) =>
+    mergePatch(object.status ?? {}, taken) === undefined
+      ? undefined
+      : client.replace(kind, { ...object, status: taken }, { subresource: 'status', signal }),
+  );
+}
 
-async function unlessGone<T>(write: Promise<T>): Promise<T | undefined> {
-  try {
-    return await write;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
+/** Each try leaves out what the last one was refused for; an entry of a list may go field by field first. */
+const MOST_TRIES = 8;
+
+async function writeTaken<S, T>(
+  status: S,
+  refused: RefusedValues | undefined,
+  write: (taken: S) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (let tries = 1; ; tries++) {
+    const taken = refused ? refused.without(status) : status;
+    try {
+      return await write(taken);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      if (tries >= MOST_TRIES || !refused?.learn(taken, error)) throw error;
+    }
   }
 }

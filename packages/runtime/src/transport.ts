@@ -4,7 +4,7 @@ import { type BackOff, backOffMs, systemClock } from '@flotilla/pace';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Connection, Dispatchers } from './connection.ts';
-import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts';
+import { ApiError, codeOf, type FieldCause, RuntimeErrorCode, transportError } from './errors.ts';
 
 /** One request. */
 export interface Call {
@@ -36,11 +36,20 @@ export interface TransportOptions {
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Most bytes of an answer with one object. */
 export const OBJECT_BYTES = 16 * 1024 * 1024;
-const ERROR_BYTES = 256 * 1024;
+/** A refusal repeats each refused value twice, and a status may have a megabyte of them. */
+const ERROR_BYTES = 4 * 1024 * 1024;
 /** Longest wait that a server may ask for. */
 const MAX_RETRY_AFTER_MS = 600_000;
 const MAX_ATTEMPTS = 6;
-const STATUS = z.looseObject({ reason: z.string().catch(''), message: z.string().catch('') });
+const CAUSE = z.object({ field: z.string().max(1_024), reason: z.string().catch(''), message: z.string().catch('') });
+const STATUS = z.looseObject({
+  reason: z.string().catch(''),
+  message: z.string().catch(''),
+  details: z
+    .looseObject({ causes: z.array(z.unknown()).nullish().catch([]) })
+    .nullish()
+    .catch(undefined),
+});
 
 type Answer = Dispatcher.ResponseData;
 type Reader<R> = (answer: Answer, deadline: Deadline) => Promise<R>;
@@ -165,22 +174,30 @@ async function refusal(call: Call, answer: Answer, deadline: Deadline): Promise<
     if (error instanceof ApiError) return '';
     throw error;
   });
-  const { reason, message } = parseStatus(text);
+  const { reason, message, causes } = parseStatus(text);
   const retryAfterMs = parseRetryAfter([answer.headers['retry-after']].flat()[0]);
   return new ApiError(codeOf(answer.statusCode, reason), describe(call), {
     status: answer.statusCode,
     reason,
     serverMessage: message,
+    causes,
     ...(retryAfterMs !== undefined && { retryAfterMs: Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) }),
   });
 }
 
-function parseStatus(text: string): { reason: string; message: string } {
+function parseStatus(text: string): { reason: string; message: string; causes: FieldCause[] } {
   const status = STATUS.safeParse(readJson(text)).data;
-  if (status) return { reason: status.reason, message: status.message.slice(0, 4096) };
+  if (status) return { reason: status.reason, message: status.message.slice(0, 4096), causes: causesOf(status) };
   // Proxies and load balancers answer in their own words.
-  return { reason: '', message: text.slice(0, 512).trim() };
+  return { reason: '', message: text.slice(0, 512).trim(), causes: [] };
 }
+
+/** Causes without a field belong to the whole object. */
+const causesOf = ({ details }: z.output<typeof STATUS>): FieldCause[] =>
+  (details?.causes ?? []).flatMap((cause) => {
+    const { data } = CAUSE.safeParse(cause);
+    return data ? [{ ...data, message: data.message.slice(0, 1_024) }] : [];
+  });
 
 async function readText(call: Call, answer: Answer, maxBytes: number, { signal }: Deadline): Promise<string> {
   const tooLarge = () => transportError(RuntimeErrorCode.tooLarge, describe(call), `the answer is larger than ${maxBytes} bytes`);

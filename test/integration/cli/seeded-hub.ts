@@ -136,18 +136,15 @@ async function seedCluster(client: Client, since: string, condition: Say): Promi
   const version = await client.create(ClusterVersion, { metadata: { name: CLUSTER_VERSION_NAME }, spec: { clusterID: 'c' } });
   const applying = `Working towards 4.18.10: 106 of 841 done (12% complete), waiting on etcd`;
   // A patch drops nulls, which the schema wants.
-  await replaceStatus(client, ClusterVersion, {
-    ...version,
-    status: {
-      desired: { version: '4.18.10', image: `registry.test/release@sha256:${'a'.repeat(64)}` },
-      observedGeneration: 1,
-      versionHash: 'a',
-      availableUpdates: null,
-      history: [
-        { state: 'Partial', version: '4.18.10', image: 'registry.test/a', startedTime: since, completionTime: null, verified: false },
-      ],
-      conditions: [condition('Progressing', 'True', '', applying), condition('Failing', 'False', '', '')],
-    },
+  await replaceStatus(client, ClusterVersion, version, {
+    desired: { version: '4.18.10', image: `registry.test/release@sha256:${'a'.repeat(64)}` },
+    observedGeneration: 1,
+    versionHash: 'a',
+    availableUpdates: null,
+    history: [
+      { state: 'Partial', version: '4.18.10', image: 'registry.test/a', startedTime: since, completionTime: null, verified: false },
+    ],
+    conditions: [condition('Progressing', 'True', '', applying), condition('Failing', 'False', '', '')],
   });
   for (const [name, message] of [
     ['etcd', HOSTILE],

@@ -1,6 +1,6 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { ManualClock } from '@flotilla/pace/testing';
-import { type Client, createLogger } from '@flotilla/runtime';
+import { type Client, createLogger, RefusedValues } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { firstRelease, readFirstRelease } from './first-release.ts';
 
@@ -92,6 +92,7 @@ describe('the given release is asked for while the cluster runs another', () => 
         clusterVersion: () => current,
         judged: () => judged ?? current,
         isObserving: false,
+        refused: new RefusedValues(),
         client: {} as Client,
         clock: new ManualClock(),
         logger: createLogger({ name: 'test', level: 'silent' }),

@@ -1,4 +1,4 @@
-import { errorMessage, mergePatch } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
 import { ClusterVersion } from '@flotilla/api/config';
 import {
   checkPreconditions,
@@ -9,7 +9,7 @@ import {
   UpdateError,
 } from '@flotilla/release';
 import { digestOfPullSpec } from '@flotilla/release/signatures';
-import { type Client, type Clock, type Logger, pause, replaceStatus } from '@flotilla/runtime';
+import { type Client, type Clock, type Logger, pause, type RefusedValues, replaceStatus } from '@flotilla/runtime';
 import type { ReleaseFiles } from './source.ts';
 
 /** The release that an operator is started with. */
@@ -57,6 +57,8 @@ interface FirstReleaseOptions {
   /** The given release counts, whatever the cluster runs: nothing is written. */
   readonly isObserving: boolean;
   readonly client: Client;
+  /** Values of the status that the server refused. */
+  readonly refused: RefusedValues;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -122,14 +124,17 @@ async function open(first: FirstRelease, given: string, options: FirstReleaseOpt
   });
 }
 
-async function tell(first: FirstRelease, cause: unknown, { clusterVersion, client, clock, logger }: FirstReleaseOptions): Promise<void> {
+async function tell(
+  first: FirstRelease,
+  cause: unknown,
+  { clusterVersion, client, refused, clock, logger }: FirstReleaseOptions,
+): Promise<void> {
   const object = clusterVersion();
   if (!object) return;
   const message = `Unable to read the release to begin with, nothing is changed until it is there: ${errorMessage(cause)}`;
   const error = new UpdateError({ reason: 'UpdatePayloadRetrievalFailed', message, cause });
   const status = releaseNotReadStatus(object, first, error, clock.now());
-  if (mergePatch(object.status ?? {}, status) === undefined) return;
-  await replaceStatus(client, ClusterVersion, { ...object, status }).catch((err: unknown) =>
+  await replaceStatus(client, ClusterVersion, object, status, { refused }).catch((err: unknown) =>
     logger.warn({ err }, 'The ClusterVersion could not be told why nothing has begun'),
   );
 }

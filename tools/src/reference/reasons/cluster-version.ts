@@ -23,6 +23,10 @@ export const acceptanceReasons: ReasonRows = {
   PreconditionBlock: ['Event: the state of the cluster forbids the update.', 'mend what the message names'],
   PreconditionWarn: ['Event: the update goes on although something speaks against it; the history says so in `acceptedRisks`.'],
   PreconditionsPassed: ['Event: nothing speaks against the update.'],
+  StatusValueRefused: [
+    'Event: the definition of ClusterVersion that the cluster serves does not take a value of the status, which is left out.',
+    'let the update end, which brings the definition of its release; or update the definition',
+  ],
   PayloadLoadedFailed: ['Event: the release could not be taken.', 'see the message'],
   UpgradePreconditionCheckFailed: ['The state of the cluster forbids the update.', 'mend what the message names'],
   ImageVerificationFailed: [

@@ -27,6 +27,6 @@ export async function reconcileAction(
   if (isSameJson(conditions, action.status?.conditions ?? [])) return {};
 
   // The executed version guards the write: a conflict means that the action has changed.
-  await replaceStatus(deps.hub, ManagedClusterAction, { ...action, status: { conditions, result: result ?? null } });
+  await replaceStatus(deps.hub, ManagedClusterAction, action, { conditions, result: result ?? null });
   return {};
 }

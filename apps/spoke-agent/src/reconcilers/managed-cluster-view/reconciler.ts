@@ -27,7 +27,7 @@ export async function reconcileView(
     );
     await deps.limit(signal);
     // The read version guards the write: an answer to an older question must not reach the view.
-    await replaceStatus(deps.hub, ManagedClusterView, { ...view, status });
+    await replaceStatus(deps.hub, ManagedClusterView, view, status);
   }
   return { requeueAfterMs: poll.requeueAfterMs };
 }

@@ -1,5 +1,4 @@
-import { mergePatch } from '@flotilla/api';
-import { CLUSTER_VERSION_NAME, ClusterVersion, type ClusterVersionStatus } from '@flotilla/api/config';
+import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { clusterVersionTrouble, isEdge, type KnownUpdates, nextReport, type WorkReport } from '@flotilla/release';
 import {
   type Channel,
@@ -8,6 +7,7 @@ import {
   type Logger,
   type Metrics,
   type Reconciler,
+  type RefusedValues,
   replaceStatus,
   startReconciler,
   type Trouble,
@@ -28,6 +28,8 @@ interface VersionDeps extends VersionActors {
   /** Told of a pass over a version that fails; one failure is told once. */
   readonly onFailure?: (version: string) => void;
   readonly isObserving: boolean;
+  /** Values of the status that the server refused. */
+  readonly refused: RefusedValues;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics;
@@ -66,21 +68,16 @@ const TROUBLE_AFTER = 15;
 async function tellTrouble(
   name: string,
   { kind, message, times }: Trouble,
-  { client, caches, isObserving, clock }: VersionDeps,
+  { client, caches, isObserving, refused, clock }: VersionDeps,
 ): Promise<void> {
   const object = caches.versions.get({ name });
   if (!object || isObserving || kind === 'waiting' || (kind === 'retry' && times < TROUBLE_AFTER)) return;
-  await writeStatus(client, object, clusterVersionTrouble(object, message, clock.now()));
-}
-
-/** Writes a status that differs; a merge patch cannot write the nulls that the kind demands. */
-async function writeStatus(client: Client, object: ClusterVersion, status: ClusterVersionStatus): Promise<void> {
-  if (mergePatch(object.status ?? {}, status) !== undefined) await replaceStatus(client, ClusterVersion, { ...object, status });
+  await replaceStatus(client, ClusterVersion, object, clusterVersionTrouble(object, message, clock.now()), { refused });
 }
 
 /** One reconcile after the other: remembers what was told last, and when. */
 function versionReconcile(deps: VersionDeps) {
-  const { client, caches, updates, pendingDeletions, onFailure, clock, isObserving, taker, worker } = deps;
+  const { client, caches, updates, pendingDeletions, onFailure, clock, isObserving, refused, taker, worker } = deps;
   let told: WorkReport | undefined;
   let toldAtMs = Number.NEGATIVE_INFINITY;
   return async (name: string) => {
@@ -97,7 +94,9 @@ function versionReconcile(deps: VersionDeps) {
       caches,
       now,
     );
-    if (!isObserving) await writeStatus(client, observed.object, status);
+    // a definition that was updated takes what it refused before
+    if (isEdge(told, report)) refused.forget();
+    if (!isObserving) await replaceStatus(client, ClusterVersion, observed.object, status, { refused });
     if (report.failure && !told?.failure) onFailure?.(report.release.version);
     [told, toldAtMs] = [report, now];
     const moments = [changesAtMs, worker.changesAtMs].flatMap((at) => (at === undefined ? [] : [Math.max(at - now, 1_000)]));
