@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { graphOf } from '../../tools/src/source-graph.ts';
-import { httpClients } from './http-clients.ts';
+import { httpClients, trustingClients } from './http-clients.ts';
 import { graph } from './repository.ts';
 
 /** Sources that send requests, and why `packages/http` does not for them. */
@@ -29,4 +29,24 @@ test('a second client is found; servers, types and tests are none', () => {
     ['packages/control-plane/src/proxy.ts', "import { request } from 'node:http';"],
   ]);
   expect(httpClients(graphOf(texts))).toEqual(['apps/a/src/own.ts', 'apps/a/src/whole.ts', 'packages/b/src/pool.ts']);
+});
+
+/** Sources that open TLS connections or make their context. */
+const TRUST = new Map([
+  ['packages/http/src/trust.ts', 'is the one context'],
+  ['packages/queues/src/bounded-connector.ts', 'Redis speaks no HTTP; its context is that of packages/http'],
+]);
+
+test('certificates are trusted by packages/http alone, but where a reason is given', () => {
+  expect(trustingClients(graph).toSorted()).toEqual([...TRUST.keys()].toSorted());
+});
+
+test('a context of its own is found; types and servers are none', () => {
+  const texts = new Map([
+    ['apps/a/src/own.ts', "import { createSecureContext } from 'node:tls';"],
+    ['apps/a/src/whole.ts', "import * as tls from 'node:tls';"],
+    ['packages/b/src/server.ts', "import { TLSSocket } from 'node:tls';"],
+    ['packages/b/src/own.test.ts', "import { connect } from 'node:tls';"],
+  ]);
+  expect(trustingClients(graphOf(texts))).toEqual(['apps/a/src/own.ts', 'apps/a/src/whole.ts']);
 });

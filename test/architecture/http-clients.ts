@@ -14,4 +14,14 @@ export function httpClients({ modules }: SourceGraph): string[] {
   return [...modules].filter(([file, { imports }]) => isShipped(file) && imports.some(sends)).map(([file]) => file);
 }
 
+/** Names by which Node trusts certificates of a server. */
+const TRUST_OF_NODE = ['connect', 'createSecureContext', 'SecureContext'];
+
+/** Sources of apps and packages, without tests, that choose by themselves which certificates they trust. */
+export function trustingClients({ modules }: SourceGraph): string[] {
+  const trusts = ({ to, names }: { readonly to: string; readonly names?: readonly string[] | undefined }): boolean =>
+    to === 'node:tls' && (names === undefined || names.some((name) => TRUST_OF_NODE.includes(name)));
+  return [...modules].filter(([file, { imports }]) => isShipped(file) && imports.some(trusts)).map(([file]) => file);
+}
+
 const isShipped = (file: string): boolean => /^(apps|packages\/(?!control-plane\/))[^/]*\/.*src\//.test(file) && !file.includes('.test.');

@@ -16,7 +16,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
   pace: [],
   http: ['api', 'pace'],
   runtime: ['api', 'http', 'pace'],
-  queues: ['api', 'pace', 'runtime'],
+  queues: ['api', 'http', 'pace', 'runtime'],
   registry: ['api', 'http', 'pace'],
   release: ['api'],
   rollout: ['api', 'pace', 'release'],

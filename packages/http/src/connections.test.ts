@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { EnvHttpProxyAgent, request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
+import { playChains, trustByRule } from '../testing/chain-case.ts';
 import { type AddressGuard, openConnections } from './connections.ts';
 
 const stack: (() => Promise<unknown>)[] = [];
@@ -31,6 +32,14 @@ test.each<[string, string, boolean]>([
     proxy: { https: 'http://proxy.test:3128', no: '10.128.0.0/14,fd02::/112,,300.1.0.0/8,1.2.3.4/99' },
   });
   expect(connections.dispatcherFor(new URL(url)) instanceof EnvHttpProxyAgent).toBe(isProxied);
+});
+
+test('a CA file is trusted as Go trusts it', async () => {
+  const outcomes = await playChains(async (url, ca) => {
+    await using connections = openConnections({ ca });
+    return (await request(url, { dispatcher: connections.dispatcherFor(url) })).body.text();
+  });
+  expect(outcomes).toEqual(trustByRule);
 });
 
 describe('a guard', () => {

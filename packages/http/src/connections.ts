@@ -1,7 +1,8 @@
 import { lookup as resolveName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { createSecureContext, getCACertificates } from 'node:tls';
+import { getCACertificates } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import { tlsContext } from './trust.ts';
 
 /** Proxies as in `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`; the URLs may contain user and password. */
 export interface ProxySettings {
@@ -48,7 +49,7 @@ export function openConnections(settings: ConnectionOptions): Connections {
   const { ca, cert, key, insecure = false, proxy = {}, connectMs = 30_000, tunnelMs = connectMs, guard } = settings;
   const tls = {
     // Created once: parsing some hundred certificates for each connection takes longer than the connection.
-    secureContext: createSecureContext({ ca: ca ? [...getCACertificates('default'), ca] : undefined, cert, key }),
+    secureContext: tlsContext({ ca: ca ? [...getCACertificates('default'), ca] : undefined, cert, key }),
     rejectUnauthorized: !insecure,
   };
   const connect = { ...tls, timeout: connectMs };

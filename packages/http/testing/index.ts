@@ -1,1 +1,2 @@
+export { playChains, trustByRule } from './chain-case.ts';
 export { playRedirects, redirectsByRule } from './redirect-case.ts';

@@ -1,6 +1,7 @@
 import { createConnection, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { FlotillaError } from '@flotilla/api';
+import { tlsContext } from '@flotilla/http';
 import { AbstractConnector } from 'ioredis';
 import { z } from 'zod';
 import { ReplyBound } from './reply-bound.ts';
@@ -16,7 +17,7 @@ const Target = z.looseObject({
   port: z.coerce.number().default(6379),
   family: z.number().nullish(),
   // A rediss:// URL gives `true`.
-  tls: z.union([z.boolean(), z.looseObject({})]).nullish(),
+  tls: z.union([z.boolean(), z.looseObject({ ca: z.string().optional() })]).nullish(),
 });
 type Target = z.output<typeof Target>;
 
@@ -60,5 +61,6 @@ export class BoundedConnector extends AbstractConnector {
 function open({ path, host, port, family, tls }: Target): Socket {
   if (path) return createConnection({ path });
   if (!tls) return createConnection({ host, port, family: family ?? 0 });
-  return connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...(tls === true ? {} : tls) });
+  const { ca, ...rest } = tls === true ? {} : tls;
+  return connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...rest, secureContext: tlsContext({ ca }) });
 }

@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Server
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readBounded } from '@flotilla/http';
-import { playRedirects, redirectsByRule } from '@flotilla/http/testing';
+import { playChains, playRedirects, redirectsByRule, trustByRule } from '@flotilla/http/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { RegistryClient } from './client.ts';
 import type { RegistryClientOptions } from './client-options.ts';
@@ -181,6 +181,20 @@ describe('trust', () => {
       }
     });
     expect(outcomes).toEqual(redirectsByRule('+'));
+  });
+
+  test.each(['registry', 'host'])('the CA of the %s is trusted as Go trusts it', async (of) => {
+    const outcomes = await playChains(async (url, ca) => {
+      const trust = of === 'host' ? { hostTls: new Map([[url.host, { ca }]]) } : { ca };
+      const transport = new Transport({ ...trust, timeouts: defaultTimeouts, userAgent: 'test' });
+      try {
+        const { body } = await transport.send({ method: 'GET', url, image: 'i' });
+        return String(await readBounded(body, 1_000));
+      } finally {
+        await transport.close();
+      }
+    });
+    expect(outcomes).toEqual(trustByRule);
   });
 
   test('HTTPS is not given up for a redirect, with or without credentials', async () => {

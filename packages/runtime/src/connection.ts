@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
+import { tlsContext } from '@flotilla/http';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
-import { type Credentials, forgetProvided, readCredentials, type TlsMaterial } from './credentials.ts';
+import { type Credentials, forgetProvided, readCredentials } from './credentials.ts';
 import { RuntimeErrorCode } from './errors.ts';
 import type { ClusterAccess } from './kubeconfig-file.ts';
 
@@ -108,12 +109,13 @@ export class Connection {
   }
 }
 
-function makeDispatchers(tls: TlsMaterial, proxy: string | undefined): Dispatchers {
+function makeDispatchers({ ca, cert, key, ...verification }: Credentials['tls'], proxy: string | undefined): Dispatchers {
   if (proxy?.startsWith('socks'))
     throw new FlotillaError(
       RuntimeErrorCode.kubeconfig,
       'proxy-url of the cluster is a socks proxy, which is not supported: name an http proxy',
     );
+  const tls = { secureContext: tlsContext({ ca, cert, key }), ...verification };
   const make = (allowH2: boolean): Dispatcher => {
     const common = { allowH2, bodyTimeout: 0, headersTimeout: 0, keepAliveTimeout: 30_000 };
     if (proxy) return new ProxyAgent({ ...common, uri: proxy, requestTls: tls });

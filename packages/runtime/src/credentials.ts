@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { FlotillaError } from '@flotilla/api';
+import type { TlsMaterial } from '@flotilla/http';
 import type { Provided } from './credential-provider.ts';
 import { RuntimeErrorCode } from './errors.ts';
 import type { ClusterAccess, ClusterUser, Material } from './kubeconfig-file.ts';
@@ -8,16 +9,13 @@ import type { ClusterAccess, ClusterUser, Material } from './kubeconfig-file.ts'
 /** Inputs of one connection, at this moment. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
-  readonly tls: TlsMaterial;
+  readonly tls: ClusterTls;
   /** Changes when the certificates do: time for new connections. */
   readonly fingerprint: string;
 }
 
-/** Options of a TLS connection; those that are not there are Node's own. */
-export interface TlsMaterial {
-  readonly ca?: Buffer | string;
-  readonly cert?: Buffer | string;
-  readonly key?: Buffer | string;
+/** Certificates of a connection, and what differs from a usual verification. */
+interface ClusterTls extends TlsMaterial {
   readonly rejectUnauthorized?: boolean;
   readonly servername?: string;
 }
@@ -42,9 +40,9 @@ export async function readCredentials(access: ClusterAccess): Promise<Credential
   return {
     headers: { ...(await headersOf(user)), ...provided?.headers, ...basicOf(user) },
     tls: {
-      ...(ca !== undefined && { ca }),
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
+      ca,
+      cert,
+      key,
       ...(skipsVerification && { rejectUnauthorized: false }),
       ...(serverName !== undefined && { servername: serverName }),
     },

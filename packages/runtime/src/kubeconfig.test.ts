@@ -4,6 +4,7 @@ import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigMap } from '@flotilla/api/core';
+import { playChains, trustByRule } from '@flotilla/http/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Connection } from './connection.ts';
 import { createClient } from './create-client.ts';
@@ -66,6 +67,29 @@ describe('a kubeconfig that cannot be used is named with the fix', () => {
     await expect(client.getText('/readyz')).rejects.toThrow(says);
     await client.close();
   });
+});
+
+test.each(['a file', 'data'])('the CA of a kubeconfig, as %s, is trusted as Go trusts it', async (form) => {
+  const outcomes = await playChains(async (url, ca) => {
+    const trust =
+      form === 'data'
+        ? { 'certificate-authority-data': Buffer.from(ca).toString('base64') }
+        : { 'certificate-authority': write('chain.crt', ca) };
+    const client = createClient({ kubeconfig: config({ server: url.origin, ...trust }, { token: 't' }) });
+    try {
+      return await client.getText('/readyz');
+    } finally {
+      await client.close();
+    }
+  });
+  expect(outcomes).toEqual(trustByRule);
+});
+
+test('a CA file without a certificate is named', async () => {
+  const cluster = { server: 'https://127.0.0.1:1', 'certificate-authority': write('none.crt', 'no certificate') };
+  const client = createClient({ kubeconfig: config(cluster, { token: 't' }) });
+  await expect(client.getText('/readyz')).rejects.toMatchObject({ code: expect.stringContaining('FLOTILLA_') });
+  await client.close();
 });
 
 /** Key and certificate for 127.0.0.1, made with the machine's openssl. */

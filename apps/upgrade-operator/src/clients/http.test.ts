@@ -1,4 +1,4 @@
-import { playRedirects, redirectsByRule } from '@flotilla/http/testing';
+import { playChains, playRedirects, redirectsByRule, trustByRule } from '@flotilla/http/testing';
 import { ManualClock } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
@@ -100,6 +100,14 @@ test('follows redirects by the rule of the house', async () => {
     return (await http.send({ method: 'GET', url })).text;
   });
   expect(outcomes).toEqual(redirectsByRule('+'));
+});
+
+test('trusts a CA as Go does', async () => {
+  const outcomes = await playChains(async (url, ca) => {
+    await using http = clientOf({ ca: async () => ca });
+    return (await http.send({ method: 'GET', url })).text;
+  });
+  expect(outcomes).toEqual(trustByRule);
 });
 
 test('follows redirects where it may, and keeps the credential to its server', async () => {

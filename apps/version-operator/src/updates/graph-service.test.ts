@@ -1,6 +1,6 @@
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { FollowingConnections } from '@flotilla/http';
-import { playRedirects, redirectsByRule } from '@flotilla/http/testing';
+import { playChains, playRedirects, redirectsByRule, trustByRule } from '@flotilla/http/testing';
 import type { UpdateQuery } from '@flotilla/release';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ServiceWorld, serviceWorld } from '../../testing/update-service-case.ts';
@@ -42,20 +42,26 @@ test('asks with what decides about updates, under the name services know', async
   ]);
 });
 
+/** Asks a service for a graph with connections of its own. */
+async function askOnce(url: URL, ca: string): Promise<string> {
+  await using connections = new FollowingConnections(() => ({ ca }));
+  const query = {
+    service: url.href,
+    clusterId: '0b9a2a1e-7e4b-4d3c-9f6e-0123456789ab',
+    architecture: 'amd64',
+    channel: 'c',
+    version: '4.20.1',
+  };
+  const { signal } = new AbortController();
+  return JSON.stringify(await askGraphService({ query, isMigration: false, signal }, { connections, timeoutMs: 10_000 }));
+}
+
 test('follows redirects by the rule of the house', async () => {
-  const outcomes = await playRedirects(async (url, { ca }) => {
-    await using connections = new FollowingConnections(() => ({ ca }));
-    const query = {
-      service: url.href,
-      clusterId: '0b9a2a1e-7e4b-4d3c-9f6e-0123456789ab',
-      architecture: 'amd64',
-      channel: 'c',
-      version: '4.20.1',
-    };
-    const { signal } = new AbortController();
-    return JSON.stringify(await askGraphService({ query, isMigration: false, signal }, { connections, timeoutMs: 10_000 }));
-  });
-  expect(outcomes).toEqual(redirectsByRule(''));
+  expect(await playRedirects((url, { ca }) => askOnce(url, ca))).toEqual(redirectsByRule(''));
+});
+
+test('trusts a CA bundle as Go does', async () => {
+  expect(await playChains(askOnce)).toEqual(trustByRule);
 });
 
 describe('a service that is not well', () => {
