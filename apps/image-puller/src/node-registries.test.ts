@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -17,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-async function put(path: string, text: string): Promise<string> {
+async function put(path: string, text: string | Buffer): Promise<string> {
   const file = join(root, path);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, text);
@@ -64,21 +65,41 @@ test('authorities of certs.d, of the first folder that knows the host', async ()
   await put('docker/client.test/client.key', await readFile(join(root, 'made.key'), 'utf8'));
   const { hostTls } = await read();
   expect([...hostTls.keys()].toSorted()).toEqual(['client.test', 'm.test:5000', 'other.test']);
-  expect(hostTls.get('m.test:5000')).toEqual({ ca: pem });
+  expect(hostTls.get('m.test:5000')).toEqual({ ca: pem.trim() });
   expect(hostTls.get('client.test')).toMatchObject({ cert: pem, key: expect.stringContaining('PRIVATE KEY') });
 });
 
 test('bundles that are there are joined; that none is there is said', async () => {
   const one = await put('one.pem', pem);
   const { ca } = await read({ REGISTRY_CA: `${root}/none.pem:${one}` });
-  expect(ca).toBe(pem);
+  expect(ca).toBe(pem.trim());
   await expect(read({ REGISTRY_CA: `${root}/none.pem` })).rejects.toThrow(/REGISTRY_CA: there is no file .*none\.pem/);
 });
 
+test.each([
+  { name: 'a link that dangles', file: 'ca.crt', link: '/nowhere/ca.crt', problem: /ca\.crt: it is not there/ },
+  { name: 'an empty file', file: 'ca.crt', text: '', problem: /ca\.crt: it has no readable certificate; put PEM there/ },
+  { name: 'a file in DER', file: 'ca.crt', text: 'der', problem: /ca\.crt: it has no readable certificate/ },
+  { name: 'a file that is too large', file: 'ca.crt', text: 'x'.repeat(5_000_000), problem: /ca\.crt cannot be read: it has more than/ },
+  { name: 'a folder', file: 'ca.crt/x', text: '', problem: /ca\.crt cannot be read: it is no file/ },
+  { name: 'a certificate without its key', file: 'client.cert', text: 'pem', problem: /client\.cert: it is not there/ },
+  { name: 'a key that is none', file: 'client.key', text: 'hello', problem: /client\.cert: / },
+])('$name costs itself alone, and is told to its host alone', async ({ file, link, text, problem }) => {
+  await put('etc/certs.d/good.test/ca.crt', pem);
+  await put('etc/certs.d/odd.test/zz-good.crt', pem);
+  await put('etc/certs.d/odd.test/client.cert', pem);
+  if (file !== 'client.cert') await put('etc/certs.d/odd.test/client.key', await readFile(join(root, 'made.key'), 'utf8'));
+  const der = new X509Certificate(pem).raw;
+  if (link) await symlink(link, join(root, 'etc/certs.d/odd.test', file));
+  else await put(`etc/certs.d/odd.test/${file}`, text === 'der' ? der : text === 'pem' ? pem : (text ?? ''));
+  const { hostTls } = await read();
+  expect(hostTls.get('good.test')).toEqual({ ca: pem.trim() });
+  expect(hostTls.get('odd.test')).toMatchObject({ ca: pem.trim(), problems: [expect.stringMatching(problem)] });
+});
+
 test.each<[string, string, string, RegExp]>([
-  ['a bundle without a certificate', 'ca.pem', 'hello', /REGISTRY_CA: .*ca\.pem cannot be used: it has no PEM certificate/],
+  ['a bundle without a certificate', 'ca.pem', 'hello', /REGISTRY_CA: .*ca\.pem cannot be used: it has no readable certificate/],
   ['a bundle that is cut', 'ca.pem', '-----BEGIN CERTIFICATE-----\nMIIB\n', /REGISTRY_CA: .*ca\.pem cannot be used/],
-  ['an authority that is none', 'etc/certs.d/h.test/ca.crt', 'hello', /REGISTRY_CERTS_DIRS: .*h\.test cannot be used/],
   ['a registries.conf that is none', 'etc/registries.conf', 'hello', /etc\/registries\.conf: is not TOML/],
   ['a file without end', 'etc/registries.conf', `#${'x'.repeat(5_000_000)}`, /REGISTRIES_CONF_DIR: .* more than 4194304 bytes/],
 ])('%s is refused by name', async (_, path, text, message) => {

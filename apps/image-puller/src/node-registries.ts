@@ -1,10 +1,14 @@
 import { join } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import { errorMessage, TerminalError } from '@flotilla/api';
+import { readCertificates, tlsContext } from '@flotilla/http';
 import { type HostTls, parseRegistriesConf, type RegistriesFile, type RegistryRule } from '@flotilla/registry';
 import type { Config } from './config.ts';
 import { PullerErrorCode } from './errors.ts';
+import { nodePath } from './node-path.ts';
 import { listFolder, readSmallFile } from './small-file.ts';
+
+/** Setting of the folders with certificates. */
+const SETTING = 'REGISTRY_CERTS_DIRS';
 
 /** Settings of this node for registries. */
 interface NodeRegistries {
@@ -50,8 +54,12 @@ async function readBundles(paths: readonly string[]): Promise<string | undefined
   for (const path of paths) {
     const pem = await readSmallFile(path, 'REGISTRY_CA');
     if (pem === undefined) continue;
-    requireUsable({ ca: pem }, 'REGISTRY_CA', path);
-    bundles.push(pem);
+    const certificates = readCertificates(pem);
+    if (certificates.length === 0) {
+      const problem = `REGISTRY_CA: ${path} cannot be used: it has no readable certificate; give it as PEM`;
+      throw new TerminalError(PullerErrorCode.configInvalid, problem);
+    }
+    bundles.push(...certificates);
   }
   if (paths.length > 0 && bundles.length === 0) {
     const problem = `REGISTRY_CA: there is no file ${paths.join(' or ')}; mount the CA there or leave it unset`;
@@ -64,39 +72,54 @@ async function readBundles(paths: readonly string[]): Promise<string | undefined
 async function readHostTls(dirs: readonly string[]): Promise<Map<string, HostTls>> {
   const found = new Map<string, HostTls>();
   for (const dir of dirs) {
-    for (const host of await listFolder(dir, 'REGISTRY_CERTS_DIRS')) {
+    for (const host of await listFolder(dir, SETTING)) {
       if (!found.has(host)) found.set(host, await readHostFolder(join(dir, host)));
     }
   }
   return found;
 }
 
+/** A file that cannot be used costs that file: the error of its host names it, and no other host sees it. */
 async function readHostFolder(dir: string): Promise<HostTls> {
-  const names = await listFolder(dir, 'REGISTRY_CERTS_DIRS');
-  const read = (name: string): Promise<string | undefined> => readSmallFile(join(dir, name), 'REGISTRY_CERTS_DIRS');
-  const authorities: string[] = [];
-  for (const name of names.filter((one) => one.endsWith('.crt'))) authorities.push((await read(name)) ?? '');
-  const certName = names.find((name) => name.endsWith('.cert') && names.includes(name.replace(/cert$/, 'key')));
-  const tls: HostTls = {
-    ...(authorities.length > 0 && { ca: authorities.join('\n') }),
-    ...(certName && { cert: await read(certName), key: await read(certName.replace(/cert$/, 'key')) }),
+  const problems: string[] = [];
+  const attempt = async <T>(path: string, use: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await use();
+    } catch (error) {
+      problems.push(error instanceof TerminalError ? error.message : `${path}: ${errorMessage(error)}`);
+      return undefined;
+    }
   };
-  requireUsable(tls, 'REGISTRY_CERTS_DIRS', dir);
-  return tls;
-}
-
-function requireUsable(tls: HostTls, variable: string, path: string): void {
-  try {
-    if (tls.ca !== undefined) requireCertificates(tls.ca);
-    createSecureContext(tls);
-  } catch (error) {
-    throw new TerminalError(PullerErrorCode.configInvalid, `${variable}: ${path} cannot be used: ${errorMessage(error)}`, { cause: error });
+  const names = (await attempt(dir, () => listFolder(dir, SETTING))) ?? [];
+  const target = await nodePath(dir);
+  if (names.length === 0 && target !== dir)
+    problems.push(`${dir}: it leads to ${target}, where there is nothing; put the folder itself in its place`);
+  const authorities: string[] = [];
+  for (const path of names.filter((name) => name.endsWith('.crt')).map((name) => join(dir, name))) {
+    const certificates = await attempt(path, async () => readCertificates(await readLinked(path)));
+    if (certificates?.length === 0) problems.push(`${path}: it has no readable certificate; put PEM there`);
+    authorities.push(...(certificates ?? []));
   }
+  const certName = names.find((name) => name.endsWith('.cert'));
+  const client = certName && (await attempt(join(dir, certName), () => readClientPair(join(dir, certName))));
+  return {
+    ...(authorities.length > 0 && { ca: authorities.join('\n') }),
+    ...client,
+    ...(problems.length > 0 && { problems }),
+  };
 }
 
-/** OpenSSL silently skips certificates that it cannot read. */
-function requireCertificates(pem: string): void {
-  const begins = pem.split('-----BEGIN CERTIFICATE-----').slice(1);
-  if (begins.length === 0) throw new Error('it has no PEM certificate');
-  if (!begins.every((rest) => rest.includes('-----END CERTIFICATE-----'))) throw new Error('a certificate in it is cut');
+/** @throws Error when one of both is missing, or they cannot be used together */
+async function readClientPair(certPath: string): Promise<{ cert: string; key: string }> {
+  const pair = { cert: await readLinked(certPath), key: await readLinked(certPath.replace(/cert$/, 'key')) };
+  tlsContext(pair);
+  return pair;
+}
+
+/** @throws Error naming the link's target when that is missing */
+async function readLinked(path: string): Promise<string> {
+  const text = await readSmallFile(path, SETTING);
+  if (text !== undefined) return text;
+  const target = await nodePath(path);
+  throw new Error(target === path ? 'it is not there' : `it leads to ${target}, which is not there; put the file itself in its place`);
 }

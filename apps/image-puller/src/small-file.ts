@@ -1,6 +1,7 @@
 import { open, readdir } from 'node:fs/promises';
 import { errorMessage, TerminalError } from '@flotilla/api';
 import { PullerErrorCode } from './errors.ts';
+import { nodePath } from './node-path.ts';
 
 /** Largest file: trust bundles of distributions have some hundred KiB, pull secrets of clusters some KiB. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
@@ -13,7 +14,7 @@ const MAX_ENTRIES = 1_000;
  */
 export async function readSmallFile(path: string, variable: string): Promise<string | undefined> {
   try {
-    await using file = await open(path, 'r');
+    await using file = await open(await nodePath(path), 'r');
     if (!(await file.stat()).isFile()) throw new Error('it is no file');
     const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
     let size = 0;
@@ -32,7 +33,7 @@ export async function readSmallFile(path: string, variable: string): Promise<str
  */
 export async function listFolder(path: string, variable: string): Promise<string[]> {
   try {
-    const names = await readdir(path);
+    const names = await readdir(await nodePath(path));
     if (names.length > MAX_ENTRIES) throw new Error(`it has more than ${MAX_ENTRIES} entries`);
     return names.sort();
   } catch (error) {

@@ -1,6 +1,5 @@
 import { lookup as resolveName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { getCACertificates } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { tlsContext } from './trust.ts';
 
@@ -49,7 +48,7 @@ export function openConnections(settings: ConnectionOptions): Connections {
   const { ca, cert, key, insecure = false, proxy = {}, connectMs = 30_000, tunnelMs = connectMs, guard } = settings;
   const tls = {
     // Created once: parsing some hundred certificates for each connection takes longer than the connection.
-    secureContext: tlsContext({ ca: ca ? [...getCACertificates('default'), ca] : undefined, cert, key }),
+    secureContext: tlsContext({ ca, cert, key }, true),
     rejectUnauthorized: !insecure,
   };
   const connect = { ...tls, timeout: connectMs };

@@ -12,4 +12,4 @@ export { Deadline } from './deadline.ts';
 export { HttpError, HttpErrorCode } from './errors.ts';
 export { MAX_REDIRECTS } from './redirects.ts';
 export { parseRetryAfter, type RetryPolicy, withRetries } from './retry.ts';
-export { type TlsMaterial, tlsContext } from './trust.ts';
+export { readCertificates, type TlsMaterial, tlsContext } from './trust.ts';

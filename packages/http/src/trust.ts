@@ -1,9 +1,10 @@
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 
 /** Certificates of one side of a TLS connection, all PEM. */
 export interface TlsMaterial {
-  /** Trusted authorities; default Node's own. */
-  readonly ca?: string | Buffer | readonly (string | Buffer)[] | undefined;
+  /** Trusted authorities; default the system's. */
+  readonly ca?: string | Buffer | undefined;
   /** Own certificate and its key. */
   readonly cert?: string | Buffer | undefined;
   readonly key?: string | Buffer | undefined;
@@ -12,6 +13,25 @@ export interface TlsMaterial {
 /**
  * Makes the TLS context of every client. As in Go, each certificate of `ca` is trusted by itself: a root, an issuing authority without its root, or
  * the server's own.
+ * @param system whether the system's authorities are trusted besides `ca`
+ * @throws Error for an own certificate or key that cannot be used
  */
-export const tlsContext = ({ ca, cert, key }: TlsMaterial): SecureContext =>
-  createSecureContext({ ca: typeof ca === 'object' && !Buffer.isBuffer(ca) ? [...ca] : ca, cert, key, allowPartialTrustChain: true });
+export function tlsContext({ ca, cert, key }: TlsMaterial, system = false): SecureContext {
+  const own = ca ? readCertificates(ca) : undefined;
+  const trusted = own && system ? [...getCACertificates('default'), ...own] : own;
+  return createSecureContext({ ca: trusted, cert, key, allowPartialTrustChain: true });
+}
+
+/** Lists the certificates of a PEM file. As in Go, one that cannot be read costs itself alone. */
+export function readCertificates(pem: string | Buffer): string[] {
+  const blocks = pem.toString('utf8').match(/-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN )[\s\S])*?-----END CERTIFICATE-----/g) ?? [];
+  return blocks.filter(isReadable);
+}
+
+function isReadable(certificate: string): boolean {
+  try {
+    return new X509Certificate(certificate).raw.length > 0;
+  } catch {
+    return false;
+  }
+}

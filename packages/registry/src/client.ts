@@ -6,7 +6,7 @@ import { drainBody, type StallLimits } from './body.ts';
 import type { Bandwidth, BlobRanges, RegistryClientOptions } from './client-options.ts';
 import { digestOf } from './digest-folder.ts';
 import { type Endpoint, endpointUrl, listEndpoints, type RegistryRule } from './endpoint.ts';
-import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withSkipped } from './errors.ts';
+import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withProblems, withSkipped } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
 import { requireSuccess } from './response.ts';
@@ -45,6 +45,7 @@ export class RegistryClient {
   readonly #transport: Transport;
   readonly #authenticator: Authenticator;
   readonly #rules: readonly RegistryRule[];
+  readonly #hostTls: RegistryClientOptions['hostTls'];
   readonly #insecureHosts: ReadonlySet<string>;
   readonly #retry: RetryPolicy;
   readonly #stall: StallLimits;
@@ -61,6 +62,7 @@ export class RegistryClient {
     this.#random = options.random ?? Math.random;
     this.#bandwidth = options.bandwidth;
     const { ca, hostTls, proxy, userAgent = 'flotilla' } = options;
+    this.#hostTls = hostTls;
     this.#transport = new Transport({ ca, hostTls, proxy, timeouts: this.#timeouts, userAgent });
     this.#authenticator = new Authenticator({
       transport: this.#transport,
@@ -248,7 +250,8 @@ export class RegistryClient {
     const unverified = endpoint.scheme === 'either';
     const { signal } = call;
     const failed = (error: unknown): never => {
-      throw toNetworkError(error, { image, host: endpoint.host, signal });
+      const failure = toNetworkError(error, { image, host: endpoint.host, signal });
+      throw withProblems(failure, this.#hostTls?.get(failure.host ?? '')?.problems);
     };
     const once = async (): Promise<T> => {
       const { method, headers, deadlineMs, body, actions = 'pull' } = call;

@@ -170,6 +170,20 @@ describe('trust', () => {
     expect((await fetchFrom(host, { retry: { attempts: 2, baseMs: 1 } }, 'either')).bytes.toString()).toBe(MANIFEST);
   });
 
+  test('the files that a host cannot use are told with its failures, and with no other', async () => {
+    const host = `localhost:${await listen(createServer(tls, open))}`;
+    const problems = ['/etc/docker/certs.d/x/ca.crt: it has no readable certificate'];
+    const options = (of: string) => ({ hostTls: new Map([[of, { problems }]]) });
+    await expect(fetchFrom(host, options(host), 'https')).rejects.toMatchObject({
+      code: 'FLOTILLA_REGISTRY_UNTRUSTED',
+      message: expect.stringContaining('left out: /etc/docker/certs.d/x/ca.crt: it has no readable certificate'),
+    });
+    await expect(fetchFrom(host, options('other.test'), 'https')).rejects.toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining('left out') }),
+    );
+    expect((await fetchFrom(host, { ...options(host), ca: tls.cert }, 'https')).bytes.toString()).toBe(MANIFEST);
+  });
+
   test('redirects are followed by the rule of the house', async () => {
     const outcomes = await playRedirects(async (url, { ca, authorization }) => {
       const transport = new Transport({ ca, timeouts: defaultTimeouts, userAgent: 'test' });

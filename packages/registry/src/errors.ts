@@ -126,3 +126,13 @@ export function withSkipped(error: RegistryError, earlier: readonly RegistryErro
   const message = `${error.message} (before it: ${before.slice(0, 500)})`;
   return new RegistryError(code, message, { image, host, status, retryAfterMs, earlier, cause });
 }
+
+/** Adds the unusable files of a server's certificates to a failure that they may have caused. */
+export function withProblems(error: RegistryError, problems: readonly string[] = []): RegistryError {
+  const { untrusted, unreachable, unauthorized, badResponse } = RegistryErrorCode;
+  const isConcerned = error.code === untrusted || error.code === unreachable || error.code === unauthorized || error.code === badResponse;
+  if (problems.length === 0 || !isConcerned) return error;
+  const { code, image, host, status, retryAfterMs, earlier, cause } = error;
+  const message = `${error.message}; left out: ${problems.join(', ').slice(0, 500)}`;
+  return new RegistryError(code, message, { image, host, status, retryAfterMs, earlier, cause });
+}

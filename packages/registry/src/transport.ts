@@ -47,6 +47,8 @@ export interface HostTls {
   ca?: string;
   cert?: string;
   key?: string;
+  /** Files that could not be used, each with the reason: the error of this server names them. */
+  problems?: readonly string[];
 }
 
 interface TransportOptions {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
-import { tlsContext } from '@flotilla/http';
+import { readCertificates, tlsContext } from '@flotilla/http';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { type Credentials, forgetProvided, readCredentials } from './credentials.ts';
 import { RuntimeErrorCode } from './errors.ts';
@@ -114,6 +114,11 @@ function makeDispatchers({ ca, cert, key, ...verification }: Credentials['tls'],
     throw new FlotillaError(
       RuntimeErrorCode.kubeconfig,
       'proxy-url of the cluster is a socks proxy, which is not supported: name an http proxy',
+    );
+  if (ca !== undefined && readCertificates(ca).length === 0)
+    throw new FlotillaError(
+      RuntimeErrorCode.kubeconfig,
+      'certificate-authority of the cluster has no readable certificate; give it as PEM',
     );
   const tls = { secureContext: tlsContext({ ca, cert, key }), ...verification };
   const make = (allowH2: boolean): Dispatcher => {
