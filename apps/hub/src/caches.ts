@@ -1,9 +1,9 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
-import { CHILD_POLICIES, trimChild } from '@flotilla/rollout';
+import { CHILD_POLICIES, NAME_LABEL, trimChild } from '@flotilla/rollout';
 import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
-import { BY_CLUSTER } from './indexes.ts';
+import { BY_CLUSTER, BY_NAME_LABEL } from './indexes.ts';
 import { placementCaches } from './placements/caches.ts';
 import { rolloutCaches } from './spoke-rollouts/caches.ts';
 import { upgradeLabelIndexes } from './spoke-rollouts/reconciler.ts';
@@ -27,7 +27,12 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
       indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...watchIndexes },
     }),
     // An API server that has lost the kind must not look like an empty fleet: that would revoke every agent.
-    clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: 'until-served', ...(!registers && { transform: trimReport }) }),
+    clusters: new WatchCache(client, ManagedCluster, {
+      ...shared,
+      optional: 'until-served',
+      ...(!registers && { transform: trimReport }),
+      indexes: { [BY_NAME_LABEL]: ({ metadata }: ManagedCluster) => [metadata.labels?.[NAME_LABEL] ?? ''] },
+    }),
     configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
     ...rolloutCaches(client, shared),

@@ -29,6 +29,10 @@
 - apiGroups: [cluster.open-cluster-management.io]
   resources: [placements]
   verbs: [get, list, watch, create, patch, delete]
+# Which clusters they selected: nothing else is enforced.
+- apiGroups: [cluster.open-cluster-management.io]
+  resources: [placementdecisions]
+  verbs: [list, watch]
 - apiGroups: [policy.open-cluster-management.io]
   resources: [placementbindings]
   verbs: [get, list, watch, create, patch, delete]

@@ -18,6 +18,7 @@ export { isTurningPoint } from './batches/turning-point.ts';
 export { isAvailable } from './clusters/availability.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';
 export { selectPresent } from './clusters/cluster-selection.ts';
+export { NAME_LABEL } from './clusters/name-label.ts';
 export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
 export { eventsBetween } from './events/events-between.ts';
 export type { ValidationFacts } from './events/events-validation.ts';

@@ -47,6 +47,8 @@ export interface ObservedUpgrade {
   readonly template: (name: string) => ManifestWorkReplicaSet | undefined;
   /** The API server serves Policies and Placements. */
   readonly servesPolicies: boolean;
+  /** The API server serves PlacementDecisions, without which nothing is bound; absent: nobody asked. */
+  readonly servesDecisions?: boolean;
   /** The API server serves ManagedClusters. */
   readonly servesClusters: boolean;
   readonly upgradeAt: (ref: UpgradeRef) => ClusterGroupUpgrade | undefined;
@@ -200,14 +202,15 @@ function validate(
   examination: PolicyExamination,
   deps: PlanDeps,
 ): Validation | 'pending' {
-  const { upgrade, template, servesPolicies, tenancy } = observed;
+  const { upgrade, template, servesPolicies, servesDecisions, tenancy } = observed;
   const ours = deps.talmStrict
     ? undefined
     : (validateAnnotations(upgrade, spec, observed.config, deps.areProofsKept) ?? validateWork(spec));
   const refused = ours ?? (tenancy && validateConfigRef(spec, tenancy.namespace));
   if (refused) return refused;
   const isPolicyMode = !isManifestWorkMode(spec);
-  if (isPolicyMode && (spec.managedPolicies?.length ?? 0) > 0 && !servesPolicies) return policyFrameworkMissing(deps.standalone);
+  const isServed = servesPolicies && (deps.talmStrict || servesDecisions !== false);
+  if (isPolicyMode && (spec.managedPolicies?.length ?? 0) > 0 && !isServed) return policyFrameworkMissing(deps.standalone);
   const validation = isPolicyMode
     ? validateUpgrade({
         mode: 'policy',

@@ -236,7 +236,8 @@ test.concurrent('an upgrade that is not enabled says so, prepares, and starts wh
   await world.policies(clusters, { 'late-p': {} });
   await world.upgrade('late', clusters, ['late-p'], { enable: false });
   await world.untilCondition('late', 'Progressing', 'False NotEnabled: Not enabled');
-  await eventually(async () => (await world.objectsOf('late')).bindings.length === 1, 'the binding');
+  await eventually(async () => (await world.objectsOf('late')).placements.length === 1, 'the Placement');
+  expect((await world.objectsOf('late')).bindings).toEqual([]);
   const { status } = (await world.get('late')) ?? {};
   expect(status?.remediationPlan).toEqual([clusters]);
   expect(status?.status.startedAt).toBeUndefined();

@@ -8,13 +8,12 @@ import { BY_UID } from '../spokes/port/caches.ts';
 import type { StepKey } from '../steps/step-key.ts';
 import type { ReadStored } from '../stored-upgrade.ts';
 import { applyWrites, type Ownership } from '../writes/apply.ts';
-import type { PlacementCaches } from './caches.ts';
-import { placementWrites } from './plan.ts';
+import { type PlanCaches, placementWrites } from './plan.ts';
 
 /** Dependencies of `createBatchStep`. */
 export interface BatchStepDeps {
   readonly client: Client;
-  readonly caches: PlacementCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID> };
+  readonly caches: PlanCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID> };
   readonly logger: Logger;
   /** Decide as the reference does; default false. */
   readonly talmStrict?: boolean;

@@ -10,7 +10,7 @@ import {
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ROLLOUT_WORK, trimRolloutView, trimWork, upgradeIndexOf } from '@flotilla/rollout';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
-import { BY_CLUSTER } from '../indexes.ts';
+import { BY_CLUSTER, type BY_NAME_LABEL } from '../indexes.ts';
 import type { PlacementCaches } from '../placements/caches.ts';
 import { trimAction } from '../spokes/actions/observe.ts';
 import { type BY_UID, SPOKE_JOBS } from '../spokes/port/caches.ts';
@@ -19,7 +19,7 @@ import type { TenancyCaches } from '../tenancy-caches.ts';
 /** Watches that a spoke's step reads; it reads nothing else. */
 export interface SpokeCaches extends TenancyCaches {
   readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
-  readonly clusters: WatchCache<ManagedCluster>;
+  readonly clusters: WatchCache<ManagedCluster, typeof BY_NAME_LABEL>;
   readonly works: WatchCache<ManifestWork, TransportIndex>;
   /** Templates of ManifestWorks. */
   readonly templates: WatchCache<ManifestWorkReplicaSet>;

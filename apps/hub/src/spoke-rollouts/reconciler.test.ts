@@ -1,5 +1,5 @@
-import type { KubeObject } from '@flotilla/api';
-import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api/ocm';
+import { type KubeObject, Label } from '@flotilla/api';
+import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement, PlacementBinding, PlacementDecision } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
 import { ApiError, createLogger, createMetrics, type EnqueueOptions, systemClock } from '@flotilla/runtime';
@@ -176,11 +176,32 @@ test('the Placements of a batch come first, the Subscriptions of its clusters wh
   };
   put({ ...policies, status: inProgress('a', 'b') });
   await until(['placements']);
-  const upgrade = caches.upgrades.get(UPGRADE);
-  for (const write of upgrade ? placementWrites(upgrade, caches) : []) if (write.verb === 'create') hub.put(write.kind, write.object);
-  await until(['placements', 'rollout a', 'rollout b']);
-  expect(hub.names(Placement)).toHaveLength(1);
+  const create = () => {
+    const upgrade = caches.upgrades.get(UPGRADE);
+    for (const write of upgrade ? placementWrites(upgrade, caches) : []) if (write.verb === 'create') hub.put(write.kind, write.object);
+  };
+  create();
+  await vi.waitFor(() => expect(caches.placements.size).toBe(1));
+  await idle();
+  expect(asked).toEqual(['placements']);
+  decide(['a', 'b']);
+  await vi.waitFor(() => expect(caches.decisions.size).toBe(1));
+  create();
+  await vi.waitFor(() => expect(asked.slice(-2)).toEqual(['rollout a', 'rollout b']));
+  expect([hub.names(Placement), hub.names(PlacementBinding)].map((names) => names.length)).toEqual([1, 1]);
 });
+
+/** Decides as a placement controller does. */
+function decide(clusters: readonly string[]): void {
+  const name = hub.names(Placement)[0]?.split('/').at(-1) ?? '';
+  hub.put(
+    PlacementDecision,
+    PlacementDecision.schema.parse({
+      metadata: { name: `${name}-decision-1`, namespace: 'policies', labels: { [Label.placement]: name } },
+      status: { decisions: clusters.map((clusterName) => ({ clusterName, reason: '' })) },
+    }),
+  );
+}
 
 test('by a status from before no Placement is brought back', async () => {
   const policies = {

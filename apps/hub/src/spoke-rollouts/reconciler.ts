@@ -23,8 +23,8 @@ import {
   type WatchCache,
   watch,
 } from '@flotilla/runtime';
-import { BY_UPGRADE_NAME } from '../placements/caches.ts';
-import { placementWrites } from '../placements/plan.ts';
+import { BY_UPGRADE_NAME, placementOf } from '../placements/caches.ts';
+import { isBound, placementWrites } from '../placements/plan.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
 import { keyId, parseStepKey, type StepKey } from '../steps/step-key.ts';
@@ -189,7 +189,9 @@ export class SpokeRollouts {
     const { target, writes, wakeAt } = planRolloutSpoke(upgrade, key.cluster, this.#planning);
     // A view made before its object stays blind for an interval, so the policy is enforced first.
     const waitsForPolicy = (): boolean =>
-      target.phase === 'remediate' && target.mode === 'policy' && (placing ?? this.#placementWrites(upgrade)).length > 0;
+      target.phase === 'remediate' &&
+      target.mode === 'policy' &&
+      (!isBound(upgrade, target.policy, this.#deps.caches) || (placing ?? this.#placementWrites(upgrade)).length > 0);
     const isRequested = writes.length > 0 && !waitsForPolicy();
     const requeueMs = this.#report(key, isRequested ? requestOf(target, writes) : undefined);
     const wakeMs = wakeAt === undefined ? undefined : Math.max(wakeAt - this.#deps.clock.now(), 0);
@@ -238,6 +240,14 @@ function watchesOf({ upgrades, clusters, templates, ...objects }: RolloutsDeps['
     ...[objects.placements, objects.bindings].map((cache) =>
       watch(cache, { enqueue: ({ object }) => wholeOf(upgrades.byIndex(BY_LABELS, upgradeIndexOf(object))), isInitial }),
     ),
+    // A binding is made when they are exactly the members, and goes when they are more.
+    watch(objects.decisions, {
+      enqueue: ({ object }) => {
+        const placement = objects.placements.get(placementOf(object));
+        return placement ? wholeOf(upgrades.byIndex(BY_LABELS, upgradeIndexOf(placement))) : [];
+      },
+      isInitial,
+    }),
     watch(templates, { enqueue: ({ object }) => wholeOf(upgrades.list().filter(usesTemplate(object))), isInitial }),
   ];
 }

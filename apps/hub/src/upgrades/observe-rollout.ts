@@ -1,4 +1,4 @@
-import type { ManifestWork, Policy } from '@flotilla/api/ocm';
+import type { ManifestWork } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { RolloutMode, RolloutObservation, Sightings } from '@flotilla/rollout';
 import {
@@ -7,20 +7,18 @@ import {
   findHold,
   findPause,
   isAvailable,
-  isEnforced,
   isOurs,
   judgePlacements,
   manifestWorkMode,
   notBound,
   type PolicyRef,
-  placementName,
   policyMode,
   resourceName,
   type Tenancy,
   templatesOf,
   upgradeIndexValue,
 } from '@flotilla/rollout';
-import { BY_UPGRADE_NAME } from '../placements/caches.ts';
+import { BY_UPGRADE_NAME, decidedBy } from '../placements/caches.ts';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
 
@@ -55,12 +53,11 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
   };
   const { namespace = '', name } = upgrade.metadata;
   const placements = nameLabel ? caches.placements.byIndex(BY_UPGRADE_NAME, upgradeIndexValue({ namespace, name })) : [];
+  const planned = new Set((upgrade.status?.remediationPlan ?? []).flat());
   const placement = judgePlacements(placements, {
     cluster: find,
-    isEnforced: ({ metadata }, cluster) =>
-      isEnforcedBy({ upgrade, placement: metadata.name, talmStrict }, (ref) =>
-        caches.children.get({ namespace: cluster, name: copyName(ref) }),
-      ),
+    decided: decidedBy(caches),
+    isPlanned: (cluster) => planned.has(cluster),
     talmStrict,
     sightings,
     now,
@@ -84,6 +81,7 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
       return managed === undefined || areEditsApplied(managed, actions?.afterCompletion, { decidingLabels });
     },
     placementProblem: placement.problem,
+    surplus: placement.surplus,
     lookAt: placement.lookAt,
     problem: (cluster) => {
       const denial = cluster === undefined || talmStrict ? undefined : findDenial(find(cluster));
@@ -98,16 +96,6 @@ const driftOf = ({ since, known }: Sightings): RolloutObservation['drift'] => ({
   since: (cluster) => since(`drift ${cluster}`),
   known: (cluster) => known(`drift ${cluster}`),
 });
-
-/** True when the copy of this Placement's policy enforces. */
-function isEnforcedBy(
-  { upgrade, placement, talmStrict }: { upgrade: ClusterGroupUpgrade; placement: string; talmStrict: boolean },
-  copy: (policy: PolicyRef) => Policy | undefined,
-): boolean {
-  const policy = upgrade.status?.managedPoliciesForUpgrade?.find((each) => placementName(upgrade, each, talmStrict) === placement);
-  const found = policy && copy(policy);
-  return found !== undefined && isEnforced(found);
-}
 
 const copyName = ({ namespace, name }: PolicyRef): string => `${namespace}.${name}`;
 

@@ -1,5 +1,5 @@
 import type { ConfigMap } from '@flotilla/api/core';
-import type { ManagedCluster, ManifestWorkReplicaSet, Placement, Policy } from '@flotilla/api/ocm';
+import type { ManagedCluster, ManifestWorkReplicaSet, Placement, PlacementDecision, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
 import type { ObservedUpgrade } from '@flotilla/rollout';
 import type { WatchCache } from '@flotilla/runtime';
@@ -20,6 +20,7 @@ export interface UpgradeCaches extends TenancyCaches {
   /** Templates of ManifestWorks. */
   readonly templates: WatchCache<ManifestWorkReplicaSet>;
   readonly placements: WatchCache<Placement>;
+  readonly decisions: WatchCache<PlacementDecision>;
 }
 
 /** Gathers the facts about one upgrade. */
@@ -39,6 +40,7 @@ export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCach
     overrides: caches.overrides.get({ namespace, name: OVERRIDES_CONFIG_MAP }),
     template: (name) => caches.templates.get({ namespace, name }),
     servesPolicies: servesPolicies(caches),
+    servesDecisions: caches.decisions.present,
     servesClusters: caches.clusters.present,
     upgradeAt: (blocker) => caches.upgrades.get(blocker),
   };

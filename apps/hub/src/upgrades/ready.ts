@@ -19,7 +19,8 @@ export function withReading(conditions: readonly Condition[], moment: Moment): C
   if (!last) return [];
   const verdict = findCondition(others, Type.succeeded);
   const refusal = REFUSALS.map((type) => findCondition(others, type)).find((condition) => condition?.status === 'False');
-  const obstacle = verdict?.status === 'False' ? verdict : verdict ? undefined : refusal;
+  const stopped = others.find(({ type, reason }) => type === Type.progressing && reason === 'UnexpectedCluster');
+  const obstacle = verdict?.status === 'False' ? verdict : verdict ? undefined : (refusal ?? stopped);
   const isReady = verdict?.status === 'True';
   const said = verdict ?? obstacle ?? last;
   const ready = reading(conditions, { ...said, type: Type.ready, status: isReady ? 'True' : 'False' }, moment);

@@ -5,6 +5,7 @@ import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Polic
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { blockingRefs, isEnding, isOpenToMembers, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
+import { placementOf } from '../placements/caches.ts';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { BY_LABELS } from '../spoke-rollouts/reconciler.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
@@ -62,7 +63,7 @@ export function watchesOf(caches: Caches): Watch[] {
   ];
 }
 
-const policyWatches = ({ upgrades, parents, children, placements }: Caches): Watch[] => [
+const policyWatches = ({ upgrades, parents, children, placements, decisions }: Caches): Watch[] => [
   watch(parents, { select: hasParentChanged, enqueue: ({ object }) => upgrades.byIndex(BY_POLICY, object.metadata.name) }),
   watch(children, {
     select: hasChildChanged,
@@ -73,6 +74,12 @@ const policyWatches = ({ upgrades, parents, children, placements }: Caches): Wat
         .filter((upgrade) => type === 'deleted' || !isRunning(upgrade)),
   }),
   watch(placements, { select: hasPlacementChanged, enqueue: ({ object }) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)) }),
+  watch(decisions, {
+    enqueue: ({ object }) => {
+      const placement = placements.get(placementOf(object));
+      return placement ? upgrades.byIndex(BY_LABELS, upgradeIndexOf(placement)).filter(isRunning) : [];
+    },
+  }),
 ];
 
 /** Watches hub objects: works show a cluster's progress; the others matter only when the upgrade waits for their end. */

@@ -153,6 +153,11 @@ const conditionReasons = {
     meaning: 'A Placement selects no cluster.',
     fix: 'see the conditions of the Placement',
   },
+  UnexpectedCluster: {
+    meaning:
+      'A Placement selects a cluster that is no member of the batch, for instance by a copied label `name`; the policy is enforced on nobody.',
+    fix: 'correct the label that the message names',
+  },
   MissingBlockingCR: {
     isReferences: true,
     meaning: 'An upgrade that is waited for does not exist.',

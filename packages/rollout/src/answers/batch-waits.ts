@@ -52,7 +52,7 @@ function startWait(question: Question): Finding {
 /** The Placements of the upgrade, as condition Progressing tells of them. */
 function placementWait({ facts }: Pick<Question, 'facts'>): Finding | undefined {
   const progressing = findCondition(facts.upgrade.status?.conditions, ClusterGroupUpgradeCondition.progressing);
-  if (progressing?.reason !== 'WaitingForPlacement') return undefined;
+  if (progressing?.reason !== 'WaitingForPlacement' && progressing?.reason !== 'UnexpectedCluster') return undefined;
   return finding(
     'placement',
     link(progressing.message, conditionEvidence(facts, progressing, ClusterGroupUpgradeCondition.progressing)),

@@ -19,6 +19,7 @@ import {
   leftBehind,
   type Outcome,
   partlyDone,
+  stoppedBySurplus,
   tookTooLong,
   waitingForPlacement,
 } from '../upgrade/texts.ts';
@@ -247,13 +248,14 @@ class Pass {
   #describeWaiting(): Verdict {
     const { observation } = this.#input;
     if (this.#state === 'gated' && this.#refusal?.progressing) return this.#refusal.progressing;
+    if (observation.surplus) return stoppedBySurplus(observation.surplus);
     if (this.#clusters.batch > 0 && observation.placementProblem !== undefined) return waitingForPlacement(observation.placementProblem);
     return describeProblems(inProgress(observation.mode.kind), observation.problem(undefined), this.#messages());
   }
 
   #messages(): Readonly<Record<string, string>> {
-    const { mode, forbids, wait } = this.#input.observation;
-    const ofAll = wait?.(undefined);
+    const { mode, forbids, wait, surplus } = this.#input.observation;
+    const ofAll = surplus ?? wait?.(undefined);
     const fallen = this.#drift
       .filter((drift) => this.#isPast(toldAt(drift)))
       .map(({ cluster, policy }) => [cluster, forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)]);

@@ -38,7 +38,8 @@ function looks(): (placements: Placement[], now: number, parts?: Parts) => Retur
 
 const facts = (parts: Parts): Omit<PlacementFacts, 'sightings' | 'now'> => ({
   cluster: (name) => ManagedCluster.schema.parse({ metadata: { name, labels: { name } } }),
-  isEnforced: () => false,
+  decided: () => new Set(),
+  isPlanned: () => true,
   talmStrict: false,
   ...parts,
 });
@@ -47,7 +48,7 @@ const facts = (parts: Parts): Omit<PlacementFacts, 'sightings' | 'now'> => ({
 function toldOf(given: Placement, parts: Parts = {}): string | undefined {
   const look = looks();
   const first = look([given], NOW, parts);
-  expect(first).toEqual({ problem: undefined, lookAt: NOW + 10_000 });
+  expect(first).toEqual({ problem: undefined, surplus: undefined, lookAt: NOW + 10_000 });
   expect(look([given], NOW + 9999, parts)).toEqual(first);
   const { problem, lookAt } = look([given], NOW + 10_000, parts);
   expect(lookAt).toBeUndefined();
@@ -69,9 +70,9 @@ describe('a Placement with members that are not selected is told after ten secon
     },
   ])('$name', ({ given, want }) => expect(toldOf(given)).toMatch(want));
 
-  test('of those that it selects in part, those whose policy is not enforced', () => {
+  test('of those that it selects in part, those without a decision', () => {
     const given = placement(['a', 'b', 'c'], { satisfied: 'AllDecisionsScheduled', selected: 2 });
-    const told = toldOf(given, { isEnforced: (_, cluster) => cluster !== 'b' });
+    const told = toldOf(given, { decided: () => new Set(['a', 'c']) });
     expect(told).toMatch(/clusters \[b\]: not selected: it selects 2 of 3\. To mend it: .*label "name"/);
   });
 
@@ -91,7 +92,43 @@ test.each([
   { name: 'without members', given: placement([], { satisfied: 'NoManagedClusterMatched', misconfigured: true }) },
   { name: 'that selects all its members', given: placement(['a'], { satisfied: 'AllDecisionsScheduled', selected: 1 }) },
 ])('nothing is said of a Placement $name', ({ given }) => {
-  expect(looks()([given], NOW)).toEqual({ problem: undefined, lookAt: undefined });
+  const decided = () => new Set(given.status?.numberOfSelectedClusters ? ['a'] : []);
+  expect(looks()([given], NOW, { decided })).toEqual({ problem: undefined, surplus: undefined, lookAt: undefined });
+});
+
+describe('a cluster that is decided beyond the members', () => {
+  const labelled = (name: string) => ManagedCluster.schema.parse({ metadata: { name, labels: { name: name === 'x' ? 'a' : name } } });
+  const given = placement(['a'], { satisfied: 'AllDecisionsScheduled', selected: 2 });
+
+  test('is told at once with the name that it has taken, and how to mend it', () => {
+    const decided = () => new Set(['a', 'x']);
+    const { surplus } = looks()([given], NOW, { decided, cluster: labelled, isPlanned: (cluster) => cluster !== 'x' });
+    expect(surplus).toMatchObject({
+      cause: 'placement',
+      says: 'Placement "p" in namespace "policies" selects ManagedCluster x, whose label name is "a", the name of another cluster; its policy is enforced on nobody',
+      fix: 'set the label name of ManagedCluster x to "x"',
+    });
+  });
+
+  test('and has its own label was put into the decision by somebody', () => {
+    const { surplus } = looks()([given], NOW, { decided: () => new Set(['a', 'y']), isPlanned: () => false });
+    expect(surplus?.fix).toBe('find who writes PlacementDecisions of this Placement, and remove y from them');
+  });
+
+  test('and is in the plan may be of the batch before: it is told once that has lasted', () => {
+    const look = looks();
+    const parts = { decided: () => new Set(['x']), cluster: labelled };
+    expect(look([given], NOW, parts)).toMatchObject({ surplus: undefined, lookAt: NOW + 10_000 });
+    expect(look([given], NOW + 10_000, parts).surplus?.says).toContain('selects ManagedCluster x, whose label name is "a"');
+  });
+});
+
+test('a server without decisions is told at once, of Placements that have members', () => {
+  const decided = () => undefined;
+  expect(looks()([placement([])], NOW, { decided }).problem).toBeUndefined();
+  expect(looks()([placement(['a'])], NOW, { decided }).problem).toMatch(
+    /^The API server does not serve PlacementDecision .* nothing is enforced/,
+  );
 });
 
 test('each cluster has its own ten seconds, and none before it became a member', () => {
@@ -111,5 +148,9 @@ test('a namespace without a cluster set is told at once in the words of the refe
   for (const talmStrict of [true, false]) expect(looks()([unbound], NOW, { talmStrict }).problem).toBe(told);
   const look = looks();
   for (const now of [NOW, NOW + 60_000])
-    expect(look([placement(['a'])], now, { talmStrict: true })).toEqual({ problem: undefined, lookAt: undefined });
+    expect(look([placement(['a'])], now, { talmStrict: true, decided: () => undefined })).toEqual({
+      problem: undefined,
+      surplus: undefined,
+      lookAt: undefined,
+    });
 });

@@ -1,9 +1,10 @@
-/** Placements of a running upgrade that do not select their clusters: told by cluster, with the reason of the placement controller. */
+/** Placements of a running upgrade that select too few clusters or too many: told by cluster, with the reason of the placement controller. */
 import { findCondition } from '@flotilla/api';
 import { type ManagedCluster, PLACEMENT_SATISFIED, type Placement } from '@flotilla/api/ocm';
-import { findNameLabelProblem } from '../clusters/name-label.ts';
+import { findNameLabelProblem, NAME_LABEL } from '../clusters/name-label.ts';
 import type { Sightings } from '../upgrade/first-seen.ts';
 import { formatSlice } from '../values/go-format.ts';
+import type { Wait } from '../waits/wait.ts';
 import { selectedBy } from './placements.ts';
 
 /** Time that a placement controller has to select a cluster before a message says that it has not. */
@@ -15,8 +16,10 @@ const MOST_PLACEMENTS = 5;
 /** Facts that are looked at beside the Placements. */
 export interface PlacementFacts {
   readonly cluster: (name: string) => ManagedCluster | undefined;
-  /** The copy of the policy of this Placement is enforced on the cluster: so it is selected. */
-  readonly isEnforced: (placement: Placement, cluster: string) => boolean;
+  /** Clusters in the PlacementDecisions of a Placement; undefined: the API server serves no decisions. */
+  readonly decided: (placement: Placement) => ReadonlySet<string> | undefined;
+  /** The cluster is in the plan of the upgrade. */
+  readonly isPlanned: (cluster: string) => boolean;
   /** Only what the reference tells, and at once. */
   readonly talmStrict: boolean;
   /** Since when clusters are not selected. Losing it delays a message by ten seconds. */
@@ -24,41 +27,67 @@ export interface PlacementFacts {
   readonly now: number;
 }
 
-/** Problem of Placements for condition Progressing, and the time at which there may be another, milliseconds since the epoch. */
+/** Problems of Placements for condition Progressing. */
 interface PlacementReport {
+  /** Clusters are not selected. */
   readonly problem: string | undefined;
+  /** A cluster is selected that must not be: nothing is enforced before it has left. */
+  readonly surplus: Wait | undefined;
+  /** When there may be another problem, milliseconds since the epoch. */
   readonly lookAt: number | undefined;
 }
 
 /**
- * Judges the Placements of an upgrade. A namespace without a binding of a cluster set is told at once, in the words of the reference;
- * everything else once a cluster has not been selected for ten seconds.
+ * Judges the Placements of an upgrade. Told at once are a namespace without a binding of a cluster set, in the words of the reference, a server without
+ * decisions, and a stranger in a decision. Everything else is told once it has lasted for ten seconds.
  */
 export function judgePlacements(placements: readonly Placement[], facts: PlacementFacts): PlacementReport {
-  const { talmStrict, sightings, now } = facts;
   const sorted = placements.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));
   const unbound = sorted.map(describeUnbound).find((message) => message !== undefined);
-  if (talmStrict) return { problem: unbound, lookAt: undefined };
+  if (facts.talmStrict) return { problem: unbound, surplus: undefined, lookAt: undefined };
   const late: string[] = [];
+  let surplus: Wait | undefined;
   let lookAt = Number.POSITIVE_INFINITY;
   for (const placement of sorted) {
-    const waiting = unselected(placement, facts).filter((cluster) => {
-      const lateAt = sightings.since(`placement ${placement.metadata.uid}/${cluster}`) + PATIENCE_MS;
-      if (now < lateAt) lookAt = Math.min(lookAt, lateAt);
-      return now >= lateAt;
-    });
+    const lasting = (what: string) => {
+      const lateAt = facts.sightings.since(`placement ${placement.metadata.uid}/${what}`) + PATIENCE_MS;
+      if (facts.now < lateAt) lookAt = Math.min(lookAt, lateAt);
+      return facts.now >= lateAt;
+    };
+    const decided = facts.decided(placement);
+    const members = selectedBy(placement);
+    if (members.length > 0 && !decided) late.push(UNSERVED);
+    const waiting = members.filter((cluster) => decided && !decided.has(cluster) && lasting(cluster));
     if (waiting.length > 0) late.push(describe(placement, waiting, facts));
+    const wanted = new Set(members);
+    const beyond = [...(decided ?? [])].filter((cluster) => !wanted.has(cluster));
+    // A cluster of an earlier batch is in the decisions until the controller has seen the change.
+    const [stranger] = beyond.filter((cluster) => !facts.isPlanned(cluster) || lasting(cluster));
+    if (stranger !== undefined) surplus ??= describeSurplus(placement, stranger, facts);
   }
-  const told = late.length > 0 ? late.slice(0, MOST_PLACEMENTS).join(' ') : undefined;
-  return { problem: unbound ?? told, lookAt: Number.isFinite(lookAt) ? lookAt : undefined };
+  const told = late.length > 0 ? [...new Set(late)].slice(0, MOST_PLACEMENTS).join(' ') : undefined;
+  return { problem: unbound ?? told, surplus, lookAt: Number.isFinite(lookAt) ? lookAt : undefined };
 }
 
-/** Members that the placement controller has not chosen, as far as its answer tells. */
-function unselected(placement: Placement, { isEnforced }: PlacementFacts): readonly string[] {
-  const members = selectedBy(placement);
-  if (members.length === 0 || findReason(placement) !== undefined) return members;
-  const { numberOfSelectedClusters: selected = members.length } = placement.status ?? {};
-  return selected >= members.length ? [] : members.filter((cluster) => !isEnforced(placement, cluster));
+const UNSERVED =
+  'The API server does not serve PlacementDecision (cluster.open-cluster-management.io/v1beta1), so nobody knows which clusters a Placement selects; nothing is enforced. To mend it: install the definitions and the placement controller of the cluster framework.';
+
+/** @param stranger a cluster that is selected beyond the members */
+function describeSurplus(placement: Placement, stranger: string, { cluster }: PlacementFacts): Wait {
+  const { name, namespace } = placement.metadata;
+  const value = cluster(stranger)?.metadata.labels?.[NAME_LABEL];
+  const isNamesake = value !== undefined && value !== stranger;
+  const why = isNamesake
+    ? `whose label ${NAME_LABEL} is ${JSON.stringify(value)}, the name of another cluster`
+    : 'which is no member of the batch that runs';
+  return {
+    cause: 'placement',
+    says: `Placement "${name}" in namespace "${namespace}" selects ManagedCluster ${stranger}, ${why}; its policy is enforced on nobody`,
+    fix: isNamesake
+      ? `set the label ${NAME_LABEL} of ManagedCluster ${stranger} to ${JSON.stringify(stranger)}`
+      : `find who writes PlacementDecisions of this Placement, and remove ${stranger} from them`,
+    of: { object: `ManagedCluster ${stranger}`, field: `metadata.labels.${NAME_LABEL}`, value: value ?? '' },
+  };
 }
 
 const SET = 'make the clusters members of a ManagedClusterSet that has a ManagedClusterSetBinding in the policy namespace';
@@ -80,14 +109,15 @@ function findReason({ status }: Placement): { readonly reason: string; readonly 
   return satisfied.status === 'True' ? undefined : { ...satisfied, fix: FIXES[satisfied.reason] ?? SET };
 }
 
-function describe(placement: Placement, clusters: readonly string[], { cluster }: PlacementFacts): string {
+function describe(placement: Placement, clusters: readonly string[], facts: PlacementFacts): string {
+  const { cluster } = facts;
   const { name, namespace } = placement.metadata;
   const rest = clusters.length - MOST_CLUSTERS;
   const named = `${formatSlice(clusters.slice(0, MOST_CLUSTERS))}${rest > 0 ? ` and ${rest} more` : ''}`;
   const labels = clusters.map((each) => findNameLabelProblem(each, cluster(each))).find((problem) => problem !== undefined);
   const found = findReason(placement) ?? {
     reason: 'not selected',
-    message: `it selects ${placement.status?.numberOfSelectedClusters} of ${selectedBy(placement).length}`,
+    message: `it selects ${facts.decided(placement)?.size} of ${selectedBy(placement).length}`,
     fix: FIXES.NoManagedClusterMatched ?? SET,
   };
   return `Placement "${name}" in namespace "${namespace}" does not select clusters ${named}: ${found.reason}: ${found.message}. To mend it: ${labels ?? found.fix}.`;

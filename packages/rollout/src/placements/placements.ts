@@ -9,8 +9,9 @@ import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import { type PolicyRef, ProgressState, RecordState } from '../upgrade/model.ts';
 import { desiredPlacementName, placementName, safeNameKey } from '../upgrade/safe-names.ts';
-import { isRunning } from '../upgrade/stage.ts';
+import { isEnding, isRunning } from '../upgrade/stage.ts';
 import { labelValue } from '../upgrade/work-labels.ts';
+import { mayBind, mayStayBound } from './binding-choice.ts';
 
 /** Value of label `app` on Placements and PlacementBindings of upgrades. */
 export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
@@ -19,7 +20,11 @@ export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
 export interface PlacementObjects {
   readonly placements: readonly Placement[];
   readonly bindings: readonly PlacementBinding[];
-  /** Name Placements, and write one without clusters, as the reference does; default false. */
+  /** Clusters in the PlacementDecisions of a Placement; undefined: the API server serves no decisions. */
+  readonly decided: (placement: Placement) => ReadonlySet<string> | undefined;
+  /** A ManagedCluster of another name has this name in the label by which Placements select. */
+  readonly hasNamesake: (cluster: string) => boolean;
+  /** Name Placements, write one without clusters, and bind without decisions, as the reference does; default false. */
   readonly talmStrict?: boolean | undefined;
 }
 
@@ -46,27 +51,15 @@ export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly 
 }
 
 /**
- * Plans the writes that leave the upgrade one Placement and one PlacementBinding for each policy of its stored status, and no others. A
- * Placement selects the clusters that its policy is enforced on. Empty when all is so. For an upgrade that is to have none, pass none.
+ * Plans the writes that leave the upgrade one Placement for each policy of its stored status, and one PlacementBinding where the decisions allow it.
+ * A Placement selects the clusters that its policy is enforced on. Empty when all is so. For an upgrade that is to have none, pass none.
  */
 export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[], existing: PlacementObjects): HubWrite[] {
   const writes: HubWrite[] = [];
   const wanted = new Set<string>();
   for (const [index, policy] of policies.entries()) {
     const name = placementName(upgrade, policy, existing.talmStrict);
-    const isIt = ({ metadata }: KubeObject) => metadata.name === name && metadata.namespace === policy.namespace;
-    const placement = existing.placements.find(isIt);
-    const binding = existing.bindings.find(isIt);
-    const isStopped = !existing.talmStrict && findPause(upgrade)?.stops === true;
-    const clusters = isStopped ? [] : membership(upgrade, index, placement);
-    writes.push(
-      ...planObject(
-        Placement,
-        desiredPlacement(upgrade, policy, { name, matchExpressions: expressionsFor(clusters, existing.talmStrict) }),
-        placement,
-      ),
-    );
-    writes.push(...planObject(PlacementBinding, desiredBinding(upgrade, policy, name), binding));
+    writes.push(...planPolicy(upgrade, { policy, index, name }, existing));
     wanted.add(`${policy.namespace}/${name}`);
   }
   const bound = boundPlacements(existing.bindings);
@@ -74,6 +67,44 @@ export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly 
     if (!bound.has(`${placement.metadata.namespace}/${placement.metadata.name}`)) writes.push(...planRemoval(Placement, placement, wanted));
   for (const binding of existing.bindings) writes.push(...planRemoval(PlacementBinding, binding, wanted));
   return writes;
+}
+
+/** Policy of an upgrade, and the name of its two objects. */
+interface Placed {
+  readonly policy: PolicyRef;
+  readonly index: number;
+  readonly name: string;
+}
+
+/**
+ * Plans one policy: the Placement alone while it is not bound, the binding once the decisions allow it. A binding that may not stay goes before
+ * anything else changes, so that the propagator finds the clusters that it enforced in the decisions.
+ */
+function planPolicy(upgrade: ClusterGroupUpgrade, { policy, index, name }: Placed, existing: PlacementObjects): HubWrite[] {
+  const { talmStrict } = existing;
+  const isIt = ({ metadata }: KubeObject) => metadata.name === name && metadata.namespace === policy.namespace;
+  const placement = existing.placements.find(isIt);
+  const binding = existing.bindings.find(isIt);
+  const isStopped = !talmStrict && findPause(upgrade)?.stops === true;
+  const members = isStopped ? [] : membership(upgrade, index, placement);
+  const matchExpressions = expressionsFor(members, talmStrict);
+  const placing = planObject(Placement, desiredPlacement(upgrade, policy, { name, matchExpressions }), placement);
+  const binds = () => planObject(PlacementBinding, desiredBinding(upgrade, policy, name), binding);
+  // What is kept at the end stays bound, and is emptied.
+  if (talmStrict || isEnding(upgrade)) return [...placing, ...binds()];
+  const isThere = placement !== undefined && placement.metadata.deletionTimestamp === undefined;
+  const choice = {
+    members,
+    selected: selectedBy(placement),
+    decided: isThere ? existing.decided(placement) : new Set<string>(),
+    left: leftOf(upgrade),
+    hasNamesake: existing.hasNamesake,
+  };
+  if (binding) {
+    if (binding.metadata.deletionTimestamp !== undefined) return [];
+    return isThere && mayStayBound(choice) ? [...placing, ...binds()] : [deletionOf(PlacementBinding, binding)];
+  }
+  return placing.length === 0 && isThere && mayBind(choice, placement) ? binds() : placing;
 }
 
 /**
@@ -94,7 +125,7 @@ const boundPlacements = (bindings: readonly PlacementBinding[]): ReadonlySet<str
 function membership(upgrade: ClusterGroupUpgrade, index: number, existing: Placement | undefined): string[] {
   if (!isRunning(upgrade)) return [];
   const { status } = upgrade;
-  const left = new Set((status?.clusters ?? []).filter(({ state }) => state !== RecordState.complete).map(({ name }) => name));
+  const left = leftOf(upgrade);
   const present = new Set(selectedBy(existing));
   return Object.entries(status?.status.currentBatchRemediationProgress ?? {})
     .filter(([cluster, progress]) => {
@@ -104,6 +135,10 @@ function membership(upgrade: ClusterGroupUpgrade, index: number, existing: Place
     .map(([cluster]) => cluster)
     .toSorted();
 }
+
+/** Clusters whose part has ended without success. */
+const leftOf = ({ status }: ClusterGroupUpgrade): ReadonlySet<string> =>
+  new Set((status?.clusters ?? []).filter(({ state }) => state !== RecordState.complete).map(({ name }) => name));
 
 /** Clusters a Placement of ours selects. */
 export const selectedBy = (placement: Placement | undefined): readonly string[] =>

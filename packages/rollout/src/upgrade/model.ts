@@ -79,6 +79,8 @@ export interface RolloutObservation {
   readonly isEdited: (cluster: string) => boolean;
   /** Why a Placement of the upgrade cannot select clusters, in the words of condition Progressing. */
   readonly placementProblem: string | undefined;
+  /** A Placement selects a cluster that is no member, so that its policy is enforced on nobody; absent: none does. */
+  readonly surplus?: Wait | undefined;
   /** Problem that keeps the hub from making a cluster's target true, if it lasts; without a cluster, that of the Placements. */
   readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
   /** Something that a cluster waits for besides, or that all of them do (no cluster): told in the status; absent: nothing. */

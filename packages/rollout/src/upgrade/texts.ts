@@ -1,6 +1,6 @@
 /** The words of conditions Progressing and Succeeded from the start of the rollout on (spec/talm 2.3). Pure. */
 import { explain } from '@flotilla/api/ran';
-import { WHOLE_UPGRADE } from '../waits/wait.ts';
+import { type Wait, WHOLE_UPGRADE } from '../waits/wait.ts';
 import type { RolloutMode, RolloutProblem, Verdict } from './model.ts';
 
 type Kind = RolloutMode['kind'];
@@ -57,6 +57,13 @@ export const leftBehind = (policy: string): string =>
 
 /** A Placement cannot select clusters. */
 export const waitingForPlacement = (message: string): Verdict => ({ status: 'True', reason: 'WaitingForPlacement', message });
+
+/** A Placement selects a cluster that is no member. */
+export const stoppedBySurplus = ({ says, fix }: Pick<Wait, 'says' | 'fix'>): Verdict => ({
+  status: 'True',
+  reason: 'UnexpectedCluster',
+  message: `${says}; ${fix}`,
+});
 
 /** The start waits for the window. */
 export const waitingForWindow = (message: string): Verdict => ({

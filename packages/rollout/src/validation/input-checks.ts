@@ -31,7 +31,7 @@ const refuse = (reason: ConditionReason, problem: string): Validation => ({
 export function policyFrameworkMissing(standalone: boolean): Validation {
   const why = standalone
     ? 'this hub runs without the policy framework (--standalone)'
-    : 'the API server does not serve Policy (policy.open-cluster-management.io/v1) and Placement (cluster.open-cluster-management.io/v1beta1)';
+    : 'the API server does not serve Policy (policy.open-cluster-management.io/v1), Placement and PlacementDecision (cluster.open-cluster-management.io/v1beta1)';
   return {
     ...refuse('PolicyFrameworkMissing', `spec.managedPolicies cannot be remediated: ${why}`),
     recheckAfterMs: SERVED_AGAIN_MS,
