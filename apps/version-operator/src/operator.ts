@@ -183,7 +183,7 @@ async function loadFirstRelease(
 function createWorker(run: Run): PayloadWorker {
   const { client, clock, logger, observe, degradedBlocks, passEveryMs } = run.options;
   const { live, budget, wakeups, context } = run.cluster;
-  const writer = observe ? createObserver(observe) : createClusterWriter(client, budget);
+  const writer = observe ? createObserver(client, budget, observe) : createClusterWriter(client, budget);
   const drift = new DriftTeller({ clock, logger, tell: (event) => run.events.record(event) });
   const tools = { client, live, writer, budget, deletions: new Deletions(client, writer), drift };
   return new PayloadWorker({ tools, wakeups, clock, logger, context, degradedBlocks, passEveryMs, onReport: () => enqueueVersion(run) });

@@ -85,9 +85,9 @@ test('what somebody changes is put back, and told once with the field and who wr
     await putBack();
   }
   const [line, ...others] = told('Putting back');
-  expect(line).toMatchObject({ kind: 'ConfigMap', object: `${NAMESPACE}/twice`, fields: ['data.from'], managers: ['by-hand'] });
+  expect(line).toMatchObject({ kind: 'ConfigMap', object: `${NAMESPACE}/twice`, fields: ['data.from changed'], managers: ['by-hand'] });
   expect(others).toEqual([]);
-  const note = `configmap "${NAMESPACE}/twice" differs in data.from (written by by-hand) and is put back as the release has it`;
+  const note = `configmap "${NAMESPACE}/twice" is put back as the release has it: data.from changed (written by by-hand)`;
   await world.until(async () => (await events()).length > 0);
   expect((await events()).map((event) => event.note)).toEqual([note]);
 });

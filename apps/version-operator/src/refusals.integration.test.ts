@@ -297,12 +297,6 @@ const cases: readonly Case[] = [
     says: /"ruled" is invalid: spec: Invalid value: .*two sails are one too few$/,
   },
   {
-    name: 'a field that the kind does not have',
-    asked: object('networking.k8s.io/v1', 'NetworkPolicy', 'n', { spec: { podSelector: {}, unheard: true } }),
-    reason: 'UpdatePayload',
-    says: /\.spec\.unheard: field not declared in schema$/,
-  },
-  {
     name: 'a definition that is none',
     asked: definition('ships', 'Ship', { type: 'object', properties: { spec: {} } }),
     reason: 'UpdatePayloadResourceInvalid',

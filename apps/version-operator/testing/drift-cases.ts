@@ -180,7 +180,6 @@ export const driftCases: readonly DriftCase[] = [
     object: named('v1', 'Secret', { stringData: { key: 'value' } }),
     plural: 'secrets',
     drift: { data: { key: 'b3RoZXI=', more: 'bW9yZQ==' } },
-    stays: { data: { more: 'bW9yZQ==' } },
   },
   {
     object: named('policy/v1', 'PodDisruptionBudget', { spec: { maxUnavailable: 1, selector: { matchLabels: labels } } }),
@@ -191,7 +190,6 @@ export const driftCases: readonly DriftCase[] = [
     object: named('networking.k8s.io/v1', 'NetworkPolicy', { spec: { podSelector: {}, policyTypes: ['Ingress'] } }),
     plural: 'networkpolicies',
     drift: { spec: { ingress: [{}] } },
-    stays: { spec: { ingress: [{}] } },
   },
   {
     object: clusterWide('scheduling.k8s.io/v1', 'PriorityClass', { value: 1000, description: 'For what must run.' }),
@@ -202,7 +200,6 @@ export const driftCases: readonly DriftCase[] = [
     object: named('drift.flotilla.io/v1', 'Boat', { spec: { sails: 2, crew: { captain: 'ann' } } }),
     plural: 'boats',
     drift: { metadata: { labels: { kept: 'no' } }, spec: { sails: 0, crew: { captain: 'bob', cook: 'eve' } } },
-    stays: { spec: { crew: { cook: 'eve' } } },
   },
   {
     object: clusterWide('config.openshift.io/v1', 'ClusterOperator', { status: { versions: [{ name: 'operator', version: '4.1.0' }] } }),

@@ -1,6 +1,15 @@
 import { errorMessage, type KubeObject, KubeObject as KubeObjectSchema, type Ref, type Resource } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
-import { type BuildContext, builderOf, buildObject, type FieldChange, fieldChanges, intentOf, type Manifest } from '@flotilla/release';
+import {
+  type BuildContext,
+  builderOf,
+  buildObject,
+  type FieldChange,
+  fieldChanges,
+  intentOf,
+  isSameContent,
+  type Manifest,
+} from '@flotilla/release';
 import { ApiError, type Client, isNotFound } from '@flotilla/runtime';
 import type { ServedKinds } from './cluster-view.ts';
 
@@ -85,16 +94,17 @@ interface Found {
 }
 
 async function planChange(plan: Plan, { kind, live, built }: Found, { client }: PlanTools): Promise<ObjectPlan> {
-  const { merge, differs } = builderOf(plan('change').manifest);
-  if (!differs(live, built)) return plan('leave');
+  const { merge, resembles } = builderOf(plan('change').manifest);
+  const next = merge(live, built);
+  if (isSameContent(live, next)) return plan('leave');
   try {
-    const next = merge
-      ? await client.replace(kind, KubeObjectSchema.parse(merge(live, built)), { dryRun: true })
-      : await client.apply(kind, built, { fieldManager: VERSION_FIELD_MANAGER, force: true, dryRun: true });
-    const changes = fieldChanges(live, next);
+    const stored = await client.replace(kind, KubeObjectSchema.parse(next), { fieldManager: VERSION_FIELD_MANAGER, dryRun: true });
+    const changes = fieldChanges(live, stored);
     if (changes.length === 0) return plan('leave', { note: 'differs only in what the server fills in' });
     return plan('change', { changes: kind.kind === 'Secret' ? changes.map(hidden) : changes });
   } catch (error) {
+    if (resembles(live, next))
+      return plan('leave', { note: `compared without the server, which refused the dry run: ${refusalOf(error)}` });
     return plan('change', { changes: [], refused: refusalOf(error) });
   }
 }

@@ -1,7 +1,7 @@
 import { type KubeObject, KubeObject as KubeObjectSchema, type Resource } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
 import { type Json, SHARED_FIELD_MANAGER, writesSharedList } from '@flotilla/release';
-import type { Client, Semaphore } from '@flotilla/runtime';
+import { type Client, isForbidden, type Semaphore } from '@flotilla/runtime';
 import type { LiveObject } from '../cluster/live-object.ts';
 
 type Kind = Resource<LiveObject>;
@@ -14,14 +14,20 @@ export interface ClusterWriter {
   create(kind: Kind, object: Json): Promise<KubeObject | undefined>;
   /** Writes the new content of the live object, under the version it was read in. */
   replace(kind: Kind, live: Json, object: Json): Promise<KubeObject | undefined>;
-  /** Server-side apply, which takes over what the object says. */
-  apply(kind: Kind, object: Json): Promise<KubeObject | undefined>;
-  /** Writes the managed fields of an object, under the version it was read in. */
-  takeOver(kind: Kind, object: Json, managedFields: readonly Json[]): Promise<void>;
+  /** What the server would store for `replace`; nothing is stored. Undefined where it is known to answer nobody of our rights. */
+  prove(kind: Kind, object: Json): Promise<KubeObject | undefined>;
   /** `status.relatedObjects` of a ClusterOperator that was just made. */
   patchStatus(kind: Kind, object: KubeObject, status: Json): Promise<void>;
   delete(kind: Kind, object: KubeObject): Promise<void>;
 }
+
+/** A dry run: the server answers with what it would make of an object. */
+const proveBy =
+  (client: Client, budget: Semaphore) =>
+  (kind: Kind, object: Json): Promise<KubeObject> => {
+    const options = { fieldManager: VERSION_FIELD_MANAGER, dryRun: true };
+    return budget.run(() => client.replace({ ...kind, schema: KubeObjectSchema }, KubeObjectSchema.parse(withoutOwners(object)), options));
+  };
 
 /** Writes within a budget of requests. */
 export function createClusterWriter(client: Client, budget: Semaphore): ClusterWriter {
@@ -34,13 +40,7 @@ export function createClusterWriter(client: Client, budget: Semaphore): ClusterW
       const fieldManager = writesSharedList(live, object) ? SHARED_FIELD_MANAGER : VERSION_FIELD_MANAGER;
       return budget.run(() => client.replace(anyOf(kind), parse(withoutOwners(object)), { fieldManager }));
     },
-    apply: (kind, object) =>
-      budget.run(() => client.apply(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER, force: true })),
-    async takeOver(kind, object, managedFields) {
-      const { name, namespace, uid, resourceVersion } = parse(object).metadata;
-      const patch = { metadata: { uid, resourceVersion, managedFields } };
-      await budget.run(() => client.patch(anyOf(kind), { name, namespace }, patch, { type: 'merge' }));
-    },
+    prove: proveBy(client, budget),
     async patchStatus(kind, { metadata: { name, uid, resourceVersion } }, status) {
       const patch = { metadata: { uid, resourceVersion }, status };
       await budget.run(() => client.patch(anyOf(kind), { name }, patch, { type: 'merge', subresource: 'status' }));
@@ -65,18 +65,25 @@ export interface WouldWrite {
   readonly name: string;
 }
 
-/** Writes nothing and tells what it would have written. */
-export function createObserver(tell: (write: WouldWrite) => void): ClusterWriter {
+/** Writes nothing and tells what it would have written. A dry run takes the right to write: one that is refused is the last. */
+export function createObserver(client: Client, budget: Semaphore, tell: (write: WouldWrite) => void): ClusterWriter {
   const would = (verb: WouldWrite['verb'], kind: Kind, object: Json): undefined => {
     const { namespace, name } = KubeObjectSchema.parse(object).metadata;
     tell({ verb, kind: kind.kind, namespace, name });
   };
+  const prove = proveBy(client, budget);
+  let isRefused = false;
   return {
     isObserving: true,
     create: async (kind, object) => would('create', kind, object),
     replace: async (kind, live) => would('change', kind, live),
-    apply: async (kind, object) => would('change', kind, object),
-    takeOver: async () => undefined,
+    async prove(kind, object) {
+      if (isRefused) return undefined;
+      return prove(kind, object).catch((error: unknown) => {
+        isRefused ||= isForbidden(error);
+        throw error;
+      });
+    },
     patchStatus: async () => undefined,
     delete: async (kind, object) => would('delete', kind, object),
   };

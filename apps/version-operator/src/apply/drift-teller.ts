@@ -1,4 +1,4 @@
-import { type AcceptanceEvent, type BuildContext, type Drift, driftOf, type Json, textOfObject } from '@flotilla/release';
+import { type AcceptanceEvent, type Drift, driftOf, type Json, textOfObject } from '@flotilla/release';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { Wanted } from '../payload/wanted.ts';
 
@@ -20,11 +20,20 @@ export class DriftTeller {
     this.#options = options;
   }
 
-  /** An object is written because it differs from its manifest. */
-  changed(wanted: Wanted, live: Json, context: BuildContext): void {
-    const drift = driftOf(live, wanted.build(context), wanted.builder);
+  /** A write has made something else of a live object. */
+  changed(wanted: Wanted, live: Json, stored: Json): void {
+    const drift = driftOf(live, stored);
     // a remnant of an older release is nobody's change
     if (drift.fields.length > 0) this.#tell(wanted, drift);
+  }
+
+  /** The server refused to say what it makes of a manifest: what it fills in cannot be told from what somebody else wrote. */
+  unproven(manifest: string, wanted: Wanted, err: unknown): void {
+    const { kind } = wanted.manifest;
+    this.#options.logger.warn(
+      { manifest, kind, object: wanted.objectKey, err },
+      'Comparing an object without the server, which refused the dry run: what was added by hand stays',
+    );
   }
 
   /** An object is made anew because somebody deleted it. */
@@ -34,7 +43,7 @@ export class DriftTeller {
 
   #tell(wanted: Wanted, drift: Drift | undefined): void {
     const { clock, logger, tell } = this.#options;
-    const what = drift ? sentenceOf(drift) : 'was deleted';
+    const what = drift ? sentenceOf(drift) : 'was deleted and is put back as the release has it';
     const before = this.#told.get(wanted.key);
     if (before?.text === what && clock.now() - before.atMs < TOLD_FOR_MS) return;
     this.#told.set(wanted.key, { text: what, atMs: clock.now() });
@@ -42,10 +51,9 @@ export class DriftTeller {
       { kind: wanted.manifest.kind, object: wanted.objectKey, ...drift, ...(!drift && { deleted: true }) },
       'Putting back what somebody changed',
     );
-    const message = `${textOfObject(wanted.manifest)} ${what} and is put back as the release has it`;
-    tell({ type: 'Normal', reason: 'ObjectPutBack', message });
+    tell({ type: 'Normal', reason: 'ObjectPutBack', message: `${textOfObject(wanted.manifest)} ${what}` });
   }
 }
 
 const sentenceOf = ({ fields, more, managers }: Drift): string =>
-  `differs in ${fields.join(', ')}${more > 0 ? ` and ${more} more` : ''} (written by ${managers.join(', ') || 'somebody who is not recorded'})`;
+  `is put back as the release has it: ${fields.join(', ')}${more > 0 ? ` and ${more} more` : ''} (written by ${managers.join(', ') || 'somebody who is not recorded'})`;

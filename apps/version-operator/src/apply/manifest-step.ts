@@ -2,6 +2,8 @@ import { KubeObject, type Resource } from '@flotilla/api';
 import {
   type BuildContext,
   type Intent,
+  isSameContent,
+  type Json,
   judgeOperator,
   type Manifest,
   type ManifestLook,
@@ -81,6 +83,9 @@ interface Look {
   readonly onConflict: (error: unknown) => void;
 }
 
+/** States in which there is something to find out or to tell where nothing is written. */
+const OBSERVED: ReadonlySet<ManifestState> = new Set(['missing', 'unread', 'unproven', 'drifted', 'unwanted']);
+
 /** Undefined when there is to be another look. */
 async function lookAndAct(task: string, wanted: Wanted, given: Look): Promise<StepEnd | undefined> {
   const { purpose, tools } = given;
@@ -99,8 +104,7 @@ async function lookAndAct(task: string, wanted: Wanted, given: Look): Promise<St
   };
   const state = stateOfManifest(look);
   if (state === 'done') return { done: true, ...(intent === 'apply' && verdict.is === 'reported' && { reported: verdict.error }) };
-  if (tools.writer.isObserving && state !== 'missing' && state !== 'unread' && state !== 'drifted' && state !== 'unwanted')
-    return { done: true };
+  if (tools.writer.isObserving && !OBSERVED.has(state)) return { done: true };
   if (state === 'settling' || state === 'failing') return heldBy(wanted, verdict);
   if (state === 'leaving')
     return heldBy(
@@ -126,8 +130,7 @@ function standingOf(
   if (object.metadata.deletionTimestamp !== undefined) return 'ending';
   // between its creation and the end of an update an operator is its operator's
   if (intent !== 'apply' || (wanted.expected && state !== 'Reconciling')) return 'same';
-  const differs = live.differs(wanted);
-  return differs === undefined ? 'unread' : differs ? 'different' : 'same';
+  return live.standing(wanted) ?? 'unread';
 }
 
 function isPassingJob({ manifest }: Wanted): boolean {
@@ -173,6 +176,8 @@ async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'
       return create(given, kind);
     case 'unread':
       return read(given, kind);
+    case 'unproven':
+      return prove(given, kind);
     case 'drifted':
       return write(given, kind);
     case 'unwanted':
@@ -186,7 +191,7 @@ async function create({ task, wanted, purpose: { context, state }, tools }: Act,
   if (kind.namespaced && live.lacksNamespace(namespace) && !writer.isObserving) return withoutNamespace(task, wanted);
   const object = wanted.build(context);
   try {
-    const stored = wanted.builder.merge ? await writer.create(kind, object) : await writer.apply(kind, object);
+    const stored = await writer.create(kind, object);
     if (!stored) return { done: true };
     if (state === 'Reconciling') tools.drift.deleted(wanted);
     if (state === 'Initializing') live.expectNone(wanted.defines);
@@ -215,21 +220,45 @@ async function write(
   const { live, writer } = tools;
   const { whole } = object?.seen ?? {};
   if (!whole) return read({ wanted, tools }, kind);
-  const built = wanted.build(context);
   try {
-    const { merge } = wanted.builder;
-    const managedFields = wanted.builder.takeOver?.(whole, built);
-    if (managedFields) await writer.takeOver(kind, whole, managedFields);
-    const stored = merge ? await writer.replace(kind, whole, merge(whole, built)) : await writer.apply(kind, built);
+    const stored = await writer.replace(kind, whole, wanted.builder.merge(whole, wanted.build(context)));
     if (!stored) return { done: true };
-    if (state === 'Reconciling') tools.drift.changed(wanted, whole, context);
+    if (state === 'Reconciling') tools.drift.changed(wanted, whole, stored);
     live.take(wanted, stored, 'written');
     return undefined;
   } catch (error) {
-    if (!isConflict(error) && !isNotFound(error)) throw error;
-    onConflict(error);
-    return read({ wanted, tools }, kind);
+    return readAgain({ wanted, tools, onConflict }, kind, error);
   }
+}
+
+/** Asks the server whether the object is what it makes of the manifest. One that it refuses to answer about counts as it seems. */
+async function prove(given: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
+  const { task, wanted, object, purpose, tools } = given;
+  const { whole } = object?.seen ?? {};
+  if (!whole) return read(given, kind);
+  let made: Json | undefined;
+  try {
+    made = await tools.writer.prove(kind, wanted.builder.merge(whole, wanted.build(purpose.context)));
+  } catch (error) {
+    if (!isRefusal(error)) return readAgain(given, kind, error);
+    tools.drift.unproven(task, wanted, error);
+  }
+  if (made && !isSameContent(whole, made)) return write(given, kind);
+  tools.live.settle(wanted, whole);
+  return undefined;
+}
+
+/** A webhook, a quota or missing rights; whoever is busy or away is asked again. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ApiError &&
+  ((error.status >= 400 && error.status < 500) || error.status === 500) &&
+  ![404, 408, 409, 429].includes(error.status);
+
+/** Somebody was faster: the object is read, for another look. */
+function readAgain(given: Pick<Act, 'wanted' | 'tools' | 'onConflict'>, kind: Resource<LiveObject>, error: unknown): Promise<undefined> {
+  if (!isConflict(error) && !isNotFound(error)) throw error;
+  given.onConflict(error);
+  return read(given, kind);
 }
 
 async function remove({ wanted, object, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {

@@ -2,16 +2,19 @@ import { isJsonObject, KubeObject } from '@flotilla/api';
 import type { Json } from '@flotilla/release';
 import { z } from 'zod';
 
+/** How a live object stands to its manifest. */
+export type Standing = 'same' | 'unproven' | 'different';
+
 /** Result of comparing a live object. */
 interface Seen {
   /** Fingerprint of the manifest it was compared to. */
   readonly fingerprint: string;
   /** Compared content, where the server counts its changes: when the status alone changes, it is not compared again. */
-  readonly desired?: string;
-  /** Applying the manifest would change it. */
-  readonly differs: boolean;
-  /** The object itself while it differs: what is written is made of it. */
-  readonly whole?: Json;
+  readonly desired?: string | undefined;
+  /** `unproven`: it may be what the server makes of the manifest, which the server has not been asked in this process. */
+  standing: Standing;
+  /** The object itself while it is not known to be the same: what is written is made of it. */
+  whole?: Json | undefined;
 }
 
 /**

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type KubeObject, type Resource, refKey } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import { type BuildContext, type Intent, intentOf } from '@flotilla/release';
+import { type BuildContext, deviationOf, fieldChanges, type Intent, intentOf, type Json } from '@flotilla/release';
 import { type Change, type Client, pause, systemClock, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { lastOfEach, type Wanted } from '../payload/wanted.ts';
 import { definedKinds, type Kinds } from './kinds.ts';
-import { desiredOf, judgedParts, LiveObject, plainMetadata } from './live-object.ts';
+import { desiredOf, judgedParts, LiveObject, plainMetadata, type Standing } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
 
 interface Tracked {
@@ -15,6 +15,8 @@ interface Tracked {
 
 const DEFINITIONS = 'apiextensions.k8s.io/v1/CustomResourceDefinition';
 const NAMESPACES = '/v1/Namespace';
+/** Fields of one object that a message names. */
+const MOST_FIELDS = 10;
 /** A kind that is said to be served may take a moment to be. */
 const ABSENT_RETRY_MS = 1_000;
 const SERVED_LOOKS = 20;
@@ -36,8 +38,8 @@ export class LiveObjects {
   readonly #written = new Map<string, LiveObject>();
   /** Objects that the watch told the end of, as they were then. */
   readonly #gone = new Map<string, LiveObject>();
-  /** Digests of objects that we wrote and that would still differ: by the server's defaults, and by what others always put there. */
-  readonly #settled = new Map<string, string>();
+  /** How the server writes an object down: the digest of what its own answer had otherwise than the manifest, defaults above all. */
+  readonly #normal = new Map<string, string>();
   #wanted = new Map<string, Wanted>();
   /** Last of the manifests of each object. */
   #last: ReadonlyMap<string, Wanted> = new Map();
@@ -77,7 +79,7 @@ export class LiveObjects {
     this.#wanted = new Map(wanted.map((one) => [one.key, one]));
     this.#last = lastOfEach(wanted);
     this.#context = context;
-    for (const key of this.#settled.keys()) if (!this.#wanted.has(key)) this.#settled.delete(key);
+    for (const key of this.#normal.keys()) if (!this.#wanted.has(key)) this.#normal.delete(key);
     const kindKeys = [...new Set(wanted.map(({ kindKey }) => kindKey))];
     // only now: what is read before anything is wanted is not compared
     await this.#cache(DEFINITIONS, { ...CustomResourceDefinition, schema: LiveObject }).synced();
@@ -164,27 +166,34 @@ export class LiveObjects {
     return own === 'delete' || intentOf(last.manifest) === 'delete' ? undefined : 'create-only';
   }
 
-  /** True when the object differs from its manifest; undefined before they are compared. */
-  differs(wanted: Wanted): boolean | undefined {
+  /** How the object stands to its manifest; undefined before they are compared. */
+  standing(wanted: Wanted): Standing | undefined {
     const { seen } = this.get(wanted) ?? {};
-    return seen?.fingerprint === wanted.fingerprint(this.#context) ? seen.differs : undefined;
+    return seen?.fingerprint === wanted.fingerprint(this.#context) ? seen.standing : undefined;
   }
 
   /** Takes an object as a request of ours brought it: until the watch tells of it, or of a later one. */
   take(wanted: Wanted, object: KubeObject, how: 'read' | 'written'): void {
     const { key } = wanted;
-    let live = this.#compare(wanted, object);
-    if (how === 'written' && live.seen?.differs) {
-      this.#settled.set(key, digestOf(object, live.seen.fingerprint));
-      live = this.#compare(wanted, object);
+    const before = this.#compare(wanted, object);
+    if (how === 'written' && before.seen?.standing === 'different')
       this.#surroundings.logger?.warn(
-        { kind: wanted.manifest.kind, object: wanted.objectKey },
+        { kind: wanted.manifest.kind, object: wanted.objectKey, fields: this.#lostFields(wanted, object) },
         'The server keeps an object otherwise than its manifest says',
       );
-    }
+    if (how === 'written') this.#keepNormal(wanted, object);
+    const live = how === 'written' ? this.#compare(wanted, object) : before;
     const told = this.#caches.get(wanted.kindKey)?.get(wanted.manifest) ?? this.#gone.get(key);
     // an answer may come after what the watch has told since; a write that changed nothing has the version that was told
     if (!told || !isLater(told, live)) this.#written.set(key, live);
+  }
+
+  /** An object is what the server makes of its manifest, or counts as that: from now on it is compared exactly. */
+  settle(wanted: Wanted, object: Json): void {
+    this.#keepNormal(wanted, object);
+    const { seen } = this.get(wanted) ?? {};
+    // in its place, so that no cache keeps the whole object; one that has changed meanwhile is looked at again
+    if (seen?.whole === object) Object.assign(seen, { standing: 'same', whole: undefined });
   }
 
   /** The object is gone, as a request of ours said. */
@@ -220,16 +229,32 @@ export class LiveObjects {
     // kinds that are waited for change mostly in their status; a definition is compared in milliseconds
     const desired = builder.judge && desiredOf(object);
     const before = this.get(wanted)?.seen;
-    if (before?.differs === false && desired !== undefined && before.desired === desired && before.fingerprint === fingerprint)
+    if (before?.standing === 'same' && desired !== undefined && before.desired === desired && before.fingerprint === fingerprint)
       return { ...kept, seen: before };
     try {
-      const isDifferent = builder.differs(object, wanted.build(this.#context));
-      const differs = isDifferent && this.#settled.get(key) !== digestOf(object, fingerprint);
-      return { ...kept, seen: { fingerprint, differs, ...(differs ? { whole: object } : { desired }) } };
+      const next = builder.merge(object, wanted.build(this.#context));
+      const deviation = deviationOf(object, next);
+      const isNormal = deviation === '' || this.#normal.get(key) === normalOf(fingerprint, deviation);
+      const standing = isNormal ? 'same' : builder.resembles(object, next) ? 'unproven' : 'different';
+      return { ...kept, seen: { fingerprint, standing, ...(isNormal ? { desired } : { whole: object }) } };
     } catch {
       // the error is told where the object is applied
-      return { ...kept, seen: { fingerprint, differs: true, whole: object } };
+      return { ...kept, seen: { fingerprint, standing: 'different', whole: object } };
     }
+  }
+
+  /** Fields of the manifest that a server's answer has otherwise, or not at all. */
+  #lostFields(wanted: Wanted, object: Json): string[] {
+    const changes = fieldChanges(object, wanted.builder.merge(object, wanted.build(this.#context)));
+    return changes
+      .filter(({ to }) => to !== undefined)
+      .map(({ path }) => path)
+      .slice(0, MOST_FIELDS);
+  }
+
+  #keepNormal(wanted: Wanted, object: Json): void {
+    const deviation = deviationOf(object, wanted.builder.merge(object, wanted.build(this.#context)));
+    this.#normal.set(wanted.key, normalOf(wanted.fingerprint(this.#context), deviation));
   }
 
   #changed(kindKey: string, change: Change<LiveObject>): void {
@@ -241,7 +266,7 @@ export class LiveObjects {
     this.#wakeups.wake(key);
     if (kindKey === DEFINITIONS && change.type === 'deleted') this.kinds.define(change.object.metadata.name, new Map());
     const wanted = this.#wanted.get(key);
-    if (wanted && (change.type === 'deleted' || this.get(wanted)?.seen?.differs)) this.#onDrift(wanted);
+    if (wanted && (change.type === 'deleted' || (this.get(wanted)?.seen?.standing ?? 'same') !== 'same')) this.#onDrift(wanted);
   }
 }
 
@@ -251,12 +276,5 @@ const isLater = ({ metadata }: KubeObject, than: KubeObject): boolean => {
   return Number.isNaN(version) || Number.isNaN(other) ? metadata.resourceVersion !== than.metadata.resourceVersion : version > other;
 };
 
-/** Digest of the fields that a manifest can be about; a list leaves the kind out. */
-function digestOf(object: KubeObject, fingerprint: string): string {
-  const { status: _, apiVersion: _version, kind: _kind, metadata, ...rest } = object;
-  const { labels, annotations, ownerReferences } = metadata;
-  return createHash('sha256')
-    .update(fingerprint)
-    .update(JSON.stringify([labels, annotations, ownerReferences, rest]))
-    .digest('base64');
-}
+const normalOf = (fingerprint: string, deviation: string): string =>
+  createHash('sha256').update(fingerprint).update('\n').update(deviation).digest('base64');

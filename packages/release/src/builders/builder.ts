@@ -28,12 +28,13 @@ export interface Judging {
 export interface Builder {
   /** The object as it is created. @throws UpdateError for a manifest that asks for what cannot be */
   readonly build: (manifest: Json, context: BuildContext) => Json;
-  /** Merges the built object into a live one. Absent: the built object is applied on the server, which knows who owns which field. */
-  readonly merge?: (live: Json, built: Json) => Json;
-  /** `metadata.managedFields` of a live object before the built one is applied on the server; undefined where they stay. */
-  readonly takeOver?: (live: Json, built: Json) => readonly Json[] | undefined;
-  /** Finds out if applying the built object would change the live one, which has its `managedFields` where it is applied on the server. */
-  readonly differs: (live: Json, built: Json) => boolean;
+  /** The object that is to be written over a live one, which has its `managedFields`. @throws UpdateError for what cannot be changed */
+  readonly merge: (live: Json, built: Json) => Json;
+  /**
+   * True when a live object may be what a server makes of the one that would be written: its defaults, quantities and empty values are no
+   * difference. A server alone can tell; this counts where it has not been asked, or refuses to answer.
+   */
+  readonly resembles: (live: Json, next: Json) => boolean;
   /** Judges the live object. Absent: it is ready as soon as it is there. */
   readonly judge?: (live: Json, judging: Judging) => ObjectVerdict;
 }

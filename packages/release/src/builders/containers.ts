@@ -1,5 +1,5 @@
 import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
-import { mergeByKey, mergeQuantities, textOr, unlessSame } from './merge.ts';
+import { mergeByKey, mergeQuantities, textOr } from './merge.ts';
 import { mergeContainerSecurity } from './security-context.ts';
 
 /** Containers of a pod by name, in the live order; those that the manifest does not know go (spec/cvo 3.5). */
@@ -13,7 +13,7 @@ function mergeContainer(live: Json, wanted: Json): Json {
     image: wanted.image,
     command: wanted.command,
     args: wanted.args,
-    env: unlessSame(live.env, withEnvDefaults(wanted.env)),
+    env: withEnvDefaults(wanted.env),
     envFrom: wanted.envFrom,
     workingDir: textOr(wanted.workingDir, live.workingDir),
     resources: mergeResources(live.resources, wanted.resources),

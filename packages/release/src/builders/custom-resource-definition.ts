@@ -1,6 +1,6 @@
-import { ManifestAnnotation } from '@flotilla/api/config';
 import { isSame, isSameButZeros, type Json, objectAt, textAt } from '../json-values.ts';
 import { type Builder, failed, type Judging, type ObjectVerdict, ready, waiting } from './builder.ts';
+import { keepGiven } from './contracts.ts';
 import { covers } from './covers.ts';
 import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
@@ -10,20 +10,17 @@ import { conditionOf } from './rollout.ts';
 export const customResourceDefinition: Builder = {
   build: (manifest) => manifest,
   merge,
-  differs: (live, built) => {
-    const next = merge(live, built);
-    return !isSame(live.metadata, next.metadata) || !isSameButZeros(live.spec, next.spec, isSameDefault);
-  },
+  resembles: (live, next) => isSame(live.metadata, next.metadata) && isSameButZeros(live.spec, next.spec, isSameDefault),
   judge,
 };
 
 function merge(object: Json, built: Json): Json {
   const live = withoutLeftovers(object, built);
-  return {
+  return keepGiven(live, {
     ...live,
     metadata: mergeMetadata(live.metadata, built.metadata),
-    spec: withLiveBundle(live, withDefaults(objectAt(built.spec))),
-  };
+    spec: withDefaults(objectAt(built.spec)),
+  });
 }
 
 /** A server fills the defaults of a schema into its defaults. */
@@ -48,16 +45,6 @@ function withDefaults(spec: Json): Json {
       }),
     },
   };
-}
-
-function withLiveBundle(live: Json, spec: Json): Json {
-  const annotations = objectAt(objectAt(live.metadata).annotations);
-  const conversion = objectAt(spec.conversion);
-  if (annotations[ManifestAnnotation.injectCaBundle] !== 'true' || conversion.strategy !== 'Webhook') return spec;
-  const { caBundle } = objectAt(objectAt(objectAt(objectAt(live.spec).conversion).webhook).clientConfig);
-  if (caBundle === undefined) return spec;
-  const webhook = objectAt(conversion.webhook);
-  return { ...spec, conversion: { ...conversion, webhook: { ...webhook, clientConfig: { ...objectAt(webhook.clientConfig), caBundle } } } };
 }
 
 /** Not yet served is on its way for a moment, and then a failure as the reference words it. */

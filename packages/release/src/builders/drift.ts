@@ -1,13 +1,10 @@
-import { isJsonObject } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
-import { fieldChanges } from '../diff/field-changes.ts';
+import { type FieldChange, fieldChanges } from '../diff/field-changes.ts';
 import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
-import type { Builder } from './builder.ts';
-import { covers } from './covers.ts';
 
-/** In what a live object differs from its manifest, and who may have done it. */
+/** Fields that a write has put back, and who may have changed them. */
 export interface Drift {
-  /** Paths of fields, at most ten; none where this operator alone wrote them. Values are not told: some are secret. */
+  /** Paths of fields and what was done with each, at most ten; none where this operator alone wrote them. Values are not told: some are secret. */
   readonly fields: readonly string[];
   readonly more: number;
   /** Field managers that own one of these fields now; none where the field is gone. */
@@ -17,9 +14,9 @@ export interface Drift {
 const MOST_FIELDS = 10;
 const MOST_CHARACTERS = 200;
 
-/** Says how a live object differs from the built one. Pure. */
-export function driftOf(live: Json, built: Json, { merge }: Pick<Builder, 'merge'>): Drift {
-  const changes = fieldChanges(live, merge ? merge(live, built) : overlaid(live, built));
+/** Says what a write has made of a live object. Pure. */
+export function driftOf(live: Json, stored: Json): Drift {
+  const changes = fieldChanges(live, stored);
   const paths = changes.map(({ path }) => path);
   const owning = objectsAt(objectAt(live.metadata).managedFields)
     .filter(({ subresource }) => textAt(subresource) === '')
@@ -28,21 +25,13 @@ export function driftOf(live: Json, built: Json, { merge }: Pick<Builder, 'merge
   // This operator's own, of an object that is in several files: nobody has changed it.
   if (owning.length > 0 && owning.every((manager) => manager === VERSION_FIELD_MANAGER)) return { fields: [], more: 0, managers: [] };
   return {
-    fields: paths.slice(0, MOST_FIELDS).map((path) => path.slice(0, MOST_CHARACTERS)),
+    fields: changes.slice(0, MOST_FIELDS).map((change) => `${change.path.slice(0, MOST_CHARACTERS)} ${doneBy(change)}`),
     more: Math.max(0, paths.length - MOST_FIELDS),
     managers: [...new Set(owning)].filter((manager) => manager !== VERSION_FIELD_MANAGER),
   };
 }
 
-/** The built object over the live one, as a server applies it; what is there already stays as it is written. */
-function overlaid(live: unknown, built: Json): Json {
-  const before = objectAt(live);
-  const changed = Object.entries(built).filter(([key, value]) => !covers(before[key], value));
-  return {
-    ...before,
-    ...Object.fromEntries(changed.map(([key, value]) => [key, isJsonObject(value) ? overlaid(before[key], value) : value])),
-  };
-}
+const doneBy = ({ from, to }: FieldChange): string => (from === undefined ? 'added' : to === undefined ? 'removed' : 'changed');
 
 /** The parts of a path: keys, and entries of lists in brackets. */
 const segmentsOf = (path: string): string[] => [...path.matchAll(/"(?:[^"\\]|\\.)*"|\[[^[\]]*\]|[^.[\]"]+/g)].map(([part]) => part);

@@ -52,7 +52,9 @@ type Group = 'own' | 'releases' | 'others';
 type Sets = Readonly<Record<Group, readonly Json[]>>;
 
 function groupOf({ manager, operation, subresource }: Json): Group {
-  if (operation !== 'Update' || textAt(subresource) !== '') return 'others';
+  if (textAt(subresource) !== '') return 'others';
+  // this operator applied objects on the server before it wrote them whole
   if (manager === VERSION_FIELD_MANAGER) return 'own';
+  if (operation !== 'Update') return 'others';
   return manager === REFERENCE_OPERATOR || manager === SHARED_FIELD_MANAGER ? 'releases' : 'others';
 }

@@ -1,32 +1,32 @@
-import { type Json, objectAt } from '../json-values.ts';
+import { isEmpty, isSame, type Json, objectAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
+import { keepGiven } from './contracts.ts';
 import { covers } from './covers.ts';
-import { hasLeftovers, takenOver } from './field-ownership.ts';
+import { leaveWhole, withoutLeftovers } from './leftovers.ts';
+import { mergeMetadata } from './merge.ts';
 
-/** Top-level fields that are compared by rules of their own, or not at all. */
-const NOT_COMPARED = new Set(['apiVersion', 'kind', 'metadata', 'status']);
+/** Top-level fields that a manifest does not replace. */
+const NOT_REPLACED = new Set(['apiVersion', 'kind', 'metadata', 'status']);
+
+const replacedOf = (object: Json): readonly (readonly [string, unknown])[] =>
+  Object.entries(object).filter(([key]) => !NOT_REPLACED.has(key));
 
 /**
- * Any kind without rules of its own (spec/cvo 3.4): applied on the server, where fields of others and defaults stay. Labels, annotations and
- * owners count too, so that a drift of theirs is mended. Fields that only an earlier release brought are removed.
+ * Any kind without rules of its own (spec/cvo 3.4): its top-level fields are the manifest's, but for what a contract gives to others. Labels,
+ * annotations and owners are merged. A top-level field that only an earlier release brought is removed.
  */
 export const generic: Builder = {
   build: (manifest) => withEncodedData(manifest),
-  differs: (live, built) => {
-    const { labels, annotations } = objectAt(built.metadata);
-    const metadata = objectAt(live.metadata);
-    if (!covers(metadata.labels, labels) || !covers(metadata.annotations, annotations) || !isOwned(live, built)) return true;
-    return !Object.entries(built).every(([key, value]) => NOT_COMPARED.has(key) || covers(live[key], value)) || hasLeftovers(live, built);
+  merge: (object, built) => {
+    const fields = Object.fromEntries(replacedOf(object).map(([key]) => [key, leaveWhole]));
+    const live = withoutLeftovers(object, built, fields);
+    const { apiVersion, kind } = built;
+    const next = { ...live, apiVersion, kind, metadata: mergeMetadata(live.metadata, built.metadata) };
+    return keepGiven(live, { ...next, ...Object.fromEntries(replacedOf(built)) });
   },
-  takeOver: takenOver,
+  resembles: (live, next) =>
+    isSame(live.metadata, next.metadata) && replacedOf(next).every(([key, value]) => isEmpty(value) || covers(live[key], value)),
 };
-
-function isOwned(live: Json, built: Json): boolean {
-  const owners = objectAt(live.metadata).ownerReferences;
-  const wanted = objectAt(built.metadata).ownerReferences;
-  if (!Array.isArray(wanted)) return true;
-  return wanted.every((owner: unknown) => Array.isArray(owners) && owners.some((one: unknown) => covers(one, owner)));
-}
 
 /** A Secret's plain texts as the server keeps them: it answers with none, and would always differ. */
 function withEncodedData(manifest: Json): Json {

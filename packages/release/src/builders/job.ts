@@ -4,6 +4,7 @@ import { defined, isSame, type Json, objectAt, textAt } from '../json-values.ts'
 import { type Builder, failed, type Judging, type ObjectVerdict, ready, waiting } from './builder.ts';
 import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
+import { isMuchTheSame } from './merged.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { conditionOf, numberAt, STUCK_MS, workloadId } from './rollout.ts';
 
@@ -42,9 +43,7 @@ export const job: Builder = {
     if (changed.length > 0) throw cannotChange(live, changed);
     return { ...live, metadata: mergeMetadata(live.metadata, built.metadata), spec };
   },
-  differs: (live, built) =>
-    !isSame(live.metadata, mergeMetadata(withoutLeftovers(live, built).metadata, built.metadata)) ||
-    !isSame(live.spec, mergeJobSpec(live.spec, built.spec)),
+  resembles: isMuchTheSame,
   judge,
 };
 

@@ -17,7 +17,8 @@ export const leaveKeys: Leave = (live, built, owners) => {
 const leaveMetadata: Leave = (live, built, owners) => withFields(live, built, owners, { labels: leaveKeys, annotations: leaveKeys });
 
 /** Fields that a merge leaves alone and no server fills in. */
-const leaveWhole: Leave = (live, built, owners) => (live !== undefined && built === undefined && owners.areReleases ? undefined : live);
+export const leaveWhole: Leave = (live, built, owners) =>
+  live !== undefined && built === undefined && owners.areReleases ? undefined : live;
 
 /** A list that a server keeps as one field: its entries go where nobody else has written it. */
 const leaveEntries: Leave = (live, built, owners) => {

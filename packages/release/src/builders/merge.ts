@@ -56,9 +56,6 @@ export function mergeByKey(live: unknown, wanted: unknown, { key, merge = (_, ne
   return merged.length > 0 ? merged : undefined;
 }
 
-/** The live value where the manifest's means the same, so that the way a server writes it is no difference. */
-export const unlessSame = (live: unknown, wanted: unknown): unknown => (isSame(live, wanted) ? live : wanted);
-
 /** The live quantities where the manifest's are of the same size. */
 export function mergeQuantities(live: unknown, wanted: unknown): unknown {
   const [before, next] = [objectAt(live), objectAt(wanted)];

@@ -1,6 +1,6 @@
-import { defined, flagOf, isSame, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
+import { defined, flagOf, isSameButZeros, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { mergeContainers, withFieldVersion } from './containers.ts';
-import { mergeByKey, mergeMaps, mergeMetadata, textOr, unlessSame } from './merge.ts';
+import { mergeByKey, mergeMaps, mergeMetadata, textOr } from './merge.ts';
 import { mergePodSecurity } from './security-context.ts';
 
 /** The template of a workload (spec/cvo 3.5). */
@@ -19,7 +19,7 @@ function mergePodSpec(live: unknown, wanted: unknown): Json {
     initContainers: mergeContainers(before.initContainers, next.initContainers),
     volumes: mergeByKey(before.volumes, next.volumes, {
       key: ({ name }) => textAt(name),
-      merge: (old, volume) => objectAt(unlessSame(old, withVolumeDefaults(volume))),
+      merge: (_, volume) => withVolumeDefaults(volume),
     }),
     restartPolicy: textOr(next.restartPolicy, before.restartPolicy),
     automountServiceAccountToken: next.automountServiceAccountToken,
@@ -51,7 +51,7 @@ function mergeTolerations(live: unknown, wanted: unknown): unknown {
   const next = objectsAt(wanted);
   const seen = new Set<Json>();
   const kept = objectsAt(live).filter((toleration) => {
-    const same = next.find((one) => isSame(one, toleration));
+    const same = next.find((one) => isSameButZeros(one, toleration));
     const isRepeated = same !== undefined && seen.has(same);
     if (same) seen.add(same);
     return !isRepeated;

@@ -1,6 +1,6 @@
 import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { leaveKeys } from './leftovers.ts';
-import { mergeByKey, mergeMaps, textOr, unlessSame } from './merge.ts';
+import { mergeByKey, mergeMaps, textOr } from './merge.ts';
 import { merged } from './merged.ts';
 import { injectTls } from './tls.ts';
 
@@ -58,7 +58,7 @@ export const imageStream = merged((live, built) => {
   const kept = objectsAt(before.tags).map((tag) => {
     const same = wanted.get(textAt(tag.name));
     wanted.delete(textAt(tag.name));
-    return same ? defined({ ...tag, from: same.from, importPolicy: unlessSame(tag.importPolicy, withImportMode(same, tag)) }) : tag;
+    return same ? defined({ ...tag, from: same.from, importPolicy: withImportMode(same, tag) }) : tag;
   });
   return { spec: defined({ ...before, lookupPolicy: next.lookupPolicy ?? before.lookupPolicy, tags: [...kept, ...wanted.values()] }) };
 });

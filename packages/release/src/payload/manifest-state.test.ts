@@ -48,7 +48,7 @@ test.each<{ from: PayloadWorkState; event: PayloadWorkEvent; to: PayloadWorkStat
 test('every state of a manifest follows from some look', () => {
   const looks = (['apply', 'create-only', 'delete'] as const).flatMap((intent) =>
     [true, false].flatMap((isServed) =>
-      (['absent', 'unread', 'different', 'same', 'ending'] as const).flatMap((object) =>
+      (['absent', 'unread', 'unproven', 'different', 'same', 'ending'] as const).flatMap((object) =>
         (['ready', 'reported', 'waiting', 'failed'] as const).flatMap((verdict) =>
           [true, false].map((deletes) => ({ intent, isServed, object, verdict, deletes })),
         ),

@@ -1,7 +1,7 @@
 /**
  * One manifest of a release on its way into the cluster (spec/cvo 3.2, 3.3, 3.8).
  *
- *   unserved → missing → unread → drifted → settling → done, each as one look at the object shows it
+ *   unserved → missing → unread → unproven → drifted → settling → done, each as one look at the object shows it
  *
  * A look may lead anywhere, because the state before does not count. A manifest to be deleted goes from unwanted over leaving to
  * done; one that fails is looked at again.
@@ -15,6 +15,8 @@ export const ManifestState = {
   missing: 'missing',
   /** Its object is to be read and compared. */
   unread: 'unread',
+  /** Its object may be as the server makes it of the manifest, which the server is to be asked. */
+  unproven: 'unproven',
   /** Its object is to be written. */
   drifted: 'drifted',
   /** Its object is to be waited for. */
@@ -33,7 +35,7 @@ export type ManifestState = (typeof ManifestState)[keyof typeof ManifestState];
 export interface ManifestLook {
   readonly intent: 'apply' | 'create-only' | 'delete';
   readonly isServed: boolean;
-  readonly object: 'absent' | 'unread' | 'different' | 'same' | 'ending';
+  readonly object: 'absent' | 'unread' | 'unproven' | 'different' | 'same' | 'ending';
   /** Verdict on the object; it counts once the object is as the manifest says. */
   readonly verdict: 'ready' | 'reported' | 'waiting' | 'failed';
   /** True in an update that has not deleted the object yet. */
@@ -51,6 +53,7 @@ export function stateOfManifest({ intent, isServed, object, verdict, deletes }: 
   if (object === 'absent') return 'missing';
   if (intent === 'create-only') return 'done';
   if (object === 'unread') return 'unread';
+  if (object === 'unproven') return 'unproven';
   if (object === 'different') return 'drifted';
   if (verdict === 'failed') return 'failing';
   return verdict === 'waiting' ? 'settling' : 'done';
