@@ -1,4 +1,4 @@
-/** What stands on a cluster is what the server makes of the release, exactly. */
+/** A cluster has what the server makes of the release, exactly. */
 import { isJsonObject, KubeObject, type Resource, untyped } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
 import { buildOpenDefinition } from '@flotilla/api/testing';

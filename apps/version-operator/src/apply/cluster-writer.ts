@@ -14,7 +14,7 @@ export interface ClusterWriter {
   create(kind: Kind, object: Json): Promise<KubeObject | undefined>;
   /** Writes the new content of the live object, under the version it was read in. */
   replace(kind: Kind, live: Json, object: Json): Promise<KubeObject | undefined>;
-  /** What the server would store for `replace`; nothing is stored. Undefined where it is known to answer nobody of our rights. */
+  /** Asks for what the server would store by `replace`; nothing is stored. Undefined where it is known to answer nobody of our rights. */
   prove(kind: Kind, object: Json): Promise<KubeObject | undefined>;
   /** `status.relatedObjects` of a ClusterOperator that was just made. */
   patchStatus(kind: Kind, object: KubeObject, status: Json): Promise<void>;

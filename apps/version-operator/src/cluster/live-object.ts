@@ -2,7 +2,7 @@ import { isJsonObject, KubeObject } from '@flotilla/api';
 import type { Json } from '@flotilla/release';
 import { z } from 'zod';
 
-/** How a live object stands to its manifest. */
+/** Relation of a live object to its manifest. */
 export type Standing = 'same' | 'unproven' | 'different';
 
 /** Result of comparing a live object. */

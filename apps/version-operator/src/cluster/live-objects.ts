@@ -38,7 +38,7 @@ export class LiveObjects {
   readonly #written = new Map<string, LiveObject>();
   /** Objects that the watch told the end of, as they were then. */
   readonly #gone = new Map<string, LiveObject>();
-  /** How the server writes an object down: the digest of what its own answer had otherwise than the manifest, defaults above all. */
+  /** Digests of what the server's own answer had otherwise than the manifest: its defaults, and its way of writing values down. */
   readonly #normal = new Map<string, string>();
   #wanted = new Map<string, Wanted>();
   /** Last of the manifests of each object. */
@@ -166,7 +166,7 @@ export class LiveObjects {
     return own === 'delete' || intentOf(last.manifest) === 'delete' ? undefined : 'create-only';
   }
 
-  /** How the object stands to its manifest; undefined before they are compared. */
+  /** Relation of the object to its manifest; undefined before they are compared. */
   standing(wanted: Wanted): Standing | undefined {
     const { seen } = this.get(wanted) ?? {};
     return seen?.fingerprint === wanted.fingerprint(this.#context) ? seen.standing : undefined;

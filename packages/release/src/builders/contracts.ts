@@ -7,7 +7,7 @@ import { covers } from './covers.ts';
 interface Contract {
   /** As docs/version-operator.md names it. */
   readonly name: string;
-  /** What would be written, with what is somebody else's as the live object has it. */
+  /** The object to be written, with what is somebody else's as the live object has it. */
   readonly keep: (live: Json, next: Json) => Json;
 }
 
@@ -108,5 +108,5 @@ export const contracts: readonly Contract[] = [
   { name: 'what a server completes', keep: keepCompleted },
 ];
 
-/** What would be written of an object, with what the contracts give to others. */
+/** The object to be written, with what the contracts give to others. */
 export const keepGiven = (live: Json, next: Json): Json => contracts.reduce((object, { keep }) => keep(live, object), next);
