@@ -133,7 +133,31 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     expect((await driver.onSpoke(object))?.metadata.resourceVersion).toBe(onSpoke);
   });
 
+  test('* in an identifier means every name: what is there is neither changed nor made', async () => {
+    const driver = get();
+    const [there, missing] = [driver.name('cm'), driver.name('cm')];
+    await driver.subject.spoke.create(ConfigMap, manifest(there, FOREIGN));
+    const createOnly = [configOf('*', { updateStrategy: { type: 'CreateOnly' } })];
+    await driver.applied(await driver.work([manifest(there), manifest(missing)], { manifestConfigs: createOnly }));
+    expect([await driver.dataOf(there), await driver.dataOf(missing)]).toEqual([FOREIGN, { a: '1' }]);
+    const never = driver.name('cm');
+    const manifestConfigs = [configOf('*', { updateStrategy: { type: 'ReadOnly' } })];
+    const readOnly = await driver.work([manifest(never)], { manifestConfigs });
+    await driver.settled(readOnly, 'Available', 'False');
+    expect(await driver.onSpoke(never)).toBeUndefined();
+  });
+
   if (extent === 'short') return;
+  test('an option that is not understood refuses its manifest', async () => {
+    const driver = get();
+    const [bad, good] = [driver.name('bad'), driver.name('cm')];
+    const conditionRules = [{ condition: 'Complete', type: 'WellKnownConditions' }];
+    const name = await driver.work([manifest(bad), manifest(good)], { manifestConfigs: [configOf('bad-*', { conditionRules })] });
+    await driver.settled(name, 'Applied', 'False');
+    expect((await driver.manifestCondition(name, 'Applied')).message).toContain('manifestConfigs[0].conditionRules are not supported');
+    expect([await driver.onSpoke(bad), await driver.dataOf(good)]).toEqual([undefined, { a: '1' }]);
+  });
+
   test('a work is applied within a second: the best of three, because the machine may be busy', async () => {
     const driver = get();
     const took: number[] = [];

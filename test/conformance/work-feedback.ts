@@ -124,6 +124,20 @@ export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
     expect(await driver.feedback(name)).toEqual({ good: '1' });
   });
 
+  test('a value that no hub takes is left out and said, and what follows is reported', async () => {
+    const driver = get();
+    const object = driver.name('cm');
+    const rules = paths({ name: 'long', path: '.data.long' }, { name: 'short', path: '.data.short' });
+    const of = (short: string) => [manifest(object, { long: 'x'.repeat(70_000), short })];
+    const name = await driver.work(of('1'), { manifestConfigs: [configOf(object, rules)] });
+    await driver.applied(name);
+    await soon(async () => expect(await driver.feedback(name)).toEqual({ short: '1' }));
+    expect((await driver.manifestCondition(name, 'StatusFeedbackSynced')).message).toContain('long: left out, it has 70000 characters');
+    await driver.edit(name, { workload: { manifests: of('2') } });
+    await driver.applied(name);
+    await soon(async () => expect(await driver.feedback(name)).toEqual({ short: '2' }));
+  });
+
   test('a value that changes reaches the hub within two reads: the best of three', async () => {
     const driver = get();
     const object = driver.name('cm');

@@ -18,6 +18,8 @@ import {
   type Metrics,
   type ReconcileContext,
   type ReconcileResult,
+  RefusedValues,
+  refusedText,
   startReconciler,
   systemClock,
   WatchCache,
@@ -97,11 +99,16 @@ function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spo
   const { hub, works: cadence, clock = systemClock } = options;
   const limit = createHubLimiter(clock, WORK_HUB_QPS, WORK_HUB_BURST);
   const memories = new Map<string, WorkMemory>();
+  const tell = (value: Parameters<typeof refusedText>[0]) =>
+    options.logger.warn({ reason: refusedText(value) }, 'Leaving a value out of a status');
+  // Without its text a value would be another one.
+  const refused = new RefusedValues({ whole: ['status.resourceStatus.manifests[].statusFeedback.values[]'], clock, tell });
   return startKind(
     options,
     signal,
     ManifestWork,
-    (name, get, context) => reconcileWork(name, { hub, spoke, clock, limit, cadence, memories, random: Math.random, get }, context),
+    (name, get, context) =>
+      reconcileWork(name, { hub, spoke, clock, limit, cadence, memories, refused, random: Math.random, get }, context),
     { optional: true },
   );
 }

@@ -10,7 +10,8 @@ export {
   type TokenBucket,
 } from './semantics.ts';
 export { FeedbackMode } from './works/feedback.ts';
-export { isSameResource, watchedResources } from './works/manifests.ts';
+export { matchesResource } from './works/manifest-config.ts';
+export { watchedResources } from './works/manifests.ts';
 export { DEFAULT_WORK_CADENCE, FIRST_REPORT_MS, WORK_HUB_BURST, WORK_HUB_QPS, type WorkCadence, type WorkMemory } from './works/pass.ts';
-export type { WorkStatus } from './works/status.ts';
+export { type WorkStatus, withoutValues } from './works/status.ts';
 export { passWork } from './works/work.ts';

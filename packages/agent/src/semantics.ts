@@ -1,6 +1,6 @@
 import type { Condition } from '@flotilla/api';
 import { ACTION_COMPLETED, ActionReason, VIEW_PROCESSING, type ViewReason } from '@flotilla/api/ocm';
-import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
+import { ApiError, RuntimeErrorCode, type ServedResource, ServerRefusal } from '@flotilla/runtime';
 
 /**
  * Decisions of a spoke's agent as pure functions (spec/ocm 1.3 to 1.11): condition texts, the patch of an Update, spellings of a resource, polls of a
@@ -22,6 +22,19 @@ const SERVER_CANNOT_FIND = 'the server could not find the requested resource';
 
 /** Message of a failed call, for a condition. Refusals by the agent and messages of the server pass unchanged. */
 export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const AWAY: readonly string[] = [
+  RuntimeErrorCode.unreachable,
+  RuntimeErrorCode.timeout,
+  RuntimeErrorCode.unauthorized,
+  RuntimeErrorCode.throttled,
+];
+
+/** True when the API server gave no verdict: it is away, overloaded, or does not know the agent at the moment. */
+export function isAway(error: unknown): boolean {
+  const cause = error instanceof ServerRefusal ? error.cause : error;
+  return cause instanceof ApiError && (AWAY.includes(cause.code) || [502, 503, 504].includes(cause.status));
+}
 
 /** Result of one execution: the condition to write, and `status.result`. */
 export interface ActionVerdict {

@@ -97,3 +97,10 @@ export const isExpired = (error: unknown): error is ApiError => hasCode(error, R
 /** The object would be larger than the store takes. */
 export const isTooLarge = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.status === 413 || /request is too large/i.test(error.serverMessage));
+
+/** The server refuses what is written, by its schema, a rule, an admission, or its size; another content may pass. */
+export const isRefusedContent = (error: unknown): error is ApiError =>
+  hasCode(error, RuntimeErrorCode.invalid) ||
+  isForbidden(error) ||
+  isTooLarge(error) ||
+  (error instanceof ApiError && error.status === 400);

@@ -12,7 +12,16 @@ export {
   type ServedResource,
   ServerRefusal,
 } from './discovery.ts';
-export { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound, isTooLarge, RuntimeErrorCode } from './errors.ts';
+export {
+  ApiError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isNotFound,
+  isRefusedContent,
+  isTooLarge,
+  RuntimeErrorCode,
+} from './errors.ts';
 export { createEventRecorder, type EventRecorder } from './event-recorder.ts';
 export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@flotilla/api';
 import { qualifiedName, ServerRefusal } from '@flotilla/runtime';
 import type { WorkAccess } from '../access.ts';
-import { textOf } from '../semantics.ts';
+import { isAway, textOf } from '../semantics.ts';
 import type { WorkManifest } from './manifests.ts';
 import { markedManifest } from './marks.ts';
 
@@ -21,7 +21,7 @@ export const AppliedReason = {
   ignoreFields: 'AppliedManifestSSAIgnoreFieldError',
 } as const;
 
-/** Applies one manifest by its update strategy. Never throws for a refusal of the spoke. */
+/** Applies one manifest by its update strategy. Never throws for a refusal of the spoke, only where it is away. */
 export async function applyManifest(manifest: WorkManifest, key: string, access: WorkAccess): Promise<Applied> {
   const { target, config, refusal } = manifest;
   if (refusal !== undefined || !target) return { error: refusal ?? 'the manifest names nothing', reason: AppliedReason.failed };
@@ -32,6 +32,7 @@ export async function applyManifest(manifest: WorkManifest, key: string, access:
     await applyBy(strategy?.type || 'Update', { ...manifest, target }, key, access);
     return { error: undefined, reason: AppliedReason.complete };
   } catch (error) {
+    if (isAway(error)) throw error;
     return { error: textOf(error), reason: AppliedReason.failed };
   }
 }
@@ -55,9 +56,8 @@ async function applyBy(type: string, manifest: Ready, key: string, access: WorkA
       await applyFields(manifest, key, access, chosenFields(manifest));
       return;
     default:
-      throw new ServerRefusal(
-        `updateStrategy.type ${JSON.stringify(type)} is unknown: use Update, CreateOnly, ServerSideApply or ReadOnly`,
-      );
+      // The manifest was refused before.
+      throw new ServerRefusal(`updateStrategy.type ${JSON.stringify(type)} is unknown`);
   }
 }
 

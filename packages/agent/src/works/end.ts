@@ -2,8 +2,9 @@ import { type Condition, isSameJson } from '@flotilla/api';
 import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
 import { WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { WorkAccess } from '../access.ts';
-import { textOf } from '../semantics.ts';
-import { identityOf, isSameResource, type ResourceMeta, readManifests, targetOf, type WorkManifest } from './manifests.ts';
+import { isAway, textOf } from '../semantics.ts';
+import { matchesResource } from './manifest-config.ts';
+import { identityOf, type ResourceMeta, readManifests, targetOf, type WorkManifest } from './manifests.ts';
 import { markKey, release } from './marks.ts';
 import { applyDelay, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
 import { refusedWork, WORK_DELETING, withApplied, withWorkCondition } from './status.ts';
@@ -13,7 +14,7 @@ function isOrphaned({ spec }: ManifestWork, meta: ResourceMeta): boolean {
   const { propagationPolicy, selectivelyOrphans } = spec?.deleteOption ?? {};
   if (propagationPolicy === 'Orphan') return true;
   const rules = propagationPolicy === 'SelectivelyOrphan' ? selectivelyOrphans?.orphaningRules : undefined;
-  return rules?.some((rule) => isSameResource(rule, meta)) ?? false;
+  return rules?.some((rule) => matchesResource(rule, meta)) ?? false;
 }
 
 /** Entries of the last status whose objects left the spec. */
@@ -50,6 +51,7 @@ async function letGo(work: ManifestWork, meta: ResourceMeta, access: WorkAccess)
     const end = target && (await release(target, markKey(work.metadata.name), isOrphaned(work, meta), access));
     return { isDeleting: end === 'deleting' };
   } catch (error) {
+    if (isAway(error)) throw error;
     return { isDeleting: false, problem: textOf(error) };
   }
 }

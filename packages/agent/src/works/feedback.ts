@@ -1,5 +1,5 @@
 import { type Condition, isJsonObject } from '@flotilla/api';
-import { type FeedbackValue, type ManifestConfig, STATUS_FEEDBACK_SYNCED } from '@flotilla/api/ocm';
+import { type FeedbackValue, type ManifestConfig, STATUS_FEEDBACK_SYNCED, WorkStatusBound } from '@flotilla/api/ocm';
 import { textOf } from '../semantics.ts';
 import { parseJsonPath, valuesAt } from './json-path.ts';
 
@@ -25,6 +25,16 @@ const FeedbackReason = {
 export const FeedbackMode = ['settled', 'immediate'] as const;
 /** Mode of reading values back. */
 export type FeedbackMode = (typeof FeedbackMode)[number];
+
+/** How values are read back in one pass over a work. */
+export interface Reading {
+  readonly mode: FeedbackMode;
+  /** Characters that the values of the work's remaining manifests may still take. */
+  room: number;
+}
+
+/** Begins to read a work's values. */
+export const newReading = (mode: FeedbackMode = 'settled'): Reading => ({ mode, room: WorkStatusBound.allValues });
 
 /** Feedback from one object. */
 export interface Feedback {
@@ -67,19 +77,18 @@ export const feedbackFailed = (message: string): Feedback => ({
 export function readFeedback(
   object: Json,
   kind: { group: string; version: string; kind: string },
-  rules: FeedbackRules,
-  mode: FeedbackMode = 'settled',
+  { rules, reading = newReading() }: { readonly rules: FeedbackRules; readonly reading?: Reading | undefined },
 ): Feedback {
   const synced = (reason: string): Feedback['condition'] => ({ type: STATUS_FEEDBACK_SYNCED, status: 'True', reason, message: '' });
   if (!rules || rules.length === 0) return { values: [], condition: synced(FeedbackReason.none) };
-  const lag = mode === 'settled' && kind.group === 'apps' ? lagOf(object) : undefined;
+  const lag = reading.mode === 'settled' && kind.group === 'apps' ? lagOf(object) : undefined;
   if (lag) return feedbackFailed(`Sync status feedback failed with error ${lag}`);
   const values = new Map<string, FeedbackValue>();
   const problems: string[] = [];
   for (const rule of rules) {
     const paths = pathsOf(rule, kind);
     if (typeof paths === 'string') problems.push(paths);
-    else for (const path of paths) collect(path, object, kind.version, { values, problems });
+    else for (const path of paths) collect(path, object, kind.version, { values, problems, reading });
   }
   const found = [...values.values()];
   if (problems.length === 0) return { values: found, condition: synced(FeedbackReason.synced) };
@@ -110,7 +119,7 @@ function collect(
   { name, path, version }: NamedPath,
   object: Json,
   servedVersion: string,
-  into: { values: Map<string, FeedbackValue>; problems: string[] },
+  into: { values: Map<string, FeedbackValue>; problems: string[]; reading: Reading },
 ): void {
   if (version && version !== servedVersion) {
     into.problems.push(`${name}: version ${version} is not ${servedVersion}, in which the manifest is`);
@@ -120,11 +129,27 @@ function collect(
     const [value] = valuesAt(parseJsonPath(path), object);
     if (value === undefined || value === null) return;
     const fieldValue = fieldValueOf(value);
-    if (fieldValue) into.values.set(name, { name, fieldValue });
-    else into.problems.push(`${name}: ${path} is ${typeName(value)}, only a text, an integer or a boolean can be read back`);
+    const problem = fieldValue
+      ? problemOfSize(name, fieldValue.string ?? '', into)
+      : `${path} is ${typeName(value)}, only a text, an integer or a boolean can be read back`;
+    if (fieldValue && problem === undefined) into.values.set(name, { name, fieldValue });
+    else into.problems.push(`${name.slice(0, WorkStatusBound.name)}: ${problem}`);
   } catch (error) {
     into.problems.push(`${name}: ${textOf(error)}`);
   }
+}
+
+/** Says why a value does not fit into a work's status; one that fits takes its room. A value is never cut: half a text would pass for the whole. */
+function problemOfSize(name: string, text: string, { values, reading }: { values: Map<string, unknown>; reading: Reading }) {
+  if (name.length > WorkStatusBound.name) return `its name has ${name.length} characters, more than ${WorkStatusBound.name}: shorten it`;
+  const much = `left out, it has ${text.length} characters`;
+  if (text.length > WorkStatusBound.value) return `${much}, more than the ${WorkStatusBound.value} of a value: read a shorter field`;
+  if (!values.has(name) && values.size >= WorkStatusBound.values)
+    return `left out, a manifest reports ${WorkStatusBound.values} values at most: read fewer`;
+  const size = name.length + text.length;
+  if (size > reading.room) return `${much}, and a work reports ${WorkStatusBound.allValues} at most in all: read fewer or shorter fields`;
+  reading.room -= size;
+  return undefined;
 }
 
 function fieldValueOf(value: unknown): FeedbackValue['fieldValue'] | undefined {

@@ -1,9 +1,10 @@
 import { isJsonObject } from '@flotilla/api';
-import { MAX_WORK_BYTES, type ManifestConfig, type ManifestStatus, type ManifestWork } from '@flotilla/api/ocm';
+import { MAX_WORK_BYTES, type ManifestConfig, type ManifestStatus, type ManifestWork, WorkStatusBound } from '@flotilla/api/ocm';
 import { groupVersion, noMatchesForKind, type ServedResource } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { WorkAccess } from '../access.ts';
-import { textOf, writeNamespace } from '../semantics.ts';
+import { isAway, textOf, writeNamespace } from '../semantics.ts';
+import { configOf, refusalOfConfigs } from './manifest-config.ts';
 
 type Json = Record<string, unknown>;
 
@@ -43,25 +44,41 @@ export async function readManifests(work: ManifestWork, access: WorkAccess): Pro
     const key = identityOf(manifest.meta);
     const isTwice = manifest.target !== undefined && seen.has(key);
     seen.add(key);
-    const config = work.spec?.manifestConfigs?.find(({ resourceIdentifier }) => isSameResource(resourceIdentifier, manifest.meta));
-    manifests.push({
-      ...manifest,
-      config,
-      ...(isTwice && { refusal: `manifest ${ordinal} names ${key}, which an earlier manifest has: name it once` }),
-    });
+    const configs = work.spec?.manifestConfigs;
+    const twice = isTwice ? `manifest ${ordinal} names ${key}, which an earlier manifest has: name it once` : undefined;
+    const refusal = manifest.refusal ?? twice ?? refusalOfConfigs(configs, manifest.meta);
+    manifests.push({ ...manifest, config: configOf(configs, manifest.meta), refusal });
   }
   return manifests;
 }
 
 /** Explains why no manifest of a work can be applied; undefined when nothing forbids it. */
 export function refusalOfWork({ spec }: ManifestWork): string | undefined {
+  const refusal = refusalOfDeletion(spec?.deleteOption);
+  if (refusal !== undefined) return refusal;
   const manifests = spec?.workload?.manifests ?? [];
   if (isJsonObject(spec?.executor) && spec.executor.subject)
     return 'spec.executor.subject is not supported by this agent, which applies with its own rights: remove spec.executor';
+  if (manifests.length > WorkStatusBound.manifests)
+    return `spec.workload.manifests has ${manifests.length} entries, more than the ${WorkStatusBound.manifests} allowed: split the work`;
   const bytes = manifests.reduce((sum, manifest) => sum + new TextEncoder().encode(JSON.stringify(manifest)).length, 0);
   return bytes > MAX_WORK_BYTES
     ? `spec.workload.manifests take ${bytes} bytes, more than the ${MAX_WORK_BYTES} allowed: split the work`
     : undefined;
+}
+
+const POLICIES: readonly string[] = ['Foreground', 'Orphan', 'SelectivelyOrphan'];
+
+/** Refuses what would delete an object that its author meant to keep. */
+function refusalOfDeletion(option: NonNullable<ManifestWork['spec']>['deleteOption']): string | undefined {
+  const { propagationPolicy, selectivelyOrphans } = option ?? {};
+  if (propagationPolicy && !POLICIES.includes(propagationPolicy))
+    return `spec.deleteOption.propagationPolicy ${JSON.stringify(propagationPolicy)} is unknown: use ${POLICIES.join(', ')}`;
+  const wild =
+    selectivelyOrphans?.orphaningRules?.findIndex((rule) => Object.values(rule).some((text) => String(text).includes('*'))) ?? -1;
+  return wild < 0
+    ? undefined
+    : `spec.deleteOption.selectivelyOrphans.orphaningRules[${wild}] has "*", and such a rule names one object: write its name and namespace out`;
 }
 
 /** Objects of a work whose changes are reported at once (`feedbackScrapeType: Watch`). */
@@ -79,6 +96,8 @@ async function readManifest(ordinal: number, object: Json, access: WorkAccess): 
     return refused(bare, `manifest ${ordinal}: ${issue?.path.join('.') || 'it'} is missing or wrong: ${issue?.message}`);
   }
   const { apiVersion, kind, metadata } = head.data;
+  const long = longest({ apiVersion, kind, name: metadata.name ?? '', namespace: metadata.namespace ?? '' });
+  if (long) return refused(bare, `manifest ${ordinal}: ${long}`);
   const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
   const meta = { ...bare, group, version, kind, name: metadata.name ?? '', namespace: metadata.namespace ?? '' };
   if (!metadata.name || metadata.generateName)
@@ -90,8 +109,17 @@ async function readManifest(ordinal: number, object: Json, access: WorkAccess): 
     const namespace = writeNamespace(served, metadata.namespace, undefined);
     return { meta: whole, target: { served, namespace, name: metadata.name }, object, config: undefined, refusal: undefined };
   } catch (error) {
+    if (isAway(error)) throw error;
     return refused(meta, textOf(error));
   }
+}
+
+/** Says which text no server takes, because the status could not hold it either. */
+function longest(texts: { apiVersion: string; kind: string; name: string; namespace: string }): string | undefined {
+  const { name, word } = WorkStatusBound;
+  const most = { apiVersion: name, kind: word, name, namespace: word };
+  const field = (['apiVersion', 'kind', 'name', 'namespace'] as const).find((key) => texts[key].length > most[key]);
+  return field && `its ${field} has ${texts[field].length} characters, and no server takes more than ${most[field]}: shorten it`;
 }
 
 /** Finds the object of a status entry, as the spoke serves it now; undefined when it does not. */
@@ -108,13 +136,3 @@ export async function targetOf(
 /** Identifies an object across versions. It uses the kind, because the plural is unknown until the spoke serves it. */
 export const identityOf = ({ group = '', kind = '', namespace = '', name = '' }: ResourceMeta): string =>
   [group === '' ? kind : `${kind}.${group}`, namespace, name].join('/');
-
-/** True when an identifier of a work's options matches this manifest. */
-export const isSameResource = (
-  identifier: { group?: string | undefined; resource: string; name: string; namespace?: string | undefined },
-  meta: ResourceMeta,
-): boolean =>
-  (identifier.group ?? '') === meta.group &&
-  identifier.resource === meta.resource &&
-  identifier.name === meta.name &&
-  (identifier.namespace ?? '') === (meta.namespace ?? '');

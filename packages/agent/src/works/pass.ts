@@ -44,6 +44,8 @@ export interface WorkMemory {
   readonly quietReads: number;
   /** Consecutive applies with a failed manifest. */
   readonly failures: number;
+  /** The hub refused the feedback values, in these words: they are left out until the next apply. */
+  readonly valuesRefused?: string | undefined;
   /** First status, which waits for the controllers of watched objects until then. */
   readonly unreported?: { readonly status: WorkStatus; readonly untilMs: number } | undefined;
 }

@@ -1,6 +1,6 @@
 import { findCondition, mergePatched } from '@flotilla/api';
-import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
-import type { ServedResource } from '@flotilla/runtime';
+import { ManifestWork, WORK_FINALIZER, WorkStatusBound } from '@flotilla/api/ocm';
+import { ApiError, RuntimeErrorCode, type ServedResource, ServerRefusal } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import type { WorkAccess } from '../access.ts';
 import { markKey } from './marks.ts';
@@ -483,3 +483,73 @@ test.each(['short', 'a'.repeat(58), 'a'.repeat(59), `${'a'.repeat(48)}.${'b'.rep
 
 test('long names that begin alike have different marks', () =>
   expect(markKey(`${'a'.repeat(100)}-1`)).not.toBe(markKey(`${'a'.repeat(100)}-2`)));
+
+test.each([
+  { name: 'an unknown policy', deleteOption: { propagationPolicy: 'Keep' }, says: 'propagationPolicy "Keep" is unknown' },
+  {
+    name: '* in a rule of what stays',
+    deleteOption: {
+      propagationPolicy: 'SelectivelyOrphan',
+      selectivelyOrphans: { orphaningRules: [{ resource: 'configmaps', name: '*', namespace: 'ns' }] },
+    },
+    says: 'orphaningRules[0] has "*"',
+  },
+])('$name refuses a work', async ({ deleteOption, says }) => {
+  const hub = new Hub([configMap('one')]);
+  await hub.pass();
+  hub.edit({ deleteOption });
+  await hub.pass();
+  expect(findCondition(hub.manifest(0)?.conditions, 'Applied')?.message).toContain(says);
+});
+
+const away = () =>
+  new ServerRefusal('connect ECONNREFUSED', {
+    cause: new ApiError(RuntimeErrorCode.unreachable, 'GET /', { status: 0, reason: '', serverMessage: 'connect ECONNREFUSED' }),
+  });
+
+test.each([
+  { name: 'while it applies', edit: true, types: ['Applied', 'Available'] },
+  { name: 'while it reads', edit: false, types: ['Available'] },
+])('a spoke that goes away $name leaves what it shows unknown, and the last values', async ({ edit, types }) => {
+  const hub = new Hub([configMap('one', { a: '1', b: 'told' })], { manifestConfigs: [{ resourceIdentifier, feedbackRules }] });
+  await hub.run(60_000);
+  const find = hub.spoke.find.bind(hub.spoke);
+  hub.spoke.find = () => Promise.reject(away());
+  if (edit) hub.edit({ workload: { manifests: [configMap('one', { a: '2', b: 'later' })] } });
+  hub.nowMs += 10_000;
+  await hub.pass();
+  for (const type of types)
+    expect(hub.condition(type)).toMatchObject({
+      status: 'Unknown',
+      reason: 'SpokeAPIServerAway',
+      message: expect.stringContaining('connect ECONNREFUSED'),
+    });
+  if (!edit) expect(hub.condition('Applied')?.status).toBe('True');
+  expect(hub.manifest(0)?.statusFeedback?.values).toEqual([{ name: 'a', fieldValue: { type: 'String', string: 'told' } }]);
+  expect(findCondition(hub.manifest(0)?.conditions, 'StatusFeedbackSynced')?.status).toBe('Unknown');
+  hub.spoke.find = find;
+  await hub.run(60_000);
+  expect([hub.condition('Applied')?.status, hub.condition('Available')?.status]).toEqual(['True', 'True']);
+});
+
+test('many long refusals are cut until the hub takes them', async () => {
+  const hub = new Hub(Array.from({ length: 150 }, (_, n) => configMap(`cm-${n}`)));
+  hub.spoke.refusal = 'é'.repeat(4000);
+  await hub.pass();
+  const messages =
+    hub.work.status?.resourceStatus?.manifests?.flatMap(({ conditions }) => (conditions ?? []).map(({ message }) => message)) ?? [];
+  expect(messages.join('').length).toBeLessThanOrEqual(WorkStatusBound.allMessages);
+  const { writes } = hub;
+  await hub.run(10_000);
+  expect(hub.writes).toBe(writes);
+});
+
+test.each([
+  { name: 'a kind of 70 characters', manifest: { ...configMap('x'), kind: 'K'.repeat(70) }, says: 'its kind has 70 characters' },
+  { name: 'a name of 300 characters', manifest: configMap('x'.repeat(300)), says: 'its name has 300 characters' },
+])('$name is refused, and the status says so without it', async ({ manifest, says }) => {
+  const hub = new Hub([manifest]);
+  await hub.pass();
+  expect(hub.manifest(0)?.resourceMeta.name).toBe('');
+  expect(findCondition(hub.manifest(0)?.conditions, 'Applied')?.message).toContain(says);
+});

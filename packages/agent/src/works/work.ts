@@ -1,13 +1,15 @@
 import { isSameJson } from '@flotilla/api';
 import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
-import { WORK_FINALIZER } from '@flotilla/api/ocm';
+import { WORK_APPLIED, WORK_AVAILABLE, WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { WorkAccess } from '../access.ts';
+import { isAway } from '../semantics.ts';
 import { type Applied, applyManifest } from './apply.ts';
 import { dropEntries, endWork, removedEntries } from './end.ts';
+import { newReading } from './feedback.ts';
 import { readManifests, refusalOfWork, type WorkManifest, watchedResources } from './manifests.ts';
 import { markKey } from './marks.ts';
 import { applyDelay, heldReadDelay, readDelay, untilNext, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
-import { manifestStatus, observeManifest, previousOf, refusedWork, workStatus } from './status.ts';
+import { awayStatus, manifestStatus, observeManifest, previousOf, refusedWork, unreportable, workStatus } from './status.ts';
 
 /**
  * Passes over a work once: applies it when it is new, changed, failed or due for repair, else reads its objects when due (spec/ocm 4.1 to 4.3). It
@@ -33,8 +35,9 @@ export async function passWork(
 
   // The stock agent applies and reads in separate controllers: two writes, and reads independent of applies.
   const isReadApart = isApplyDue && cadence.feedback === 'immediate';
-  const manifests = await passManifests(latest, access, { isApplyDue, isRead: !isReadApart }, moment);
-  const status = workStatus(latest, manifests.statuses, nowMs, { isRead: !isReadApart });
+  const scope: Scope = { isApplyDue, isRead: !isReadApart, valuesRefused: isApplyDue ? undefined : known?.valuesRefused };
+  const manifests = await passOrAway(latest, access, scope, moment);
+  const { status } = manifests;
   const hasChanged = !isSameJson(status, latest.status ?? {});
   const failures = isApplyDue && !manifests.hasFailed ? 0 : (known?.failures ?? 0) + (isApplyDue ? 1 : 0);
   const quietReads = hasChanged ? 0 : (known?.quietReads ?? -1) + 1;
@@ -50,6 +53,7 @@ export async function passWork(
     nextApplyAtMs: isApplyDue ? nowMs + applyDelay(failures, moment) : known.nextApplyAtMs,
     nextReadAtMs: nowMs + (isReadApart ? 0 : readAfterMs),
     ...(isHeld && { unreported: { status, untilMs } }),
+    valuesRefused: scope.valuesRefused,
   };
   const isNews = !isHeld && !isSameJson(status, work.status ?? {});
   return { ...(isNews && { status }), memory: next, requeueAfterMs: untilNext(next, nowMs) };
@@ -73,13 +77,34 @@ const untilRead = (
   moment: WorkMoment,
 ): number => (untilMs > moment.nowMs ? heldReadDelay(quietReads, untilMs - moment.nowMs) : readDelay(quietReads, moment, isWatched(work)));
 
+/** Extent of one pass. */
+interface Scope {
+  readonly isApplyDue: boolean;
+  readonly isRead: boolean;
+  /** The hub refused the values, in these words; they are tried again with the next apply. */
+  readonly valuesRefused: string | undefined;
+}
+
+/** Passes over all manifests; a spoke without a verdict ends the pass at once, because each further call would wait for its time-out. */
+async function passOrAway(work: ManifestWork, access: WorkAccess, scope: Scope, moment: WorkMoment) {
+  try {
+    const { statuses, ...rest } = await passManifests(work, access, scope, moment);
+    return { ...rest, status: workStatus(work, statuses, moment.nowMs, scope) };
+  } catch (error) {
+    if (!isAway(error)) throw error;
+    const types = [...(scope.isApplyDue ? [WORK_APPLIED] : []), ...(scope.isRead ? [WORK_AVAILABLE] : [])];
+    return { status: awayStatus(work, error, types, moment.nowMs), hasFailed: true, isSettled: true };
+  }
+}
+
 async function passManifests(
   work: ManifestWork,
   access: WorkAccess,
-  { isApplyDue, isRead }: { isApplyDue: boolean; isRead: boolean },
+  { isApplyDue, isRead, valuesRefused }: Scope,
   { nowMs, cadence }: WorkMoment,
 ) {
   const manifests = await readManifests(work, access);
+  const reading = newReading(cadence.feedback);
   const refusal = isApplyDue ? refusalOfWork(work) : undefined;
   const statuses: ManifestStatus[] = [];
   let hasFailed = false;
@@ -87,7 +112,8 @@ async function passManifests(
   for (const manifest of manifests) {
     const applied = isApplyDue ? await applyUnless(refusal, manifest, markKey(work.metadata.name), access) : undefined;
     hasFailed ||= applied?.error !== undefined;
-    const observation = isRead ? await observeManifest(manifest, access, cadence.feedback) : undefined;
+    const observed = isRead ? await observeManifest(manifest, access, reading) : undefined;
+    const observation = observed && valuesRefused !== undefined ? unreportable(observed, valuesRefused) : observed;
     isUntouched ||= observation?.isUntouched === true;
     statuses.push(manifestStatus(manifest.meta, previousOf(work, manifest.meta), { applied, observation }, nowMs));
   }

@@ -24,9 +24,11 @@ export {
   ManifestWorkReplicaSet,
   ManifestWorkSpec,
   STATUS_FEEDBACK_SYNCED,
+  UpdateStrategyType,
   WORK_APPLIED,
   WORK_AVAILABLE,
   WORK_FINALIZER,
+  WorkStatusBound,
 } from './manifest-work.ts';
 export { PLACEMENT_SATISFIED, Placement, PlacementDecision, PlacementSpec } from './placement.ts';
 export { PlacementBinding } from './placement-binding.ts';

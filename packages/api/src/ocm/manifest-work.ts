@@ -11,6 +11,9 @@ const ResourceIdentifier = z.looseObject({
   namespace: z.string().optional(),
 });
 
+/** Strategies of keeping a manifest's object. */
+export const UpdateStrategyType = ['Update', 'CreateOnly', 'ServerSideApply', 'ReadOnly'] as const;
+
 /** Options of applying one manifest and of its feedback. */
 export const ManifestConfig = z.looseObject({
   resourceIdentifier: ResourceIdentifier,
@@ -52,8 +55,22 @@ export const ManifestWorkSpec = z.looseObject({
 });
 export type ManifestWorkSpec = z.output<typeof ManifestWorkSpec>;
 
-/** Bound above any work of 50 KiB. */
-const MAX_MANIFESTS = 2_000;
+/** Most of what a work's status holds on hubs with our definitions; counts of entries, else of characters. */
+export const WorkStatusBound = {
+  manifests: 2_000,
+  /** Feedback values of one manifest. */
+  values: 64,
+  /** Name of an object, or of a value. */
+  name: 253,
+  /** Namespace, kind, version or plural of an object. */
+  word: 63,
+  /** Text of one value. */
+  value: 65_536,
+  /** Names and texts of all values; their bound in the definition is this and that of messages, so that the deletion fits beside them. */
+  allValues: 131_072,
+  allMessages: 131_072,
+} as const;
+/** Values that are read of a manifest: other hubs store more. */
 const MAX_VALUES = 256;
 
 /** Feedback value of a manifest, in the field that `type` names. */
@@ -90,7 +107,7 @@ const Schema = KubeObject.extend({
   spec: ManifestWorkSpec.optional(),
   status: spokeStatus({
     conditions: spokeConditions,
-    resourceStatus: spokeStatus({ manifests: readableList(ManifestStatus, MAX_MANIFESTS) }),
+    resourceStatus: spokeStatus({ manifests: readableList(ManifestStatus, WorkStatusBound.manifests) }),
   }),
 });
 /** Objects that a spoke's agent applies and keeps unchanged, in the hub namespace of the spoke (spec/ocm 4.1, 4.2). */

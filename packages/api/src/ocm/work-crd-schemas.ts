@@ -15,6 +15,7 @@ import {
   textUpTo,
 } from '../schema-parts.ts';
 import { reportedCondition, reportedConditions } from './crd-schemas.ts';
+import { UpdateStrategyType, WorkStatusBound } from './manifest-work.ts';
 
 const listByKey = (key: string, items: unknown) => ({
   ...list(items),
@@ -40,7 +41,7 @@ const ignoredField = object(
 );
 const updateStrategy = object(
   {
-    type: { ...choice('Update', 'CreateOnly', 'ServerSideApply', 'ReadOnly'), default: 'Update' },
+    type: { ...choice(...UpdateStrategyType), default: 'Update' },
     serverSideApply: object({
       force: flag,
       fieldManager: { ...text, default: 'work-agent', pattern: '^work-agent' },
@@ -92,12 +93,12 @@ const workSpec = object({
 
 const feedbackValue = object(
   {
-    name: textUpTo(253),
+    name: textUpTo(WorkStatusBound.name),
     fieldValue: object(
       {
         type: choice('Integer', 'String', 'Boolean', 'JsonRaw'),
         integer: int64,
-        string: textUpTo(65_536),
+        string: textUpTo(WorkStatusBound.value),
         boolean: flag,
         jsonRaw: textUpTo(1024),
       },
@@ -109,28 +110,28 @@ const feedbackValue = object(
 const resourceMeta = {
   ordinal: int32,
   group: textUpTo(253),
-  version: textUpTo(63),
-  kind: textUpTo(63),
-  resource: textUpTo(63),
-  name: textUpTo(253),
-  namespace: textUpTo(63),
+  version: textUpTo(WorkStatusBound.word),
+  kind: textUpTo(WorkStatusBound.word),
+  resource: textUpTo(WorkStatusBound.word),
+  name: textUpTo(WorkStatusBound.name),
+  namespace: textUpTo(WorkStatusBound.word),
 };
 const manifestStatus = object(
   {
     resourceMeta: object(resourceMeta, ['ordinal']),
     conditions: listUpTo(16, reportedCondition),
-    statusFeedback: object({ values: { ...listByKey('name', feedbackValue), maxItems: 64 } }),
+    statusFeedback: object({ values: { ...listByKey('name', feedbackValue), maxItems: WorkStatusBound.values } }),
   },
   ['conditions', 'resourceMeta'],
 );
 
 /** Bound of all messages and feedback values of one work, in characters: its deletion must fit beside them. */
-const SAID = 262_144;
+const SAID = WorkStatusBound.allValues + WorkStatusBound.allMessages;
 const messages = 'each.conditions.map(one, size(one.message)).sum()';
 const values =
   '(has(each.statusFeedback) && has(each.statusFeedback.values) ? each.statusFeedback.values.map(one, size(one.name) + (has(one.fieldValue.string) ? size(one.fieldValue.string) : 0) + (has(one.fieldValue.jsonRaw) ? size(one.fieldValue.jsonRaw) : 0)).sum() : 0)';
 const manifestStatuses = {
-  ...listUpTo(2_000, manifestStatus),
+  ...listUpTo(WorkStatusBound.manifests, manifestStatus),
   ...rule(`self.map(each, ${messages} + ${values}).sum() <= ${SAID}`, `all messages and values together may have ${SAID} characters`),
 };
 

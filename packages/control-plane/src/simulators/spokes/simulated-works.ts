@@ -1,7 +1,7 @@
 import {
   createTokenBucket,
   DEFAULT_WORK_CADENCE,
-  isSameResource,
+  matchesResource,
   passWork,
   type TokenBucket,
   WORK_HUB_BURST,
@@ -72,7 +72,7 @@ export class SimulatedWorks {
   touch({ group, plural, version, kind }: ServedResource, namespace: string | undefined, name: string): void {
     const meta = { ordinal: 0, group, version, kind, resource: plural, name, namespace: namespace ?? '' };
     for (const [work, watched] of this.#watched) {
-      if (!watched.some((identifier) => isSameResource(identifier, meta))) continue;
+      if (!watched.some((identifier) => matchesResource(identifier, meta))) continue;
       this.#told.add(work);
       this.#lane.add(work);
     }
