@@ -46,8 +46,8 @@ const webhooks = {
     },
   ],
 };
-const boats = (minimum: Json) =>
-  buildOpenDefinition({
+const boats = (minimum: Json) => {
+  const { spec, ...rest } = buildOpenDefinition({
     group: 'exact.test',
     kind: 'Boat',
     plural: 'boats',
@@ -63,7 +63,20 @@ const boats = (minimum: Json) =>
       },
     },
   });
+  const [version] = spec.versions;
+  return { ...rest, spec: { ...spec, versions: [version, { ...version, name: 'v1beta1', storage: false }] } };
+};
 const boat = (spec: Json) => named('exact.test/v1', 'Boat', 'one', { spec });
+/** An object of the first release in an older version, with fields that the second has dropped with that version. */
+const movedBoat = (version: string, fields: Json, labels: Json = {}): Json => ({
+  apiVersion: `exact.test/${version}`,
+  kind: 'Boat',
+  metadata: { name: 'moved', namespace: NS, labels },
+  ...fields,
+});
+const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'elsewhere' };
+const scaler = (version: string, spec: Json) =>
+  named(`autoscaling/${version}`, 'HorizontalPodAutoscaler', 'moved', { spec: { scaleTargetRef, ...spec } });
 const twice = [
   { name: 'A', value: '1' },
   { name: 'A', value: '2' },
@@ -89,6 +102,8 @@ const before = releaseOf('4.1.0', [
   boat({ sails: 1, telemetry: true, undeclared: { deep: false } }),
   budget,
   webhooks,
+  movedBoat('v1beta1', { spec: { sails: 1, telemetry: true }, older: { a: 1 } }, { old: 'yes' }),
+  scaler('v1', { maxReplicas: 3, minReplicas: 2 }),
 ]);
 const after = releaseOf('4.1.1', [
   boats({ minimum: 0 }),
@@ -97,11 +112,14 @@ const after = releaseOf('4.1.1', [
   boat({ sails: 1, telemetry: false, undeclared: { deep: false } }),
   budget,
   webhooks,
+  movedBoat('v1', { spec: { sails: 1 } }),
+  scaler('v2', { maxReplicas: 3 }),
 ]);
 
 const kinds = {
   policy: untyped('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   store: untyped('apps/v1', 'StatefulSet', 'statefulsets'),
+  scaler: untyped('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
   boat: untyped('exact.test/v1', 'Boat', 'boats'),
   budget: untyped('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   webhooks: untyped('admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', false),
@@ -170,6 +188,12 @@ test('an update brings values that are empty, false or zero', async () => {
   });
   expect(await specOf(kinds.boat, 'one')).toEqual({ sails: 1, telemetry: false });
   expect(JSON.stringify(await specOf(kinds.definition, 'boats.exact.test'))).toContain('"minimum":0');
+});
+
+test('fields that go together with a version of their kind are gone', async () => {
+  const moved = await find(kinds.boat, 'moved');
+  expect([moved.spec, moved.older, moved.metadata.labels]).toEqual([{ sails: 1 }, undefined, undefined]);
+  expect(await specOf(kinds.scaler, 'moved')).toMatchObject({ minReplicas: 1, maxReplicas: 3 });
 });
 
 test('duplicate variables and undeclared fields are taken as the server takes them', async () => {

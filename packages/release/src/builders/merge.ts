@@ -44,9 +44,20 @@ interface ListRule {
   readonly add?: (wanted: Json) => Json;
 }
 
-/** Entries by key: matched ones keep their place, unknown live ones go, missing ones come at the end. Undefined where nothing is left. */
+/**
+ * Entries by key: matched ones keep their place, unknown live ones go, missing ones come at the end. Undefined where nothing is left. A list
+ * with two entries of one key stays as the manifest has it, as a server takes it when the object is made.
+ */
 export function mergeByKey(live: unknown, wanted: unknown, { key, merge = (_, next) => next, add = (next) => next }: ListRule) {
-  const next = new Map(objectsAt(wanted).map((entry) => [key(entry), entry]));
+  const entries = objectsAt(wanted);
+  const next = new Map(entries.map((entry) => [key(entry), entry]));
+  if (next.size < entries.length) {
+    const before = objectsAt(live);
+    return entries.map((entry, index) => {
+      const same = before[index];
+      return same && key(same) === key(entry) ? merge(same, entry) : add(entry);
+    });
+  }
   const kept = objectsAt(live).flatMap((entry) => {
     const same = next.get(key(entry));
     next.delete(key(entry));

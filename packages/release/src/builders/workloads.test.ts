@@ -3,6 +3,7 @@ import { type Json, objectAt, objectsAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { cronJob } from './cron-job.ts';
 import { deployment } from './deployment.ts';
+import { isSameContent } from './deviation.ts';
 import { job } from './job.ts';
 
 /** True when a server may have made the live object of the built one. */
@@ -181,6 +182,17 @@ describe('a Deployment', () => {
     { name: 'a history limit', object: { ...live, spec: { ...live.spec, revisionHistoryLimit: 3 } } },
   ])('keeps $name', ({ object }) => {
     expect(seems(deployment, object, manifest)).toBe(true);
+  });
+
+  it('keeps each of several entries that have no name, or the same', () => {
+    const twice = [
+      { containerPort: 80, protocol: 'TCP' },
+      { containerPort: 81, protocol: 'TCP' },
+    ];
+    const built = withContainer((one) => ({ ...one, ports: twice }));
+    expect(isSameContent(built, deployment.merge(built, built))).toBe(true);
+    const lost = withContainer((one) => ({ ...one, ports: [twice[1]] }));
+    expect(objectsAt(podOf(deployment.merge(lost, built)).containers)[0]?.ports).toEqual(twice);
   });
 
   it('leaves host ports to the server', () => {

@@ -1,6 +1,19 @@
 /** Name of what is looked at; docs/cli.md says what each asks for. */
 export type LintRule =
-  | ('layout' | 'metadata' | 'template' | 'manifest' | 'duplicate' | 'annotation' | 'kind' | 'version' | 'order' | 'key' | 'number')
+  | (
+      | 'layout'
+      | 'metadata'
+      | 'template'
+      | 'manifest'
+      | 'duplicate'
+      | 'annotation'
+      | 'kind'
+      | 'version'
+      | 'order'
+      | 'key'
+      | 'entry'
+      | 'number'
+    )
   | ('owner' | 'size' | 'CO-1' | 'CO-2' | 'CO-6' | 'CO-8' | 'CO-10' | 'CO-12' | 'CO-13' | 'CO-14' | 'CO-16');
 
 /** An error makes a payload fail or wait for ever, on some cluster; a warning is likely no intention. */

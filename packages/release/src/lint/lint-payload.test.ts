@@ -105,6 +105,15 @@ test.each<{ name: string; object: string | object; want: string[]; message: RegE
     message: /is also in release-manifests\/0000_50_some-operator_00_a\.yaml:1, and a cluster with profile self-managed/,
   },
   {
+    name: 'a variable twice',
+    object: {
+      ...payloadObject('Pod', 'x', { namespace: 'other' }),
+      spec: { containers: [{ name: 'c', image: 'i', env: [{ name: 'A', value: '1' }, { name: 'A', value: '2' }, { name: 'B' }] }] },
+    },
+    want: [`warning entry ${FILE}:1`],
+    message: /spec\.containers\[0\]\.env has two entries with name "A"; remove one of them/,
+  },
+  {
     name: 'an object of another feature set is none twice',
     object: payloadObject('Namespace', 'other', { annotations: { 'include.release.openshift.io/hypershift': 'true' } }),
     want: [],

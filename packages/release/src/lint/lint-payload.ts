@@ -4,6 +4,7 @@ import { type Manifest, parseManifests } from '../payload/manifest.ts';
 import { checkAnnotations } from './annotations.ts';
 import { checkClusterOperators, isClusterOperator } from './cluster-operators.ts';
 import { checkDuplicates } from './duplicates.ts';
+import { checkEntries } from './entries.ts';
 import { type Finding, inOrderOfFiles } from './finding.ts';
 import { checkKinds } from './kinds.ts';
 import { checkOrder } from './order.ts';
@@ -17,6 +18,7 @@ import { checkKeys, checkNumbers } from './values.ts';
 const payloadChecks: readonly LintCheck[] = [
   checkAnnotations,
   checkDuplicates,
+  checkEntries,
   checkKinds,
   checkOrder,
   checkKeys,
