@@ -1,9 +1,9 @@
 /** The digest of a plan, by which an upgrade is bound to what somebody has approved. Pure. */
-import { createHash } from 'node:crypto';
 import { Annotation } from '@flotilla/api';
 import { type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, cutAtWord, explain, type PrecachingSpec } from '@flotilla/api/ran';
 import type { PolicyExamination } from './policies/policies.ts';
 import type { Validation } from './validation/validation.ts';
+import { digestOf } from './values/digest.ts';
 
 /** The parts that a digest tells apart, in its order, each with what a sentence calls it. */
 const PARTS = { batches: 'the batches', images: 'the images to pre-cache', changes: 'what the policies or templates change' } as const;
@@ -36,30 +36,13 @@ export function planDigest(
       manifestWorkTemplates.map((name) => [name, template(name)?.spec]),
     ],
   };
-  return ['plan1', ...parts.map((part) => hash(content[part]))].join('-');
+  return ['plan1', ...parts.map((part) => digestOf(content[part]))].join('-');
 }
 
-const hash = (value: unknown): string =>
-  createHash('sha256')
-    .update(JSON.stringify(sorted(value)))
-    .digest('hex')
-    .slice(0, 16);
-
-/** The same whatever the order of keys. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, inner]) => [key, sorted(inner)]),
-  );
-}
-
-/** The refusal of an upgrade that is bound to another plan. @param digestOf makes the digest of what it would do now, and is asked only where it is bound */
-export function findOtherPlan({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>, digestOf: () => string): Validation | undefined {
+/** The refusal of an upgrade that is bound to another plan. @param digestNow makes the digest of what it would do now, and is asked only where it is bound */
+export function findOtherPlan({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>, digestNow: () => string): Validation | undefined {
   const bound = metadata.annotations?.[Annotation.plan]?.trim();
-  const digest = bound === undefined ? undefined : digestOf();
+  const digest = bound === undefined ? undefined : digestNow();
   if (bound === undefined || digest === undefined || bound === digest) return undefined;
   return { status: 'False', reason: 'PlanDiffers', message: explain('PlanDiffers', describe(bound, digest)) };
 }

@@ -30,7 +30,7 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
     async () => {
       events = [];
       stop = new AbortController();
-      const fleets = { all: 5, seq: 3, never: 2, abort: 2, late: 1, bad: 1, keep: 1, drop: 1, kill: 3, away: 2, next: 2 };
+      const fleets = { all: 5, seq: 3, never: 2, abort: 2, late: 1, bad: 1, keep: 1, drop: 1, kill: 3, away: 2, next: 2, edit: 2 };
       world = await RolloutWorld.start({
         processes: true,
         spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
@@ -133,6 +133,34 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
     expect(deploymentOn('next-1', 'next')).toMatchObject({ metadata: { generation: 2 }, status: { observedGeneration: 2 } });
     await untilRolledOut('next-second');
     expect(deploymentOn('next-2', 'next')).toMatchObject({ metadata: { generation: 2 }, status: { observedGeneration: 2 } });
+  });
+
+  test.concurrent('a template that is edited while it runs, or made again, goes to nobody further; put back it goes on', async () => {
+    const ref = { namespace: 'default', name: 'edit-t' };
+    await template('edit-t');
+    const [first] = (await world.client.list(ManifestWorkReplicaSet, {})).items.filter(({ metadata }) => metadata.name === 'edit-t');
+    world.spokes.setFaults('edit-1', { workSeconds: 3 });
+    await roll('edit', spokeNames(2, 'edit'), ['edit-t'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
+    await eventually(async () => (await worksOn('edit-1')).length === 1, 'the first work');
+    await world.client.patch(
+      ManifestWorkReplicaSet,
+      ref,
+      { metadata: { annotations: { [Annotation.expectedValues]: readyReplicas('1') } } },
+      { type: 'merge' },
+    );
+    await world.untilCondition('edit', 'Progressing', /^True TemplateChanged: ManifestWorkReplicaSet default\/edit-t is not what/);
+    await eventually(async () => (await world.recorded('edit')).join() === 'edit-1: complete', 'the first cluster to complete');
+    expect((await world.get('edit'))?.status?.messages?.['(upgrade)']).toMatch(/^waits \(work\): .* to go on: put it back as it was/);
+
+    await world.client.delete(ManifestWorkReplicaSet, ref);
+    await world.untilCondition('edit', 'Progressing', /TemplateChanged: ManifestWorkReplicaSet default\/edit-t is gone/);
+    expect(happenedOn('edit-2')).toEqual([]);
+    await world.client.create(ManifestWorkReplicaSet, {
+      metadata: { ...ref, annotations: first?.metadata.annotations },
+      spec: first?.spec,
+    });
+    await untilRolledOut('edit');
+    expect(happenedOn('edit-2')).toContain('edit-t created');
   });
 
   test.concurrent('a value that never comes ends in a time-out that says what was reported', async () => {

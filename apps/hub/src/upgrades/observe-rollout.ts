@@ -17,6 +17,7 @@ import {
   type Tenancy,
   templatesOf,
   upgradeIndexValue,
+  type Wait,
 } from '@flotilla/rollout';
 import { BY_UPGRADE_NAME, decidedBy } from '../placements/caches.ts';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
@@ -31,6 +32,8 @@ interface ObserveDeps {
   readonly talmStrict: boolean;
   /** Clusters and policies that the upgrade may reach; absent: all. */
   readonly tenancy: Tenancy | undefined;
+  /** A template is not what the rollout began with: nobody further gets it. */
+  readonly otherVersion?: Wait | undefined;
   /** Why a cluster must not begin before what it has is proven; absent: nothing is to be proven. */
   readonly unproven?: ((cluster: string) => string | undefined) | undefined;
   /** Milliseconds since the epoch. */
@@ -46,6 +49,9 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
   const { actions } = upgrade.spec ?? {};
   const decidingLabels = tenancy?.decidingLabels;
   const mode = modeOf(upgrade, caches, deps);
+  const { otherVersion } = deps;
+  // A cluster whose work is there goes on with the version that it has.
+  const hasWork = (cluster: string) => isAtWork(upgrade, caches, cluster);
   const nameLabel = mode.kind === 'policy';
   const find = (name: string) => {
     const cluster = caches.clusters.get({ name });
@@ -87,6 +93,7 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
       const denial = cluster === undefined || talmStrict ? undefined : findDenial(find(cluster));
       return denial === undefined ? problem(cluster) : { message: denial, isRefused: false };
     },
+    ...(otherVersion && { wait: (cluster) => (cluster !== undefined && hasWork(cluster) ? undefined : otherVersion) }),
     // The reference ignores drift.
     ...(!talmStrict && { drift: driftOf(sightings) }),
   };
@@ -106,15 +113,26 @@ function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, { talmStric
       parent: (ref) => caches.parents.get(ref),
       hasCopy: (ref, cluster) => !talmStrict && caches.children.get({ namespace: cluster, name: copyName(ref) }) !== undefined,
     });
-  const { namespace = '', name, uid = '' } = upgrade.metadata;
-  const names = new Map(templates.map((template) => [template, resourceName(upgrade, desiredWorkName(namespace, template), '')]));
-  const find = (cluster: string, template: string): ManifestWork | undefined => {
-    const work = caches.works.get({ namespace: cluster, name: names.get(template) ?? '' });
-    const usable = work && isOurs(work, { namespace, name, uid }) && work.metadata.deletionTimestamp === undefined;
-    return usable ? work : undefined;
-  };
-  return manifestWorkMode(templates, find, {
+  return manifestWorkMode(templates, finderOf(upgrade, caches), {
     now,
     appliedSince: ({ metadata }) => sightings.since(`work ${metadata.uid} ${metadata.generation}`),
   });
+}
+
+/** Finds the upgrade's work of a template on a cluster, unless it is going. */
+function finderOf(upgrade: ClusterGroupUpgrade, { works }: RolloutCaches): (cluster: string, template: string) => ManifestWork | undefined {
+  const { namespace = '', name, uid = '' } = upgrade.metadata;
+  const names = new Map(
+    templatesOf(upgrade).map((template) => [template, resourceName(upgrade, desiredWorkName(namespace, template), '')]),
+  );
+  return (cluster, template) => {
+    const work = works.get({ namespace: cluster, name: names.get(template) ?? '' });
+    const usable = work && isOurs(work, { namespace, name, uid }) && work.metadata.deletionTimestamp === undefined;
+    return usable ? work : undefined;
+  };
+}
+
+function isAtWork(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, cluster: string): boolean {
+  const { manifestWorkIndex = 0 } = upgrade.status?.status.currentBatchRemediationProgress?.[cluster] ?? {};
+  return finderOf(upgrade, caches)(cluster, templatesOf(upgrade)[manifestWorkIndex] ?? '') !== undefined;
 }

@@ -6,6 +6,7 @@ import {
   batchGatesOf,
   deferUnproven,
   FirstSeen,
+  findOtherVersion,
   findRetry,
   type GateInput,
   isOpenToMembers,
@@ -25,6 +26,7 @@ import {
   startRollout,
   stateBeforeStart,
   type UpgradePlan,
+  withTemplateVersions,
 } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
@@ -130,7 +132,8 @@ export class UpgradePasses {
     const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
     const states = stored.precaching?.status ?? {};
-    const gates = batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: this.#kept.areProofsKept });
+    const otherVersion = talmStrict ? undefined : findOtherVersion(upgrade, templateOf(upgrade, caches));
+    const gates = { ...batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: this.#kept.areProofsKept }), otherVersion };
     const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problems = rollout.problems(upgrade);
@@ -138,11 +141,13 @@ export class UpgradePasses {
       problem: (cluster = '') => problems.get(cluster),
       unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states }, asked.ask)),
       sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
+      otherVersion,
       talmStrict,
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
     });
-    const joined = talmStrict || !isOpenToMembers(upgrade) ? stored : this.#join(upgrade, spec, stored, observation);
+    const versioned = talmStrict ? stored : withTemplateVersions(upgrade, stored, templateOf(upgrade, caches));
+    const joined = talmStrict || !isOpenToMembers(upgrade) ? versioned : this.#join(upgrade, spec, versioned, observation);
     const retried = retry ? retryInRollout(joined, retry) : joined;
     const isLater = (cluster: string): boolean => isPutOff(proofs?.byCluster.get(cluster), states[cluster]);
     const next = deferUnproven(retried, isLater, spec.remediationStrategy.canaries);
@@ -201,6 +206,12 @@ export class UpgradePasses {
     };
   }
 }
+
+/** A template in the namespace of the upgrade. */
+const templateOf =
+  ({ metadata: { namespace } }: ClusterGroupUpgrade, { templates }: Pick<RolloutCaches, 'templates'>) =>
+  (name: string) =>
+    templates.get({ namespace, name });
 
 /** The earliest of times, milliseconds since the epoch; undefined when none is known. */
 export const earliest = (...times: readonly (number | undefined)[]): number | undefined => {

@@ -156,6 +156,10 @@ export const ClusterGroupUpgradeStatus = z.object({
     .array(z.string())
     .optional()
     .describe('Flotilla: the templates that are rolled out, in order; edits of the spec change nothing once the rollout has started.'),
+  manifestWorkVersions: z
+    .array(z.string())
+    .optional()
+    .describe('Flotilla: digest of each of these templates as the rollout began with it; an edited one goes to no further cluster.'),
   safeResourceNames: texts('Actual name of each object created on the hub, by namespace/desired name.'),
   placements: z.array(z.string()).optional().describe('Names of the Placements of this upgrade, sorted.'),
   placementBindings: z.array(z.string()).optional().describe('Names of the PlacementBindings of this upgrade, sorted.'),

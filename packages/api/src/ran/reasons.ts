@@ -56,6 +56,10 @@ const conditionReasons = {
     meaning: 'A template could never complete.',
     fix: 'correct the ManifestWorkReplicaSet',
   },
+  TemplateChanged: {
+    meaning: 'A ManifestWorkReplicaSet is gone, or was edited, since the rollout began: no further batch starts.',
+    fix: 'put it back as it was, or delete the upgrade and create it again to roll the new version out from the canaries on',
+  },
   PolicyFrameworkMissing: {
     meaning: 'The API server serves no policies.',
     fix: 'use spec.manifestWorkTemplates, or install the policy framework',

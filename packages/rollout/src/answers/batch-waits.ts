@@ -10,6 +10,7 @@ import { behind, byItself, bySomebody, type Finding, finding, link, upgradeEvide
 import { gateInputOf, gateWait } from './gate-waits.ts';
 import { least } from './least.ts';
 import type { ClusterQuestion, Question } from './question.ts';
+import { storedWait } from './stored-wait.ts';
 import { targetWait } from './target-waits.ts';
 
 /** Next thing that the upgrade waits for: a gate, the preparation, or the slowest cluster of the current batch. */
@@ -17,26 +18,28 @@ export function nextWait(question: Question): Finding {
   const { facts } = question;
   if (!isRunning(facts.upgrade)) return startWait(question);
   const gated = stateOf(facts.upgrade) === 'gated' ? judgeBatchGates(gateInputOf(facts)) : undefined;
-  if (gated) {
+  // Objects that a status does not tell of may hold the batch: the hub has stored what it waits for then.
+  const rest = (stateOf(facts.upgrade) === 'gated' && storedWait(question)) || (gated && gateWait(question, gated));
+  if (rest) {
     const current = currentOf(question);
-    const rest = gateWait(question, gated);
     const head = link(`batch ${current} may not start yet`, upgradeEvidence(facts, 'status.status.currentBatch', current));
     return behind(head, rest, rest.own);
   }
   const slowest = findSlowest(question);
   if (slowest !== undefined) return batchBehind(question, slowest);
-  return (
-    placementWait(question) ??
-    finding(
-      'leave',
-      link('the hub goes on with its next pass', {
-        ...upgradeEvidence(facts, 'status.status', facts.upgrade.status?.status ?? {}),
-        observedAt: new Date(facts.now).toISOString(),
-      }),
-      byItself('It goes on with the next pass of the hub.'),
-    )
-  );
+  return placementWait(question) ?? goesOnWait(question);
 }
+
+/** Nothing is known that holds the rollout. */
+export const goesOnWait = ({ facts }: Question): Finding =>
+  finding(
+    'leave',
+    link('the hub goes on with its next pass', {
+      ...upgradeEvidence(facts, 'status.status', facts.upgrade.status?.status ?? {}),
+      observedAt: new Date(facts.now).toISOString(),
+    }),
+    byItself('It goes on with the next pass of the hub.'),
+  );
 
 function startWait(question: Question): Finding {
   const { facts } = question;

@@ -56,6 +56,12 @@ const gates: Readonly<Record<GateName, (question: GateQuestion) => Finding>> = {
       link(messageOf(refusal), specEvidence(facts, 'metadata.annotations', ownAnnotations(facts))),
       bySomebody('Correct the annotation, or remove it.'),
     ),
+  version: ({ asked: { facts }, refusal }) =>
+    finding(
+      'work',
+      link(messageOf(refusal), upgradeEvidence(facts, 'status.manifestWorkVersions', facts.upgrade.status?.manifestWorkVersions ?? [])),
+      bySomebody('Put the ManifestWorkReplicaSet back as it was, or delete the upgrade and create it again.'),
+    ),
   pause: ({ asked, refusal }) =>
     pausedWait(asked) ?? finding('paused', link(messageOf(refusal), specEvidence(asked.facts, 'metadata.annotations', {})), NOTHING),
   window: windowWait,

@@ -140,6 +140,16 @@ describe('a wait that the hub has stored', () => {
     expect(why({ status: inBatch(1, AT_POLICY, { messages: { [WHOLE_UPGRADE]: said } }) }).chain).toMatchObject([link]);
   });
 
+  test('between batches is the answer of every cluster to come', () => {
+    const status = inBatch(2, {}, { clusters: [{ name: 'a', state: 'complete' }] });
+    const between = { ...status, status: { ...status.status, currentBatchStartedAt: undefined }, messages: { [WHOLE_UPGRADE]: said } };
+    expect(why({ status: between }, 'b').chain.map(({ says }) => says)).toEqual([
+      'batch 2 may not start yet',
+      'policy ns/p no longer reaches a: it is disabled',
+    ]);
+    expect(why({ status: { ...between, messages: {} } }, 'b').cause).toBe('leave');
+  });
+
   test('behind another upgrade leads to the answer of that one', () => {
     const behind = waitMessage({ cause: 'gate-blocking', says: 'x holds it', behind: { namespace: 'default', name: 'x' } });
     const world = { status: inBatch(1, AT_POLICY, { messages: { a: behind } }), blocker: waiting({}, { enable: false }) };

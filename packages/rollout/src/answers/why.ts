@@ -5,7 +5,7 @@ import { type ClusterGroupUpgrade, isFinalPrecacheState, unpackStatus } from '@f
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { RolloutState } from '../upgrade/rollout-machine.ts';
 import { isEnding, stateOf } from '../upgrade/stage.ts';
-import { nextWait, rolloutWait } from './batch-waits.ts';
+import { goesOnWait, nextWait, rolloutWait } from './batch-waits.ts';
 import { cleanedWait, cleaningWait, recordedWait, strangerWait } from './ended-waits.ts';
 import type { UpgradeFacts } from './facts.ts';
 import { bySomebody, type Finding, finding, link } from './finding.ts';
@@ -45,6 +45,7 @@ export class Inquiry {
   readonly #others = new Map<string, Inquiry>();
   #whole: Finding | undefined;
   #following: Finding | undefined;
+  #isFollowing = false;
 
   constructor(facts: UpgradeFacts, depth = 0) {
     this.members = new Membership(facts.upgrade);
@@ -87,7 +88,11 @@ export class Inquiry {
 
   /** Thousands of clusters ask for it. */
   #next(): Finding {
+    // A cluster that waits for its batch is asked what the batch waits for, and would ask again.
+    if (this.#isFollowing) return goesOnWait(this.#question);
+    this.#isFollowing = true;
     this.#following ??= nextWait(this.#question);
+    this.#isFollowing = false;
     return this.#following;
   }
 

@@ -44,6 +44,7 @@ interface Given {
   /** After the start. */
   readonly minutes?: number;
   readonly talmStrict?: boolean;
+  readonly otherVersion?: Wait | undefined;
 }
 
 function advance(given: Given): Advance {
@@ -70,7 +71,7 @@ function advance(given: Given): Advance {
   const now = T0 + minutes * MINUTE;
   const gates = given.annotations
     ? batchGatesOf({ metadata: { name: 'u', annotations: { ...given.annotations } } }, { now, talmStrict: false })
-    : { ...openGates, window };
+    : { ...openGates, window, otherVersion: given.otherVersion };
   return advanceRollout({ spec, status, observation, gates, now, talmStrict: given.talmStrict ?? false });
 }
 
@@ -519,6 +520,33 @@ describe('a cluster that failed pre-caching', () => {
     const done = { ...again, clusters: [{ name: 'a', state: 'complete' }, ...(again.clusters ?? [])] };
     expect(verdict(advance(done))).toBe('False PartiallyDone: 1 of 2 clusters failed (status.clusters), the first is b');
     expect(verdict(advance({ ...done, talmStrict: true }))).toBe(`True ${COMPLIANT}`);
+  });
+});
+
+describe('a template that is not what the rollout began with', () => {
+  const otherVersion: Wait = { cause: 'work', says: 'ManifestWorkReplicaSet ns/t is not what the rollout began with', fix: 'put it back' };
+  const given: Given = {
+    mode: { kind: 'manifestWork' },
+    status: running(1, { a: at(0), b: at(0) }),
+    standings: { a: 'done', b: 'done' },
+    otherVersion,
+  };
+
+  test('lets the batch that runs end, and starts no other', () => {
+    const held = advance({ ...given, minutes: 5 });
+    expect(records(held)).toEqual(['a complete', 'b complete']);
+    expect([held.status, verdict(held)]).toEqual([{ startedAt: iso(T0), currentBatch: 2 }, undefined]);
+    expect(progressing(held)).toMatch(
+      /^True TemplateChanged: ManifestWorkReplicaSet ns\/t is not what the rollout began with; put it back/,
+    );
+    const back = advance({ ...given, otherVersion: undefined, status: held.status, clusters: [...held.clusters], minutes: 6 });
+    expect(back.status).toMatchObject({ currentBatch: 2, currentBatchStartedAt: iso(T0 + 6 * MINUTE) });
+  });
+
+  test('ends with the time of the upgrade', () => {
+    const held = advance({ ...given, minutes: 5 });
+    const late = advance({ ...given, status: held.status, clusters: [...held.clusters], minutes: 60 });
+    expect(verdict(late)).toBe('False TimedOut: Manifestwork rollout took too long');
   });
 });
 

@@ -1,10 +1,11 @@
 /** Gates that a rollout passes before its start and before each of its batches, in order (spec/talm 2.9). Pure. */
 
-import type { ClusterGroupUpgrade, ConditionReason } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, type ConditionReason, explain } from '@flotilla/api/ran';
 import { findUnknownAnnotation } from '../upgrade/annotations.ts';
 import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
 import { formatSlice } from '../values/go-format.ts';
+import type { Wait } from '../waits/wait.ts';
 import type { Blocking } from './blocking.ts';
 import { findMembershipProblem } from './membership.ts';
 import { findPause, type Pause } from './pause.ts';
@@ -25,6 +26,8 @@ export interface BatchGateInput {
   readonly closedMs?: (from: number, to: number) => number;
   /** Problem of an annotation, with the fix. */
   readonly annotationProblem?: AnnotationProblem | undefined;
+  /** A template that is not what the running rollout began with. */
+  readonly otherVersion?: Wait | undefined;
 }
 
 /** The same, by the upgrade itself. @param now epoch milliseconds */
@@ -65,7 +68,17 @@ export interface GateInput extends BatchGateInput {
 }
 
 /** Names of the gates, in order; the last is asked only of a batch whose clusters came after the start. */
-export type GateName = 'precaching' | 'enable' | 'annotations' | 'pause' | 'window' | 'blocking' | 'backup' | 'filter' | 'preparation';
+export type GateName =
+  | 'precaching'
+  | 'enable'
+  | 'annotations'
+  | 'version'
+  | 'pause'
+  | 'window'
+  | 'blocking'
+  | 'backup'
+  | 'filter'
+  | 'preparation';
 
 /** Why a gate does not let the upgrade pass. `progressing` is absent where the gate's own condition says it all. */
 export interface Refusal {
@@ -115,6 +128,9 @@ const notPaused: Judge<BatchGateInput> = ({ pause }) => pause && no(pause.reason
 
 const annotationsKnown: Judge<BatchGateInput> = ({ annotationProblem: problem }) => problem && no(problem.reason, problem.message);
 
+const sameVersion: Judge<BatchGateInput> = ({ otherVersion: other }) =>
+  other && no('TemplateChanged', explain('TemplateChanged', other.says));
+
 const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {
   if (missing.length > 0) return no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);
   if (incomplete.length > 0) return no('IncompleteBlockingCR', `Blocking CRs that are not completed: ${formatSlice(incomplete)}`);
@@ -141,6 +157,7 @@ const gates: readonly (
   { name: 'precaching', judge: precached },
   { name: 'enable', judge: enabled },
   { name: 'annotations', batch: annotationsKnown },
+  { name: 'version', batch: sameVersion },
   { name: 'pause', batch: notPaused },
   { name: 'window', batch: windowOpen },
   { name: 'blocking', judge: blockersDone },

@@ -207,6 +207,27 @@ describe('planSpoke', () => {
     expect(writes.map(describeWrite)).toEqual(want);
   });
 
+  test('a template that was edited since the rollout began makes no further work, unless strictly', () => {
+    const status = {
+      manifestWorkTemplates: ['first'],
+      manifestWorkVersions: ['0123456789abcdef'],
+      conditions: [runningCondition],
+      status: {},
+    };
+    const spoke: ObservedSpoke = {
+      upgrade: ClusterGroupUpgrade.schema.parse({ ...upgrade, status }),
+      cluster: SPOKE,
+      managed: buildCluster(),
+      template,
+      works: [],
+      views: [],
+      actions: [],
+    };
+    const writes = (talmStrict: boolean) =>
+      planSpoke(work('first'), spoke, { now: CREATED_AT, viewSeconds: 10, talmStrict }).writes.map(describeWrite);
+    expect([writes(false), writes(true)]).toEqual([[], [`create ManifestWork ${FIRST}`]]);
+  });
+
   test('strictly the approvals stay until the upgrade ends, and those of a complete cluster for good', () => {
     const observation: ObservedSpoke = {
       upgrade: ClusterGroupUpgrade.schema.parse({ ...upgrade, status: { ...upgrade.status, conditions: [runningCondition] } }),

@@ -13,6 +13,7 @@ import type { ClusterEdits, SpokeTarget } from '../upgrade/model.ts';
 import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
 import { isComplete, isRunning, keepsObjects } from '../upgrade/stage.ts';
 import { desiredWork } from '../works/manifest-works.ts';
+import { isRolloutsVersion } from '../works/template-versions.ts';
 import { type PlanSettings, planApprovals, type SpokePlan } from './subscriptions.ts';
 
 /** One spoke of one upgrade, as the watch caches show it. */
@@ -86,6 +87,7 @@ function placeWork(spoke: ObservedSpoke, templateName: string, { talmStrict }: P
   if (found) return adopt(found, identity);
   const template = spoke.template(templateName);
   // Validation names a template that is missing; here it went missing on the way, and may come back.
+  if (!talmStrict && template && !isRolloutsVersion(upgrade, template)) return [];
   const object = template && desiredWork({ upgrade: identity, cluster, template, name, talmStrict });
   return object ? [{ verb: 'create', kind: ManifestWork, object }] : [];
 }
