@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { WorkCadence } from '@flotilla/agent';
 import type { KubeObject, Resource } from '@flotilla/api';
 import { ClusterRole, ClusterRoleBinding, Lease, Role, RoleBinding } from '@flotilla/api/core';
-import { AGENT_LEASE, transportCrds } from '@flotilla/api/ocm';
+import { AGENT_LEASE, spokeWorkCrds, transportCrds } from '@flotilla/api/ocm';
 import { freePorts, type ServerProcess, startServerProcess } from '@flotilla/control-plane/processes';
 import { startApiServer, startControllerManager } from '@flotilla/control-plane/servers';
 import { registerSpokes } from '@flotilla/control-plane/simulators';
@@ -38,7 +38,7 @@ interface AgentSubjectOptions {
 export async function startAgentSubject({ works, garbageCollection }: AgentSubjectOptions = {}): Promise<AgentSubject> {
   const [hubServer, spokeServer] = await Promise.all([
     startApiServer({ users: [{ name: AGENT }], crds: transportCrds() }),
-    startApiServer({ users: [{ name: AGENT }] }),
+    startApiServer({ users: [{ name: AGENT }], crds: spokeWorkCrds() }),
   ]);
   const [hub, spoke] = [await hubServer.client(), await spokeServer.client()];
   await registerSpokes(hub, [CLUSTER], { available: false });
@@ -146,11 +146,12 @@ async function grantHub(hub: Client): Promise<void> {
   await grant(hub, ClusterRole, ClusterRoleBinding, wide);
 }
 
-/** On the spoke: the four verbs on any kind, the list of nodes, and the puller's role to bind; never another list, never watch. */
+/** On the spoke: the four verbs on any kind, the list of nodes and of its records, and the puller's role to bind; never another list, never watch. */
 async function grantSpoke(spoke: Client): Promise<void> {
   await grant(spoke, ClusterRole, ClusterRoleBinding, [
     { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'create', 'patch', 'delete'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+    { apiGroups: ['work.open-cluster-management.io'], resources: ['appliedmanifestworks'], verbs: ['list'] },
     { apiGroups: [rbac], resources: ['clusterroles'], resourceNames: [PULLER_ROLE], verbs: ['bind'] },
   ]);
   await spoke.create(ClusterRole, { metadata: { name: PULLER_ROLE } });

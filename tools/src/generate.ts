@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { CrdManifest } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
-import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
+import { clusterSetCrds, spokeWorkCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
 import { stringify } from 'yaml';
 import { root } from './reference/load-app.ts';
@@ -31,6 +31,11 @@ const outputs: readonly Output[] = [
   ...clusterSetCrds().map((crd) => ({
     path: `charts/hub/templates/crds/${crd.metadata.name}.yaml`,
     render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.standalone .Values.tenancy'),
+  })),
+  // Where a stock work agent is, it is its own.
+  ...spokeWorkCrds().map((crd) => ({
+    path: `charts/spoke/templates/crds/${crd.metadata.name}.yaml`,
+    render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.agent.enabled .Values.works.enabled'),
   })),
   ...managedCrds().map((crd) => ({
     path: `charts/spoke/templates/crds/${crd.metadata.name}.yaml`,

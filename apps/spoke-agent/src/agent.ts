@@ -1,10 +1,11 @@
 import {
   AGENT_FIELD_MANAGER,
+  createWorkRecords,
   WORK_HUB_BURST,
   WORK_HUB_QPS,
-  type WorkAccess,
   type WorkCadence,
   type WorkMemory,
+  type WorkSpoke,
   withPullerAccount,
 } from '@flotilla/agent';
 import type { KubeObject, Resource } from '@flotilla/api';
@@ -29,6 +30,7 @@ import { createHubLimiter } from './hub-limiter.ts';
 import { reconcileAction } from './reconcilers/managed-cluster-action/reconciler.ts';
 import { reconcileView } from './reconcilers/managed-cluster-view/reconciler.ts';
 import { reconcileWork } from './reconcilers/manifest-work/reconciler.ts';
+import { lookAtRecorded } from './reconcilers/manifest-work/recorded.ts';
 import { reportAvailability } from './registration/availability.ts';
 import { reportClaims } from './registration/claims.ts';
 import { keepLease } from './registration/lease.ts';
@@ -44,6 +46,8 @@ interface AgentOptions {
   readonly registration: boolean;
   /** Cadence of ManifestWorks; undefined: another agent executes them. */
   readonly works: WorkCadence | undefined;
+  /** Milliseconds for which objects of a work stay that is missing on the hub. */
+  readonly workEvictionGraceMs: number;
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly clock?: Clock;
@@ -68,7 +72,14 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const views = startKind(options, signal, ManagedClusterView, (name, get, context) =>
     reconcileView(name, { hub, spoke, clock, limit, get }, context),
   );
-  const works = options.works && startWorks({ ...options, works: options.works }, accessBy(options.workSpoke ?? spokeClient), signal);
+  const works =
+    options.works &&
+    startWorks(
+      { ...options, works: options.works },
+      // Records are the agent's own: what works may do reaches no further than their objects.
+      { objects: accessBy(options.workSpoke ?? spokeClient), records: createWorkRecords(spokeClient, hub.server) },
+      signal,
+    );
   const registration = options.registration
     ? [
         keepLease({ hub, clusterName, clock, logger: logger.child({ controller: 'lease' }) }, signal),
@@ -95,22 +106,19 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
 }
 
 /** Gives works their own limit of hub writes, as stock agents do, so that views do not delay them (spec/ocm 4.3). */
-function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spoke: WorkAccess, signal: AbortSignal) {
-  const { hub, works: cadence, clock = systemClock } = options;
+function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spoke: WorkSpoke, signal: AbortSignal) {
+  const { hub, clusterName, works: cadence, workEvictionGraceMs: evictionGraceMs, logger, clock = systemClock } = options;
   const limit = createHubLimiter(clock, WORK_HUB_QPS, WORK_HUB_BURST);
   const memories = new Map<string, WorkMemory>();
-  const tell = (value: Parameters<typeof refusedText>[0]) =>
-    options.logger.warn({ reason: refusedText(value) }, 'Leaving a value out of a status');
+  const tell = (value: Parameters<typeof refusedText>[0]) => logger.warn({ reason: refusedText(value) }, 'Leaving a value out of a status');
   // Without its text a value would be another one.
   const refused = new RefusedValues({ whole: ['status.resourceStatus.manifests[].statusFeedback.values[]'], clock, tell });
-  return startKind(
-    options,
-    signal,
-    ManifestWork,
-    (name, get, context) =>
-      reconcileWork(name, { hub, spoke, clock, limit, cadence, memories, refused, random: Math.random, get }, context),
-    { optional: true },
-  );
+  const deps = { hub, spoke, clock, limit, cadence, memories, refused, random: Math.random, clusterName, evictionGraceMs };
+  const works = startKind(options, signal, ManifestWork, (name, get, context) => reconcileWork(name, { ...deps, get }, context), {
+    optional: true,
+  });
+  const recorded = lookAtRecorded({ records: spoke.records, enqueue: works.enqueue, clock, logger }, signal);
+  return { stopped: Promise.all([works.stopped, recorded]) };
 }
 
 type ReconcileKind<T> = (name: string, get: (name: string) => T | undefined, context: ReconcileContext) => Promise<ReconcileResult>;

@@ -15,6 +15,7 @@ test('flags win over the environment and the rest has defaults', () => {
     logLevel: 'info',
     healthPort: 8080,
     registration: false,
+    workEvictionGraceMs: 3_600_000,
     works: { statusSyncMs: 10_000, resyncMs: 240_000, feedback: 'settled', watchedReadMs: 2000, firstReportMs: 2000 },
   });
   expect(Object.isFrozen(config)).toBe(true);

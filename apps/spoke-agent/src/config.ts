@@ -62,6 +62,11 @@ export const options = {
     'between two reads of what works apply, while nothing changes',
   ],
   workResyncSeconds: ['<n>', seconds(DEFAULT_WORK_CADENCE.resyncMs), 'between two repairs of drift; up to half as much is added'],
+  workEvictionSeconds: [
+    '<n>',
+    seconds(3_600_000),
+    'until objects are removed whose work is missing on the hub although nothing ended it, as after a restore',
+  ],
   workFeedback: [
     '<mode>',
     z.enum(FeedbackMode).default('settled'),
@@ -86,6 +91,7 @@ function toConfig({
   workStatusSyncSeconds,
   workResyncSeconds,
   workFeedback,
+  workEvictionSeconds,
   hubKubeconfigSecret,
   ...rest
 }: z.output<typeof Settings>) {
@@ -103,5 +109,6 @@ function toConfig({
     hubKubeconfigSecret: hubKubeconfigSecret === undefined ? undefined : Object.freeze({ namespace, name, key }),
     /** Cadence of ManifestWorks; undefined: a stock work agent executes them. */
     works: works ? Object.freeze(cadence) : undefined,
+    workEvictionGraceMs: workEvictionSeconds * 1000,
   });
 }

@@ -4,4 +4,4 @@ import type { ObjectAccess } from '@flotilla/runtime';
 export type SpokeAccess = Pick<ObjectAccess, 'findKind' | 'findResource' | 'get' | 'create' | 'mergePatch' | 'delete'>;
 
 /** API server of a spoke, as ManifestWorks use it. */
-export type WorkAccess = Pick<ObjectAccess, 'findKind' | 'create' | 'mergePatch' | 'find' | 'apply' | 'deleteExactly'>;
+export type WorkAccess = Pick<ObjectAccess, 'findKind' | 'findResource' | 'create' | 'mergePatch' | 'find' | 'apply' | 'deleteExactly'>;

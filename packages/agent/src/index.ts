@@ -10,8 +10,18 @@ export {
   type TokenBucket,
 } from './semantics.ts';
 export { FeedbackMode } from './works/feedback.ts';
+export type { WorkSpoke } from './works/holdings.ts';
 export { matchesResource } from './works/manifest-config.ts';
 export { watchedResources } from './works/manifests.ts';
-export { DEFAULT_WORK_CADENCE, FIRST_REPORT_MS, WORK_HUB_BURST, WORK_HUB_QPS, type WorkCadence, type WorkMemory } from './works/pass.ts';
+export {
+  DEFAULT_WORK_CADENCE,
+  FIRST_REPORT_MS,
+  WORK_HUB_BURST,
+  WORK_HUB_QPS,
+  type WorkCadence,
+  type WorkMemory,
+  type WorkPass,
+} from './works/pass.ts';
+export { createMemoryRecords, createWorkRecords, type WorkRecords } from './works/records.ts';
 export { type WorkStatus, withoutValues } from './works/status.ts';
 export { passWork } from './works/work.ts';

@@ -24,6 +24,7 @@ function spokeOf(refusals: Readonly<Record<string, string>> = {}) {
       const refusal = refusals[served.kind];
       if (refusal) throw new ServerRefusal(refusal);
       created.push({ served, namespace, object });
+      return object;
     },
   };
   return { access, created, kinds: () => created.map(({ served }) => served.kind) };

@@ -20,9 +20,9 @@ const NODE_ROLE_SUFFIX = '-node';
  */
 export function withPullerAccount<A extends Creating>(access: A, clusterRole: string | undefined): A {
   if (clusterRole === undefined) return access;
-  const create = async (served: ServedResource, where: string | undefined, object: Json): Promise<void> => {
+  const create: Creating['create'] = async (served, where, object) => {
     if (where !== undefined) for (const each of accountOf(served, { where, object, clusterRole })) await createOnce(access, each, where);
-    await access.create(served, where, object);
+    return access.create(served, where, object);
   };
   return { ...access, create };
 }

@@ -17,10 +17,11 @@ export interface ObjectAccess {
   get(served: ServedResource, namespace: string | undefined, name: string): Promise<Json>;
   /** Undefined when there is no such object, or no such namespace. */
   find(served: ServedResource, namespace: string | undefined, name: string): Promise<Json | undefined>;
-  create(served: ServedResource, namespace: string | undefined, object: Json): Promise<void>;
+  /** Resolves to the stored object. */
+  create(served: ServedResource, namespace: string | undefined, object: Json): Promise<Json>;
   mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<void>;
-  /** Server-side apply. */
-  apply(served: ServedResource, namespace: string | undefined, name: string, object: Json, options: ApplyFields): Promise<void>;
+  /** Server-side apply; resolves to the stored object. */
+  apply(served: ServedResource, namespace: string | undefined, name: string, object: Json, options: ApplyFields): Promise<Json>;
   /** Foreground. */
   delete(served: ServedResource, namespace: string | undefined, name: string): Promise<void>;
   /** Foreground, and only the object with this uid; nothing to delete is fine. */
@@ -62,13 +63,14 @@ export function createObjectAccess(client: Client, fieldManager: string): Object
     },
     async apply(served, namespace, name, object, options) {
       const query = `fieldManager=${encodeURIComponent(options.fieldManager)}&force=${options.force}`;
-      await call('PATCH', `${objectPath(served, namespace, name)}?${query}`, { body: object, contentType: 'application/apply-patch+yaml' });
+      const path = `${objectPath(served, namespace, name)}?${query}`;
+      return AnyObject.parse(await call('PATCH', path, { body: object, contentType: 'application/apply-patch+yaml' }));
     },
     async deleteExactly(served, namespace, name, uid) {
       await orUndefined(() => call('DELETE', objectPath(served, namespace, name), { body: foreground({ preconditions: { uid } }) }));
     },
     async create(served, namespace, object) {
-      await call('POST', `${collectionPath(served, namespace)}?${manager}`, { body: object });
+      return AnyObject.parse(await call('POST', `${collectionPath(served, namespace)}?${manager}`, { body: object }));
     },
     async mergePatch(served, namespace, name, patch) {
       await call('PATCH', `${objectPath(served, namespace, name)}?${manager}`, {

@@ -3,15 +3,19 @@ import { qualifiedName, ServerRefusal } from '@flotilla/runtime';
 import type { WorkAccess } from '../access.ts';
 import { isAway, textOf } from '../semantics.ts';
 import type { WorkManifest } from './manifests.ts';
-import { markedManifest } from './marks.ts';
+import { type Holder, markedManifest } from './marks.ts';
 
 /** Field manager of works on a spoke, and prefix of the field managers that a work may choose (spec/ocm 4.1). */
 const WORK_FIELD_MANAGER = 'work-agent';
+
+type Json = Record<string, unknown>;
 
 /** Outcome of one apply; `error` undefined: success. */
 export interface Applied {
   readonly error: string | undefined;
   readonly reason: (typeof AppliedReason)[keyof typeof AppliedReason];
+  /** The object afterwards; undefined where it was not touched. */
+  readonly object?: Json | undefined;
 }
 
 /** Reasons of a manifest's condition `Applied` (spec/ocm 4.2). */
@@ -22,15 +26,15 @@ export const AppliedReason = {
 } as const;
 
 /** Applies one manifest by its update strategy. Never throws for a refusal of the spoke, only where it is away. */
-export async function applyManifest(manifest: WorkManifest, key: string, access: WorkAccess): Promise<Applied> {
+export async function applyManifest(manifest: WorkManifest, holder: Holder, access: WorkAccess): Promise<Applied> {
   const { target, config, refusal } = manifest;
   if (refusal !== undefined || !target) return { error: refusal ?? 'the manifest names nothing', reason: AppliedReason.failed };
   const strategy = config?.updateStrategy;
   if (strategy?.serverSideApply?.ignoreFields)
     return { error: 'serverSideApply.ignoreFields is not supported by this agent: remove it', reason: AppliedReason.ignoreFields };
   try {
-    await applyBy(strategy?.type || 'Update', { ...manifest, target }, key, access);
-    return { error: undefined, reason: AppliedReason.complete };
+    const object = await applyBy({ ...manifest, target }, holder, access);
+    return { error: undefined, reason: AppliedReason.complete, object };
   } catch (error) {
     if (isAway(error)) throw error;
     return { error: textOf(error), reason: AppliedReason.failed };
@@ -39,22 +43,22 @@ export async function applyManifest(manifest: WorkManifest, key: string, access:
 
 type Ready = WorkManifest & { readonly target: NonNullable<WorkManifest['target']> };
 
-async function applyBy(type: string, manifest: Ready, key: string, access: WorkAccess): Promise<void> {
+async function applyBy(manifest: Ready, holder: Holder, access: WorkAccess): Promise<Json | undefined> {
+  const type = manifest.config?.updateStrategy?.type || 'Update';
   const { served, namespace, name } = manifest.target;
   switch (type) {
     // `Available` alone tells whether the object exists.
     case 'ReadOnly':
-      return;
+      return undefined;
     case 'CreateOnly':
-      if (await access.find(served, namespace, name)) return;
-      await access.create(served, namespace, markedManifest(manifest.object, manifest.target, key, undefined));
-      return;
+      return (
+        (await access.find(served, namespace, name)) ??
+        (await access.create(served, namespace, markedManifest(manifest.object, manifest.target, holder, undefined)))
+      );
     case 'Update':
-      await applyFields(manifest, key, access, { fieldManager: WORK_FIELD_MANAGER, force: true });
-      return;
+      return applyFields(manifest, holder, access, { fieldManager: WORK_FIELD_MANAGER, force: true });
     case 'ServerSideApply':
-      await applyFields(manifest, key, access, chosenFields(manifest));
-      return;
+      return applyFields(manifest, holder, access, chosenFields(manifest));
     default:
       // The manifest was refused before.
       throw new ServerRefusal(`updateStrategy.type ${JSON.stringify(type)} is unknown`);
@@ -72,13 +76,13 @@ function chosenFields({ config }: Ready) {
 /** Applies the manifest's fields and removes those it no longer has; fields it never had belong to others. */
 async function applyFields(
   { target, object }: Ready,
-  key: string,
+  holder: Holder,
   access: WorkAccess,
   fields: { fieldManager: string; force: boolean },
-): Promise<void> {
+): Promise<Json> {
   const { served, namespace, name } = target;
   const live = await access.find(served, namespace, name);
   if (isJsonObject(live?.metadata) && live.metadata.deletionTimestamp)
     throw new ServerRefusal(`${qualifiedName(served, name)} is being deleted: it is created again when it is gone`);
-  await access.apply(served, namespace, name, markedManifest(object, target, key, live), fields);
+  return access.apply(served, namespace, name, markedManifest(object, target, holder, live), fields);
 }

@@ -1,21 +1,13 @@
-import { type Condition, isSameJson } from '@flotilla/api';
+import { type Condition, errorMessage, isSameJson } from '@flotilla/api';
 import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
 import { WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { WorkAccess } from '../access.ts';
 import { isAway, textOf } from '../semantics.ts';
-import { matchesResource } from './manifest-config.ts';
-import { identityOf, type ResourceMeta, readManifests, targetOf, type WorkManifest } from './manifests.ts';
-import { markKey, release } from './marks.ts';
+import { Holdings, RecordRefusal, type WorkSpoke } from './holdings.ts';
+import { identityOf, isOrphaned, type ResourceMeta, readManifests, targetOf, type WorkManifest } from './manifests.ts';
+import { release } from './marks.ts';
 import { applyDelay, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
 import { refusedWork, WORK_DELETING, withApplied, withWorkCondition } from './status.ts';
-
-/** True when the work's deletion policy leaves this object on the spoke. */
-function isOrphaned({ spec }: ManifestWork, meta: ResourceMeta): boolean {
-  const { propagationPolicy, selectivelyOrphans } = spec?.deleteOption ?? {};
-  if (propagationPolicy === 'Orphan') return true;
-  const rules = propagationPolicy === 'SelectivelyOrphan' ? selectivelyOrphans?.orphaningRules : undefined;
-  return rules?.some((rule) => matchesResource(rule, meta)) ?? false;
-}
 
 /** Entries of the last status whose objects left the spec. */
 export function removedEntries(work: ManifestWork, manifests: readonly WorkManifest[]): ManifestStatus[] {
@@ -23,32 +15,50 @@ export function removedEntries(work: ManifestWork, manifests: readonly WorkManif
   return (work.status?.resourceStatus?.manifests ?? []).filter(({ resourceMeta }) => !kept.has(identityOf(resourceMeta)));
 }
 
-/**
- * Releases the objects that left the work. An object that cannot be removed stays in the status, after the manifests, because nothing else records
- * it.
- */
-export async function dropEntries(
-  work: ManifestWork,
-  entries: readonly ManifestStatus[],
-  firstOrdinal: number,
-  access: WorkAccess,
-  nowMs: number,
-): Promise<ManifestStatus[]> {
-  const left: ManifestStatus[] = [];
-  for (const entry of entries) {
-    const { problem } = await letGo(work, entry.resourceMeta, access);
-    if (problem === undefined) continue;
-    const resourceMeta = { ...entry.resourceMeta, ordinal: firstOrdinal + left.length };
-    const outcome = refusedWork(`it is no longer part of the work and could not be removed: ${problem}`);
-    left.push(withApplied({ ...entry, resourceMeta }, outcome, nowMs));
-  }
-  return left;
+/** Objects that left a work and are still there. */
+interface Remainder {
+  /** Entries that the status shows after the manifests. */
+  readonly shown: ManifestStatus[];
+  readonly isAny: boolean;
 }
 
-async function letGo(work: ManifestWork, meta: ResourceMeta, access: WorkAccess): Promise<{ isDeleting: boolean; problem?: string }> {
+/**
+ * Releases the objects that left the work. One that cannot be removed is shown at once. One that is on its way is waited for, and shown when that
+ * lasts, or when no record keeps it.
+ */
+export async function dropRemoved(
+  work: ManifestWork,
+  manifests: readonly WorkManifest[],
+  { holdings, objects }: { readonly holdings: Holdings; readonly objects: WorkAccess },
+  { nowMs, failures }: { readonly nowMs: number; readonly failures: number },
+): Promise<Remainder> {
+  const entries = removedEntries(work, manifests);
+  const shown: ManifestStatus[] = [];
+  let isAny = false;
+  const named = [...manifests.map(({ meta }) => meta), ...entries.map(({ resourceMeta }) => resourceMeta)];
+  const recorded = holdings.besides(named).map((resourceMeta): ManifestStatus => ({ resourceMeta, conditions: [] }));
+  for (const entry of [...entries, ...recorded]) {
+    const { isDeleting, problem } = await letGo(work, entry.resourceMeta, holdings, objects);
+    if (problem === undefined && !isDeleting) continue;
+    isAny = true;
+    if (problem === undefined && holdings.isKept && failures < REPORT_FROM) continue;
+    const resourceMeta = { ...entry.resourceMeta, ordinal: manifests.length + shown.length };
+    const why = problem === undefined ? 'is being deleted, and waits for its finalizers' : `could not be removed: ${problem}`;
+    shown.push(withApplied({ ...entry, resourceMeta }, refusedWork(`it is no longer part of the work and ${why}`), nowMs));
+  }
+  return { shown, isAny };
+}
+
+async function letGo(
+  work: ManifestWork,
+  meta: ResourceMeta,
+  holdings: Holdings,
+  objects: WorkAccess,
+): Promise<{ isDeleting: boolean; problem?: string }> {
   try {
-    const target = await targetOf(meta, access);
-    const end = target && (await release(target, markKey(work.metadata.name), isOrphaned(work, meta), access));
+    const target = await targetOf(meta, objects);
+    const end = target && (await release(target, holdings.holder(meta), isOrphaned(work, meta), objects));
+    if (end !== 'deleting') holdings.forget(meta);
     return { isDeleting: end === 'deleting' };
   } catch (error) {
     if (isAway(error)) throw error;
@@ -60,18 +70,13 @@ async function letGo(work: ManifestWork, meta: ResourceMeta, access: WorkAccess)
 const REPORT_FROM = 4;
 
 /** Ends a work under deletion: its finalizer goes once its objects are gone or orphaned (spec/ocm 4.1). The stock agent reports nothing meanwhile. */
-export async function endWork(
-  work: ManifestWork,
-  memory: WorkMemory | undefined,
-  access: WorkAccess,
-  moment: WorkMoment,
-): Promise<WorkPass> {
+export async function endWork(work: ManifestWork, memory: WorkMemory | undefined, spoke: WorkSpoke, moment: WorkMoment): Promise<WorkPass> {
   const finalizers = work.metadata.finalizers ?? [];
   if (!finalizers.includes(WORK_FINALIZER)) return {};
   const { uid, generation } = work.metadata;
   const known = memory?.isEnding && memory.uid === uid && memory.generation === generation ? memory : undefined;
   if (known && moment.nowMs < known.nextApplyAtMs) return { memory: known, requeueAfterMs: known.nextApplyAtMs - moment.nowMs };
-  const { remaining, hasProblem } = await releaseAll(work, access);
+  const { remaining, hasProblem } = await releaseAll(work, spoke);
   if (remaining.length === 0) return { finalizers: finalizers.filter((other) => other !== WORK_FINALIZER) };
 
   const failures = (known?.failures ?? 0) + 1;
@@ -96,29 +101,39 @@ export async function endWork(
   };
 }
 
-/** Releases all objects, the last manifest first; returns those that remain. */
-async function releaseAll(work: ManifestWork, access: WorkAccess): Promise<{ remaining: string[]; hasProblem: boolean }> {
+/** Releases all objects, the last manifest first, then the record of them; returns the objects that remain. */
+async function releaseAll(work: ManifestWork, { objects, records }: WorkSpoke): Promise<{ remaining: string[]; hasProblem: boolean }> {
   const remaining: string[] = [];
   let hasProblem = false;
-  for (const meta of (await namedBy(work, access)).toReversed()) {
-    const { isDeleting, problem } = await letGo(work, meta, access);
-    // An object to orphan delays nothing.
-    if (problem !== undefined && !isOrphaned(work, meta)) {
-      hasProblem = true;
-      remaining.push(`${identityOf(meta)}: ${problem}`);
-    } else if (isDeleting) remaining.push(`${identityOf(meta)} is being deleted`);
+  try {
+    const holdings = await Holdings.read(work, records);
+    for (const meta of (await namedBy(work, holdings, objects)).toReversed()) {
+      const { isDeleting, problem } = await letGo(work, meta, holdings, objects);
+      // An object to orphan delays nothing.
+      if (problem !== undefined && !isOrphaned(work, meta)) {
+        hasProblem = true;
+        remaining.push(`${identityOf(meta)}: ${problem}`);
+      } else if (isDeleting) remaining.push(`${identityOf(meta)} is being deleted`);
+    }
+    if (remaining.length === 0) await holdings.end();
+    return { remaining, hasProblem };
+  } catch (error) {
+    if (!isAway(error) && !(error instanceof RecordRefusal)) throw error;
+    return { remaining: [`the spoke does not let them go: ${errorMessage(error)}`], hasProblem: true };
   }
-  return { remaining, hasProblem };
 }
 
-/** Lists the objects of the current spec and of the last status. */
-async function namedBy(work: ManifestWork, access: WorkAccess): Promise<ResourceMeta[]> {
+/** Lists the objects of the current spec, of the last status and of the record. */
+async function namedBy(work: ManifestWork, holdings: Holdings, objects: WorkAccess): Promise<ResourceMeta[]> {
   const written = (work.status?.resourceStatus?.manifests ?? []).map(({ resourceMeta }) => resourceMeta);
-  const named = (await readManifests(work, access)).map(({ meta }) => meta);
-  return [...new Map([...written, ...named].map((meta) => [identityOf(meta), meta])).values()];
+  const named = (await readManifests(work, objects)).map(({ meta }) => meta);
+  const metas = [...new Map([...written, ...named].map((meta) => [identityOf(meta), meta])).values()];
+  return [...holdings.besides(metas), ...metas];
 }
 
 function withDeleting(work: ManifestWork, remaining: readonly string[], nowMs: number): Condition[] {
   const message = `Waiting for ${remaining.length} resources: ${remaining.join('; ')}`;
-  return withWorkCondition(work.status?.conditions, { type: WORK_DELETING, status: 'True', reason: 'ResourcesRemaining', message }, nowMs);
+  const { generation: observedGeneration } = work.metadata;
+  const next = { type: WORK_DELETING, status: 'True', reason: 'ResourcesRemaining', message, observedGeneration } as const;
+  return withWorkCondition(work.status?.conditions, next, nowMs);
 }

@@ -1,6 +1,7 @@
-import { type ManifestConfig, UpdateStrategyType } from '@flotilla/api/ocm';
-import type { ResourceMeta } from './manifests.ts';
+import { type ManifestConfig, type ManifestStatus, UpdateStrategyType } from '@flotilla/api/ocm';
 
+/** `status.resourceStatus.manifests[].resourceMeta`. */
+export type ResourceMeta = ManifestStatus['resourceMeta'];
 type Identifier = ManifestConfig['resourceIdentifier'];
 type Json = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,9 @@ import { groupVersion, noMatchesForKind, type ServedResource } from '@flotilla/r
 import { z } from 'zod';
 import type { WorkAccess } from '../access.ts';
 import { isAway, textOf, writeNamespace } from '../semantics.ts';
-import { configOf, refusalOfConfigs } from './manifest-config.ts';
+import { configOf, matchesResource, type ResourceMeta, refusalOfConfigs } from './manifest-config.ts';
+
+export type { ResourceMeta } from './manifest-config.ts';
 
 type Json = Record<string, unknown>;
 
@@ -14,9 +16,6 @@ export interface WorkTarget {
   readonly namespace: string | undefined;
   readonly name: string;
 }
-
-/** `status.resourceStatus.manifests[].resourceMeta`. */
-export type ResourceMeta = ManifestStatus['resourceMeta'];
 
 /** A manifest as the agent reads it. */
 export interface WorkManifest {
@@ -65,6 +64,14 @@ export function refusalOfWork({ spec }: ManifestWork): string | undefined {
   return bytes > MAX_WORK_BYTES
     ? `spec.workload.manifests take ${bytes} bytes, more than the ${MAX_WORK_BYTES} allowed: split the work`
     : undefined;
+}
+
+/** True when the work's deletion policy leaves this object on the spoke. */
+export function isOrphaned({ spec }: ManifestWork, meta: ResourceMeta): boolean {
+  const { propagationPolicy, selectivelyOrphans } = spec?.deleteOption ?? {};
+  if (propagationPolicy === 'Orphan') return true;
+  const rules = propagationPolicy === 'SelectivelyOrphan' ? selectivelyOrphans?.orphaningRules : undefined;
+  return rules?.some((rule) => matchesResource(rule, meta)) ?? false;
 }
 
 const POLICIES: readonly string[] = ['Foreground', 'Orphan', 'SelectivelyOrphan'];
@@ -122,17 +129,32 @@ function longest(texts: { apiVersion: string; kind: string; name: string; namesp
   return field && `its ${field} has ${texts[field].length} characters, and no server takes more than ${most[field]}: shorten it`;
 }
 
-/** Finds the object of a status entry, as the spoke serves it now; undefined when it does not. */
-export async function targetOf(
-  { group, version, kind, name, namespace }: ResourceMeta,
-  access: WorkAccess,
-): Promise<WorkTarget | undefined> {
-  if (!kind || !name || !version) return undefined;
-  const served = await access.findKind(groupVersion(group ?? '', version), kind);
+/**
+ * Finds an object of a status or a record, under the version that the spoke serves now: one that is served no more stands for the same objects.
+ * Undefined when the spoke does not serve the kind at all, so that there is none.
+ */
+export async function targetOf(meta: ResourceMeta, access: WorkAccess): Promise<WorkTarget | undefined> {
+  const { name, namespace } = meta;
+  const served = name ? await servedKind(meta, access) : undefined;
   // The apply refused a namespace that does not fit the scope, so there is no object.
-  return served?.namespaced === Boolean(namespace) ? { served, namespace: namespace || undefined, name } : undefined;
+  return name && served?.namespaced === Boolean(namespace) ? { served, namespace: namespace || undefined, name } : undefined;
 }
 
+async function servedKind({ group = '', version, kind, resource }: ResourceMeta, access: WorkAccess) {
+  const asBefore = kind && version ? await access.findKind(groupVersion(group, version), kind) : undefined;
+  if (asBefore) return asBefore;
+  const word = resource || kind;
+  if (!word) return undefined;
+  const now = await access.findResource(group === '' ? word : `${word}.${group}`);
+  return now?.group === group ? now : undefined;
+}
+
+/** Finds the last status of a manifest. Its ordinal alone would give it another object's conditions. */
+export const previousOf = (work: ManifestWork, meta: ResourceMeta): ManifestStatus | undefined =>
+  work.status?.resourceStatus?.manifests?.find(
+    ({ resourceMeta }) => resourceMeta.ordinal === meta.ordinal && identityOf(resourceMeta) === identityOf(meta),
+  );
+
 /** Identifies an object across versions. It uses the kind, because the plural is unknown until the spoke serves it. */
-export const identityOf = ({ group = '', kind = '', namespace = '', name = '' }: ResourceMeta): string =>
-  [group === '' ? kind : `${kind}.${group}`, namespace, name].join('/');
+export const identityOf = ({ group = '', kind, resource = '', namespace = '', name = '' }: ResourceMeta): string =>
+  [group === '' ? kind || resource : `${kind || resource}.${group}`, namespace, name].join('/');

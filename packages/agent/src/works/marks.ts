@@ -5,8 +5,8 @@ import type { WorkTarget } from './manifests.ts';
 type Json = Record<string, unknown>;
 
 /**
- * Prefix of the annotations that tell which works hold an object, and which of them created it. They replace the stock agent's AppliedManifestWork
- * and owner references, which need a CRD and a garbage collector.
+ * Prefix of the annotations that tell which works hold an object, and which of them created it. They replace the stock agent's owner references,
+ * which need a garbage collector; the records tell the same where an annotation was taken off.
  */
 const PREFIX = 'flotilla.io/work.';
 /** Longest name part of an annotation, less the prefix's share. */
@@ -16,8 +16,11 @@ const LONGEST = 63 - 'work.'.length;
 type Mark = 'created' | 'found';
 
 /** Key of a work's mark: its name, shortened and made unique when it is long. */
-export const markKey = (work: string): string =>
-  PREFIX + (work.length <= LONGEST ? work : `${work.slice(0, LONGEST - 9).replace(/(?<![.-])[.-]+$/, '')}-${hashOf(work)}`);
+export const markKey = (work: string): string => PREFIX + shortened(work, LONGEST);
+
+/** Shortens a name to so many characters, and keeps it unique and valid. */
+export const shortened = (name: string, longest: number): string =>
+  name.length <= longest ? name : `${name.slice(0, longest - 9).replace(/(?<![.-])[.-]+$/, '')}-${hashOf(name)}`;
 
 /** FNV-1a, 32 bits, in hexadecimal. */
 function hashOf(text: string): string {
@@ -39,6 +42,20 @@ const textsOf = (object: Json, field: 'labels' | 'annotations'): Json => {
   return isJsonObject(texts) ? texts : {};
 };
 
+/** A work that holds an object. */
+export interface Holder {
+  /** Key of its mark. */
+  readonly key: string;
+  /** Uid of the object that it made, by its record; undefined: it made none, or this is not known yet. */
+  readonly uid: string | undefined;
+}
+
+/** Uid of an object that a work made; undefined for one that it found. */
+export function madeUid(object: Json, { key, uid }: Holder): string | undefined {
+  const own = isJsonObject(object.metadata) ? object.metadata.uid : undefined;
+  return typeof own === 'string' && (own === uid || marksOf(object).get(key) === 'created') ? own : undefined;
+}
+
 /** Metadata that the server sets; a manifest copied from a live object may have some of it. */
 const OF_THE_SERVER = new Set([
   'uid',
@@ -55,10 +72,11 @@ const OF_THE_SERVER = new Set([
  * Builds the object that a work applies: its manifest and its mark. Works that share an object apply with the same field manager. So the other works'
  * marks, labels and annotations are kept, or the works would remove them from each other in turns.
  */
-export function markedManifest(manifest: Json, target: WorkTarget, key: string, live: Json | undefined): Json {
+export function markedManifest(manifest: Json, target: WorkTarget, { key, uid }: Holder, live: Json | undefined): Json {
   const marks = live ? marksOf(live) : new Map<string, Mark>();
   const isShared = live !== undefined && [...marks.keys()].some((other) => other !== key);
-  const mark: Mark = marks.get(key) ?? (live ? 'found' : 'created');
+  // What the work made stays its own, also where somebody took the mark off, or replaced the object.
+  const mark: Mark = uid !== undefined ? 'created' : (marks.get(key) ?? (live ? 'found' : 'created'));
   const labels = { ...(isShared ? textsOf(live, 'labels') : {}), ...textsOf(manifest, 'labels') };
   const annotations = { ...(isShared ? textsOf(live, 'annotations') : {}), ...textsOf(manifest, 'annotations'), [key]: mark };
   const own = Object.entries(isJsonObject(manifest.metadata) ? manifest.metadata : {}).filter(([field]) => !OF_THE_SERVER.has(field));
@@ -75,24 +93,25 @@ export function markedManifest(manifest: Json, target: WorkTarget, key: string, 
 type Release = 'gone' | 'left' | 'deleting';
 
 /**
- * Releases a work's object. The object is deleted when this work created it, no other work holds it, and it is not orphaned. One of the
- * other holders inherits the duty to delete it.
+ * Releases a work's object. The object is deleted when this work made it, by its mark or its record, no other work holds it, and it is not to be
+ * left. Of several holders the last one decides, so one of the others inherits the duty to delete it.
  */
-export async function release(target: WorkTarget, key: string, isLeft: boolean, access: WorkAccess): Promise<Release> {
+export async function release(target: WorkTarget, holder: Holder, isLeft: boolean, access: WorkAccess): Promise<Release> {
   const { served, namespace, name } = target;
   const live = await access.find(served, namespace, name);
   if (!live) return 'gone';
+  const uid = madeUid(live, holder);
   const marks = marksOf(live);
-  const mine = marks.get(key);
-  if (mine === undefined) return 'left';
+  const { key } = holder;
+  if (uid === undefined && !marks.has(key)) return 'left';
   const [heir] = [...marks.keys()].filter((other) => other !== key);
-  const metadata = isJsonObject(live.metadata) ? live.metadata : {};
-  if (isLeft || mine !== 'created' || heir !== undefined) {
-    const inherited = heir !== undefined && mine === 'created' && !isLeft ? { [heir]: 'created' } : {};
+  if (isLeft || uid === undefined || heir !== undefined) {
+    const inherited = heir !== undefined && uid !== undefined ? { [heir]: 'created' } : {};
     await access.mergePatch(served, namespace, name, { metadata: { annotations: { [key]: null, ...inherited } } });
     return 'left';
   }
-  if (!metadata.deletionTimestamp) await access.deleteExactly(served, namespace, name, String(metadata.uid));
+  const metadata = isJsonObject(live.metadata) ? live.metadata : {};
+  if (!metadata.deletionTimestamp) await access.deleteExactly(served, namespace, name, uid);
   const after = await access.find(served, namespace, name);
-  return after && isJsonObject(after.metadata) && after.metadata.uid === metadata.uid ? 'deleting' : 'gone';
+  return after && isJsonObject(after.metadata) && after.metadata.uid === uid ? 'deleting' : 'gone';
 }

@@ -11,7 +11,7 @@ import type { WorkAccess } from '../access.ts';
 import { isAway, textOf } from '../semantics.ts';
 import { type Applied, AppliedReason } from './apply.ts';
 import { type Feedback, feedbackFailed, newReading, type Reading, readFeedback } from './feedback.ts';
-import { identityOf, type ResourceMeta, type WorkManifest } from './manifests.ts';
+import type { ResourceMeta, WorkManifest } from './manifests.ts';
 
 /** Condition type of a work under deletion: the objects that remain. */
 export const WORK_DELETING = 'Deleting';
@@ -97,12 +97,6 @@ export const withApplied = (entry: ManifestStatus, applied: Applied, nowMs: numb
   ...entry,
   conditions: withWorkCondition(entry.conditions, appliedVerdict(applied), nowMs),
 });
-
-/** Finds the last status of a manifest. Its ordinal alone would give it another object's conditions. */
-export const previousOf = (work: ManifestWork, meta: ResourceMeta): ManifestStatus | undefined =>
-  work.status?.resourceStatus?.manifests?.find(
-    ({ resourceMeta }) => resourceMeta.ordinal === meta.ordinal && identityOf(resourceMeta) === identityOf(meta),
-  );
 
 /** Builds the status of a work from its manifests; unread manifests leave `Available` as it was. */
 export function workStatus(

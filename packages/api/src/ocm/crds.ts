@@ -1,4 +1,5 @@
 import { type CrdManifest, crd } from '../crd.ts';
+import { AppliedManifestWork, appliedManifestWorkSchema } from './applied-manifest-work.ts';
 import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema } from './crd-schemas.ts';
 import { CLUSTER_AVAILABLE, ManagedCluster } from './managed-cluster.ts';
 import { ManagedClusterAction } from './managed-cluster-action.ts';
@@ -41,6 +42,11 @@ export function transportCrds(): CrdManifest[] {
     crd(ManifestWork, { description: 'Objects to keep on a spoke.', ...manifestWorkSchema }),
     crd(ManifestWorkReplicaSet, { description: 'A template of works.', ...manifestWorkReplicaSetSchema, shortNames: ['mwrs'] }),
   ];
+}
+
+/** CRDs of what the agent keeps on a spoke: those of the stock work agent, where there is none. */
+export function spokeWorkCrds(): CrdManifest[] {
+  return [crd(AppliedManifestWork, { description: 'Objects that a work of the hub holds on this cluster.', ...appliedManifestWorkSchema })];
 }
 
 /** CRDs of cluster sets and their bindings (spec/ocm 2.3), for a hub with tenants but without fleet management. */

@@ -1,3 +1,4 @@
+export { AppliedManifestWork, type AppliedResource } from './applied-manifest-work.ts';
 export {
   AGENT_CLAIMS,
   CLAIM_VALUE_CHARS,
@@ -10,7 +11,7 @@ export {
 } from './cluster-claim.ts';
 
 export { managedClusterSchema } from './crd-schemas.ts';
-export { clusterSetCrds, policyCrds, transportCrds } from './crds.ts';
+export { clusterSetCrds, policyCrds, spokeWorkCrds, transportCrds } from './crds.ts';
 export { AGENT_ACCOUNT, AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, leaseSecondsOf, ManagedCluster } from './managed-cluster.ts';
 export { ACTION_COMPLETED, ActionReason, ManagedClusterAction } from './managed-cluster-action.ts';
 export { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from './managed-cluster-set.ts';

@@ -1,8 +1,8 @@
-import type { WorkMemory } from '@flotilla/agent';
+import { createMemoryRecords, type WorkMemory } from '@flotilla/agent';
 import { findCondition, mergePatched } from '@flotilla/api';
 import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { ApiError, type Client, systemClock as clock, createLogger, RuntimeErrorCode } from '@flotilla/runtime';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createHubLimiter } from '../../hub-limiter.ts';
 import { reconcileWork } from './reconciler.ts';
 
@@ -33,7 +33,8 @@ test('a status that the hub refuses for its values is written without them, and 
       return work;
     },
   } as unknown as Client;
-  const spoke = { findKind: async () => served, find: async () => manifest, apply: async () => manifest };
+  const objects = { findKind: async () => served, find: async () => manifest, apply: async () => manifest };
+  const spoke = { objects, records: createMemoryRecords() };
   const memories = new Map<string, WorkMemory>();
   const cadence = { statusSyncMs: 1, resyncMs: 600_000 };
   const deps = { get: () => work, hub, spoke, clock, limit: createHubLimiter(clock), cadence, memories, random: () => 0 };
@@ -50,4 +51,53 @@ test('a status that the hub refuses for its values is written without them, and 
   memories.set('w', { ...(memories.get('w') as WorkMemory), nextReadAtMs: 0 });
   await reconcile();
   expect(refusals).toBe(1);
+});
+
+describe('a work that is missing on the hub, although nothing ended it,', () => {
+  const GRACE_MS = 3_600_000;
+  const resource = { group: '', version: 'v1', resource: 'configmaps', namespace: 'n', name: 'm', uid: 'u' };
+
+  /** An agent that comes up with a record of work `w`. */
+  async function agentOf(list: () => Promise<{ items: unknown[] }>) {
+    let nowMs = Date.parse('2026-01-01T00:00:00Z');
+    const deleted: string[] = [];
+    const objects = {
+      findKind: async () => served,
+      findResource: async () => served,
+      find: async () => (deleted.length > 0 ? undefined : manifest),
+      deleteExactly: async (_kind: unknown, _namespace: string, name: string, uid: string) => deleted.push(`${name} ${uid}`),
+    };
+    const records = createMemoryRecords();
+    await records.write('w', { resources: [resource] }, true);
+    const deps = {
+      ...{ get: () => undefined, hub: { list }, spoke: { objects, records }, memories: new Map(), clusterName: 'c' },
+      ...{ clock: { now: () => nowMs }, cadence: { statusSyncMs: 1, resyncMs: 1 }, random: () => 0, evictionGraceMs: GRACE_MS },
+    } as unknown as Parameters<typeof reconcileWork>[1];
+    const reconcile = (afterMs: number) => {
+      nowMs += afterMs;
+      return reconcileWork('w', deps, { logger, signal: new AbortController().signal });
+    };
+    return { reconcile, records, deleted };
+  }
+
+  test('is ended after a grace', async () => {
+    const { reconcile, records, deleted } = await agentOf(async () => ({ items: [] }));
+    expect(await reconcile(0)).toEqual({ requeueAfterMs: GRACE_MS });
+    expect(await reconcile(GRACE_MS - 1000)).toEqual({ requeueAfterMs: 1000 });
+    expect(deleted).toEqual([]);
+    await reconcile(1000);
+    expect([deleted, await records.works()]).toEqual([['m u'], []]);
+  });
+
+  test.each([
+    { name: 'that the hub has all the same', list: async () => ({ items: [{}] }) },
+    {
+      name: 'of a hub that serves no works',
+      list: () => Promise.reject(new ApiError(RuntimeErrorCode.notFound, 'GET', { status: 404, reason: '', serverMessage: '' })),
+    },
+  ])('stays when it is one $name', async ({ list }) => {
+    const { reconcile, records, deleted } = await agentOf(list);
+    for (const afterMs of [0, 2 * GRACE_MS, 2 * GRACE_MS]) await reconcile(afterMs);
+    expect([deleted, (await records.read('w'))?.evictionStartTime]).toEqual([[], undefined]);
+  });
 });

@@ -1,7 +1,17 @@
-import { passWork, type WorkAccess, type WorkCadence, type WorkMemory, type WorkStatus, withoutValues } from '@flotilla/agent';
-import { ManifestWork } from '@flotilla/api/ocm';
+import {
+  passWork,
+  type WorkCadence,
+  type WorkMemory,
+  type WorkPass,
+  type WorkSpoke,
+  type WorkStatus,
+  withoutValues,
+} from '@flotilla/agent';
+import { conditionTime } from '@flotilla/api';
+import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import {
   type Client,
+  isForbidden,
   isNotFound,
   isRefusedContent,
   patchStatus,
@@ -11,7 +21,11 @@ import {
 } from '@flotilla/runtime';
 import type { KindDeps } from '../deps.ts';
 
-interface WorkDeps extends KindDeps<ManifestWork, WorkAccess> {
+interface WorkDeps extends KindDeps<ManifestWork, WorkSpoke> {
+  /** Hub namespace of the spoke. */
+  readonly clusterName: string;
+  /** Milliseconds for which the objects of a work that is missing on the hub stay. */
+  readonly evictionGraceMs: number;
   readonly cadence: WorkCadence;
   /** Memories by name of the work; kept between reconciles. */
   readonly memories: Map<string, WorkMemory>;
@@ -24,12 +38,8 @@ interface WorkDeps extends KindDeps<ManifestWork, WorkAccess> {
 export async function reconcileWork(name: string, deps: WorkDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
   const { hub, limit, memories } = deps;
   const work = deps.get(name);
-  if (!work) {
-    memories.delete(name);
-    return {};
-  }
-  const moment = { nowMs: deps.clock.now(), random: deps.random(), cadence: deps.cadence };
-  const pass = await passWork(work, memories.get(name), deps.spoke, moment);
+  if (!work) return evict(name, deps, logger);
+  const pass = await passWork(work, memories.get(name), deps.spoke, momentOf(deps));
   if (pass.finalizers) {
     await limit(signal);
     await writeFinalizers(hub, work, pass.finalizers);
@@ -45,6 +55,45 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
   if (pass.memory) memories.set(name, { ...pass.memory, valuesRefused });
   else memories.delete(name);
   return { requeueAfterMs: pass.requeueAfterMs };
+}
+
+const momentOf = ({ clock, random, cadence }: WorkDeps) => ({ nowMs: clock.now(), random: random(), cadence });
+
+const LOOK_AGAIN_MS = 600_000;
+
+/** Ends what a work left that went without its finalizer, after a grace: hubs are restored, and their works come back. */
+async function evict(name: string, deps: WorkDeps, logger: ReconcileContext['logger']): Promise<ReconcileResult> {
+  const { memories, spoke, clock, clusterName: namespace, evictionGraceMs } = deps;
+  const record = await spoke.records.read(name);
+  if (!record) {
+    memories.delete(name);
+    return {};
+  }
+  if (!(await isMissing(name, deps))) return { requeueAfterMs: LOOK_AGAIN_MS };
+  const startedAt = Date.parse(record.evictionStartTime ?? '');
+  if (Number.isNaN(startedAt)) {
+    await spoke.records.write(name, { ...record, evictionStartTime: conditionTime(clock.now()) }, false);
+    logger.warn({ manifestWork: name, objects: record.resources.length }, 'Waiting to remove objects of a work that is missing on the hub');
+    return { requeueAfterMs: evictionGraceMs };
+  }
+  const leftMs = startedAt + evictionGraceMs - clock.now();
+  if (leftMs > 0) return { requeueAfterMs: leftMs };
+  const metadata = { name, namespace, uid: '', deletionTimestamp: record.evictionStartTime, finalizers: [WORK_FINALIZER] };
+  const pass: WorkPass = await passWork(ManifestWork.schema.parse({ metadata }), memories.get(name), spoke, momentOf(deps));
+  if (pass.finalizers) logger.warn({ manifestWork: name }, 'Removed objects of a work that is missing on the hub');
+  if (pass.memory) memories.set(name, pass.memory);
+  else memories.delete(name);
+  return { requeueAfterMs: pass.requeueAfterMs };
+}
+
+/** Asks the hub itself: a hub that serves no works, or refuses to list them, does not miss one. */
+async function isMissing(name: string, { hub, clusterName: namespace }: WorkDeps): Promise<boolean> {
+  try {
+    return (await hub.list(ManifestWork, { namespace, fieldSelector: `metadata.name=${name}` })).items.length === 0;
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return false;
+    throw error;
+  }
 }
 
 /** Writes a status, without each value that the hub refuses. Where it refuses the whole, all values are left out; resolves to that refusal. */

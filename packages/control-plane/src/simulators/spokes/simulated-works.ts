@@ -1,4 +1,5 @@
 import {
+  createMemoryRecords,
   createTokenBucket,
   DEFAULT_WORK_CADENCE,
   matchesResource,
@@ -57,6 +58,8 @@ export class SimulatedWorks {
   readonly #due = new Map<string, HeapTimer>();
   readonly #lane: Lane;
   readonly #access: WorkAccess;
+  /** On the spoke, so that they outlive its agent. */
+  readonly #records = createMemoryRecords();
 
   constructor(around: WorkSurroundings) {
     this.#around = around;
@@ -116,7 +119,8 @@ export class SimulatedWorks {
   async #carryOut(work: ManifestWork, isTold: boolean): Promise<void> {
     const { name } = work.metadata;
     const { now, random, cadence = DEFAULT_WORK_CADENCE } = this.#around;
-    const pass = await passWork(work, this.#memories.get(name), this.#access, { nowMs: now(), random: random(), cadence, isTold });
+    const spoke = { objects: this.#access, records: this.#records };
+    const pass = await passWork(work, this.#memories.get(name), spoke, { nowMs: now(), random: random(), cadence, isTold });
     if (pass.finalizers) {
       await this.#write(work, { finalizers: pass.finalizers }, {});
       if (work.metadata.deletionTimestamp) this.#around.onEvent('work-ended', name);
@@ -171,14 +175,15 @@ function faultyAccess(store: SpokeStore, faults: () => SpokeFaults): WorkAccess 
   };
   return {
     findKind: (apiVersion, kind) => store.findKind(apiVersion, kind),
+    findResource: (spelling) => store.findResource(spelling),
     find: async (...where) => (faults().workNeverAvailable ? undefined : store.find(...where)),
     async create(...what) {
       check();
-      await store.create(...what);
+      return store.create(...what);
     },
     async apply(...what) {
       check();
-      await store.apply(...what);
+      return store.apply(...what);
     },
     mergePatch: (...what) => store.mergePatch(...what),
     deleteExactly: (...what) => store.deleteExactly(...what),

@@ -81,8 +81,8 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     return this.read(served, namespace, name) ?? refuse(`${qualifiedName(served, name)} not found`);
   }
 
-  async create(served: ServedResource, namespace: string | undefined, object: Json): Promise<void> {
-    this.put(served, namespace, object);
+  async create(served: ServedResource, namespace: string | undefined, object: Json): Promise<StoredObject> {
+    return this.put(served, namespace, object);
   }
 
   async mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<void> {
@@ -98,7 +98,7 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
   }
 
   /** Server-side apply; see `applyFields` for how far it goes. */
-  async apply(served: ServedResource, namespace: string | undefined, name: string, object: Json, options: ApplyFields): Promise<void> {
+  async apply(served: ServedResource, namespace: string | undefined, name: string, object: Json, options: ApplyFields): Promise<Json> {
     const { status: _, ...wanted } = object;
     const key = keyOf(served, namespace, name);
     const live = this.#entries.get(key);
@@ -113,6 +113,7 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     }
     const entry = this.#entries.get(key);
     if (entry) entry.applied = new Map(entry.applied).set(options.fieldManager, wanted);
+    return entry?.object ?? wanted;
   }
 
   async deleteExactly(served: ServedResource, namespace: string | undefined, name: string, uid: string): Promise<void> {
