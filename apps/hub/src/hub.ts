@@ -152,8 +152,9 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
     updateGraphUrl,
     lookUpRelease: graph.lookUp,
     readPolicy: policies.read,
+    isBusy: () => running.size().waiting > 0,
   });
-  const { stopped } = startReconciler({
+  const running = startReconciler({
     name: 'cluster-group-upgrade',
     for: upgradesOf(caches),
     watches: [requeues, ...watchesOf(caches)],
@@ -165,7 +166,7 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
     metrics,
     clock,
   });
-  return { stopped, close: () => graph.close() };
+  return { stopped: running.stopped, close: () => graph.close() };
 }
 
 /** Runs the steps that a leader requests, until the signal aborts. It decides nothing and writes no status. */

@@ -4,6 +4,9 @@ import type { StructuralSchema } from './structural.ts';
 /** A CustomResourceDefinition manifest with one served and stored version. Apply it as plain JSON: typed clients drop `x-kubernetes-*`. */
 export type CrdManifest = { apiVersion: string; kind: string; metadata: { name: string }; spec: { [key: string]: unknown } };
 
+/** Status of an object that no program has looked at: a tool that compares generations does not take it for done. */
+export const UNSEEN = { observedGeneration: -1 } as const;
+
 interface CrdOptions {
   readonly description: string;
   readonly spec?: StructuralSchema;

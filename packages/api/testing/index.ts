@@ -1,2 +1,3 @@
 export { buildClusterGroupUpgrade, buildOpenDefinition, type OpenKind } from './builders.ts';
+export { kstatus } from './kstatus.ts';
 export { machineCrds } from './machine-crds.ts';

@@ -8,7 +8,7 @@ export const openGates: GateInput = {
   planned: ['a', 'b'],
   precaching: undefined,
   window: { kind: 'open' },
-  blocking: { missing: [], incomplete: [], eligible: undefined },
+  blocking: { missing: [], incomplete: [], stalled: [], eligible: undefined },
   wantsBackup: false,
   backup: undefined,
 };

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
+import { kstatus } from '@flotilla/api/testing';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { expect } from 'vitest';
@@ -12,7 +13,6 @@ import { clusterVersionStates, upgradeConfigStates } from '../../fixtures/gitops
 import { RolloutWorld, spokeNames } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
 import { fluxHealth, HealthCheck, serveHealthCheck } from './flux-health.ts';
-import { kstatus } from './kstatus.ts';
 import { luaHealth } from './lua-health.ts';
 
 const examples = join(import.meta.dirname, '../../../examples');

@@ -17,9 +17,9 @@ export async function writeStatus(
   { client, kept }: { readonly client: Client; readonly kept: KeptFields },
 ): Promise<ClusterGroupUpgrade | undefined> {
   const canPack = kept.isPackedKept;
-  const fitted = fitStatus(desired, { canPack });
-  const before = upgrade.status && fitStatus(upgrade.status, { canPack });
-  if (kept.changesNothing(mergePatch(before ?? {}, fitted) ?? {})) return undefined;
+  const changes = changesOf(upgrade, desired, kept);
+  if (!changes) return undefined;
+  const { before, fitted } = changes;
   const answer = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted);
   if (!answer) return undefined;
   kept.learn(fitted, answer.status);
@@ -38,4 +38,16 @@ export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boole
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
+}
+
+/** The status before and after a write, as the server keeps both; undefined where the write would change nothing. */
+export function changesOf(
+  { status }: Pick<ClusterGroupUpgrade, 'status'>,
+  desired: ClusterGroupUpgradeStatus,
+  kept: KeptFields,
+): { readonly before: ClusterGroupUpgradeStatus | undefined; readonly fitted: ClusterGroupUpgradeStatus } | undefined {
+  const canPack = kept.isPackedKept;
+  const fitted = fitStatus(desired, { canPack });
+  const before = status && fitStatus(status, { canPack });
+  return kept.changesNothing(mergePatch(before ?? {}, fitted) ?? {}) ? undefined : { before, fitted };
 }

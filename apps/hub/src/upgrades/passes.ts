@@ -22,6 +22,7 @@ import {
   readSoak,
   remainingClusters,
   retryInRollout,
+  type Stall,
   selectPresent,
   startRollout,
   stateBeforeStart,
@@ -58,6 +59,8 @@ interface PassResult {
   readonly status: ClusterGroupUpgradeStatus;
   /** Milliseconds since the epoch. */
   readonly wakeAt: number | undefined;
+  /** Wait that ends by somebody alone. */
+  readonly stall?: Stall | undefined;
   /** Facts for events. */
   readonly facts?: ValidationFacts;
   /** Since when clusters that were complete do not comply. */
@@ -101,7 +104,7 @@ export class UpgradePasses {
     const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
     if (stateBeforeStart({ isPlanned: plan.stopped === undefined, refusal }) !== 'preparing') {
       const facts = { missingClusters: plan.selection.failure?.missing };
-      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt), facts };
+      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt), stall: refusal?.stall, facts };
     }
     this.#warnOfSoaks(upgrade, plan);
     const { canaries, maxConcurrency } = spec.remediationStrategy;
@@ -170,6 +173,7 @@ export class UpgradePasses {
         asked && this.#kept.askAgainAt,
         late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined,
       ),
+      stall: advance.stall,
       fallenSince: advance.fallenSince,
     };
   }

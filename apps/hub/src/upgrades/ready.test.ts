@@ -1,5 +1,7 @@
 import type { Condition } from '@flotilla/api';
-import { expect, test } from 'vitest';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { kstatus } from '@flotilla/api/testing';
+import { describe, expect, test } from 'vitest';
 import { withReading } from './ready.ts';
 
 const before = '2026-01-01T00:00:00Z';
@@ -12,50 +14,155 @@ const condition = (type: string, status: Condition['status'], reason: string): C
   lastTransitionTime: before,
 });
 const valid = [condition('ClustersSelected', 'True', 'ClusterSelectionCompleted'), condition('Validated', 'True', 'ValidationCompleted')];
+const over = { reason: 'WaitingForWindow', message: 'The window ended' } as const;
 
-test.each([
-  { name: 'a new upgrade is not read', given: [], want: [] },
-  {
-    name: 'one that waits is not ready',
-    given: [...valid, condition('Progressing', 'False', 'WaitingForWindow')],
-    want: ['Ready False WaitingForWindow'],
-  },
-  {
-    name: 'one that runs is not ready',
-    given: [...valid, condition('Progressing', 'True', 'InProgress')],
-    want: ['Ready False InProgress'],
-  },
-  {
-    name: 'one that is paused is not ready, and needs no correction',
-    given: [...valid, condition('Progressing', 'True', 'InProgress'), condition('Paused', 'True', 'Paused')],
-    want: ['Ready False Paused'],
-  },
-  {
-    name: 'one that is refused is stalled',
-    given: [condition('ClustersSelected', 'False', 'ClusterNotFound')],
-    want: ['Ready False ClusterNotFound', 'Stalled True ClusterNotFound'],
-  },
-  {
-    name: 'one that failed is stalled',
-    given: [...valid, condition('Progressing', 'False', 'Completed'), condition('Succeeded', 'False', 'TimedOut')],
-    want: ['Ready False TimedOut', 'Stalled True TimedOut'],
-  },
-  {
-    name: 'one that is done is ready, whatever was refused after its start',
-    given: [condition('Validated', 'False', 'InvalidWindow'), condition('Succeeded', 'True', 'Completed')],
-    want: ['Ready True Completed'],
-  },
-])('$name', ({ given, want }) => {
-  const all = withReading(given, { now, generation: 3 });
-  const own = all.slice(0, all.length - given.length);
-  expect(own.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual(want);
-  expect(own.every(({ observedGeneration }) => observedGeneration === 3)).toBe(true);
-  expect(all.slice(own.length)).toEqual(given);
+const upgradeOf = (
+  conditions: readonly Condition[],
+  { generation = 3, ...status }: { generation?: number; [field: string]: unknown } = {},
+) =>
+  ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', generation },
+    spec: { clusters: ['a'], remediationStrategy: { maxConcurrency: 1 } },
+    status: { ...status, conditions },
+  });
+type Options = Partial<Parameters<typeof withReading>[2]>;
+/** Reads the upgrade as it is stored. */
+const read = (upgrade: ClusterGroupUpgrade, options: Options = {}) => ({
+  ...upgrade,
+  status: withReading(upgrade, upgrade.status ?? { status: {} }, { talmStrict: false, now, ...options }),
+});
+const own = ({ status }: ClusterGroupUpgrade, count: number) =>
+  (status?.conditions ?? [])
+    .slice(0, (status?.conditions?.length ?? 0) - count)
+    .map(({ type, status: is, reason }) => `${type} ${is} ${reason}`);
+
+describe('what tools read', () => {
+  test.each<{ name: string; given: Condition[]; stall?: typeof over; want: string[]; tools: ReturnType<typeof kstatus> }>([
+    {
+      name: 'one that waits is not ready',
+      given: [...valid, condition('Progressing', 'False', 'WaitingForWindow')],
+      want: ['Ready False WaitingForWindow'],
+      tools: 'InProgress',
+    },
+    {
+      name: 'one that waits for somebody is stalled',
+      given: [...valid, condition('Progressing', 'False', 'WaitingForWindow')],
+      stall: over,
+      want: ['Ready False WaitingForWindow', 'Stalled True WaitingForWindow'],
+      tools: 'Failed',
+    },
+    {
+      name: 'one that runs and waits for somebody is stalled',
+      given: [...valid, condition('Progressing', 'True', 'WaitingForWindow')],
+      stall: over,
+      want: ['Ready False WaitingForWindow', 'Stalled True WaitingForWindow'],
+      tools: 'Failed',
+    },
+    {
+      name: 'one that runs is not ready',
+      given: [...valid, condition('Progressing', 'True', 'InProgress')],
+      want: ['Ready False InProgress'],
+      tools: 'InProgress',
+    },
+    {
+      name: 'one that is paused is not ready, and needs no correction',
+      given: [...valid, condition('Progressing', 'True', 'InProgress'), condition('Paused', 'True', 'Paused')],
+      want: ['Ready False Paused'],
+      tools: 'InProgress',
+    },
+    {
+      name: 'one that is refused is stalled',
+      given: [condition('ClustersSelected', 'False', 'ClusterNotFound')],
+      want: ['Ready False ClusterNotFound', 'Stalled True ClusterNotFound'],
+      tools: 'Failed',
+    },
+    {
+      name: 'one that failed is stalled',
+      given: [...valid, condition('Progressing', 'False', 'Completed'), condition('Succeeded', 'False', 'TimedOut')],
+      want: ['Ready False TimedOut', 'Stalled True TimedOut'],
+      tools: 'Failed',
+    },
+    {
+      name: 'one that is done is ready, whatever was refused after its start',
+      given: [condition('Validated', 'False', 'InvalidWindow'), condition('Succeeded', 'True', 'Completed')],
+      want: ['Ready True Completed'],
+      tools: 'Current',
+    },
+  ])('$name', ({ given, stall, want, tools }) => {
+    const result = read(upgradeOf(given), { stall });
+    expect(own(result, given.length)).toEqual(want);
+    expect(result.status?.observedGeneration).toBe(3);
+    expect(result.status?.conditions?.slice(0, want.length).every(({ observedGeneration }) => observedGeneration === 3)).toBe(true);
+    expect(kstatus(result)).toBe(tools);
+  });
+
+  test('a new upgrade has no conditions, and is in progress', () => {
+    const created = upgradeOf([], { observedGeneration: -1, generation: 1 });
+    expect(kstatus(created)).toBe('InProgress');
+    expect(read(upgradeOf([])).status?.conditions).toEqual([]);
+  });
 });
 
-test('a second reading changes nothing but the time of what has changed', () => {
-  const first = withReading([condition('ClustersSelected', 'False', 'ClusterNotFound')], { now: new Date(before), generation: 1 });
-  expect(withReading(first, { now, generation: 1 })).toEqual(first);
-  const mended = withReading([...first.slice(0, 2), ...valid], { now, generation: 2 });
-  expect(mended).toMatchObject([{ type: 'Ready', status: 'False', lastTransitionTime: before, observedGeneration: 2 }, {}, {}]);
+test('another reading changes nothing, and a changed one only the time of what has changed', () => {
+  const first = read(upgradeOf([condition('ClustersSelected', 'False', 'ClusterNotFound')], { generation: 1 }), { now: new Date(before) });
+  expect(read(first)).toEqual(first);
+  const conditions = [...(first.status?.conditions ?? []).slice(0, 2), ...valid];
+  const status = { ...first.status, status: {}, conditions };
+  const mended = withReading({ ...first, metadata: { ...first.metadata, generation: 2 } }, status, { talmStrict: false, now });
+  expect(mended.conditions).toMatchObject([{ type: 'Ready', status: 'False', lastTransitionTime: before, observedGeneration: 2 }, {}, {}]);
+});
+
+describe('an upgrade that ended under another version, or in another mode', () => {
+  const done = [...valid, condition('Progressing', 'False', 'Completed'), condition('Succeeded', 'True', 'Completed')];
+  const failed = [...valid, condition('Progressing', 'False', 'Completed'), condition('Succeeded', 'False', 'TimedOut')];
+  const READY = condition('Ready', 'False', 'InProgress');
+
+  test.each([
+    { name: 'a failure without Ready', given: failed, tools: 'Failed' },
+    { name: 'a success without Ready', given: done, tools: 'Current' },
+    { name: 'a success whose Ready is from its rollout', given: [READY, ...done], tools: 'Current' },
+    {
+      name: 'a success with Stalled from before its start',
+      given: [READY, { ...READY, type: 'Stalled', status: 'True' as const }, ...done],
+      tools: 'Current',
+    },
+  ])('$name reads as its verdict says', ({ given, tools }) => {
+    const result = read(upgradeOf(given, { observedGeneration: undefined }));
+    expect(kstatus(result)).toBe(tools);
+    expect(result.status?.conditions?.every(({ observedGeneration }) => observedGeneration === 3)).toBe(true);
+    expect(read(result)).toEqual(result);
+  });
+
+  test('strictly has the conditions of the reference alone', () => {
+    const ours = read(upgradeOf(done));
+    const result = read(ours, { talmStrict: true });
+    expect(result.status?.conditions).toEqual(done);
+    expect([result.status?.observedGeneration, result.status?.effect]).toEqual([undefined, undefined]);
+  });
+});
+
+test('after an edit that does not count no success is claimed for it, and each condition is about it', () => {
+  const ended = read(upgradeOf([...valid, condition('Succeeded', 'True', 'Completed')], { generation: 1 }));
+  const edited = {
+    ...ended,
+    metadata: { ...ended.metadata, generation: 2 },
+    spec: { ...ended.spec, clusters: ['a', 'b'] },
+  } as ClusterGroupUpgrade;
+  const result = read(edited);
+  expect(own(result, 3)).toEqual(['Ready False EditsIgnored', 'Stalled True EditsIgnored', 'EditsIgnored True EditsIgnored']);
+  expect(result.status?.conditions?.[2]?.message).toMatch(/^Edited too late to count: spec\.clusters; put them back/);
+  expect(result.status?.conditions?.every(({ observedGeneration }) => observedGeneration === 2)).toBe(true);
+  expect(kstatus(result)).toBe('Failed');
+  const back = { ...result, metadata: { ...ended.metadata, generation: 3 }, spec: ended.spec } as ClusterGroupUpgrade;
+  expect([kstatus(read(back)), own(read(back), 3)]).toEqual(['Current', ['Ready True Completed']]);
+});
+
+test('an edit that does not count stands beside the state of a rollout that runs', () => {
+  const running = read(upgradeOf([...valid, condition('Progressing', 'True', 'InProgress')], { generation: 1 }));
+  const edited = {
+    ...running,
+    metadata: { ...running.metadata, generation: 2 },
+    spec: { ...running.spec, enable: false },
+  } as ClusterGroupUpgrade;
+  expect(own(read(edited), 3)).toEqual(['Ready False InProgress', 'EditsIgnored True EditsIgnored']);
 });

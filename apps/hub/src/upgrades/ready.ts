@@ -1,35 +1,80 @@
-/** Conditions for tools that know nothing of upgrades: `Ready`, and `Stalled` while somebody has to act. Pure. */
+/** Derives the status for tools that know nothing of upgrades: `Ready`, `Stalled` while somebody has to act, generations, edits that do not count. Pure. */
 
-import { type Condition, findCondition, withCondition } from '@flotilla/api';
-import { ClusterGroupUpgradeCondition as Type } from '@flotilla/api/ran';
+import { type Condition, conditionTime, findCondition } from '@flotilla/api';
+import { type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, ClusterGroupUpgradeCondition as Type } from '@flotilla/api/ran';
+import { describeIgnoredEdits, effectOf, isRunning, type Stall } from '@flotilla/rollout';
 
-/** When and of which generation the reading is. */
-interface Moment {
+/** Surroundings of a reading. */
+interface ReadingOptions {
+  /** State no more than the reference does. */
+  readonly talmStrict: boolean;
   readonly now: Date;
-  readonly generation?: number | undefined;
+  /** Wait of the pass that ends by somebody alone. */
+  readonly stall?: Stall | undefined;
 }
 
+type Text = Pick<Condition, 'reason' | 'message'>;
+
+/** Conditions that this file alone sets. */
+const OWN: readonly string[] = [Type.ready, Type.stalled, Type.editsIgnored];
 /** Conditions that end an upgrade's way until somebody corrects what their message names. */
 const REFUSALS: readonly string[] = [Type.clustersSelected, Type.validated, Type.precacheSpecValid];
 
-/** Puts Ready and Stalled before all others, because the last condition is the state that users see. */
-export function withReading(conditions: readonly Condition[], moment: Moment): Condition[] {
-  const others = conditions.filter(({ type }) => type !== Type.ready && type !== Type.stalled);
+/**
+ * The status that says of its generation what is so, whichever hub wrote the rest of it, in whichever mode. An upgrade that has ended is read again
+ * by each leader.
+ * @param upgrade with its stored status
+ * @param status what a pass made of it, or the stored one
+ */
+export function withReading(
+  upgrade: ClusterGroupUpgrade,
+  status: ClusterGroupUpgradeStatus,
+  { talmStrict, now, stall }: ReadingOptions,
+): ClusterGroupUpgradeStatus {
+  const others = (status.conditions ?? []).filter(({ type }) => !OWN.includes(type));
+  if (talmStrict) {
+    const conditions = status.conditions && others.map(({ observedGeneration: _, ...condition }) => condition);
+    return { ...status, observedGeneration: undefined, effect: undefined, conditions };
+  }
+  const { generation } = upgrade.metadata;
+  const effect = effectOf(upgrade, status);
+  const edits = describeIgnoredEdits(upgrade, effect);
+  const own = ownConditions(others, { stall, ignored: edits === undefined ? undefined : { reason: 'EditsIgnored', message: edits } });
+  const before = upgrade.status?.conditions ?? [];
+  // From the start on every condition holds for the spec, but for the edits that are named; before it, one that was not judged keeps its generation.
+  const holdsAll = isRunning({ ...upgrade, status }) || findCondition(others, Type.succeeded) !== undefined;
+  const conditions = [
+    ...own.map((condition) => ({ ...condition, lastTransitionTime: transitionTime(before, condition, now), ...stamp(generation) })),
+    ...(holdsAll ? others.map((condition) => ({ ...condition, ...stamp(generation) })) : others),
+  ];
+  return { ...status, observedGeneration: generation, effect, conditions: status.conditions && conditions };
+}
+
+const stamp = (generation: number | undefined) => (generation === undefined ? {} : { observedGeneration: generation });
+
+/** They stand before all others, because the last condition is the state that users see. */
+function ownConditions(
+  others: readonly Condition[],
+  { stall, ignored }: { readonly stall: Text | undefined; readonly ignored: Text | undefined },
+): Omit<Condition, 'lastTransitionTime'>[] {
   const last = others.at(-1);
   if (!last) return [];
   const verdict = findCondition(others, Type.succeeded);
   const refusal = REFUSALS.map((type) => findCondition(others, type)).find((condition) => condition?.status === 'False');
   const stopped = others.find(({ type, reason }) => type === Type.progressing && reason === 'UnexpectedCluster');
-  const obstacle = verdict?.status === 'False' ? verdict : verdict ? undefined : (refusal ?? stopped);
-  const isReady = verdict?.status === 'True';
-  const said = verdict ?? obstacle ?? last;
-  const ready = reading(conditions, { ...said, type: Type.ready, status: isReady ? 'True' : 'False' }, moment);
-  const stalled = obstacle ? reading(conditions, { ...obstacle, type: Type.stalled, status: 'True' }, moment) : [];
-  return [...ready, ...stalled, ...others];
+  const obstacle = verdict ? (verdict.status === 'True' ? ignored : verdict) : (refusal ?? stall ?? stopped);
+  const isReady = verdict?.status === 'True' && obstacle === undefined;
+  const condition = (type: string, isTrue: boolean, { reason, message }: Text) =>
+    ({ type, status: isTrue ? 'True' : 'False', reason, message }) as const;
+  return [
+    condition(Type.ready, isReady, obstacle ?? verdict ?? last),
+    ...(obstacle ? [condition(Type.stalled, true, obstacle)] : []),
+    ...(ignored ? [condition(Type.editsIgnored, true, ignored)] : []),
+  ];
 }
 
-/** The condition with the time at which its status last changed. */
-function reading(before: readonly Condition[], { type, status, reason, message }: Condition, { now, generation }: Moment): Condition[] {
-  const next = { type, status, reason, message, ...(generation !== undefined && { observedGeneration: generation }) };
-  return withCondition(before, next, now.getTime()).filter((condition) => condition.type === type);
+/** When the status of the condition last changed. */
+function transitionTime(before: readonly Condition[], { type, status }: Pick<Condition, 'type' | 'status'>, now: Date): string {
+  const known = findCondition(before, type);
+  return known?.status === status ? known.lastTransitionTime : conditionTime(now.getTime());
 }

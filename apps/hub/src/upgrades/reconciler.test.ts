@@ -1,6 +1,7 @@
 import { findCondition, Label } from '@flotilla/api';
 import { ManifestWork, Placement } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { kstatus } from '@flotilla/api/testing';
 import { objectDefinitions, PLACEMENT_APP } from '@flotilla/rollout';
 import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
@@ -40,7 +41,7 @@ afterEach(() => {
 });
 
 /** Starts a hub process: caches, engine and reconciler know nothing of an earlier one. */
-async function begin(): Promise<void> {
+async function begin(talmStrict = false): Promise<void> {
   const hubProcess = await hub.process();
   const { client } = hubProcess;
   hold = (...kinds) => hubProcess.hold(...kinds);
@@ -74,10 +75,11 @@ async function begin(): Promise<void> {
     caches,
     rollout,
     jobs,
+    isBusy: () => false,
     recorder: { record: (event) => void events.push(event) },
     now: () => now,
     logger,
-    talmStrict: false,
+    talmStrict,
     updateGraphUrl: undefined,
     lookUpRelease: () => ({ kind: 'pending' }),
     readPolicy: objectDefinitions,
@@ -235,4 +237,67 @@ test('an upgrade without a spec says so in a condition, and goes on once it has 
   await untilCached();
   await reconciler.reconcile(KEY);
   expect(findCondition(stored()?.status?.conditions, 'ClustersSelected')?.message).toContain('nobody');
+});
+
+/** An upgrade that another hub ended. */
+const endedAt = (name: string, completedAt: string, { ready = 'False', verdict = 'True' } = {}) =>
+  buildClusterGroupUpgrade({
+    metadata: { ...metadata, name, generation: 1 },
+    status: {
+      conditions: [met('Ready', ready), met('Progressing', 'False'), met('Succeeded', verdict)],
+      status: { completedAt },
+    },
+  });
+
+/** Reconciles these upgrades as they are enqueued, until nothing is left to do; returns milliseconds from the first to the last write. */
+async function settle(...names: string[]): Promise<number> {
+  const keys = names.map((name) => `${UPGRADE.namespace}/${name}`);
+  const due = new Map(keys.map((key) => [key, now]));
+  const began = now;
+  while (due.size > 0) {
+    const [key, at] = [...due].reduce((first, next) => (next[1] < first[1] ? next : first));
+    due.delete(key);
+    now = Math.max(now, at);
+    const { requeueAfterMs } = await reconciler.reconcile(key);
+    if (requeueAfterMs !== undefined) due.set(key, now + requeueAfterMs);
+  }
+  return now - began;
+}
+
+test('ended upgrades of another version are brought up to date once, the newest first, and a second leader writes nothing', async () => {
+  hub.put(ClusterGroupUpgrade, endedAt('old', '2025-01-01T00:00:00Z'));
+  hub.put(ClusterGroupUpgrade, endedAt('new', '2026-01-01T00:00:00Z', { verdict: 'False' }));
+  hub.put(ClusterGroupUpgrade, endedAt('middle', '2025-06-01T00:00:00Z'));
+  await vi.waitFor(() => expect(caches.upgrades.size).toBe(3));
+  hub.writes.length = 0;
+  expect(await settle('old', 'new', 'middle')).toBe(1400);
+  expect(hub.writes.map((write) => write.split(' ').at(-1))).toEqual(['new', 'middle', 'old'].map((name) => expect.stringContaining(name)));
+  const tools = ['old', 'new', 'middle'].map((name) => kstatus(hub.get(ClusterGroupUpgrade, { ...UPGRADE, name })));
+  expect(tools).toEqual(['Current', 'Failed', 'Current']);
+  hub.writes.length = 0;
+  await begin();
+  expect([await settle('old', 'new', 'middle'), hub.writes]).toEqual([0, []]);
+  await begin(true);
+  await settle('old');
+  expect(
+    (hub.get(ClusterGroupUpgrade, { ...UPGRADE, name: 'old' }) as ClusterGroupUpgrade).status?.conditions?.map(({ type }) => type),
+  ).toEqual(['Progressing', 'Succeeded']);
+});
+
+test('an edit after the end is told by name in conditions of its generation', async () => {
+  hub.put(ClusterGroupUpgrade, endedAt(UPGRADE.name, '2026-01-01T00:00:00Z'));
+  await untilCached();
+  await settle(UPGRADE.name);
+  const ended = stored();
+  hub.put(ClusterGroupUpgrade, {
+    ...ended,
+    metadata: { ...ended?.metadata, generation: 2 },
+    spec: { ...ended?.spec, clusters: ['another'] },
+  } as ClusterGroupUpgrade);
+  await untilCached();
+  await settle(UPGRADE.name);
+  const { observedGeneration, conditions = [] } = stored()?.status ?? {};
+  expect([observedGeneration, ...conditions.map((condition) => condition.observedGeneration)]).toEqual([2, 2, 2, 2, 2, 2]);
+  expect(findCondition(conditions, 'EditsIgnored')?.message).toContain('spec.clusters');
+  expect([findCondition(conditions, 'Ready')?.status, findCondition(conditions, 'Stalled')?.status]).toEqual(['False', 'True']);
 });

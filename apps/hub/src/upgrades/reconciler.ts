@@ -1,13 +1,15 @@
 import { limitsOf, refOfKey } from '@flotilla/api';
 import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import type { ValidationFacts } from '@flotilla/rollout';
+import type { Stall, ValidationFacts } from '@flotilla/rollout';
 import { eventsBetween, isRunning, isTurningPoint, keepsObjects, stateOf } from '@flotilla/rollout';
 import type { Client, EventRecorder, ReconcileResult } from '@flotilla/runtime';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
-import { writeFinalizer, writeStatus } from './apply.ts';
+import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
+import { EndedTurns } from './ended-turns.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import { KeptFields } from './kept-fields.ts';
 import { earliest, type PassDeps, UpgradePasses } from './passes.ts';
+import { withReading } from './ready.ts';
 import { describeCleaning, describeEnd, describeUnreadable } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 import { withSummary } from './status-summary.ts';
@@ -19,6 +21,8 @@ interface ReconcilerDeps extends PassDeps {
   readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean'>;
   readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'end' | 'teardowns' | 'tearDown' | 'owePins'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
+  /** Live upgrades wait for their reconcile: those that have ended wait behind them. */
+  readonly isBusy: () => boolean;
 }
 
 /** Plans each upgrade at most once a second. The status is written as often as its size allows; turning points of a batch are written at once. */
@@ -62,10 +66,12 @@ export class UpgradeReconciler {
   readonly #memory = new Map<string, Memory>();
   readonly #passes: UpgradePasses;
   readonly #kept = new KeptFields();
+  readonly #turns: EndedTurns;
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
     this.#passes = new UpgradePasses(deps, this.#kept);
+    this.#turns = new EndedTurns(deps.now());
   }
 
   /** @param key `namespace/name` */
@@ -82,7 +88,7 @@ export class UpgradeReconciler {
       return {};
     }
     const state = stateOf(upgrade);
-    if (state === 'cleaned') return this.#noteGeneration(upgrade, memory);
+    if (state === 'cleaned') return this.#revise(key, upgrade, memory);
     if (state === 'ended') return this.#complete(upgrade, memory);
     // The inputs of a waiting upgrade's plan can change a thousand times a second during other rollouts.
     const waitMs = isRunning(upgrade)
@@ -110,11 +116,8 @@ export class UpgradeReconciler {
     const excess = this.#deps.talmStrict && found?.isValue ? undefined : found;
     if (!spec.success || excess) {
       const issues = spec.error?.issues ?? (excess ? [excess] : []);
-      await this.#write(
-        upgrade,
-        describeUnreadable(upgrade, issues, { now: new Date(this.#deps.now()), talmStrict: this.#deps.talmStrict }),
-        memory,
-      );
+      const unreadable = describeUnreadable(upgrade, issues, { now: new Date(this.#deps.now()), talmStrict: this.#deps.talmStrict });
+      await this.#write(upgrade, this.#read(upgrade, unreadable), memory);
       return {};
     }
     if (!this.#deps.talmStrict) await this.#kept.ask(upgrade, { client: this.#deps.client, now: this.#deps.now() });
@@ -128,8 +131,8 @@ export class UpgradeReconciler {
       memory.preparedAt = undefined;
       return {};
     }
-    const { wakeAt, facts, fallenSince } = result;
-    const status = { ...result.status, waits: upgrade.status?.waits };
+    const { wakeAt, facts, fallenSince, stall } = result;
+    const status = { ...this.#read(upgrade, result.status, stall), waits: upgrade.status?.waits };
     const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
     const pauseMs = this.#pauseLeft(memory, newsOf(upgrade.status, status));
     if (pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))
@@ -155,17 +158,29 @@ export class UpgradeReconciler {
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
-    await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
+    await this.#write(upgrade, this.#read(upgrade, describeEnd(upgrade, new Date(this.#deps.now()))), memory);
     Object.assign(memory, CLEANED);
     return {};
   }
 
-  /** An edit after the end changes nothing; a tool that compares generations would wait for ever unless the status says that it was seen. */
-  async #noteGeneration(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
-    const { metadata, status } = upgrade;
-    if (status?.observedGeneration === undefined || status.observedGeneration === metadata.generation) return {};
-    await this.#write(upgrade, { ...status, observedGeneration: metadata.generation }, memory);
+  /** An upgrade that has ended says what is so of its spec, though another version or mode of the hub wrote its status, or its spec was edited since. */
+  async #revise(key: string, upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    const desired = this.#read(upgrade, upgrade.status ?? { status: {} });
+    if (!changesOf(upgrade, withSummary(upgrade, desired), this.#kept)) {
+      this.#turns.forget(key);
+      return {};
+    }
+    const { isBusy, now } = this.#deps;
+    const waitMs = this.#turns.wait(key, { endedAt: upgrade.status?.status.completedAt ?? '', isBusy: isBusy(), now: now() });
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    await this.#write(upgrade, desired, memory);
     return {};
+  }
+
+  /** The status with what it says of its generation, and to tools that know nothing of upgrades. */
+  #read(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus, stall?: Stall): ClusterGroupUpgradeStatus {
+    const { talmStrict, now } = this.#deps;
+    return withReading(upgrade, status, { talmStrict, now: new Date(now()), stall });
   }
 
   /**
@@ -193,7 +208,7 @@ export class UpgradeReconciler {
   async #describeCleaning(upgrade: ClusterGroupUpgrade, memory: Memory, again: ReconcileResult): Promise<ReconcileResult> {
     const waitMs = this.#pauseLeft(memory, 'states');
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    await this.#write(upgrade, describeCleaning(upgrade, this.#deps.rollout.problems(upgrade)), memory);
+    await this.#write(upgrade, this.#read(upgrade, describeCleaning(upgrade, this.#deps.rollout.problems(upgrade))), memory);
     return again;
   }
 
@@ -229,5 +244,6 @@ export class UpgradeReconciler {
       this.#passes.forget(memory.uid);
     }
     this.#memory.delete(key);
+    this.#turns.forget(key);
   }
 }

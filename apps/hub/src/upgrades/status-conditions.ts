@@ -2,7 +2,6 @@
 import { type Condition, findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition, type ConditionReason, conditionMessage } from '@flotilla/api/ran';
 import { type Pause, setCondition } from '@flotilla/rollout';
-import { withReading } from './ready.ts';
 
 /** Time and wording of conditions. */
 export interface Wording {
@@ -34,11 +33,6 @@ export class Conditions {
     const text = conditionMessage(reason, message, talmStrict);
     const set = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
     this.all = generation === undefined ? set : withGeneration(set, type, generation);
-  }
-
-  /** The conditions, begun by those for tools that know nothing of upgrades. */
-  withReady(): Condition[] {
-    return this.#wording.talmStrict ? this.all : withReading(this.all, this.#wording);
   }
 
   /** Condition Paused stands last while it lasts: `kubectl get` shows the last one. */

@@ -20,7 +20,6 @@ import {
 } from '@flotilla/rollout';
 import type { BackupReport } from '../spoke-jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
-import { withReading } from './ready.ts';
 import { orAbsent } from './status-budget.ts';
 import { Conditions, type ConditionText, type Wording } from './status-conditions.ts';
 import { describeBackUp, describePrecaching, describeSpokes, type PrecachingReport } from './status-jobs.ts';
@@ -52,8 +51,7 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   if (backup) describeBackUp(status, conditions, backup, input);
   if (refusal) describeRefusal(status, conditions, input, refusal);
   conditions.setPaused(input.talmStrict || refusal?.outcome ? undefined : findPause(upgrade));
-  status.conditions = conditions.withReady();
-  status.observedGeneration = generation;
+  status.conditions = conditions.all;
   if (!input.talmStrict && plan.stopped === undefined) status.lastHandledRetryAt = findRetry(upgrade)?.at ?? status.lastHandledRetryAt;
   if (precaching) describeSpokes(status, precaching);
   return status;
@@ -76,8 +74,7 @@ export function describeRollout(
   const messages = orAbsent(advance.messages);
   return {
     ...before,
-    observedGeneration: wording.generation,
-    conditions: conditions.withReady(),
+    conditions: conditions.all,
     clusters: orAbsent([...advance.clusters]),
     messages,
     status: advance.status,
@@ -122,8 +119,7 @@ export function describeUnreadable(
     const text = explain('InvalidSpec', `${field} cannot be used: ${message}`);
     conditions.set(ClusterGroupUpgradeCondition.validated, false, { reason: 'InvalidSpec', message: text });
   }
-  const all = talmStrict ? conditions.all : withReading(conditions.all, { now, generation });
-  return { ...before, observedGeneration: generation, conditions: all };
+  return { ...before, conditions: conditions.all };
 }
 
 /** Problem of a spec, and its path. */

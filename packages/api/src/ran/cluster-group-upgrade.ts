@@ -134,6 +134,15 @@ export type PackedStatus = z.output<typeof PackedStatus>;
 /** Report of the hub (spec/talm 1.2); descriptions mark additions to the reference's fields. */
 export const ClusterGroupUpgradeStatus = z.object({
   observedGeneration: z.int().optional().describe('Flotilla: generation of the spec that the rest of the status is about.'),
+  effect: z
+    .object({
+      generation: z.int().describe('Last generation of the spec all of which counts.'),
+      fields: texts('Digest of each field of the spec that the rollout goes by; absent where no hub has noted them.'),
+    })
+    .optional()
+    .describe(
+      'Flotilla: the spec that the rollout goes by; what was edited since is named by condition EditsIgnored. Absent before the start.',
+    ),
   lastHandledRetryAt: z
     .string()
     .optional()

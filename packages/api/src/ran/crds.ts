@@ -1,4 +1,4 @@
-import { type CrdManifest, crd } from '../crd.ts';
+import { type CrdManifest, crd, UNSEEN } from '../crd.ts';
 import { toStructural } from '../structural.ts';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 import { PreCachingConfig, PreCachingConfigSpec } from './pre-caching-config.ts';
@@ -15,6 +15,7 @@ export function ranCrds(): CrdManifest[] {
       status: {
         description: 'What the hub found and did: conditions say whether it goes on, and if not, why and what to do.',
         ...toStructural(ClusterGroupUpgradeStatus),
+        default: UNSEEN,
       },
       shortNames: ['cgu'],
       // The last condition is the current state: its place in the list is part of the contract.

@@ -80,6 +80,8 @@ export const ClusterGroupUpgradeCondition = {
   paused: 'Paused',
   /** Flotilla: first of all, for tools that know nothing of upgrades. True once the upgrade has succeeded. */
   ready: 'Ready',
-  /** Flotilla: stands after it while the upgrade has failed or is refused. */
+  /** Flotilla: stands after it while the upgrade has failed, is refused, or waits for somebody. */
   stalled: 'Stalled',
+  /** Flotilla: stands after these while the spec has edits that came too late to count. */
+  editsIgnored: 'EditsIgnored',
 } as const;

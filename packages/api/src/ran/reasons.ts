@@ -172,6 +172,10 @@ const conditionReasons = {
     meaning: 'An upgrade that is waited for has not completed.',
     fix: 'see its conditions: the wait ends when it completes',
   },
+  EditsIgnored: {
+    meaning: 'Fields of the spec were edited after the rollout had begun, or after its end, and do not count.',
+    fix: 'put them back as they were, or create another upgrade with them',
+  },
   Completed: { isReferences: true, meaning: 'The upgrade has ended.' },
   TimedOut: {
     isReferences: true,

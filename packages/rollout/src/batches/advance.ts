@@ -4,7 +4,7 @@
  */
 
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { type BatchGateInput, judgeBatchGates, type Refusal } from '../gates/gates.ts';
+import { type BatchGateInput, judgeBatchGates, type Refusal, type Stall } from '../gates/gates.ts';
 import { describeLost, lostClusters } from '../upgrade/lost-clusters.ts';
 import { type ClusterRecord, RecordState, type RolloutObservation, type Verdict } from '../upgrade/model.ts';
 import { nextRolloutState, type RolloutLook, type RolloutState } from '../upgrade/rollout-machine.ts';
@@ -50,6 +50,8 @@ export interface Advance {
   /** Since when clusters that were complete do not comply, milliseconds since the epoch, where this process has seen it. */
   readonly fallenSince: ReadonlyMap<string, number>;
   readonly progressing: Verdict;
+  /** The next batch waits for somebody. */
+  readonly stall?: Stall | undefined;
   /** Set when the rollout has ended. */
   readonly succeeded: Verdict | undefined;
   /** When to look again even if nothing changes, epoch milliseconds. */
@@ -290,6 +292,7 @@ class Pass {
       messages: succeeded ? {} : { ...this.#late(), ...this.#messages() },
       fallenSince: succeeded ? new Map() : this.#fallenSince(),
       progressing,
+      stall: succeeded || this.#state !== 'gated' ? undefined : this.#refusal?.stall,
       succeeded,
       wakeAt: succeeded || this.#wakeAt === Number.POSITIVE_INFINITY ? undefined : this.#wakeAt,
     };

@@ -8,6 +8,8 @@ import { RecordState } from '../upgrade/model.ts';
 export interface Blocking {
   readonly missing: readonly string[];
   readonly incomplete: readonly string[];
+  /** Those of the incomplete ones that do not get on without somebody. */
+  readonly stalled: readonly string[];
   /** Clusters that completed in every one of them; undefined when the annotations do not ask for it. */
   readonly eligible: ReadonlySet<string> | undefined;
 }
@@ -22,22 +24,30 @@ export function judgeBlocking(upgrade: ClusterGroupUpgrade, find: (ref: UpgradeR
   const filters = partial && upgrade.metadata.annotations?.[Annotation.blockingClusterFiltering] === 'true';
   const missing: string[] = [];
   const incomplete: string[] = [];
+  const stalled: string[] = [];
   const completed: ReadonlySet<string>[] = [];
   for (const ref of blockingRefs(upgrade)) {
     const blocker = find(ref);
     if (!blocker) missing.push(ref.name);
-    else if (!isOver(blocker, partial)) incomplete.push(ref.name);
-    else completed.push(completedClusters(blocker));
+    else if (!isOver(blocker, partial)) {
+      incomplete.push(ref.name);
+      if (isStalled(blocker)) stalled.push(ref.name);
+    } else completed.push(completedClusters(blocker));
   }
   const [first, ...others] = completed;
   const eligible = filters && first ? new Set([...first].filter((cluster) => others.every((each) => each.has(cluster)))) : undefined;
-  return { missing, incomplete, eligible };
+  return { missing, incomplete, stalled, eligible };
 }
 
 function isOver({ status }: ClusterGroupUpgrade, partial: boolean): boolean {
   const succeeded = findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded);
   return partial ? succeeded !== undefined : succeeded?.status === 'True';
 }
+
+/** By its verdict, or by the condition that its hub has derived. */
+const isStalled = ({ status }: ClusterGroupUpgrade): boolean =>
+  findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded)?.status === 'False' ||
+  findCondition(status?.conditions, ClusterGroupUpgradeCondition.stalled)?.status === 'True';
 
 /** Names, not counts: a cluster that is recorded twice in one upgrade does not stand for another. */
 const completedClusters = ({ status }: ClusterGroupUpgrade): ReadonlySet<string> =>

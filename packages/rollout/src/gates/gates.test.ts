@@ -8,7 +8,7 @@ const shut: GateInput = {
   ...openGates,
   enabled: false,
   window: { kind: 'closed', message: 'Waiting for the window', opensAt: 7 },
-  blocking: { missing: ['x', 'y'], incomplete: ['z'], eligible: undefined },
+  blocking: { missing: ['x', 'y'], incomplete: ['z'], stalled: [], eligible: undefined },
   wantsBackup: true,
 };
 const failedOn = (...failed: string[]) => ({ finished: true, failed });
@@ -33,7 +33,7 @@ describe('the first gate that refuses is the one that is told', () => {
     },
     {
       name: 'then those that are not completed',
-      input: { ...openGates, wantsBackup: true, blocking: { missing: [], incomplete: ['z', 'y'], eligible: undefined } },
+      input: { ...openGates, wantsBackup: true, blocking: { missing: [], incomplete: ['z', 'y'], stalled: [], eligible: undefined } },
       want: 'blocking False IncompleteBlockingCR: Blocking CRs that are not completed: [z y]',
     },
     {
@@ -51,7 +51,11 @@ describe('the first gate that refuses is the one that is told', () => {
   test('a misspelt annotation may be a window: it goes before the window, and holds each batch too', () => {
     const message = 'flotilla.io/windowstart is not known; did you mean flotilla.io/window-start?';
     const annotationProblem = { reason: 'UnknownAnnotation', message } as const;
-    const told = { gate: 'annotations', progressing: { status: 'False', reason: 'UnknownAnnotation', message } };
+    const told = {
+      gate: 'annotations',
+      progressing: { status: 'False', reason: 'UnknownAnnotation', message },
+      stall: { reason: 'UnknownAnnotation', message },
+    };
     expect(judgeGates({ ...shut, enabled: true, annotationProblem })).toEqual(told);
     expect(judgeBatchGates({ window: openGates.window, annotationProblem })).toEqual({
       ...told,
@@ -64,6 +68,47 @@ describe('the first gate that refuses is the one that is told', () => {
     const pause = { ...told, why: 'change freeze', stops: false };
     expect(judgeGates({ ...shut, enabled: true, pause })).toEqual({ gate: 'pause', progressing: { status: 'False', ...told } });
     expect(judgeBatchGates({ window: openGates.window, pause })).toEqual({ gate: 'pause', progressing: { status: 'True', ...told } });
+  });
+
+  test.each<{ name: string; input: Partial<GateInput>; want: string | undefined }>([
+    { name: 'a window that opens again', input: { window: { kind: 'closed', message: 'm', opensAt: 7 } }, want: undefined },
+    {
+      name: 'a window that is over',
+      input: { window: { kind: 'closed', message: 'The window ended' } },
+      want: 'WaitingForWindow: The window ended; move or remove the annotations to go on',
+    },
+    { name: 'a window that cannot be read', input: { window: { kind: 'invalid', message: 'm' } }, want: 'InvalidWindow: m' },
+    { name: 'a pause', input: { pause: { reason: 'Paused', message: 'm', why: 'w', stops: false } }, want: undefined },
+    {
+      name: 'a pause that is not known',
+      input: { pause: { reason: 'InvalidPause', message: 'm', why: 'w', stops: false } },
+      want: 'InvalidPause: m',
+    },
+    {
+      name: 'an unknown annotation',
+      input: { annotationProblem: { reason: 'UnknownAnnotation', message: 'm' } },
+      want: 'UnknownAnnotation: m',
+    },
+    {
+      name: 'a blocking upgrade that is missing',
+      input: { blocking: { ...openGates.blocking, missing: ['x'] } },
+      want: 'MissingBlockingCR: Missing blocking CRs: [x]; create it, or take it out of spec.blockingCRs',
+    },
+    { name: 'a blocking upgrade that goes on', input: { blocking: { ...openGates.blocking, incomplete: ['x'] } }, want: undefined },
+    {
+      name: 'a blocking upgrade that has failed',
+      input: { blocking: { ...openGates.blocking, incomplete: ['x', 'y'], stalled: ['y'] } },
+      want: 'IncompleteBlockingCR: Blocking CRs that have failed, or wait for somebody: [y]; follow their conditions, or take them out of spec.blockingCRs',
+    },
+    { name: 'a backup that goes on', input: { wantsBackup: true, backup: { finished: false, failed: [] } }, want: undefined },
+    {
+      name: 'a backup without an image',
+      input: { wantsBackup: true, backup: { finished: false, failed: [], stall: { reason: 'BackupImageMissing', message: 'm' } } },
+      want: 'BackupImageMissing: m',
+    },
+  ])('somebody has to act or not: $name', ({ input, want }) => {
+    const stall = judgeGates({ ...openGates, ...input })?.stall;
+    expect(stall && `${stall.reason}: ${stall.message}`).toBe(want);
   });
 
   test('a window that is yet to open says when to look again', () => expect(judgeGates({ ...shut, enabled: true })?.wakeAt).toBe(7));
@@ -100,12 +145,12 @@ describe('an upgrade that has nobody left ends there', () => {
     },
     {
       name: 'none is eligible',
-      input: { ...openGates, blocking: { missing: [], incomplete: [], eligible: new Set(['c']) } },
+      input: { ...openGates, blocking: { missing: [], incomplete: [], stalled: [], eligible: new Set(['c']) } },
       want: `${NOBODY} after filtering out non-completed clusters from blocking CGUs`,
     },
     {
       name: 'the eligible ones failed',
-      input: { ...openGates, precaching: failedOn('a'), blocking: { missing: [], incomplete: [], eligible: new Set(['a']) } },
+      input: { ...openGates, precaching: failedOn('a'), blocking: { missing: [], incomplete: [], stalled: [], eligible: new Set(['a']) } },
       want: `${NOBODY} after filtering out non-completed clusters from blocking CGUs`,
     },
   ])('$name', ({ input, want }) => {
@@ -125,22 +170,23 @@ test('who failed a job or is not eligible leaves the plan, the others keep their
 describe('blocking upgrades', () => {
   const build = (
     name: string,
-    options: { blocks?: object[]; annotations?: Record<string, string>; succeeded?: string; complete?: string[] } = {},
+    options: { blocks?: object[]; annotations?: Record<string, string>; succeeded?: string; stalled?: string; complete?: string[] } = {},
   ) =>
     ClusterGroupUpgrade.schema.parse({
       metadata: { name, namespace: 'ns', annotations: options.annotations },
       spec: { remediationStrategy: { maxConcurrency: 1 }, blockingCRs: options.blocks },
       status: {
         clusters: options.complete?.map((cluster) => ({ name: cluster, state: 'complete' })),
-        conditions: options.succeeded && [
-          { type: 'Succeeded', status: options.succeeded, reason: 'r', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' },
-        ],
+        conditions: Object.entries({ Succeeded: options.succeeded, Stalled: options.stalled }).flatMap(([type, status]) =>
+          status ? [{ type, status, reason: 'r', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' }] : [],
+        ),
       },
     });
   const others = [
     build('good', { succeeded: 'True', complete: ['a', 'b', 'b'] }),
     build('bad', { succeeded: 'False', complete: ['b', 'c'] }),
     build('busy', { complete: ['a'] }),
+    build('stuck', { stalled: 'True' }),
   ];
   const judge = (names: string[], annotations: Record<string, string> = {}) => {
     const upgrade = build('mine', { blocks: names.map((name) => ({ name, namespace: 'ns' })), annotations });
@@ -154,10 +200,10 @@ describe('blocking upgrades', () => {
 
   test.each<{ name: string; names: string[]; annotations: Record<string, string>; want: object }>([
     {
-      name: 'one that is not there is missing, one that has not succeeded is incomplete',
-      names: ['good', 'gone', 'bad', 'busy'],
+      name: 'one that is not there is missing, one that has not succeeded is incomplete, and one that failed or waits for somebody is stalled',
+      names: ['good', 'gone', 'bad', 'busy', 'stuck'],
       annotations: {},
-      want: { missing: ['gone'], incomplete: ['bad', 'busy'] },
+      want: { missing: ['gone'], incomplete: ['bad', 'busy', 'stuck'], stalled: ['bad', 'stuck'] },
     },
     {
       name: 'with partial completion one that failed is over',
@@ -169,7 +215,7 @@ describe('blocking upgrades', () => {
       name: 'with filtering only who completed in each of them is eligible, by name and not by count',
       names: ['good', 'bad'],
       annotations: filtering,
-      want: { missing: [], incomplete: [], eligible: ['b'] },
+      want: { missing: [], incomplete: [], stalled: [], eligible: ['b'] },
     },
     {
       name: 'filtering without partial completion filters nothing',
@@ -183,7 +229,7 @@ describe('blocking upgrades', () => {
       annotations: filtering,
       want: { missing: [], incomplete: [] },
     },
-  ])('$name', ({ names, annotations, want }) => expect(judge(names, annotations)).toEqual({ eligible: undefined, ...want }));
+  ])('$name', ({ names, annotations, want }) => expect(judge(names, annotations)).toEqual({ eligible: undefined, stalled: [], ...want }));
 
   test('one without a namespace is looked for beside the upgrade', () => {
     const upgrade = build('mine', { blocks: [{ name: 'good' }] });

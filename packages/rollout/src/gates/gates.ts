@@ -12,10 +12,18 @@ import { findPause, type Pause } from './pause.ts';
 import { type ProofProblem, readProofWithin } from './proof-within.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
+/** A wait that ends by somebody alone, in words of its own. */
+export interface Stall {
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
 /** Progress of a job on every spoke (pre-caching, backup); the spokes that failed it leave the plan. */
 interface JobReport {
   readonly finished: boolean;
   readonly failed: readonly string[];
+  /** The job does not get on. */
+  readonly stall?: Stall | undefined;
 }
 
 /** Input of the gates that are asked again before each batch; a running rollout has passed all others for good. */
@@ -84,6 +92,8 @@ export type GateName =
 export interface Refusal {
   readonly gate: GateName;
   readonly progressing?: Verdict;
+  /** Nothing but somebody's act ends the wait. */
+  readonly stall?: Stall | undefined;
   /** The upgrade has ended here. */
   readonly outcome?: Outcome;
   /** When to look again even if nothing changes, epoch milliseconds. */
@@ -96,6 +106,9 @@ type Gate = Judge<GateInput>;
 const no = (reason: ConditionReason, message: string): { readonly progressing: Verdict } => ({
   progressing: { status: 'False', reason, message },
 });
+
+/** The same for a wait that ends by somebody alone. */
+const stuck = (reason: ConditionReason, message: string) => ({ ...no(reason, message), stall: { reason, message } });
 
 /** The clusters that are left after the jobs; `undefined` where the upgrade goes on. */
 function judgeJob(
@@ -117,29 +130,43 @@ const precached: Gate = (input) => {
 
 const enabled: Gate = (input) => (input.enabled ? undefined : no('NotEnabled', 'Not enabled'));
 
-const windowOpen: Judge<BatchGateInput> = ({ window }) =>
-  window.kind === 'open'
-    ? undefined
-    : window.kind === 'invalid'
-      ? no('InvalidWindow', window.message)
-      : { progressing: waitingForWindow(window.message), wakeAt: window.opensAt };
+const windowOpen: Judge<BatchGateInput> = ({ window }) => {
+  if (window.kind === 'open') return undefined;
+  if (window.kind === 'invalid') return stuck('InvalidWindow', window.message);
+  const progressing = waitingForWindow(window.message);
+  // A window without a next opening opens never again by itself.
+  return { progressing, wakeAt: window.opensAt, ...(window.opensAt === undefined && { stall: progressing }) };
+};
 
-const notPaused: Judge<BatchGateInput> = ({ pause }) => pause && no(pause.reason, pause.message);
+const notPaused: Judge<BatchGateInput> = ({ pause }) =>
+  pause && (pause.reason === 'InvalidPause' ? stuck : no)(pause.reason, pause.message);
 
-const annotationsKnown: Judge<BatchGateInput> = ({ annotationProblem: problem }) => problem && no(problem.reason, problem.message);
+const annotationsKnown: Judge<BatchGateInput> = ({ annotationProblem: problem }) => problem && stuck(problem.reason, problem.message);
 
 const sameVersion: Judge<BatchGateInput> = ({ otherVersion: other }) =>
-  other && no('TemplateChanged', explain('TemplateChanged', other.says));
+  other && stuck('TemplateChanged', explain('TemplateChanged', other.says));
 
-const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {
-  if (missing.length > 0) return no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);
-  if (incomplete.length > 0) return no('IncompleteBlockingCR', `Blocking CRs that are not completed: ${formatSlice(incomplete)}`);
-  return undefined;
+const blockersDone: Gate = ({ blocking: { missing, incomplete, stalled } }) => {
+  if (missing.length > 0) {
+    const refusal = no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);
+    return { ...refusal, stall: explained(refusal.progressing) };
+  }
+  if (incomplete.length === 0) return undefined;
+  const refusal = no('IncompleteBlockingCR', `Blocking CRs that are not completed: ${formatSlice(incomplete)}`);
+  return stalled.length === 0 ? refusal : { ...refusal, stall: blockedForGood(stalled) };
 };
+
+const explained = ({ reason, message }: Verdict): Stall => ({ reason, message: explain(reason, message) });
+
+/** Nothing ends an upgrade anew that has failed, and one that waits for somebody is waited for with it. */
+const blockedForGood = (stalled: readonly string[]): Stall => ({
+  reason: 'IncompleteBlockingCR',
+  message: `Blocking CRs that have failed, or wait for somebody: ${formatSlice(stalled)}; follow their conditions, or take them out of spec.blockingCRs`,
+});
 
 const backedUp: Gate = (input) => {
   if (!input.wantsBackup) return undefined;
-  if (!input.backup?.finished) return no('NotStarted', 'Cluster backup is in progress');
+  if (!input.backup?.finished) return { ...no('NotStarted', 'Cluster backup is in progress'), stall: input.backup?.stall };
   return judgeJob(input, input.backup, 'Backup');
 };
 

@@ -2,14 +2,14 @@
 
 import { conditionTime } from '@flotilla/api';
 import { type BackupState, type ClusterGroupUpgradeStatus, cutAtWord, explain, isFinalBackupState } from '@flotilla/api/ran';
-import type { UpgradeIdentity } from '@flotilla/rollout';
+import type { Stall, UpgradeIdentity } from '@flotilla/rollout';
 import type { SpokeRecord } from '../../run.ts';
 import { type RollUp, rollUpSpokes } from '../../status.ts';
 import type { BackupJobs } from './job.ts';
 import type { BackupSettings } from './settings.ts';
 
 /** Status, reason and message of condition BackupSuceeded. */
-type BackupRollUp = RollUp<'BackupCompleted' | 'BackupImageMissing'>;
+type BackupRollUp = RollUp<'BackupCompleted' | 'BackupImageMissing'> & { readonly stall?: Stall };
 
 /** Backup of an upgrade, as far as it is known. */
 export interface BackupReport {
@@ -60,13 +60,11 @@ export const rollUpBackup = (plan: readonly string[], states: ReadonlyMap<string
     talmStrict,
   });
 
-const IMAGE_MISSING: BackupRollUp = {
-  status: 'False',
+const NO_IMAGE = {
   reason: 'BackupImageMissing',
   message: explain('BackupImageMissing', 'Backup cannot start: no backup image is configured'),
-  failed: [],
-  finished: false,
-};
+} as const;
+const IMAGE_MISSING: BackupRollUp = { ...NO_IMAGE, status: 'False', failed: [], finished: false, stall: NO_IMAGE };
 
 /** Builds `status.backup`; keeps the previous one while nothing has begun. */
 export function describeBackup(
