@@ -39,6 +39,7 @@ export { objectDefinitions, type PolicyStructure, readInPieces } from './policie
 export { advanceProofs, type ClusterProof, deferUnproven, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
 export type { ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
+export { isSameSoftware } from './software/same-software.ts';
 export { ownWorkloadImage, PRECACHE_SPEC_VALID } from './software/software-spec.ts';
 export { trimRolloutView } from './spoke/answers.ts';
 export { type ObservedSpoke, planSpoke } from './spoke/spoke-plan.ts';

@@ -227,12 +227,12 @@ function validate(
     : validation;
 }
 
-/** The spec is derived anew until all spokes are done with it, so that edits count; strictly, it is frozen once valid. */
+/** The spec is derived anew until the start, so that no rollout begins on other images than were pulled; strictly, it is frozen once valid. */
 function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, policies: PolicyExamination, deps: PlanDeps) {
   const { status } = observed.upgrade;
-  const frozen = status?.precaching?.spec;
-  const isFrozen = status && (deps.talmStrict ? isSpecValid(status) : isPrecached(status));
-  if (frozen && isFrozen) return { spec: frozen };
+  const frozen = deps.talmStrict ? status?.precaching?.spec : undefined;
+  if (frozen && findCondition(status?.conditions, ClusterGroupUpgradeCondition.precacheSpecValid)?.status === 'True')
+    return { spec: frozen };
   const software = derivePrecachingSpec({
     policies: [...policies.forUpgrade, ...policies.compliantBefore],
     configRef: spec.preCachingConfigRef,

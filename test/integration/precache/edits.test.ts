@@ -1,6 +1,6 @@
 import type { KubeObject } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
-import { PRECACHE_WORK, PreCachingConfig, SpokeName } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, PRECACHE_WORK, PreCachingConfig, SpokeName } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { describe, expect } from 'vitest';
 import { testIn } from '../world.ts';
@@ -10,7 +10,12 @@ const COMPLETED = 'True PrecachingCompleted: Precaching is completed for all clu
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(() =>
-    World.start({ transport, processes: true, spokes: ['quick', 'running', 'away', 'early', 'slow'], job: { seconds: 8 } }),
+    World.start({
+      transport,
+      processes: true,
+      spokes: ['quick', 'running', 'away', 'early', 'slow', 'late', 'broken'],
+      job: { seconds: 8 },
+    }),
   );
 
   /** A PreCachingConfig that asks for these images besides the platform's. */
@@ -20,6 +25,9 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     if (!config) await world.client.create(PreCachingConfig, { metadata: { name, namespace: 'default' }, spec });
     else await world.client.patch(PreCachingConfig, config.metadata, { spec }, { type: 'merge' });
   }
+
+  const edit = (world: World, name: string, spec: object) =>
+    world.client.patch(ClusterGroupUpgrade, { namespace: 'default', name }, { spec }, { type: 'merge' });
 
   /** The images that the job now on a spoke was told to pull. */
   const toldTo = (world: World, cluster: string) => {
@@ -99,5 +107,40 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     expect(world.spokes.jobsCreated('slow').length).toBeLessThanOrEqual(transport === 'work' ? 2 : 1);
     expect(toldTo(world, 'slow') ?? 'registry.test/second:2').toBe('registry.test/second:2');
     await world.untilClean(['early', 'slow']);
+  });
+
+  test('an edit after all have succeeded has them pull again before the rollout, whichever object it is in', async ({ world }) => {
+    await ask(world, 'late', ['registry.test/first:1']);
+    await ask(world, 'late-other', ['registry.test/third:3']);
+    const told = watchJobs(world, 'late');
+    await world.upgrade('late', ['late'], { preCachingConfigRef: { name: 'late' } });
+    await world.untilCondition('late', 'PrecachingSuceeded', COMPLETED, 90_000);
+    await ask(world, 'late', ['registry.test/second:2']);
+    await world.untilCondition('late', 'PrecachingSuceeded', /^False InProgress/, 20_000);
+    await world.untilCondition('late', 'PrecachingSuceeded', COMPLETED, 90_000);
+    // The edit and the start come in one, and no hub is there to see either.
+    await world.hub?.stop({ signal: 'SIGKILL' });
+    await edit(world, 'late', { enable: true, preCachingConfigRef: { name: 'late-other' } });
+    await world.startHub({ args: ['--lease-name', 'later'] });
+    await eventually(async () => (await world.get('late'))?.status?.status.completedAt !== undefined, 'the upgrade to end', 90_000);
+    expect(told()).toEqual(['registry.test/first:1', 'registry.test/second:2', 'registry.test/third:3']);
+    expect((await world.get('late'))?.status?.precaching).toMatchObject({
+      spec: { additionalImages: ['registry.test/third:3'] },
+      status: { late: 'Succeeded' },
+    });
+  });
+
+  test('an edit that nothing can be derived from stops the upgrade, and takes back no pull once it is mended', async ({ world }) => {
+    await ask(world, 'broken', ['registry.test/first:1']);
+    await world.upgrade('broken', ['broken'], { preCachingConfigRef: { name: 'broken' } });
+    await world.untilCondition('broken', 'PrecachingSuceeded', COMPLETED, 90_000);
+    const change = (spaceRequired: string | null) =>
+      world.client.patch(PreCachingConfig, { namespace: 'default', name: 'broken' }, { spec: { spaceRequired } }, { type: 'merge' });
+    await change('lots');
+    await world.untilCondition('broken', 'Stalled', /^True PrecacheSpecIncomplete: .*spaceRequired/, 20_000);
+    await edit(world, 'broken', { enable: true });
+    await change(null);
+    await eventually(async () => (await world.get('broken'))?.status?.status.completedAt !== undefined, 'the upgrade to end', 90_000);
+    expect(world.spokes.jobsCreated('broken').length).toBe(1);
   });
 });

@@ -3,7 +3,7 @@ import { FlotillaError, refKey } from '@flotilla/api';
 import type { PlanAnswer } from '@flotilla/api/answers';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
-import { type ClusterPull, estimatePull, type ObservedUpgrade, type UpgradePlan } from '@flotilla/rollout';
+import { type ClusterPull, estimatePull, isSameSoftware, type ObservedUpgrade, type UpgradePlan } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { consent } from '../steer/consent.ts';
@@ -36,9 +36,11 @@ export async function estimatePulls(
 ): Promise<{ images: PlanAnswer['images']; pulls: ClusterPull[] }> {
   const clusters = spec.preCaching ? plan.precachingClusters : [];
   const managed = new Map(observed.managed.map((each) => [each.metadata.name, each]));
-  const states = observed.upgrade.status?.precaching?.status ?? {};
-  const done = new Set(clusters.filter((cluster) => states[cluster] === 'Succeeded'));
   const wanted = plan.precaching?.spec;
+  const { spec: pulled, status: states = {} } = observed.upgrade.status?.precaching ?? {};
+  // Images that were pulled before an edit are not those of the plan.
+  const isPulled = wanted === undefined || (pulled !== undefined && isSameSoftware(pulled, wanted));
+  const done = new Set(clusters.filter((cluster) => isPulled && states[cluster] === 'Succeeded'));
   if (!wanted || !options.images || clusters.length === 0) {
     const nothing = { list: undefined, source: { kind: 'unknown', why: 'not looked at' } as const };
     const pulls = clusters.map((cluster) => estimatePull({ cluster, ...(done.has(cluster) ? DONE : nothing) }));

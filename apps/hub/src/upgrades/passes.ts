@@ -11,6 +11,7 @@ import {
   type GateInput,
   isOpenToMembers,
   isPutOff,
+  isSameSoftware,
   joinRollout,
   judgeBatchGates,
   judgeBlocking,
@@ -95,7 +96,10 @@ export class UpgradePasses {
       talmStrict,
       refusal: judgeGates(this.#gateInput(upgrade, spec, plan, undefined, observed)),
     });
-    const precaching = jobs.precache(upgrade, spec, plan, asked?.ask);
+    // What is proven is what was pulled, and no proof is made of other images.
+    const { spec: pulled = {} } = upgrade.status?.precaching ?? {};
+    const isPulled = isSameSoftware(pulled, plan.precaching?.spec ?? pulled);
+    const precaching = jobs.precache(upgrade, spec, plan, isPulled ? asked?.ask : undefined);
     const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
     const backup = jobs.backUp(upgrade, gates);
     const final = { ...gates, backup: backup?.rollUp };

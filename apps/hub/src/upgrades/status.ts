@@ -148,7 +148,9 @@ function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions,
   if (plan.precaching) {
     const { spec, failure } = plan.precaching;
     conditions.set(ClusterGroupUpgradeCondition.precacheSpecValid, failure === undefined, failure ?? PRECACHE_SPEC_VALID);
-    status.precaching = { ...status.precaching, spec: spec ?? {} };
+    // A spec that cannot be derived any more takes nothing back from clusters that have pulled the last one.
+    const last = input.talmStrict ? undefined : status.precaching?.spec;
+    status.precaching = { ...status.precaching, spec: spec ?? last ?? {} };
   }
 }
 

@@ -1,6 +1,6 @@
 /** An upgrade that tries failed clusters again pulls what was pulled before, or nothing. Pure. */
 import { Annotation, isSameJson, refOfKey } from '@flotilla/api';
-import { type ClusterGroupUpgrade, explain, type PrecachingSpec } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, explain, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { SoftwareFailure } from './software-spec.ts';
 
@@ -20,6 +20,12 @@ export function findOtherSoftware(
   if (field === undefined) return undefined;
   const said = `${field} is ${shown(wanted[field])}, and was ${shown(first?.[field])} in ${key}, which it tries again`;
   return { reason: 'RetryDiffers', message: explain('RetryDiffers', said), transient: false };
+}
+
+/** True when both have the same pulled, whatever the order of their lists. An empty field is an absent one. */
+export function isSameSoftware(one: PrecachingSpec, other: PrecachingSpec): boolean {
+  const lines = (spec: PrecachingSpec) => Object.values(precacheSpecData(spec)).map((text) => text.split('\n').toSorted());
+  return isSameJson(lines(one), lines(other));
 }
 
 function findDifference(first: PrecachingSpec, wanted: PrecachingSpec): 'platformImage' | (typeof LISTS)[number] | undefined {
