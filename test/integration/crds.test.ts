@@ -6,6 +6,7 @@ import { CustomResourceDefinition } from '@flotilla/api/core';
 import { managedCrds } from '@flotilla/api/managed';
 import { clusterSetCrds, ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
+import { kstatus } from '@flotilla/api/testing';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
@@ -87,6 +88,19 @@ describe('the CRDs on a real API server', () => {
         actions: { afterCompletion: { deleteObjects: true } },
       },
     });
+  });
+
+  it('says of an upgrade that no hub has looked at that its generation is not seen, until a status is written', async () => {
+    const created = await post(UPGRADES, upgrade('unseen', { remediationStrategy: { maxConcurrency: 1 } }));
+    expect(created).toMatchObject({ status: { observedGeneration: -1, status: {} } });
+    expect(kstatus(created)).toBe('InProgress');
+    expect(await client.get(ClusterGroupUpgrade, { namespace: 'default', name: 'unseen' })).toMatchObject({
+      status: { observedGeneration: -1 },
+    });
+    // A hub that states no generation takes it away for good.
+    await patchStatus('unseen', { observedGeneration: null, computedMaxConcurrency: 1 });
+    const stored = await client.get(ClusterGroupUpgrade, { namespace: 'default', name: 'unseen' });
+    expect(stored?.status).toEqual({ computedMaxConcurrency: 1, status: {} });
   });
 
   it('accepts an upgrade without a spec, and one with negative numbers', async () => {

@@ -76,6 +76,13 @@ test("the page's commands wait for success, for failure and for images", async (
   await world.client.create(ClusterGroupUpgrade, upgradeOf(GOOD, { preCaching: true, preCachingConfigRef }));
   expect(await Promise.all([run(ready), run(cached)])).toEqual([MET, MET]);
   expect(await world.condition(NAMED, 'Succeeded')).toMatch(/^True Completed/);
+  // An edit past the end is no success; put back, it is one again, and neither wait hangs.
+  const edit = (clusters: readonly string[]) => world.client.patch(ClusterGroupUpgrade, RELEASE, { spec: { clusters } }, { type: 'merge' });
+  await edit([GOOD, BAD]);
+  expect(await run(failed)).toBe(MET);
+  expect(await world.condition(NAMED, 'EditsIgnored')).toMatch(/^True EditsIgnored: .*spec\.clusters/);
+  await edit([GOOD]);
+  expect(await run(ready)).toBe(MET);
   await remove(world);
 
   world.spokes.setFaults(BAD, { workNeverAvailable: true });

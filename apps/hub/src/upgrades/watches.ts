@@ -1,6 +1,6 @@
 /** Maps changes to the upgrades they enqueue. No event's content reaches a decision. */
 
-import { findCondition, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
+import { findCondition, isSameJson, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
 import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { blockingRefs, isEnding, isOpenToMembers, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
@@ -117,10 +117,11 @@ const clustersOf = perObject(({ spec, status }: ClusterGroupUpgrade): ReadonlySe
   return new Set([...(spec?.clusters ?? []), ...(status?.remediationPlan ?? []).flat(), ...progress]);
 });
 
+/** The verdict, or that it waits for somebody, is news for those that it blocks. */
 function hasEndedAnew({ type, object, previous }: Change<ClusterGroupUpgrade>): boolean {
-  const verdict = (upgrade: ClusterGroupUpgrade) =>
-    findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.succeeded)?.status;
-  return type === 'deleted' || !previous || verdict(object) !== verdict(previous);
+  const { succeeded, stalled } = ClusterGroupUpgradeCondition;
+  const facts = ({ status }: ClusterGroupUpgrade) => [succeeded, stalled].map((kind) => findCondition(status?.conditions, kind)?.status);
+  return type === 'deleted' || !previous || !isSameJson(facts(object), facts(previous));
 }
 
 /** Clusters show their set themselves, so only the set's spec counts. */
