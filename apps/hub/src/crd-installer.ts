@@ -1,11 +1,13 @@
-import { FIELD_MANAGER, FlotillaError, findCondition, KubeObject } from '@flotilla/api';
+import { FIELD_MANAGER, FlotillaError, findCondition, foreign, KubeObject } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
 import type { Client, Logger } from '@flotilla/runtime';
 import { z } from 'zod';
 
-const CrdStatus = z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() }).nullish();
+const CrdStatus = foreign(
+  z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() }).nullish(),
+);
 
 /** Applies our CRDs, and those of transport and cluster sets on request; waits until each is served (at most 30 s). */
 export async function installCrds(

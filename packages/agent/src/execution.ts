@@ -1,4 +1,4 @@
-import { isJsonObject, isSameJson, mergePatch, withCondition } from '@flotilla/api';
+import { foreign, isJsonObject, isSameJson, mergePatch, withCondition } from '@flotilla/api';
 import { type ManagedClusterAction, type ManagedClusterView, ViewReason } from '@flotilla/api/ocm';
 import { noMatchesForKind, parseResourceSpelling, type ServedResource, ServerRefusal } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -57,11 +57,13 @@ async function executeDelete(kube: Kube, spoke: SpokeAccess): Promise<ActionVerd
   return actionDone(null);
 }
 
-const TemplateHead = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string().default(''), namespace: z.string().optional() }).default({ name: '' }),
-});
+const TemplateHead = foreign(
+  z.looseObject({
+    apiVersion: z.string(),
+    kind: z.string(),
+    metadata: z.looseObject({ name: z.string().default(''), namespace: z.string().optional() }).default({ name: '' }),
+  }),
+);
 
 async function templateTarget(kube: Kube, spoke: SpokeAccess) {
   const { template } = kube;

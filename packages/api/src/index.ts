@@ -1,6 +1,7 @@
 export { Condition, conditionTime, findCondition, withCondition } from './conditions.ts';
 export type { CrdManifest } from './crd.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
+export { foreign } from './foreign.ts';
 export { isJsonObject, isSameJson, mergePatch, mergePatched, readJson } from './json.ts';
 export { KubeObject, LabelSelector, ObjectMeta, type Ref, type Resource, refKey, refOfKey, resource, untyped } from './kubernetes.ts';
 export { limitsOf, limitsOfSchema } from './limits.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { labelKey, labelValue, list, map, text } from './bounded.ts';
+import { foreign } from './foreign.ts';
 
 /** Name and, for namespaced kinds, namespace of one object. */
 export interface Ref {
@@ -47,7 +48,7 @@ export function resource<T extends KubeObject>(
   namespaced: boolean,
   schema: z.ZodType<T>,
 ): Resource<T> {
-  return { apiVersion, kind, plural, namespaced, schema };
+  return { apiVersion, kind, plural, namespaced, schema: foreign(schema) };
 }
 
 /** Declares a kind whose objects are read untyped. */

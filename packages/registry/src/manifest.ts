@@ -1,3 +1,4 @@
+import { foreign } from '@flotilla/api';
 import { z } from 'zod';
 import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
 
@@ -99,7 +100,7 @@ export function parseDocument<T>(what: string, bytes: Buffer, schema: z.ZodType<
   } catch (error) {
     throw refuse('is not JSON', error);
   }
-  const parsed = schema.safeParse(json);
+  const parsed = foreign(schema).safeParse(json);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw refuse(`${issue?.path.join('.') || 'document'}: ${issue?.message ?? 'does not fit'}`);

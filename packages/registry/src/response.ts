@@ -1,10 +1,10 @@
-import { readJson } from '@flotilla/api';
+import { foreign, readJson } from '@flotilla/api';
 import { parseRetryAfter, readBounded } from '@flotilla/http';
 import { z } from 'zod';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import type { Answer } from './transport.ts';
 
-const ErrorBody = z.object({ errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1) });
+const ErrorBody = foreign(z.object({ errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1) }));
 
 const MAX_ERROR_BYTES = 16 * 1024;
 /** Milliseconds for the words of a refusal: its status counts without them. */

@@ -1,3 +1,4 @@
+import { foreign } from '@flotilla/api';
 import { z } from 'zod';
 import type { Client } from './client.ts';
 import { isNotFound } from './errors.ts';
@@ -70,22 +71,26 @@ export const noMatchesForKind = (kind: string, apiVersion: string): string => `n
 export const qualifiedName = (served: ServedResource, name: string): string =>
   `${served.plural}${served.group === '' ? '' : `.${served.group}`} "${name}"`;
 
-const ResourceList = z.object({
-  resources: z
-    .array(z.object({ name: z.string(), singularName: z.string().default(''), namespaced: z.boolean(), kind: z.string() }))
-    .default([]),
-});
-const GroupList = z.object({
-  groups: z
-    .array(
-      z.object({
-        name: z.string(),
-        versions: z.array(z.object({ version: z.string() })),
-        preferredVersion: z.object({ version: z.string() }).optional(),
-      }),
-    )
-    .default([]),
-});
+const ResourceList = foreign(
+  z.object({
+    resources: z
+      .array(z.object({ name: z.string(), singularName: z.string().default(''), namespaced: z.boolean(), kind: z.string() }))
+      .default([]),
+  }),
+);
+const GroupList = foreign(
+  z.object({
+    groups: z
+      .array(
+        z.object({
+          name: z.string(),
+          versions: z.array(z.object({ version: z.string() })),
+          preferredVersion: z.object({ version: z.string() }).optional(),
+        }),
+      )
+      .default([]),
+  }),
+);
 
 /**
  * Discovery of one API server: asked when first needed, and kept until something is not found (spec/ocm 1.9). A server that refuses is an error of

@@ -1,4 +1,4 @@
-import { FlotillaError, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
+import { FlotillaError, foreign, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
 import { z } from 'zod';
 import type {
   ApplyOptions,
@@ -26,10 +26,12 @@ const PAGE_SIZE = 500;
 const WATCH_IDLE_MS = 150_000;
 const FULL_LISTS = 3;
 
-const Page = z.looseObject({
-  metadata: z.looseObject({ resourceVersion: z.string().default(''), continue: z.string().optional() }),
-  items: z.array(z.unknown()).nullish(),
-});
+const Page = foreign(
+  z.looseObject({
+    metadata: z.looseObject({ resourceVersion: z.string().default(''), continue: z.string().optional() }),
+    items: z.array(z.unknown()).nullish(),
+  }),
+);
 
 interface RestClientOptions extends TransportOptions {
   readonly connection: Connection;

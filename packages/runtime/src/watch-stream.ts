@@ -1,4 +1,4 @@
-import { errorMessage, type KubeObject, type Resource } from '@flotilla/api';
+import { errorMessage, foreign, type KubeObject, type Resource } from '@flotilla/api';
 import { z } from 'zod';
 import type { InvalidObject, WatchEvent } from './client.ts';
 import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts';
@@ -6,17 +6,19 @@ import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts'
 /** One event is at most this long; the API server itself stores no object above about 3 MiB. */
 const LINE_BYTES = 16 * 1024 * 1024;
 
-const Event = z.object({ type: z.string(), object: z.unknown() });
-const StatusObject = z.looseObject({ code: z.number().catch(500), reason: z.string().catch(''), message: z.string().catch('') });
-const Bookmark = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+const Event = foreign(z.object({ type: z.string(), object: z.unknown() }));
+const StatusObject = foreign(z.looseObject({ code: z.number().catch(500), reason: z.string().catch(''), message: z.string().catch('') }));
+const Bookmark = foreign(z.object({ metadata: z.object({ resourceVersion: z.string() }) }));
 /** As much of any object as is needed to name it. */
-const Named = z.looseObject({
-  metadata: z.looseObject({
-    name: z.string().catch(''),
-    namespace: z.string().optional().catch(undefined),
-    resourceVersion: z.string().catch(''),
+const Named = foreign(
+  z.looseObject({
+    metadata: z.looseObject({
+      name: z.string().catch(''),
+      namespace: z.string().optional().catch(undefined),
+      resourceVersion: z.string().catch(''),
+    }),
   }),
-});
+);
 
 /** Whole lines of a byte stream. What follows the last newline is dropped: the stream ended inside an event. */
 export async function* lines(chunks: AsyncIterable<Uint8Array>, maxBytes = LINE_BYTES): AsyncGenerator<string, void, undefined> {

@@ -1,5 +1,5 @@
 /** Judges which objects of a hub that TALM manages carry over to Flotilla's hub. Pure. */
-import { findCondition, type KubeObject, limitsOf, refKey } from '@flotilla/api';
+import { findCondition, foreign, type KubeObject, limitsOf, refKey } from '@flotilla/api';
 import {
   ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
@@ -60,7 +60,7 @@ export function judgeTalmHub(hub: TalmHub): TalmCheck {
   return { objects: rows.toSorted((a, b) => rank(a) - rank(b)) };
 }
 
-const Replicas = z.object({ spec: z.object({ replicas: z.number().default(1) }).optional() });
+const Replicas = foreign(z.object({ spec: z.object({ replicas: z.number().default(1) }).optional() }));
 
 function judgeManager(manager: KubeObject): Row[] {
   const object = nameOf('Deployment', manager);
@@ -93,7 +93,7 @@ function judgeUpgrade(given: KubeObject): Row[] {
   if (!parsed.success) return [refused(object, parsed.error.issues[0])];
   const upgrade = parsed.data;
   if (isEnding(upgrade)) return [{ object, verdict: 'carriesOver', why: endedWhy(upgrade) }];
-  const spec = ClusterGroupUpgradeSpec.safeParse(upgrade.spec ?? {});
+  const spec = foreign(ClusterGroupUpgradeSpec).safeParse(upgrade.spec ?? {});
   if (!spec.success) return [refused(object, spec.error.issues[0], 'spec')];
   const excess = findExcess(upgrade.spec);
   if (excess) return [refused(object, excess, 'spec')];

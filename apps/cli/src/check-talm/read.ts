@@ -1,5 +1,5 @@
 /** Reads the objects that a move from TALM concerns, and writes nothing. */
-import { type KubeObject, type Resource, untyped } from '@flotilla/api';
+import { foreign, type KubeObject, type Resource, untyped } from '@flotilla/api';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -25,19 +25,21 @@ export async function readTalmHub(client: Client): Promise<TalmHub> {
 }
 
 /** The one part of a CRD that is read: the fields of the status. */
-const Served = z.object({
-  spec: z.object({
-    versions: z.array(
-      z.object({
-        schema: z.object({
-          openAPIV3Schema: z.object({
-            properties: z.object({ status: z.object({ properties: z.record(z.string(), z.unknown()).default({}) }) }),
+const Served = foreign(
+  z.object({
+    spec: z.object({
+      versions: z.array(
+        z.object({
+          schema: z.object({
+            openAPIV3Schema: z.object({
+              properties: z.object({ status: z.object({ properties: z.record(z.string(), z.unknown()).default({}) }) }),
+            }),
           }),
         }),
-      }),
-    ),
+      ),
+    }),
   }),
-});
+);
 
 /** A hub without the CRD has no upgrades either. */
 function keepsOurStatus(definition: KubeObject | undefined): boolean {

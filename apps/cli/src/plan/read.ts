@@ -1,4 +1,14 @@
-import { Annotation, FlotillaError, isJsonObject, type KubeObject, limitsOf, type Resource, refKey, refOfKey } from '@flotilla/api';
+import {
+  Annotation,
+  FlotillaError,
+  foreign,
+  isJsonObject,
+  type KubeObject,
+  limitsOf,
+  type Resource,
+  refKey,
+  refOfKey,
+} from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
@@ -60,7 +70,7 @@ function parseObject<T extends KubeObject>(file: string, { kind, schema }: Resou
  * @throws FlotillaError `FLOTILLA_NO_UPGRADE` naming the field
  */
 export function specOf({ metadata, spec }: ClusterGroupUpgrade): ClusterGroupUpgradeSpec {
-  const parsed = ClusterGroupUpgradeSpec.safeParse(spec ?? {});
+  const parsed = foreign(ClusterGroupUpgradeSpec).safeParse(spec ?? {});
   const issue = parsed.error?.issues[0] ?? findExcess(spec);
   if (parsed.success && !issue) return parsed.data;
   throw new FlotillaError(

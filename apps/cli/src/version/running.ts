@@ -1,16 +1,19 @@
+import { foreign } from '@flotilla/api';
 import { Deployment } from '@flotilla/api/core';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { table } from '../terminal/table.ts';
 
-const DeploymentStatus = z.looseObject({
-  metadata: z.looseObject({ labels: z.record(z.string(), z.string()).default({}) }),
-  spec: z.looseObject({
-    replicas: z.number().default(1),
-    template: z.looseObject({ spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string().default('') })) }) }),
+const DeploymentStatus = foreign(
+  z.looseObject({
+    metadata: z.looseObject({ labels: z.record(z.string(), z.string()).default({}) }),
+    spec: z.looseObject({
+      replicas: z.number().default(1),
+      template: z.looseObject({ spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string().default('') })) }) }),
+    }),
+    status: z.looseObject({ readyReplicas: z.number().default(0) }).default({ readyReplicas: 0 }),
   }),
-  status: z.looseObject({ readyReplicas: z.number().default(0) }).default({ readyReplicas: 0 }),
-});
+);
 
 /** Lists the Deployments of our charts in a cluster, each with its version, ready pods and image. One request. */
 export async function runningPrograms(client: Pick<Client, 'list'>): Promise<string> {

@@ -1,4 +1,4 @@
-import { limitsOf, refOfKey } from '@flotilla/api';
+import { foreign, limitsOf, refOfKey } from '@flotilla/api';
 import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Stall, ValidationFacts } from '@flotilla/rollout';
 import { eventsBetween, isRunning, isTurningPoint, keepsObjects, stateOf } from '@flotilla/rollout';
@@ -110,7 +110,7 @@ export class UpgradeReconciler {
   }
 
   async #advance(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
-    const spec = ClusterGroupUpgradeSpec.safeParse(upgrade.spec ?? {});
+    const spec = foreign(ClusterGroupUpgradeSpec).safeParse(upgrade.spec ?? {});
     const found = findExcess(upgrade.spec);
     // The reference validates its other limits itself.
     const excess = this.#deps.talmStrict && found?.isValue ? undefined : found;

@@ -1,6 +1,7 @@
 /** Reads what a runtime's store has of layers. */
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { foreign } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
 import { chainOf, type Layer, type StoredContent } from '@flotilla/software';
 import { z } from 'zod';
@@ -42,12 +43,14 @@ async function filterBy(keys: ReadonlySet<string>, isThere: (key: string) => Pro
 }
 
 /** Layers of containers/storage, as far as a pull asks for them. */
-const StorageLayers = z.array(
-  z.looseObject({
-    'compressed-diff-digest': z.string().optional(),
-    'diff-digest': z.string().optional(),
-    flags: z.looseObject({ incomplete: z.boolean().optional() }).nullish(),
-  }),
+const StorageLayers = foreign(
+  z.array(
+    z.looseObject({
+      'compressed-diff-digest': z.string().optional(),
+      'diff-digest': z.string().optional(),
+      flags: z.looseObject({ incomplete: z.boolean().optional() }).nullish(),
+    }),
+  ),
 );
 const MOST_BYTES = 64 * 1024 * 1024;
 /** Where the pod has folders of the node. */

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, foreign } from '@flotilla/api';
 import type { Logger } from '@flotilla/runtime';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -8,12 +8,14 @@ import type { Config } from '../config.ts';
 /** Largest file: configurations of kubelets have some KiB. */
 const MAX_BYTES = 256 * 1024;
 
-const KubeletConfiguration = z.object({
-  kind: z.literal('KubeletConfiguration'),
-  imageGCHighThresholdPercent: z.int().min(0).max(100).nullish(),
-  imageMaximumGCAge: z.string().max(40).nullish(),
-  imagePullCredentialsVerificationPolicy: z.string().max(64).nullish(),
-});
+const KubeletConfiguration = foreign(
+  z.object({
+    kind: z.literal('KubeletConfiguration'),
+    imageGCHighThresholdPercent: z.int().min(0).max(100).nullish(),
+    imageMaximumGCAge: z.string().max(40).nullish(),
+    imagePullCredentialsVerificationPolicy: z.string().max(64).nullish(),
+  }),
+);
 
 /** Settings of a kubelet that decide how long images stay usable on its node. */
 export interface ImageCare {

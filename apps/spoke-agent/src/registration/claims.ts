@@ -1,4 +1,4 @@
-import { isJsonObject, isSameJson } from '@flotilla/api';
+import { foreign, isJsonObject, isSameJson } from '@flotilla/api';
 import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, NODE_PULLERS, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { SpokeName } from '@flotilla/api/ran';
 import { type Client, type Clock, isForbidden, type Logger, pause } from '@flotilla/runtime';
@@ -133,15 +133,17 @@ async function report(deps: ClaimsDeps, claims: readonly Claim[], signal: AbortS
   return written !== 'absent';
 }
 
-const Version = z.looseObject({ gitVersion: z.string().max(128) });
-const Groups = z.looseObject({ groups: z.array(z.looseObject({ name: z.string() })) });
+const Version = foreign(z.looseObject({ gitVersion: z.string().max(128) }));
+const Groups = foreign(z.looseObject({ groups: z.array(z.looseObject({ name: z.string() })) }));
 const short = z.string().max(128);
-const Nodes = z.looseObject({
-  metadata: z.looseObject({ continue: z.string().optional() }),
-  items: z.array(
-    z.looseObject({ status: z.looseObject({ nodeInfo: z.looseObject({ architecture: short, containerRuntimeVersion: short }) }) }),
-  ),
-});
+const Nodes = foreign(
+  z.looseObject({
+    metadata: z.looseObject({ continue: z.string().optional() }),
+    items: z.array(
+      z.looseObject({ status: z.looseObject({ nodeInfo: z.looseObject({ architecture: short, containerRuntimeVersion: short }) }) }),
+    ),
+  }),
+);
 
 async function observeSpoke(deps: ClaimsDeps, signal: AbortSignal): Promise<SpokeFacts> {
   const read = async (path: string): Promise<unknown> => JSON.parse(await deps.spoke.getText(path, { maxBytes: ANSWER_BYTES, signal }));

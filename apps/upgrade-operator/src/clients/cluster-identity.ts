@@ -1,4 +1,4 @@
-import { errorMessage, readJson } from '@flotilla/api';
+import { errorMessage, foreign, readJson } from '@flotilla/api';
 import { Secret } from '@flotilla/api/core';
 import type { Client, Clock } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ interface IdentityOptions {
 
 const PULL_SECRET = { namespace: 'openshift-config', name: 'pull-secret' };
 const REGISTRY = 'cloud.openshift.com';
-const DockerConfig = z.looseObject({ auths: z.record(z.string(), z.looseObject({ auth: z.string().optional() })) });
+const DockerConfig = foreign(z.looseObject({ auths: z.record(z.string(), z.looseObject({ auth: z.string().optional() })) }));
 
 /** The cluster's identity for OCM, read once and kept. Its messages never hold the credential. */
 export function createClusterIdentity({

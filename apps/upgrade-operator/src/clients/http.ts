@@ -1,4 +1,4 @@
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, foreign } from '@flotilla/api';
 import {
   FollowingConnections,
   fetchAnswer,
@@ -139,7 +139,7 @@ export function parseJson<T>(schema: z.ZodType<T>, text: string, { what, status 
       cause,
     });
   }
-  const parsed = schema.safeParse(value);
+  const parsed = foreign(schema).safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const why = `${issue?.path.join('.') || 'the answer'}: ${issue?.message}`;

@@ -1,3 +1,4 @@
+import { foreign } from '@flotilla/api';
 import { z } from 'zod';
 
 /** A cluster as OCM knows it, as far as an upgrade needs it. */
@@ -21,7 +22,7 @@ export type OcmPolicy = z.output<typeof OcmPolicy> & { readonly problem?: string
 
 /** One that cannot be read is no reason to know nothing of the others. */
 export const OcmPolicyOrProblem = z.unknown().transform((item): OcmPolicy => {
-  const read = OcmPolicy.safeParse(item);
+  const read = foreign(OcmPolicy).safeParse(item);
   if (read.success) return read.data;
   const { id } = z
     .looseObject({ id: z.string().catch('') })

@@ -1,3 +1,4 @@
+import { foreign } from '@flotilla/api';
 import { podTrouble } from '@flotilla/release';
 import type { Client, Semaphore } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -7,8 +8,8 @@ const Selector = z.object({
   matchLabels: z.record(z.string(), z.string()).nullish(),
   matchExpressions: z.array(z.object({ key: z.string(), operator: z.string(), values: z.array(z.string()).nullish() })).nullish(),
 });
-const Workload = z.object({ spec: z.object({ selector: Selector }) });
-const PodList = z.object({ items: z.array(z.record(z.string(), z.unknown())) });
+const Workload = foreign(z.object({ spec: z.object({ selector: Selector }) }));
+const PodList = foreign(z.object({ items: z.array(z.record(z.string(), z.unknown())) }));
 
 /** Pods that are looked at: those that do not run say most. */
 const QUESTIONS = [

@@ -1,21 +1,23 @@
-import { type Resource, resource } from '@flotilla/api';
+import { foreign, type Resource, resource } from '@flotilla/api';
 import { type Client, type Clock, groupVersion, readServedResources } from '@flotilla/runtime';
 import { z } from 'zod';
 import { LiveObject } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
 
-const Definition = z.looseObject({
-  spec: z.looseObject({
-    group: z.string(),
-    scope: z.string(),
-    names: z.looseObject({ kind: z.string(), plural: z.string() }),
-    versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
+const Definition = foreign(
+  z.looseObject({
+    spec: z.looseObject({
+      group: z.string(),
+      scope: z.string(),
+      names: z.looseObject({ kind: z.string(), plural: z.string() }),
+      versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
+    }),
+    status: z
+      .looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() })
+      .nullish()
+      .catch(undefined),
   }),
-  status: z
-    .looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() })
-    .nullish()
-    .catch(undefined),
-});
+);
 
 /** Kinds that a CustomResourceDefinition serves by now, by `group/version/Kind`. */
 export function definedKinds(definition: unknown): ReadonlyMap<string, Resource<LiveObject>> {
@@ -37,9 +39,11 @@ export function definedKinds(definition: unknown): ReadonlyMap<string, Resource<
 /** Key that is woken when a kind comes to be served. */
 export const kindServed = (kindKey: string): string => `kind ${kindKey}`;
 
-const GroupList = z.looseObject({
-  groups: z.array(z.looseObject({ name: z.string(), versions: z.array(z.looseObject({ version: z.string() })) })),
-});
+const GroupList = foreign(
+  z.looseObject({
+    groups: z.array(z.looseObject({ name: z.string(), versions: z.array(z.looseObject({ version: z.string() })) })),
+  }),
+);
 
 /** A kind that no CustomResourceDefinition brings is looked for so often, milliseconds. */
 const LOOK_AGAIN_MS = 5_000;

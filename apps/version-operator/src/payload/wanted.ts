@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { refKey } from '@flotilla/api';
+import { foreign, refKey } from '@flotilla/api';
 import { ManifestAnnotation } from '@flotilla/api/config';
 import {
   type BuildContext,
@@ -74,13 +74,15 @@ export const doubledIn = (wanted: readonly Wanted[]): { readonly object: string;
     .filter((same) => same.length > 1)
     .map((same) => ({ object: same[0]?.identity ?? '', files: same.map(({ manifest: { file, line } }) => `${file}:${line}`) }));
 
-const Definition = z.object({
-  spec: z.object({
-    group: z.string(),
-    names: z.object({ kind: z.string() }),
-    versions: z.array(z.object({ name: z.string() })),
+const Definition = foreign(
+  z.object({
+    spec: z.object({
+      group: z.string(),
+      names: z.object({ kind: z.string() }),
+      versions: z.array(z.object({ name: z.string() })),
+    }),
   }),
-});
+);
 
 function definedBy(object: Json): string[] {
   const { spec } = Definition.safeParse(object).data ?? {};

@@ -1,4 +1,4 @@
-import { errorMessage, readJson } from '@flotilla/api';
+import { errorMessage, foreign, readJson } from '@flotilla/api';
 import { alertRisks, type ClusterRisk, promqlPace, unknownAlerts } from '@flotilla/release';
 import { z } from 'zod';
 import { askMonitoring, type PrometheusOptions, refusalOf } from './prometheus.ts';
@@ -6,10 +6,12 @@ import { askMonitoring, type PrometheusOptions, refusalOf } from './prometheus.t
 /** Bytes of an answer: a cluster in trouble has thousands of alerts. */
 const MAX_BYTES = 8 << 20;
 const texts = z.record(z.string(), z.string()).default({});
-const Answer = z.object({
-  status: z.literal('success'),
-  data: z.object({ alerts: z.array(z.looseObject({ state: z.string(), labels: texts, annotations: texts })) }),
-});
+const Answer = foreign(
+  z.object({
+    status: z.literal('success'),
+    data: z.object({ alerts: z.array(z.looseObject({ state: z.string(), labels: texts, annotations: texts })) }),
+  }),
+);
 
 /** The alerts that speak against updates, or why they are not known. */
 type AskedAlerts = { readonly risks: readonly ClusterRisk[] } | { readonly error: string };

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { errorMessage, readJson } from '@flotilla/api';
+import { errorMessage, foreign, readJson } from '@flotilla/api';
 import { type FollowingConnections, fetchAnswer } from '@flotilla/http';
 import { type Exposure, saidText } from '@flotilla/release';
 import { z } from 'zod';
@@ -21,10 +21,12 @@ const MAX_BYTES = 1 << 20;
 const REFUSAL_BYTES = 64 << 10;
 const MOST_SAID = 512;
 
-const Answer = z.object({
-  status: z.literal('success'),
-  data: z.object({ resultType: z.string(), result: z.array(z.looseObject({ value: z.tuple([z.number(), z.string()]) })) }),
-});
+const Answer = foreign(
+  z.object({
+    status: z.literal('success'),
+    data: z.object({ resultType: z.string(), result: z.array(z.looseObject({ value: z.tuple([z.number(), z.string()]) })) }),
+  }),
+);
 
 /** Asks monitoring whether a risk's query holds: it must answer one sample, 0 or 1. Rejects only when the signal aborts. */
 export async function askPrometheus(query: string, options: PrometheusOptions, signal: AbortSignal): Promise<Exposure> {
@@ -69,7 +71,7 @@ function exposureOf(text: string): Exposure {
   return { error: `invalid PromQL result (must be 0 or 1): ${String(result[0]?.value[1]).slice(0, 40)}` };
 }
 
-const Refusal = z.object({ status: z.literal('error'), errorType: z.string().default(''), error: z.string() });
+const Refusal = foreign(z.object({ status: z.literal('error'), errorType: z.string().default(''), error: z.string() }));
 
 /** Describes an answer that is none, in monitoring's own words where it has some. */
 export function refusalOf(status: number, text: string): string {

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@flotilla/api';
+import { foreign, isJsonObject } from '@flotilla/api';
 import { MAX_WORK_BYTES, type ManifestConfig, type ManifestStatus, type ManifestWork, WorkStatusBound } from '@flotilla/api/ocm';
 import { groupVersion, noMatchesForKind, type ServedResource } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -28,11 +28,13 @@ export interface WorkManifest {
   readonly refusal: string | undefined;
 }
 
-const Head = z.looseObject({
-  apiVersion: z.string().min(1),
-  kind: z.string().min(1),
-  metadata: z.looseObject({ name: z.string().optional(), generateName: z.string().optional(), namespace: z.string().optional() }),
-});
+const Head = foreign(
+  z.looseObject({
+    apiVersion: z.string().min(1),
+    kind: z.string().min(1),
+    metadata: z.looseObject({ name: z.string().optional(), generateName: z.string().optional(), namespace: z.string().optional() }),
+  }),
+);
 
 /** Reads every manifest of a work, in order; an invalid one does not affect the others. */
 export async function readManifests(work: ManifestWork, access: WorkAccess): Promise<WorkManifest[]> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { foreign } from '../foreign.ts';
 import { KubeObject, LabelSelector, ObjectMeta, resource, untyped } from '../kubernetes.ts';
 import { readable } from '../readable.ts';
 
@@ -104,4 +105,4 @@ const JobStatusSchema = z.looseObject({
 });
 /** `status` of a batch/v1 Job, as far as a verdict needs it. */
 export type JobStatus = z.output<typeof JobStatusSchema>;
-export const JobStatus = JobStatusSchema;
+export const JobStatus = foreign(JobStatusSchema);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { foreign } from '../foreign.ts';
 import type { ManagedCluster } from './managed-cluster.ts';
 
 /** Claims of a ManagedCluster, which its spoke reports (spec/ocm 2.1). The first four are those of the fleet framework. */
@@ -41,7 +42,7 @@ export const CLAIM_VALUE_CHARS = 1024;
 /** Bound of a spoke's claims; a longer list counts as absent. */
 const MOST_CLAIMS = 256;
 
-const Claims = z.array(z.object({ name: z.string(), value: z.string() })).max(MOST_CLAIMS);
+const Claims = foreign(z.array(z.object({ name: z.string(), value: z.string() })).max(MOST_CLAIMS));
 
 /** Reads a claim of a cluster; undefined when it is missing or unreadable. */
 export function claimOf(cluster: Pick<ManagedCluster, 'status'> | undefined, name: ClusterClaimName): string | undefined {

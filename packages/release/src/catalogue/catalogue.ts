@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { foreign } from '@flotilla/api';
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { isPullSpecShaped } from '../payload/image-references.ts';
@@ -41,9 +42,9 @@ const BundleObject = z.object({
     .max(5_000)
     .nullish(),
 });
-const PackageProperty = z.object({ version: z.string() });
+const PackageProperty = foreign(z.object({ version: z.string() }));
 /** Which package an object belongs to, before anything else of it is checked. */
-const Header = z.object({ schema: z.string(), package: z.unknown().optional(), name: z.unknown().optional() });
+const Header = foreign(z.object({ schema: z.string(), package: z.unknown().optional(), name: z.unknown().optional() }));
 
 interface Bundle {
   readonly version: string | undefined;
@@ -172,7 +173,7 @@ function relatedImages(file: CatalogueFile, bundle: z.output<typeof BundleObject
 }
 
 function read<T>(file: CatalogueFile, schema: z.ZodType<T>, document: unknown, label: string): T {
-  const parsed = schema.safeParse(document);
+  const parsed = foreign(schema).safeParse(document);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw invalidFile(file, `has a wrong field in ${label}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);

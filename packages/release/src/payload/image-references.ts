@@ -1,3 +1,4 @@
+import { foreign } from '@flotilla/api';
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { readManifestDocuments } from './documents.ts';
@@ -26,23 +27,25 @@ export interface ImageReferences {
   readonly images: readonly ComponentImage[];
 }
 
-const ImageStream = z.object({
-  kind: z.literal('ImageStream'),
-  metadata: z.object({ name: z.string().optional(), creationTimestamp: z.string().nullish() }).optional(),
-  spec: z
-    .object({
-      tags: z
-        .array(
-          z.object({
-            name: z.string().min(1).max(256),
-            from: z.object({ kind: z.string().optional(), name: z.string() }).nullish(),
-          }),
-        )
-        .max(imageReferencesLimits.tags)
-        .nullish(),
-    })
-    .nullish(),
-});
+const ImageStream = foreign(
+  z.object({
+    kind: z.literal('ImageStream'),
+    metadata: z.object({ name: z.string().optional(), creationTimestamp: z.string().nullish() }).optional(),
+    spec: z
+      .object({
+        tags: z
+          .array(
+            z.object({
+              name: z.string().min(1).max(256),
+              from: z.object({ kind: z.string().optional(), name: z.string() }).nullish(),
+            }),
+          )
+          .max(imageReferencesLimits.tags)
+          .nullish(),
+      })
+      .nullish(),
+  }),
+);
 
 /** No blanks, control characters, quotes or shell signs; what it means is for the registry client to parse. */
 const pullSpecShape = /^[A-Za-z0-9][A-Za-z0-9._:/@+[\]-]*$/;

@@ -1,4 +1,4 @@
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, foreign } from '@flotilla/api';
 import { z } from 'zod';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 
@@ -39,30 +39,32 @@ const Edges = z
 const isEdge = (edge: unknown): edge is Edge => edgeProblem(edge) === undefined;
 
 /** An update graph as its service sends it; versions are texts that nobody has checked. */
-const Graph = z.object({
-  nodes: z
-    .array(
-      z.object({
-        version: z.string().default(''),
-        payload: z.string().default(''),
-        metadata: z.record(z.string(), z.unknown()).nullish(),
-      }),
-    )
-    .max(updateGraphLimits.nodes)
-    .nullish()
-    .transform((nodes) => nodes ?? []),
-  edges: Edges,
-  conditionalEdges: z
-    .array(
-      z.object({
-        edges: z.array(z.object({ from: z.string().default(''), to: z.string().default('') })).nullish(),
-        risks: z.array(Risk).nullish(),
-      }),
-    )
-    .max(updateGraphLimits.conditionalEdges)
-    .nullish()
-    .transform((edges) => edges ?? []),
-});
+const Graph = foreign(
+  z.object({
+    nodes: z
+      .array(
+        z.object({
+          version: z.string().default(''),
+          payload: z.string().default(''),
+          metadata: z.record(z.string(), z.unknown()).nullish(),
+        }),
+      )
+      .max(updateGraphLimits.nodes)
+      .nullish()
+      .transform((nodes) => nodes ?? []),
+    edges: Edges,
+    conditionalEdges: z
+      .array(
+        z.object({
+          edges: z.array(z.object({ from: z.string().default(''), to: z.string().default('') })).nullish(),
+          risks: z.array(Risk).nullish(),
+        }),
+      )
+      .max(updateGraphLimits.conditionalEdges)
+      .nullish()
+      .transform((edges) => edges ?? []),
+  }),
+);
 
 /** Releases, which of them are updates of which, and which are under conditions. */
 export type UpdateGraph = z.output<typeof Graph>;

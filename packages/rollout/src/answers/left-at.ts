@@ -1,3 +1,4 @@
+import { foreign } from '@flotilla/api';
 /** Says where a cluster was when its part ended without success, and how that stands now. Pure. */
 import type { WhyLink } from '@flotilla/api/answers';
 import { ManifestStatus } from '@flotilla/api/ocm';
@@ -9,7 +10,7 @@ import { complianceLinks } from './policy-waits.ts';
 import type { ClusterQuestion } from './question.ts';
 import { refusedManifest, workLinks } from './work-waits.ts';
 
-const WorkStatus = z.looseObject({ manifests: z.array(ManifestStatus) });
+const WorkStatus = foreign(z.looseObject({ manifests: z.array(ManifestStatus) }));
 
 /** Says where it was, and the cause as far as the record has it; undefined for a record that says nothing of it. */
 export function leftAt({ currentPolicy, currentManifestWork }: ClusterRecord): string | undefined {

@@ -1,3 +1,4 @@
+import { foreign } from '@flotilla/api';
 /** Schemas of the objects that a rollout's views show, as far as they are read (spec/ocm 1.10). Pure. */
 import type { ManagedClusterView } from '@flotilla/api/ocm';
 import { z } from 'zod';
@@ -53,7 +54,7 @@ export const InstallPlan = z.object({
 });
 export type InstallPlan = z.output<typeof InstallPlan>;
 
-const Viewed = z.union([Subscription, InstallPlan]);
+const Viewed = foreign(z.union([Subscription, InstallPlan]));
 
 /** Drops what no step reads: the status of an InstallPlan holds every manifest of the operator. */
 export function trimRolloutView(view: ManagedClusterView): ManagedClusterView {

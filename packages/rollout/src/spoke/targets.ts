@@ -1,4 +1,4 @@
-import { perObject, readJson } from '@flotilla/api';
+import { foreign, perObject, readJson } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { lateClusters } from '../batches/late-clusters.ts';
@@ -32,7 +32,7 @@ function derive(upgrade: ClusterGroupUpgrade): Map<string, SpokeTarget> {
   return targets;
 }
 
-const Subscriptions = z.array(z.object({ kind: z.string(), name: z.string(), apiVersion: z.string(), namespace: z.string() }));
+const Subscriptions = foreign(z.array(z.object({ kind: z.string(), name: z.string(), apiVersion: z.string(), namespace: z.string() })));
 
 function remediation(upgrade: ClusterGroupUpgrade): (progress: ClusterProgress) => SpokeTarget {
   const templates = templatesOf(upgrade);

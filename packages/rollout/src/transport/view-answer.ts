@@ -1,5 +1,5 @@
 /** Reads the answer of a view on the object it asks for, whatever it is for (spec/ocm 1.12). Pure. */
-import { findCondition, isJsonObject } from '@flotilla/api';
+import { findCondition, foreign, isJsonObject } from '@flotilla/api';
 import { type ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
 import { z } from 'zod';
 
@@ -40,7 +40,7 @@ export function readViewAnswer<T extends Identified>(
   if (!condition) return { kind: 'pending' };
   if (condition.status === 'True' && condition.reason === ViewReason.getting) {
     const result = view.status?.result;
-    const object = schema.safeParse(trusted ? identified(result, target) : result);
+    const object = foreign(schema).safeParse(trusted ? identified(result, target) : result);
     if (!object.success)
       return { kind: 'unknown', message: `the answer cannot be used: ${z.prettifyError(object.error).slice(0, MAX_TOLD)}` };
     const { kind, metadata } = object.data;

@@ -1,5 +1,5 @@
 /** The feedback values that end a ManifestWork, as its annotation states them (spec/talm 2.12). Pure. */
-import { Annotation, readJson } from '@flotilla/api';
+import { Annotation, foreign, readJson } from '@flotilla/api';
 import { z } from 'zod';
 import { quote } from '../values/go-format.ts';
 
@@ -18,18 +18,20 @@ type ExpectedValues =
   | { readonly values: readonly ExpectedValue[]; readonly problem?: undefined }
   | { readonly problem: string; readonly values?: undefined };
 
-const List = z
-  .array(
-    z.object({
-      // A list that is written in Go may leave out values that are 0 or empty.
-      manifestIndex: z.int().min(0).default(0),
-      name: z.string().min(1),
-      // The reference wants a text; a number or a truth value can only mean its text.
-      value: z.union([z.string(), z.number(), z.boolean()]).transform(String).default(''),
-    }),
-  )
-  .nullable()
-  .transform((list) => list ?? []);
+const List = foreign(
+  z
+    .array(
+      z.object({
+        // A list that is written in Go may leave out values that are 0 or empty.
+        manifestIndex: z.int().min(0).default(0),
+        name: z.string().min(1),
+        // The reference wants a text; a number or a truth value can only mean its text.
+        value: z.union([z.string(), z.number(), z.boolean()]).transform(String).default(''),
+      }),
+    )
+    .nullable()
+    .transform((list) => list ?? []),
+);
 
 const SHAPE =
   'expected a JSON list of {"manifestIndex": number, "name": text, "value": text}, of which the index and the value may be left out';

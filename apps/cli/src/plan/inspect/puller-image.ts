@@ -1,17 +1,21 @@
-import { FlotillaError } from '@flotilla/api';
+import { FlotillaError, foreign } from '@flotilla/api';
 import { Deployment } from '@flotilla/api/core';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 
-const HubDeployment = z.looseObject({
-  spec: z.looseObject({
-    template: z.looseObject({
-      spec: z.looseObject({
-        containers: z.array(z.looseObject({ env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).default([]) })),
+const HubDeployment = foreign(
+  z.looseObject({
+    spec: z.looseObject({
+      template: z.looseObject({
+        spec: z.looseObject({
+          containers: z.array(
+            z.looseObject({ env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).default([]) }),
+          ),
+        }),
       }),
     }),
   }),
-});
+);
 
 /** Variable of the hub's Deployment with the puller's image. */
 const VARIABLE = 'PRECACHE_IMAGE';

@@ -1,6 +1,6 @@
 /** Observes one spoke by its actions and views, from watch caches alone. */
 
-import { Annotation, Label } from '@flotilla/api';
+import { Annotation, foreign, Label } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { ActionOutcome } from '@flotilla/rollout';
@@ -65,7 +65,7 @@ const ViewedObject = z.object({
 });
 
 /** The same fields, all optional, for answers without an identity. */
-const AnyObject = ViewedObject.partial().extend({ metadata: ViewedObject.shape.metadata.partial().optional() });
+const AnyObject = foreign(ViewedObject.partial().extend({ metadata: ViewedObject.shape.metadata.partial().optional() }));
 
 /** Annotations that tell an object's owner, spec and progress. */
 const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest, Annotation.progress];
