@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { type Credential, type DockerConfig, findCredential } from './credentials.ts';
 import type { Endpoint } from './endpoint.ts';
 import { RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
+import { decodedBody } from './response.ts';
 import type { Answer, Call, Transport } from './transport.ts';
 
 interface Challenge {
@@ -19,6 +20,8 @@ const TokenAnswer = z.object({
 });
 
 const MAX_TOKEN_BYTES = 256 * 1024;
+/** Scopes of one token at most. */
+const MOST_SCOPES = 8;
 /** Lifetime that the token specification prescribes for an answer without one. */
 const DEFAULT_TOKEN_SECONDS = 60;
 
@@ -105,7 +108,7 @@ export class Authenticator {
     }
     const call = {
       unverified: endpoint.scheme === 'either',
-      ...tokenCall(realm, { service: challenge.parameters.service, scope: challenge.parameters.scope ?? scope, credential, image }),
+      ...tokenCall(realm, { service: challenge.parameters.service, scope: scopesOf(scope, challenge), credential, image }),
     };
     const { token, seconds } = await this.#fetchToken(call);
     const value = `Bearer ${token}`;
@@ -130,7 +133,7 @@ export class Authenticator {
         status: answer.status,
       });
     }
-    const bytes = await readBounded(answer.body, MAX_TOKEN_BYTES, {
+    const bytes = await readBounded(decodedBody(answer), MAX_TOKEN_BYTES, {
       tooLarge: () => tooLargeError('token answer', MAX_TOKEN_BYTES, details),
     });
     const parsed = TokenAnswer.safeParse(readJson(bytes.toString('utf8')));
@@ -139,6 +142,12 @@ export class Authenticator {
     if (!token) throw new RegistryError(RegistryErrorCode.badResponse, `token server ${call.url.host} answered without a token`, details);
     return { token, seconds: positive(parsed.data?.expires_in) ?? DEFAULT_TOKEN_SECONDS };
   }
+}
+
+/** Own scope first, then those of the challenge: some registries name none, or another repository's. */
+function scopesOf(own: string, { parameters }: Challenge): string {
+  const named = parameters.scope?.split(' ').filter(Boolean) ?? [];
+  return [...new Set([own, ...named])].slice(0, MOST_SCOPES).join(' ');
 }
 
 const positive = (seconds: number | null | undefined): number | undefined => (seconds && seconds > 0 ? seconds : undefined);
@@ -175,7 +184,7 @@ function tokenCall(
   }
   const url = new URL(realm);
   if (service) url.searchParams.set('service', service);
-  for (const one of scope.split(' ').slice(0, 8)) url.searchParams.append('scope', one);
+  for (const one of scope.split(' ')) url.searchParams.append('scope', one);
   return { method: 'GET', url, headers: credential ? { authorization: basic(credential) } : {}, image };
 }
 

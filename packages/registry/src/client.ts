@@ -4,12 +4,13 @@ import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import { Authenticator } from './auth.ts';
 import { drainBody, type StallLimits } from './body.ts';
 import type { Bandwidth, BlobRanges, RegistryClientOptions } from './client-options.ts';
+import { credentialProblem, type DockerConfig } from './credentials.ts';
 import { digestOf } from './digest-folder.ts';
 import { type Endpoint, endpointUrl, listEndpoints, type RegistryRule } from './endpoint.ts';
 import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withProblems, withSkipped } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
-import { requireSuccess } from './response.ts';
+import { decodedBody, requireSuccess } from './response.ts';
 import { type Answer, type Call, defaultTimeouts, type Timeouts, Transport, toNetworkError } from './transport.ts';
 
 interface FetchedManifest {
@@ -45,6 +46,7 @@ export class RegistryClient {
   readonly #transport: Transport;
   readonly #authenticator: Authenticator;
   readonly #rules: readonly RegistryRule[];
+  readonly #credentials: DockerConfig;
   readonly #hostTls: RegistryClientOptions['hostTls'];
   readonly #insecureHosts: ReadonlySet<string>;
   readonly #retry: RetryPolicy;
@@ -63,10 +65,11 @@ export class RegistryClient {
     this.#bandwidth = options.bandwidth;
     const { ca, hostTls, proxy, userAgent = 'flotilla' } = options;
     this.#hostTls = hostTls;
+    this.#credentials = options.credentials ?? { auths: {} };
     this.#transport = new Transport({ ca, hostTls, proxy, timeouts: this.#timeouts, userAgent });
     this.#authenticator = new Authenticator({
       transport: this.#transport,
-      credentials: options.credentials ?? { auths: {} },
+      credentials: this.#credentials,
       clock: this.#clock,
       documentMs: this.#timeouts.documentMs,
     });
@@ -84,7 +87,7 @@ export class RegistryClient {
     const image = formatImageReference(reference);
     return this.callMirrors(reference, this.#manifestCall('GET', reference, options.signal), async (answer, endpoint) => {
       const details = { image, host: endpoint.host };
-      const bytes = await readBounded(answer.body, MAX_MANIFEST_BYTES, {
+      const bytes = await readBounded(decodedBody(answer), MAX_MANIFEST_BYTES, {
         tooLarge: () => tooLargeError(`manifest of ${image}`, MAX_MANIFEST_BYTES, details),
       });
       // Nobody knows the size before; what follows waits for it.
@@ -205,7 +208,7 @@ export class RegistryClient {
         answer.body.destroy();
         throw new RegistryError(RegistryErrorCode.badResponse, `${host} answered another range than bytes ${offset}-`, { host });
       }
-      return { body: answer.body, skip: offset - Number(start), host };
+      return { body: answer.status === 206 ? answer.body : decodedBody(answer), skip: offset - Number(start), host };
     });
   }
 
@@ -251,7 +254,8 @@ export class RegistryClient {
     const { signal } = call;
     const failed = (error: unknown): never => {
       const failure = toNetworkError(error, { image, host: endpoint.host, signal });
-      throw withProblems(failure, this.#hostTls?.get(failure.host ?? '')?.problems);
+      const credential = failure.code === RegistryErrorCode.unauthorized && credentialProblem(this.#credentials, endpoint.host);
+      throw withProblems(failure, [...(this.#hostTls?.get(failure.host ?? '')?.problems ?? []), ...(credential ? [credential] : [])]);
     };
     const once = async (): Promise<T> => {
       const { method, headers, deadlineMs, body, actions = 'pull' } = call;

@@ -62,10 +62,18 @@ export function findCredential(config: DockerConfig, host: string, repository: s
     if (path !== '' && repository !== path && !repository.startsWith(`${path}/`)) continue;
     const rank = (isExact ? MAX_KEY : 0) + Math.min(MAX_KEY - 1, pattern.length + path.length);
     if (rank <= (best?.rank ?? -1)) continue;
-    const value = toCredential(key, entry);
+    const value = toCredential(entry);
     if (value) best = { rank, value };
   }
   return best?.value;
+}
+
+/** Names the entry of a host that is no credential and was ignored; undefined without one. */
+export function credentialProblem(config: DockerConfig, host: string): string | undefined {
+  const ignored = Object.entries(config.auths).find(
+    ([key, entry]) => entry?.auth && canonicalKey(key).host === canonicalHost(host) && toCredential(entry) === undefined,
+  );
+  return ignored && `the pull secret's auth for "${ignored[0]}", which is not base64 of user:password`;
 }
 
 /** Length from which keys rank equally. */
@@ -87,18 +95,15 @@ function splitHost(host: string): { words: string[]; port: string } {
   return { words: host.slice(0, host.length - port.length).split('.'), port };
 }
 
-function toCredential(key: string, entry: z.output<typeof DockerAuth>): Credential | undefined {
+function toCredential(entry: z.output<typeof DockerAuth>): Credential | undefined {
   if (entry.identitytoken) return { username: entry.username ?? '', password: '', identityToken: entry.identitytoken };
   if (typeof entry.username === 'string' && typeof entry.password === 'string')
     return { username: entry.username, password: entry.password };
   if (!entry.auth) return undefined;
   const decoded = Buffer.from(entry.auth, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
-  if (colon < 0) {
-    throw new RegistryError(RegistryErrorCode.badCredentials, `the pull secret's auth for "${key}" is not base64 of user:password`, {
-      host: key,
-    });
-  }
+  // A placeholder is no credential, as Docker has it.
+  if (colon < 0) return undefined;
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1).replace(/(?<!\0)\0+$/, '') };
 }
 

@@ -3,7 +3,7 @@ import type { RegistryClient } from './client.ts';
 import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import type { OciLayout } from './layout.ts';
-import type { Platform } from './manifest.ts';
+import type { Platform } from './platform.ts';
 import { resolveImage } from './resolve.ts';
 
 interface DownloadOptions {

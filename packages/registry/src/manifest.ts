@@ -1,6 +1,7 @@
 import { foreign } from '@flotilla/api';
 import { z } from 'zod';
 import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
+import { Platform } from './platform.ts';
 
 /** Media types this package reads and writes. */
 export const MediaType = {
@@ -20,42 +21,43 @@ export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 export const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
 
 const digest = z.string().regex(/^sha256:[a-f0-9]{64}$/, 'must be sha256: and 64 hexadecimal digits');
-const annotations = z.record(z.string(), z.string()).optional();
-
-/** An operating system and a processor, in Go's words (`linux`, `amd64`). */
-export const Platform = z.object({ os: z.string(), architecture: z.string(), variant: z.string().optional() });
-export type Platform = z.output<typeof Platform>;
 
 /** A typed pointer to content (OCI image-spec, descriptor). */
 export const Descriptor = z.object({
-  mediaType: z.string().max(255).describe('What the content is.'),
+  mediaType: z.string().max(255).default('').describe('What the content is.'),
   digest: digest.describe('sha256 of the content.'),
   size: z
     .int()
     .min(0)
     .max(2 ** 40)
+    .default(0)
     .describe('Bytes as transferred (compressed).'),
-  annotations,
+  annotations: z.record(z.string(), z.string()).optional(),
   platform: Platform.optional(),
 });
 export type Descriptor = z.output<typeof Descriptor>;
 
-/** An image manifest, OCI or Docker schema 2. */
+/** Used part of an image manifest, OCI or Docker schema 2. As in Go, an image may have no layers. */
 export const ImageManifest = z.object({
-  schemaVersion: z.literal(2),
-  mediaType: z.string().optional(),
   config: Descriptor,
-  layers: z.array(Descriptor).max(1024),
-  annotations,
+  layers: z.array(Descriptor).max(1024).default([]),
 });
 export type ImageManifest = z.output<typeof ImageManifest>;
 
-/** An image index or Docker manifest list. */
+const Entry = foreign(Descriptor);
+
+/** Used part of an image index or Docker manifest list. An entry that cannot be read is no choice, and costs the others nothing. */
 export const ImageIndex = z.object({
-  schemaVersion: z.literal(2),
-  mediaType: z.string().optional(),
-  manifests: z.array(Descriptor).max(4096),
-  annotations,
+  manifests: z
+    .array(z.unknown())
+    .max(4096)
+    .default([])
+    .transform((entries) =>
+      entries.flatMap((entry): Descriptor[] => {
+        const { data } = Entry.safeParse(entry);
+        return data ? [data] : [];
+      }),
+    ),
 });
 export type ImageIndex = z.output<typeof ImageIndex>;
 
@@ -63,6 +65,7 @@ export type ImageIndex = z.output<typeof ImageIndex>;
 export const ImageConfig = z.looseObject({
   os: z.string().optional(),
   architecture: z.string().optional(),
+  variant: z.string().optional(),
   created: z.string().optional(),
   config: z
     .looseObject({
@@ -74,12 +77,16 @@ export const ImageConfig = z.looseObject({
       Labels: z.record(z.string(), z.string()).nullish(),
     })
     .nullish(),
-  rootfs: z.looseObject({ type: z.string(), diff_ids: z.array(z.string()) }).optional(),
+  rootfs: z.looseObject({ type: z.string().optional(), diff_ids: z.array(z.string()).default([]) }).optional(),
 });
 export type ImageConfig = z.output<typeof ImageConfig>;
 
 /** True for an index of several images. */
 export const isIndexType = (mediaType: string): boolean => mediaType === MediaType.ociIndex || mediaType === MediaType.dockerIndex;
+
+/** True for an index or an image, as opposed to other content. */
+export const isImageType = (mediaType: string): boolean =>
+  isIndexType(mediaType) || mediaType === MediaType.ociManifest || mediaType === MediaType.dockerManifest;
 
 /** `Accept` of every manifest request. */
 export const MANIFEST_ACCEPT = [MediaType.ociIndex, MediaType.dockerIndex, MediaType.ociManifest, MediaType.dockerManifest].join(', ');
@@ -108,37 +115,22 @@ export function parseDocument<T>(what: string, bytes: Buffer, schema: z.ZodType<
 
 /** Derives a manifest's media type from its content when header and document declare none. */
 export function manifestTypeOf(bytes: Buffer, declared: string | undefined, details: RegistryErrorDetails): string {
-  const shape = z.object({ mediaType: z.string().optional(), manifests: z.unknown().optional(), layers: z.unknown().optional() });
+  const shape = z.object({
+    mediaType: z.string().optional(),
+    manifests: z.unknown().optional(),
+    layers: z.unknown().optional(),
+    config: z.unknown().optional(),
+  });
   const document = parseDocument('manifest', bytes, shape, details);
   const known: readonly string[] = [MediaType.ociIndex, MediaType.dockerIndex, MediaType.ociManifest, MediaType.dockerManifest];
-  const type = document.mediaType ?? declared?.split(';')[0]?.trim();
+  const own = document.mediaType || undefined;
+  const type = own ?? declared?.split(';')[0]?.trim();
   if (type !== undefined && known.includes(type)) return type;
-  if (document.mediaType === undefined && document.manifests !== undefined) return MediaType.ociIndex;
-  if (document.mediaType === undefined && document.layers !== undefined) return MediaType.ociManifest;
+  if (own === undefined && document.manifests != null) return MediaType.ociIndex;
+  if (own === undefined && (document.layers != null || document.config != null)) return MediaType.ociManifest;
   throw new RegistryError(
     RegistryErrorCode.badManifest,
     `manifest of ${details.image}: type "${type ?? 'none'}" is not supported; push the image again as OCI or Docker schema 2`,
-    details,
-  );
-}
-
-/** Platform of the running process, the default of pulls. */
-export function currentPlatform(): Platform {
-  return { os: 'linux', architecture: process.arch === 'x64' ? 'amd64' : process.arch };
-}
-
-/**
- * Picks a platform's manifest from an index. Attestations (platform unknown) never match.
- * @throws RegistryError `FLOTILLA_REGISTRY_NO_PLATFORM` listing the platforms.
- */
-export function selectPlatform(index: ImageIndex, platform: Platform, details: RegistryErrorDetails): Descriptor {
-  const fits = index.manifests.filter((m) => m.platform?.os === platform.os && m.platform.architecture === platform.architecture);
-  const found = platform.variant ? fits.find((m) => m.platform?.variant === platform.variant) : fits[0];
-  if (found) return found;
-  const offered = index.manifests.map((m) => `${m.platform?.os}/${m.platform?.architecture}`).slice(0, 20);
-  throw new RegistryError(
-    RegistryErrorCode.noPlatform,
-    `${details.image} has no image for ${platform.os}/${platform.architecture}; it has ${offered.join(', ') || 'none'}`,
     details,
   );
 }

@@ -1,9 +1,9 @@
 import type { DocumentStore } from './blob-store.ts';
+import { chooseEntries, noPlatformError } from './choose.ts';
 import type { RegistryClient } from './client.ts';
-import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
 import { formatImageReference, type ImageReference, pinImageReference } from './image-reference.ts';
 import {
-  currentPlatform,
   type Descriptor,
   ImageConfig,
   ImageIndex,
@@ -12,10 +12,9 @@ import {
   MAX_CONFIG_BYTES,
   MAX_MANIFEST_BYTES,
   manifestTypeOf,
-  type Platform,
   parseDocument,
-  selectPlatform,
 } from './manifest.ts';
+import { currentPlatform, type Platform, platformRank } from './platform.ts';
 
 /** Image of one platform behind a reference. */
 export interface ResolvedImage {
@@ -41,6 +40,17 @@ interface ResolveOptions {
 /** An index may point to an index, but nobody nests deeper. */
 const MAX_INDEX_DEPTH = 3;
 
+interface ImageDocument {
+  readonly digest: string;
+  readonly mediaType: string;
+  readonly bytes: Buffer;
+}
+
+interface LoadedImage extends ImageDocument {
+  readonly manifest: ImageManifest;
+  readonly config: ImageConfig;
+}
+
 /**
  * Resolves a reference to one platform's manifest and configuration.
  * @throws RegistryError `_NO_PLATFORM`, `_BAD_MANIFEST`, and errors of fetching
@@ -50,29 +60,79 @@ export async function resolveImage(
   reference: ImageReference,
   options: ResolveOptions = {},
 ): Promise<ResolvedImage> {
-  const details = { image: formatImageReference(reference), host: reference.host };
-  let document = await loadManifest(client, reference, options);
+  const document = await loadManifest(client, reference, options);
   const top: Descriptor = { mediaType: document.mediaType, digest: document.digest, size: document.bytes.length };
-  for (let depth = 0; isIndexType(document.mediaType); depth++) {
-    if (depth >= MAX_INDEX_DEPTH)
-      throw new RegistryError(RegistryErrorCode.badManifest, `${details.image}: indexes nested deeper than ${MAX_INDEX_DEPTH}`, details);
-    const index = parseDocument('index', document.bytes, ImageIndex, details);
-    const chosen =
-      depth === 0 || index.manifests.length !== 1
-        ? selectPlatform(index, options.platform ?? currentPlatform(), details)
-        : index.manifests[0];
-    if (!chosen) throw new RegistryError(RegistryErrorCode.badManifest, `${details.image}: empty index`, details);
-    document = await loadManifest(client, pinImageReference(reference, chosen.digest), options);
-  }
-  const manifest = parseDocument('manifest', document.bytes, ImageManifest, details);
-  const config = parseDocument(
-    'configuration',
-    await loadConfig(client, reference, { ...options, descriptor: manifest.config }),
-    ImageConfig,
-    details,
-  );
-  return { reference, digest: document.digest, mediaType: document.mediaType, manifest, config, layers: manifest.layers, top };
+  const walk = new IndexWalk(client, reference, options);
+  const { digest, mediaType, manifest, config } = isIndexType(document.mediaType)
+    ? await walk.choose(document, 0)
+    : await walk.load(document);
+  return { reference, digest, mediaType, manifest, config, layers: manifest.layers, top };
 }
+
+/** Finds the image of a platform below an index, as the runtime does. */
+class IndexWalk {
+  readonly #client: RegistryClient;
+  readonly #reference: ImageReference;
+  readonly #options: ResolveOptions;
+  readonly #wanted: Platform;
+  readonly #details: RegistryErrorDetails;
+
+  constructor(client: RegistryClient, reference: ImageReference, options: ResolveOptions) {
+    this.#client = client;
+    this.#reference = reference;
+    this.#options = options;
+    this.#wanted = options.platform ?? currentPlatform();
+    this.#details = { image: formatImageReference(reference), host: reference.host };
+  }
+
+  async load(document: ImageDocument): Promise<LoadedImage> {
+    const manifest = parseDocument('manifest', document.bytes, ImageManifest, this.#details);
+    const bytes = await loadConfig(this.#client, this.#reference, { ...this.#options, descriptor: manifest.config });
+    return { ...document, manifest, config: parseDocument('configuration', bytes, ImageConfig, this.#details) };
+  }
+
+  /** @throws RegistryError `_NO_PLATFORM` when neither a platform of an entry nor one of a configuration is the wanted one */
+  async choose({ bytes }: ImageDocument, depth: number): Promise<LoadedImage> {
+    if (depth >= MAX_INDEX_DEPTH)
+      throw new RegistryError(
+        RegistryErrorCode.badManifest,
+        `${this.#details.image}: indexes nested deeper than ${MAX_INDEX_DEPTH}`,
+        this.#details,
+      );
+    const index = parseDocument('index', bytes, ImageIndex, this.#details);
+    const { best, unnamed } = chooseEntries(index, this.#wanted);
+    if (best) {
+      const document = await this.#fetch(best);
+      return isIndexType(document.mediaType) ? this.choose(document, depth + 1) : this.load(document);
+    }
+    for (const entry of unnamed) {
+      const found = await this.#tryUnnamed(entry, depth);
+      if (found) return found;
+    }
+    throw noPlatformError(index, this.#wanted, this.#details);
+  }
+
+  /** Reads an entry that names no platform; undefined when its configuration names another one, or it is not there. */
+  async #tryUnnamed(entry: Descriptor, depth: number): Promise<LoadedImage | undefined> {
+    try {
+      const document = await this.#fetch(entry);
+      if (isIndexType(document.mediaType)) return await this.choose(document, depth + 1);
+      const image = await this.load(document);
+      const { os = '', architecture = '', variant } = image.config;
+      return platformRank(this.#wanted, { os, architecture, variant }) === undefined ? undefined : image;
+    } catch (error) {
+      if (error instanceof RegistryError && NOT_THIS_ENTRY.has(error.code)) return undefined;
+      throw error;
+    }
+  }
+
+  #fetch(entry: Descriptor): Promise<ImageDocument> {
+    return loadManifest(this.#client, pinImageReference(this.#reference, entry.digest), this.#options);
+  }
+}
+
+/** Codes after which another entry may still be the image. */
+const NOT_THIS_ENTRY: ReadonlySet<string> = new Set([RegistryErrorCode.noPlatform, RegistryErrorCode.notFound]);
 
 async function loadManifest(client: RegistryClient, reference: ImageReference, { store, signal }: ResolveOptions) {
   if (reference.digest && (await store?.has(reference.digest))) {

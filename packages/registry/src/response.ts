@@ -1,3 +1,5 @@
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { foreign, readJson } from '@flotilla/api';
 import { parseRetryAfter, readBounded } from '@flotilla/http';
 import { z } from 'zod';
@@ -5,6 +7,15 @@ import { RegistryError, RegistryErrorCode } from './errors.ts';
 import type { Answer } from './transport.ts';
 
 const ErrorBody = foreign(z.object({ errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1) }));
+
+/** Body of an answer without a compression that nobody asked for: Go's clients take one too. */
+export function decodedBody({ body, headers }: Pick<Answer, 'body' | 'headers'>): Readable {
+  if (!/^x?-?gzip$/i.test(headers['content-encoding']?.trim() ?? '')) return body;
+  const decoded = createGunzip();
+  // The reader of the decoded body sees the failure of either.
+  pipeline(body, decoded, () => {});
+  return decoded;
+}
 
 const MAX_ERROR_BYTES = 16 * 1024;
 /** Milliseconds for the words of a refusal: its status counts without them. */
@@ -34,7 +45,7 @@ function verdict(status: number): { code: RegistryErrorCode; text: string } {
 
 async function serverWords(answer: Answer): Promise<string | undefined> {
   // The message is optional: for HTML, a cut body or none the status suffices.
-  const text = await readBounded(answer.body, MAX_ERROR_BYTES, { signal: AbortSignal.timeout(WORDS_MS) }).then(String, () => '');
+  const text = await readBounded(decodedBody(answer), MAX_ERROR_BYTES, { signal: AbortSignal.timeout(WORDS_MS) }).then(String, () => '');
   const first = ErrorBody.safeParse(readJson(text)).data?.errors[0];
   return first && `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256);
 }

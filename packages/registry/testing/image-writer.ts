@@ -4,7 +4,8 @@ import { pipeline, Readable } from 'node:stream';
 import { constants, crc32, createDeflateRaw, createZstdCompress } from 'node:zlib';
 import { pack } from 'tar-stream';
 import type { BlobStore } from '../src/blob-store.ts';
-import { type Descriptor, type ImageConfig, MediaType, type Platform } from '../src/manifest.ts';
+import { type Descriptor, type ImageConfig, MediaType } from '../src/manifest.ts';
+import type { Platform } from '../src/platform.ts';
 
 /** One path of a layer. Content is bytes, a file on disk with its size, a symlink's target, or nothing for a directory. */
 export interface LayerFile {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { listImageParts } from '../src/image-graph.ts';
-import { currentPlatform } from '../src/manifest.ts';
+import { currentPlatform } from '../src/platform.ts';
 import { writeImage } from './image-writer.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
 

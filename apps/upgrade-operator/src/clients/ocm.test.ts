@@ -86,7 +86,14 @@ test('posts the same service log again for an upgrade that began after it', asyn
 });
 
 test('reads the policies that can be read, and says of the others what is wrong', async () => {
-  const items = [policy('p'), { ...policy('q'), version: 4.15 }, { ...policy('r'), next_run: 7 }, { ...policy('s'), next_run: null }, 'x', { version: '4.15.1' }];
+  const items = [
+    policy('p'),
+    { ...policy('q'), version: 4.15 },
+    { ...policy('r'), next_run: 7 },
+    { ...policy('s'), next_run: null },
+    'x',
+    { version: '4.15.1' },
+  ];
   manager.setFaults({ path: /upgrade_policies/, body: JSON.stringify({ total: items.length, items }) });
   expect(await ocm.policies(manager.clusterId)).toMatchObject([
     { id: 'p', version: '4.14.12' },
