@@ -3,8 +3,9 @@ import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
 import { CHILD_POLICIES, NAME_LABEL, trimChild } from '@flotilla/rollout';
 import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
-import { BY_CLUSTER, BY_NAME_LABEL } from './indexes.ts';
+import { BY_CLUSTER, BY_NAME, BY_NAME_LABEL } from './indexes.ts';
 import { placementCaches } from './placements/caches.ts';
+import { policyWayCaches } from './placements/user-placements.ts';
 import { rolloutCaches } from './spoke-rollouts/caches.ts';
 import { upgradeLabelIndexes } from './spoke-rollouts/reconciler.ts';
 import { upgradeIndexes } from './spokes/port/caches.ts';
@@ -49,8 +50,14 @@ export function createCaches(client: Client, shared: WatchSurroundings, tenancy 
   const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
   return {
     ...createWorkerCaches(client, shared, tenancy, registers),
+    ...policyWayCaches(client, shared),
     overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
-    parents: new WatchCache(client, Policy, { ...shared, labelSelector: `!${CHILD_POLICIES}`, optional: true }),
+    parents: new WatchCache(client, Policy, {
+      ...shared,
+      labelSelector: `!${CHILD_POLICIES}`,
+      indexes: { [BY_NAME]: ({ metadata }: Policy) => [metadata.name] },
+      optional: true,
+    }),
     children: new WatchCache(client, Policy, {
       ...shared,
       labelSelector: CHILD_POLICIES,

@@ -16,6 +16,7 @@ import { findOtherPlan, planDigest } from './plan-digest.ts';
 import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
 import { examinePolicies, type PolicyExamination } from './policies/policies.ts';
 import type { PolicyStructure } from './policies/policy-structure.ts';
+import type { PolicyWays } from './policies/reach.ts';
 import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 import { findOtherSoftware } from './software/same-software.ts';
 import { derivePrecachingSpec, ownWorkloadImage, type SoftwareFailure } from './software/software-spec.ts';
@@ -41,6 +42,10 @@ export interface ObservedUpgrade {
   readonly tenancy: Tenancy | undefined;
   readonly childrenOf: (clusters: readonly string[]) => Policy[];
   readonly parent: (namespace: string, name: string) => Policy | undefined;
+  /** Root policies of a name, in any namespace. */
+  readonly policiesNamed?: (name: string) => readonly Policy[];
+  /** Objects that place policies, but those of upgrades; absent: they are not known, and nothing is asked of them. */
+  readonly ways?: PolicyWays | undefined;
   readonly config: PreCachingConfig | undefined;
   readonly overrides: ConfigMap | undefined;
   /** A template of the upgrade's namespace. */
@@ -192,6 +197,8 @@ function examine(
     parents: observed.parent,
     read: (policy) => readPolicy(policy, refKey(observed.upgrade.metadata)),
     namespace: observed.tenancy?.namespace,
+    ways: talmStrict ? undefined : observed.ways,
+    ...(observed.policiesNamed && { named: observed.policiesNamed }),
     talmStrict,
   });
 }

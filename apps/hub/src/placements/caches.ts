@@ -15,7 +15,7 @@ export interface PlacementCaches {
 export const BY_UPGRADE_NAME = 'upgrade-name';
 
 /** Index of PlacementDecisions by `namespace/name` of the Placement in their label, by which the propagator reads them, too. */
-const BY_PLACEMENT = 'placement';
+export const BY_PLACEMENT = 'placement';
 
 /** Caches of Placements and PlacementBindings of upgrades, and of decisions. A hub without the policy framework has none of these kinds. */
 export function placementCaches(client: Client, shared: WatchSurroundings): PlacementCaches {

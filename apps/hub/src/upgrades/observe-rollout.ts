@@ -1,9 +1,10 @@
-import type { ManifestWork } from '@flotilla/api/ocm';
+import type { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { RolloutMode, RolloutObservation, Sightings } from '@flotilla/rollout';
 import {
   areEditsApplied,
   desiredWorkName,
+  findAway,
   findHold,
   findPause,
   isAvailable,
@@ -13,6 +14,7 @@ import {
   notBound,
   type PolicyRef,
   policyMode,
+  readMeant,
   resourceName,
   type Tenancy,
   templatesOf,
@@ -20,6 +22,7 @@ import {
   type Wait,
 } from '@flotilla/rollout';
 import { BY_UPGRADE_NAME, decidedBy } from '../placements/caches.ts';
+import { type PolicyWayCaches, waysFrom } from '../placements/user-placements.ts';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
 
@@ -44,19 +47,23 @@ interface ObserveDeps {
  * Gathers the facts of one reconcile of a running rollout, from caches alone.
  * @param upgrade with the status the rollout runs by
  */
-export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, deps: ObserveDeps): RolloutObservation {
+export function observeRollout(
+  upgrade: ClusterGroupUpgrade,
+  caches: RolloutCaches & PolicyWayCaches,
+  deps: ObserveDeps,
+): RolloutObservation {
   const { problem, talmStrict, tenancy, sightings, now } = deps;
   const { actions } = upgrade.spec ?? {};
   const decidingLabels = tenancy?.decidingLabels;
-  const mode = modeOf(upgrade, caches, deps);
   const { otherVersion } = deps;
   // A cluster whose work is there goes on with the version that it has.
   const hasWork = (cluster: string) => isAtWork(upgrade, caches, cluster);
-  const nameLabel = mode.kind === 'policy';
   const find = (name: string) => {
     const cluster = caches.clusters.get({ name });
     return cluster?.metadata.deletionTimestamp === undefined ? cluster : undefined;
   };
+  const mode = modeOf(upgrade, caches, { ...deps, find });
+  const nameLabel = mode.kind === 'policy';
   const { namespace = '', name } = upgrade.metadata;
   const placements = nameLabel ? caches.placements.byIndex(BY_UPGRADE_NAME, upgradeIndexValue({ namespace, name })) : [];
   const planned = new Set((upgrade.status?.remediationPlan ?? []).flat());
@@ -72,6 +79,7 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     mode,
     exists: (cluster) => find(cluster) !== undefined,
     isAvailable: (cluster) => isAvailable(find(cluster)),
+    ...(!talmStrict && { away: (cluster: string) => findAway(cluster, find(cluster)) }),
     forbids: (cluster) => {
       const managed = find(cluster);
       const refusal = talmStrict ? undefined : (findPause(upgrade)?.message ?? findHold(managed));
@@ -106,11 +114,21 @@ const driftOf = ({ since, known }: Sightings): RolloutObservation['drift'] => ({
 
 const copyName = ({ namespace, name }: PolicyRef): string => `${namespace}.${name}`;
 
-function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, { talmStrict, sightings, now }: ObserveDeps): RolloutMode {
+interface ModeDeps extends ObserveDeps {
+  readonly find: (cluster: string) => ManagedCluster | undefined;
+}
+
+function modeOf(
+  upgrade: ClusterGroupUpgrade,
+  caches: RolloutCaches & PolicyWayCaches,
+  { talmStrict, sightings, now, find: findCluster }: ModeDeps,
+): RolloutMode {
   const templates = templatesOf(upgrade);
   if (templates.length === 0)
     return policyMode(upgrade.status?.managedPoliciesForUpgrade ?? [], {
       parent: (ref) => caches.parents.get(ref),
+      ways: talmStrict ? undefined : waysFrom(caches, findCluster, now),
+      before: upgrade.status && readMeant(upgrade.status),
       hasCopy: (ref, cluster) => !talmStrict && caches.children.get({ namespace: cluster, name: copyName(ref) }) !== undefined,
     });
   return manifestWorkMode(templates, finderOf(upgrade, caches), {

@@ -3,18 +3,19 @@ import type { ManagedCluster, ManifestWorkReplicaSet, Placement, PlacementDecisi
 import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
 import type { ObservedUpgrade } from '@flotilla/rollout';
 import type { WatchCache } from '@flotilla/runtime';
-import { BY_CLUSTER } from '../indexes.ts';
+import { BY_CLUSTER, BY_NAME } from '../indexes.ts';
+import { type PolicyWayCaches, waysFrom } from '../placements/user-placements.ts';
 import { type TenancyCaches, tenancyOf } from '../tenancy-caches.ts';
 
 /** Watches that decide about a ClusterGroupUpgrade. */
-export interface UpgradeCaches extends TenancyCaches {
+export interface UpgradeCaches extends TenancyCaches, PolicyWayCaches {
   readonly upgrades: WatchCache<ClusterGroupUpgrade>;
   readonly clusters: WatchCache<ManagedCluster>;
   readonly configs: WatchCache<PreCachingConfig>;
   /** ConfigMaps named `cluster-group-upgrade-overrides`. */
   readonly overrides: WatchCache<ConfigMap>;
   /** Root policies, as their authors wrote them. */
-  readonly parents: WatchCache<Policy>;
+  readonly parents: WatchCache<Policy, typeof BY_NAME>;
   /** Replicated policies in the clusters' namespaces. */
   readonly children: WatchCache<Policy, typeof BY_CLUSTER>;
   /** Templates of ManifestWorks. */
@@ -23,8 +24,8 @@ export interface UpgradeCaches extends TenancyCaches {
   readonly decisions: WatchCache<PlacementDecision>;
 }
 
-/** Gathers the facts about one upgrade. */
-export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCaches): ObservedUpgrade {
+/** Gathers the facts about one upgrade. @param now milliseconds since the epoch */
+export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCaches, now: number): ObservedUpgrade {
   const namespace = upgrade.metadata.namespace ?? '';
   const ref = upgrade.spec?.preCachingConfigRef;
   const tenancy = tenancyOf(namespace, caches);
@@ -35,6 +36,8 @@ export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCach
     managed: caches.clusters.list(),
     childrenOf: (clusters) => clusters.flatMap((cluster) => caches.children.byIndex(BY_CLUSTER, cluster)),
     parent: (ns, name) => caches.parents.get({ namespace: ns, name }),
+    policiesNamed: (name) => caches.parents.byIndex(BY_NAME, name),
+    ways: waysFrom(caches, (name) => caches.clusters.get({ name }), now),
     tenancy,
     config: ref?.name && mayRead ? caches.configs.get({ namespace: configNamespace, name: ref.name }) : undefined,
     overrides: caches.overrides.get({ namespace, name: OVERRIDES_CONFIG_MAP }),

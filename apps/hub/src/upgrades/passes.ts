@@ -1,4 +1,3 @@
-import { refKey } from '@flotilla/api';
 import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { ValidationFacts } from '@flotilla/rollout';
 import {
@@ -20,8 +19,8 @@ import {
   type PlanDeps,
   planUpgrade,
   type RolloutObservation,
-  readSoak,
   remainingClusters,
+  rememberMeant,
   retryInRollout,
   type Stall,
   selectPresent,
@@ -87,7 +86,7 @@ export class UpgradePasses {
   /** Prepares an upgrade, and starts its rollout once no gate refuses. Undefined while its policies are read. */
   prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
     const { caches, jobs, now, talmStrict } = this.#deps;
-    const observed = observeUpgrade(upgrade, caches);
+    const observed = observeUpgrade(upgrade, caches, now());
     const plan = planUpgrade(observed, spec, { ...this.#deps, areProofsKept: this.#kept.areProofsKept });
     if (plan.stopped === 'policyReading') return undefined;
     // Pre-caching has its say in the states of the clusters.
@@ -110,26 +109,20 @@ export class UpgradePasses {
       const facts = { missingClusters: plan.selection.failure?.missing };
       return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt), stall: refusal?.stall, facts };
     }
-    this.#warnOfSoaks(upgrade, plan);
     const { canaries, maxConcurrency } = spec.remediationStrategy;
-    const { isCompliant, compliant } = plan;
+    const { isCompliant, compliant, policies } = plan;
+    const looks = talmStrict || observed.ways === undefined ? [] : policies.forUpgrade.map(({ look }) => look);
     const started = startRollout(status, {
       clusters: remainingClusters(final),
       compliant,
       isCompliant,
       canaries,
       maxConcurrency,
+      ...(looks.length > 0 && { policies: { count: looks.length, meant: (cluster, index) => looks[index]?.(cluster).meant } }),
       now: now(),
       talmStrict,
     });
     return this.rollOut({ ...upgrade, status: started }, spec);
-  }
-
-  #warnOfSoaks(upgrade: ClusterGroupUpgrade, plan: UpgradePlan): void {
-    for (const { policy } of plan.policies.forUpgrade) {
-      const { problem } = readSoak(policy);
-      if (problem !== undefined) this.#deps.logger.warn({ upgrade: refKey(upgrade.metadata), reason: problem }, 'Soak is left out');
-    }
   }
 
   /** Advances a started rollout by its status and observation alone. */
@@ -153,8 +146,10 @@ export class UpgradePasses {
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
     });
+    const { mode } = observation;
     const versioned = talmStrict ? stored : withTemplateVersions(upgrade, stored, templateOf(upgrade, caches));
-    const joined = talmStrict || !isOpenToMembers(upgrade) ? versioned : this.#join(upgrade, spec, versioned, observation);
+    const joined =
+      talmStrict || !isOpenToMembers(upgrade) ? rememberMeant(versioned, mode) : this.#join(upgrade, spec, versioned, observation);
     const retried = retry ? retryInRollout(joined, retry) : joined;
     const isLater = (cluster: string): boolean => isPutOff(proofs?.byCluster.get(cluster), states[cluster]);
     const next = deferUnproven(retried, isLater, spec.remediationStrategy.canaries);
@@ -189,7 +184,7 @@ export class UpgradePasses {
     status: ClusterGroupUpgradeStatus,
     { mode, exists }: RolloutObservation,
   ): ClusterGroupUpgradeStatus {
-    const { upgradeAt, managed, tenancy } = observeUpgrade(upgrade, this.#deps.caches);
+    const { upgradeAt, managed, tenancy } = observeUpgrade(upgrade, this.#deps.caches, this.#deps.now());
     const { eligible } = judgeBlocking(upgrade, upgradeAt);
     return joinRollout(status, { selected: selectPresent(spec, managed, tenancy), eligible, mode, exists, preCaching: spec.preCaching });
   }

@@ -14,6 +14,8 @@ import type { UpgradeCaches } from './observe.ts';
 
 /** Index of upgrades by the names of their policies: those of the spec, and those of a running rollout, which outlive an edit of the spec. */
 const BY_POLICY = 'policy';
+/** A moment for what changes together. */
+const GATHER_MS = 200;
 /** Index of upgrades by `namespace/name` of their blocking upgrades. */
 const BY_BLOCKER = 'blocker';
 /** Index of upgrades that have not ended: `yes`. */
@@ -63,24 +65,46 @@ export function watchesOf(caches: Caches): Watch[] {
   ];
 }
 
-const policyWatches = ({ upgrades, parents, children, placements, decisions }: Caches): Watch[] => [
-  watch(parents, { select: hasParentChanged, enqueue: ({ object }) => upgrades.byIndex(BY_POLICY, object.metadata.name) }),
-  watch(children, {
-    select: hasChildChanged,
-    // A running upgrade has validated its policies, but a cluster whose copy is gone has nothing left to do.
-    enqueue: ({ type, object: { metadata } }) =>
-      upgrades
-        .byIndex(BY_POLICY, metadata.name.slice(metadata.name.indexOf('.') + 1))
-        .filter((upgrade) => type === 'deleted' || !isRunning(upgrade)),
-  }),
-  watch(placements, { select: hasPlacementChanged, enqueue: ({ object }) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)) }),
-  watch(decisions, {
-    enqueue: ({ object }) => {
-      const placement = placements.get(placementOf(object));
-      return placement ? upgrades.byIndex(BY_LABELS, upgradeIndexOf(placement)).filter(isRunning) : [];
-    },
-  }),
-];
+const policyWatches = (caches: Caches): Watch[] => {
+  const { upgrades, parents, children, placements, decisions } = caches;
+  return [
+    watch(parents, { select: hasParentChanged, enqueue: ({ object }) => upgrades.byIndex(BY_POLICY, object.metadata.name) }),
+    watch(children, {
+      select: hasChildChanged,
+      // A running upgrade has validated its policies, but a cluster whose copy is gone has nothing left to do.
+      enqueue: ({ type, object: { metadata } }) =>
+        upgrades
+          .byIndex(BY_POLICY, metadata.name.slice(metadata.name.indexOf('.') + 1))
+          .filter((upgrade) => type === 'deleted' || !isRunning(upgrade)),
+    }),
+    ...wayWatches(caches),
+    watch(placements, { select: hasPlacementChanged, enqueue: ({ object }) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)) }),
+    watch(decisions, {
+      enqueue: ({ object }) => {
+        const placement = placements.get(placementOf(object));
+        return placement ? upgrades.byIndex(BY_LABELS, upgradeIndexOf(placement)).filter(isRunning) : [];
+      },
+    }),
+  ];
+};
+
+/** Watches the objects that place policies: they concern the upgrades with policies of their namespace. */
+function wayWatches({ upgrades, policyBindings, policyPlacements, decisions, parents, placements }: Caches): Watch[] {
+  const policiesIn = (namespace: string | undefined) => parents.list().filter(({ metadata }) => metadata.namespace === namespace);
+  const enqueue = ({ object }: Change<KubeObject>) =>
+    policiesIn(object.metadata.namespace).flatMap(({ metadata }) =>
+      upgrades.byIndex(BY_POLICY, metadata.name).filter(({ status }) => !status?.status.completedAt),
+    );
+  return [
+    watch(policyBindings, { enqueue, gatherMs: GATHER_MS }),
+    watch(policyPlacements, { enqueue, gatherMs: GATHER_MS }),
+    watch(decisions, {
+      select: ({ object }) => !placements.get(placementOf(object)),
+      enqueue,
+      gatherMs: GATHER_MS,
+    }),
+  ];
+}
 
 /** Watches hub objects: works show a cluster's progress; the others matter only when the upgrade waits for their end. */
 function hubObjectWatches(caches: Caches): Watch[] {

@@ -23,6 +23,8 @@ export type PlacementSpec = z.output<typeof PlacementSpec>;
 const PlacementSchema = KubeObject.extend({
   spec: PlacementSpec.optional(),
   status: spokeStatus({ numberOfSelectedClusters: readable(z.number()), conditions: spokeConditions }),
+  /** When anything but its status was written last, milliseconds since the epoch; a watch notes it. */
+  editedAt: z.number().optional(),
 });
 /** A choice of clusters (spec/ocm 2.4). */
 export type Placement = z.output<typeof PlacementSchema>;

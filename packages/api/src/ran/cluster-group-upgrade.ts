@@ -160,6 +160,18 @@ export const ClusterGroupUpgradeStatus = z.object({
     .optional()
     .describe('Policies that will be enforced, in order.'),
   managedPoliciesCompliantBeforeUpgrade: z.array(z.string()).optional().describe('Policies every cluster already complies with.'),
+  policyReach: z
+    .array(
+      z.object({
+        clusters: z.array(z.string()).describe('Clusters that are alike.'),
+        meant: z.array(z.int()).describe('Policies that were seen to be placed on them.'),
+        notMeant: z.array(z.int()).describe('Policies that were seen not to be placed on them. Of the others nobody could say.'),
+      }),
+    )
+    .optional()
+    .describe(
+      'Flotilla: clusters of the plan on which not all of managedPoliciesForUpgrade are placed, by the number of the policy from 0. What was placed and is gone later is waited for.',
+    ),
   managedPoliciesContent: texts('Subscriptions found in each policy, as JSON.'),
   manifestWorkTemplates: z
     .array(z.string())

@@ -40,7 +40,7 @@ const conditionReasons = {
   NotAllManagedPoliciesExist: {
     isReferences: true,
     meaning: 'A managed policy is missing, invalid, or placed on none of the clusters.',
-    fix: 'create the policy and place it on the clusters (PlacementBinding), or correct spec.managedPolicies',
+    fix: 'see that each policy is there, enabled and placed on the clusters (PlacementBinding), or correct spec.managedPolicies',
   },
   AmbiguousManagedPoliciesNames: {
     isReferences: true,
@@ -84,6 +84,10 @@ const conditionReasons = {
   InvalidNameLabel: {
     meaning: 'The label `name` of a ManagedCluster, by which Placements select, is not its name.',
     fix: 'set it to {name}',
+  },
+  InvalidSoak: {
+    meaning: 'The soak of a policy cannot be read; without it the next batch would begin at once.',
+    fix: 'write the seconds as a whole number, such as "120", or remove the annotation from the policy',
   },
   InvalidPlatformImage: {
     isReferences: true,

@@ -25,7 +25,7 @@ import {
 } from '../upgrade/texts.ts';
 import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
-import { chooseAgain, type Drift, findDrift, firstPending, toldAt } from './drift.ts';
+import { chooseAgain, type Drift, findDrift, firstOpen, firstPending, toldAt } from './drift.ts';
 import { judgeLate } from './late-gate.ts';
 import { RolloutClock } from './rollout-clock.ts';
 
@@ -162,6 +162,7 @@ class Pass {
     const deadline = isLast ? this.#deadline : Math.min(this.#clock.batchDeadline(batch, plan.length), this.#deadline);
     if (isLast) this.#enforceAgain();
     const clusters = [...this.#clusters.current, ...this.#clusters.again];
+    if (!this.#clock.isStopped) this.#clusters.until = deadline;
     for (const cluster of clusters) this.#advance(cluster, deadline);
     const isThrough = clusters.every((cluster) => this.#clusters.isRecorded(cluster));
     this.#verdict = this.#clusters.canaryFailure ?? (isThrough ? this.#judgeLate(clusters, isLast) : undefined);
@@ -213,7 +214,9 @@ class Pass {
     const { records, plan, batch } = this.#clusters;
     const failures = new Set(records.filter(({ state }) => state === RecordState.failed).map(({ name }) => name));
     const tried = new Set(plan.slice(0, drift ? batch : batch - 1).flat());
-    return [...tried].filter((cluster) => !failures.has(cluster) && exists(cluster) && firstPending(mode, cluster) !== undefined);
+    const isLeft = (cluster: string) =>
+      (this.#clusters.isTimedOut(cluster) ? firstOpen(mode, cluster) : firstPending(mode, cluster)) !== undefined;
+    return [...tried].filter((cluster) => !failures.has(cluster) && exists(cluster) && isLeft(cluster));
   }
 
   /** A success is one of every cluster. The reference makes one of those that are left. */
@@ -222,7 +225,7 @@ class Pass {
     const plan = this.#clusters.plan.flat();
     const status = { ...this.#input.status, clusters: [...this.#clusters.records] };
     const lost = this.#lost(status);
-    if (lost.length === 0) return plan.length === 0 ? alreadyCompliant() : allCompleted(mode.kind);
+    if (lost.length === 0) return plan.length === 0 ? alreadyCompliant(status.clusters) : allCompleted(mode.kind, status.clusters);
     if (lost.some(({ state }) => state === RecordState.timedOut)) return tookTooLong(mode.kind, ' on some clusters');
     if (plan.length > 0 && !plan.some(exists))
       return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
@@ -268,7 +271,7 @@ class Pass {
   #late(): Readonly<Record<string, string>> {
     const { mode } = this.#input.observation;
     const late = this.#left.filter((cluster) => this.#clusters.isTimedOut(cluster));
-    return Object.fromEntries(late.map((cluster) => [cluster, leftBehind(mode.name(firstPending(mode, cluster) ?? 0))]));
+    return Object.fromEntries(late.map((cluster) => [cluster, leftBehind(mode.name(firstOpen(mode, cluster) ?? 0))]));
   }
 
   /** Covers clusters of earlier batches, also those that are enforced again. */

@@ -22,7 +22,7 @@ export function moveCluster(before: ClusterProgress | undefined, cluster: string
   let { firstCompliantAt } = before ?? {};
   for (let index = before ? indexOf(before, mode.kind) : 0; index < mode.count; index += 1) {
     const standing = mode.standing(cluster, index);
-    if (standing === 'pending') return { progress: at(mode.kind, index), movesAt: mode.doneAt?.(cluster, index) };
+    if (standing === 'pending' || standing === 'unseen') return { progress: at(mode.kind, index), movesAt: mode.doneAt?.(cluster, index) };
     const soakSeconds = standing === 'done' ? mode.soakSeconds(index) : 0;
     if (soakSeconds > 0) {
       // A time that is yet to come was stored before the clock stepped back.

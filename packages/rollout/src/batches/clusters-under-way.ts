@@ -2,8 +2,8 @@
 
 import { type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, hasFailedPrecache } from '@flotilla/api/ran';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
-import { failed, type Outcome } from '../upgrade/texts.ts';
-import { waitMessage } from '../waits/wait.ts';
+import { failed, type Outcome, UNREACHED } from '../upgrade/texts.ts';
+import { readWait, waitMessage } from '../waits/wait.ts';
 import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from './cluster-machine.ts';
 import { indexOf, moveCluster } from './cluster-progress.ts';
 import { lateClusters, latePulls } from './late-clusters.ts';
@@ -36,6 +36,8 @@ export class ClustersUnderWay {
   batch: number;
   /** Set when a canary has failed. */
   canaryFailure: Outcome | undefined;
+  /** When the batch times out, milliseconds since the epoch; undefined while its clock stands still. */
+  until: number | undefined;
   /** When the first of them moves on if nothing changes, epoch milliseconds. */
   movesAt = Number.POSITIVE_INFINITY;
   readonly #input: ClustersInput;
@@ -107,7 +109,7 @@ export class ClustersUnderWay {
     if (this.isRecorded(cluster)) return;
     const before = this.stateOf(cluster);
     const state = advanceCluster(before, this.#look(cluster, isLate));
-    if (state === 'complete') this.#record({ name: cluster, state: RecordState.complete });
+    if (state === 'complete') this.#recordComplete(cluster);
     else if (state === 'timedOut') this.#recordTimedOut(cluster);
     else if (state === 'failed') this.#recordFailed(cluster);
   }
@@ -130,8 +132,24 @@ export class ClustersUnderWay {
   }
 
   #waitOf(cluster: string): string | undefined {
-    const wait = this.#input.observation.wait?.(cluster);
-    return wait && waitMessage(wait);
+    const { mode, wait } = this.#input.observation;
+    const progress = this.progress[cluster];
+    const held = progress?.state === ProgressState.inProgress ? mode.wait?.(cluster, indexOf(progress, mode.kind)) : undefined;
+    if (held) return waitMessage({ ...held, since: this.#sinceOf(cluster, held.says), until: this.until });
+    const other = wait?.(cluster);
+    return other && waitMessage(other);
+  }
+
+  /** The status remembers since when a cluster has been held by the same. */
+  #sinceOf(cluster: string, says: string): number {
+    const { status, now } = this.#input;
+    const stored = readWait(status.messages?.[cluster] ?? '');
+    return stored?.says === says ? Math.min(stored.since ?? now, now) : now;
+  }
+
+  #awayOf(cluster: string): string | undefined {
+    const away = this.#input.observation.away?.(cluster);
+    return away && waitMessage(away);
   }
 
   /** Observes a cluster; in a batch this also moves its progress on. */
@@ -170,11 +188,18 @@ export class ClustersUnderWay {
       );
   }
 
+  #recordComplete(name: string): void {
+    const { mode } = this.#input.observation;
+    const isUnreached =
+      mode.meant !== undefined && mode.count > 0 && all(mode.count, (index) => mode.standing(name, index) === 'notMatched');
+    this.#record({ name, state: RecordState.complete, ...(isUnreached && { message: UNREACHED }) });
+  }
+
   #recordTimedOut(name: string): void {
     const { mode, problem } = this.#input.observation;
     const progress = this.progress[name];
     const detail = progress?.state === ProgressState.inProgress ? mode.detail(name, indexOf(progress, mode.kind)) : {};
-    const message = this.forbidden(name) ?? problem(name)?.message ?? this.#waitOf(name);
+    const message = this.forbidden(name) ?? problem(name)?.message ?? this.#waitOf(name) ?? this.#awayOf(name);
     this.#record({ name, state: RecordState.timedOut, ...detail, ...(message !== undefined && { message }) });
   }
 
@@ -183,3 +208,5 @@ export class ClustersUnderWay {
     this.#recorded.set(record.name, record.state);
   }
 }
+
+const all = (count: number, isSo: (index: number) => boolean): boolean => Array.from({ length: count }, (_, index) => index).every(isSo);

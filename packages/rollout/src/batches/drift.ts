@@ -32,6 +32,12 @@ export function firstPending({ count, standing }: RolloutObservation['mode'], cl
   return undefined;
 }
 
+/** Index of the first policy or template that is pending on a cluster, or of which nobody can say. */
+export function firstOpen({ count, standing }: RolloutObservation['mode'], cluster: string): number | undefined {
+  for (let index = 0; index < count; index += 1) if (['pending', 'unseen'].includes(standing(cluster, index))) return index;
+  return undefined;
+}
+
 /** When a drift lasts long enough to be told, milliseconds since the epoch. */
 export const toldAt = ({ since }: Drift): number => since + PATIENCE_MS;
 

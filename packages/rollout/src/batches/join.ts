@@ -1,5 +1,6 @@
 /** Clusters that join a rollout that runs, since they are selected after its start. Pure. */
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { rememberMeant } from '../policies/meant.ts';
 import type { RolloutObservation } from '../upgrade/model.ts';
 import { firstPending } from './drift.ts';
 import { appendClusters, withPulls } from './late-clusters.ts';
@@ -23,5 +24,5 @@ export function joinRollout(status: ClusterGroupUpgradeStatus, input: JoinInput)
   ]);
   const isNew = (cluster: string) => !known.has(cluster) && exists(cluster) && (eligible?.has(cluster) ?? true);
   const joining = selected.filter((cluster) => isNew(cluster) && firstPending(mode, cluster) !== undefined);
-  return withPulls(appendClusters(status, joining), preCaching ? joining : []);
+  return withPulls(appendClusters(rememberMeant(status, mode, joining), joining), preCaching ? joining : []);
 }

@@ -3,7 +3,8 @@
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Refusal } from '../gates/gates.ts';
-import { type ClusterProgress, ProgressState, RecordState } from '../upgrade/model.ts';
+import { groupMeant } from '../policies/meant.ts';
+import { type ClusterProgress, type Meant, ProgressState, RecordState } from '../upgrade/model.ts';
 import { nextRolloutState, type RolloutState } from '../upgrade/rollout-machine.ts';
 import { planBatches } from './batches.ts';
 
@@ -16,6 +17,8 @@ interface StartInput {
   readonly canaries: readonly string[] | undefined;
   readonly maxConcurrency: number;
   readonly now: number;
+  /** For whom policies (index) are meant, where that is remembered. */
+  readonly policies?: { readonly count: number; readonly meant: (cluster: string, index: number) => Meant } | undefined;
   /** A cluster that has failed before and complies now is done, as in the reference; default false. */
   readonly talmStrict?: boolean;
 }
@@ -25,7 +28,7 @@ interface StartInput {
  * those that comply already stand in the progress as Completed until their last edits are seen on them.
  */
 export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInput): ClusterGroupUpgradeStatus {
-  const { clusters, canaries, maxConcurrency, isCompliant, now } = input;
+  const { clusters, canaries, maxConcurrency, isCompliant, now, policies } = input;
   const { batches, compliant } = planBatches({ clusters, canaries, maxConcurrency, isCompliant });
   const nothingToDo = new Set([...input.compliant, ...compliant]);
   const records = input.talmStrict
@@ -40,6 +43,7 @@ export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInpu
     ...before,
     clusters: records,
     remediationPlan: batches.length > 0 ? batches : undefined,
+    policyReach: policies && groupMeant(batches.flat(), policies.count, policies.meant),
     status: {
       startedAt: before.status.startedAt ?? conditionTime(now),
       currentBatchRemediationProgress: done.length > 0 ? progress : undefined,

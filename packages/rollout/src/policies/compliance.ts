@@ -1,5 +1,5 @@
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
-import type { PolicyExamination } from './policies.ts';
+import { isSettled, type PolicyExamination } from './policies.ts';
 
 /** Facts that decide whether a cluster has to be worked on. */
 interface WorkInput {
@@ -24,11 +24,11 @@ const isPrecacheOnly = ({ spec, talmStrict }: Omit<WorkInput, 'examination'>): b
 
 /**
  * The test that `planBatches` asks of each cluster (spec/talm 2.7). ManifestWork mode: none is compliant. Policies: a
- * cluster is compliant unless some policy for upgrade is NonCompliant there; not matched counts as compliant. Neither:
- * all are compliant, except where `isPrecacheOnly`.
+ * cluster is compliant when it is done with each policy for upgrade, or is known to have nothing to do there. Neither: all are
+ * compliant, except where `isPrecacheOnly`.
  */
 export function createComplianceTest(input: WorkInput): (cluster: string) => boolean {
   if (isManifestWorkMode(input.spec) || isPrecacheOnly(input)) return () => false;
   const { forUpgrade } = input.examination;
-  return (cluster) => !forUpgrade.some(({ compliance }) => compliance(cluster) === 'NonCompliant');
+  return (cluster) => forUpgrade.every(({ look }) => isSettled(look(cluster)));
 }

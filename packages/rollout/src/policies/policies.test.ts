@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { buildChild, buildPolicy, clusterVersion } from '../../testing/policy-builders.ts';
 import { planBatches } from '../batches/batches.ts';
 import { createComplianceTest } from './compliance.ts';
-import { examinePolicies, indexCompliance } from './policies.ts';
+import { indexCompliance } from './compliance-index.ts';
+import { examinePolicies } from './policies.ts';
 import { objectDefinitions } from './policy-structure.ts';
 
 const clusters = ['spoke-1', 'spoke-2'];
@@ -30,7 +31,7 @@ function examine(
       forUpgrade: names(found.forUpgrade),
       compliantBefore: names(found.compliantBefore),
       enforced,
-      missing,
+      missing: names(missing),
       invalid,
       ambiguous,
       namespaces,
@@ -156,7 +157,7 @@ test.each([
 test('a cluster that has its copy of a policy has work to do, though the roll-up has not got to it yet', () => {
   const late = buildPolicy('p', { compliant: { 'spoke-1': 'Compliant' } });
   const [found] = examine(['p'], [late]).found.forUpgrade;
-  expect(clusters.map((cluster) => found?.compliance(cluster))).toEqual(['Compliant', 'NonCompliant']);
+  expect(clusters.map((cluster) => found?.look(cluster).compliance)).toEqual(['Compliant', 'NonCompliant']);
 });
 
 describe('who has to be worked on', () => {
@@ -224,7 +225,7 @@ test('strictly, a cluster that is not in the roll-up has nothing to do with the 
       children: clusters.map((each) => buildChild(policy, each)),
       parents: () => policy,
       talmStrict,
-    }).forUpgrade.map(({ compliance }) => clusters.map(compliance));
+    }).forUpgrade.map(({ look }) => clusters.map((cluster) => look(cluster).compliance));
   expect(complianceOf(true)).toEqual([['NonCompliant', 'NotMatchedWithPolicy']]);
   expect(complianceOf(false)).toEqual([['NonCompliant', 'NonCompliant']]);
 });

@@ -1,10 +1,10 @@
-import { isJsonObject, Label, perObject } from '@flotilla/api';
+import { Label, perObject } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
+import type { PolicyRef } from '../upgrade/model.ts';
 import { type SearchResult, searchText } from '../values/json-value.ts';
 import type { PolicyObject, ReadPolicy } from './policy-structure.ts';
-
-/** Compliance of one cluster with one policy. Not matched means that the policy is not placed on the cluster: nothing to do there. */
-export type Compliance = 'Compliant' | 'NonCompliant' | 'NotMatchedWithPolicy';
+import { type PolicyWays, reachOf } from './reach.ts';
+import { lookAt, type PolicyLook } from './standing.ts';
 
 /** A managed policy that was found and is valid. */
 export interface ManagedPolicy {
@@ -13,7 +13,13 @@ export interface ManagedPolicy {
   readonly policy: Policy;
   readonly objects: readonly PolicyObject[];
   /** Constant time; the index is built once per policy. */
-  readonly compliance: (cluster: string) => Compliance;
+  readonly look: (cluster: string) => PolicyLook;
+}
+
+/** A managed policy that no selected cluster has, and why, where that is known. */
+interface MissingPolicy {
+  readonly name: string;
+  readonly why?: string | undefined;
 }
 
 /** Result of an examination; every managed policy is in exactly one of the lists. */
@@ -22,10 +28,13 @@ export interface PolicyExamination {
   readonly forUpgrade: readonly ManagedPolicy[];
   /** Every selected cluster complies already. */
   readonly compliantBefore: readonly ManagedPolicy[];
-  /** Enforced by its author, in the root policy itself: left alone. A copy that another upgrade's binding enforces says nothing. */
+  /**
+   * Enforced by its author, in the root policy itself: left alone where every cluster complies, and by the reference always. A copy that another
+   * upgrade's binding enforces says nothing.
+   */
   readonly enforced: readonly string[];
   /** Not placed on any selected cluster, or without a parent. */
-  readonly missing: readonly string[];
+  readonly missing: readonly MissingPolicy[];
   readonly invalid: readonly { readonly name: string; readonly reason: string }[];
   /** Still being read: nothing can be said of the upgrade before. */
   readonly unread: readonly string[];
@@ -45,6 +54,10 @@ interface PolicySelection {
   readonly read: ReadPolicy;
   /** Only policies of this namespace count; default: of all. */
   readonly namespace?: string | undefined;
+  /** Objects that place policies; absent: nothing is asked of them, as by the reference. */
+  readonly ways?: PolicyWays | undefined;
+  /** Root policies of a name, to say why one is missing. */
+  readonly named?: (name: string) => readonly Policy[];
   /** A cluster that is not in a policy's roll-up has nothing to do with it, whether or not it has a copy; default false. */
   readonly talmStrict?: boolean;
 }
@@ -57,6 +70,8 @@ interface Placed {
   readonly clusters: Set<string>;
   /** Namespaces of the parents that are not enforced by their authors. */
   readonly namespaces: Set<string>;
+  /** Namespaces of those that are. */
+  readonly enforced: Set<string>;
   problem?: string;
 }
 
@@ -68,43 +83,76 @@ interface Placed {
 export function examinePolicies(input: PolicySelection): PolicyExamination {
   const names = [...new Set(input.managedPolicies)];
   const placed = findPlaced(new Set(names), input);
-  const forUpgrade: ManagedPolicy[] = [];
-  const compliantBefore: ManagedPolicy[] = [];
-  const enforced: string[] = [];
-  const missing: string[] = [];
-  const invalid: { name: string; reason: string }[] = [];
-  const unread: string[] = [];
+  const examined = { forUpgrade: [], compliantBefore: [], enforced: [], missing: [], invalid: [], unread: [] } as Examined;
   const read = readAtMost(MAX_OBJECTS, input.read);
   const ambiguous: [string, string[]][] = [];
 
   for (const name of names) {
     const seen = placed.get(name);
-    const [namespace, ...others] = seen ? [...seen.namespaces].toSorted() : [];
-    if (!seen) missing.push(name);
-    else if (namespace === undefined) enforced.push(name);
+    const [namespace, ...others] = seen ? candidates(seen, input) : [];
+    if (!seen) examined.missing.push({ name, why: whyMissing(name, input) });
+    else if (namespace === undefined) examined.enforced.push(name);
     else if (others.length > 0) ambiguous.push([name, [namespace, ...others]]);
-    else {
-      const policy = input.parents(namespace, name);
-      if (!policy) {
-        missing.push(name);
-        continue;
-      }
-      const structure = seen.problem === undefined ? read(policy) : { invalid: seen.problem };
-      if (!structure) {
-        unread.push(name);
-        continue;
-      }
-      if (structure.invalid !== undefined) {
-        invalid.push({ name, reason: structure.invalid });
-        continue;
-      }
-      const compliance = indexCompliance(policy, (cluster) => !input.talmStrict && seen.clusters.has(cluster));
-      const found: ManagedPolicy = { name, namespace, policy, objects: structure.objects, compliance };
-      (isDone(found, input.clusters) ? compliantBefore : forUpgrade).push(found);
-    }
+    else examineOne({ name, namespace }, { seen, input, read }, examined);
   }
-  const namespaces = Object.fromEntries(forUpgrade.map(({ name, namespace }) => [name, namespace]));
-  return { forUpgrade, compliantBefore, enforced, missing, invalid, unread, ambiguous: Object.fromEntries(ambiguous), namespaces };
+  const namespaces = Object.fromEntries(examined.forUpgrade.map(({ name, namespace }) => [name, namespace]));
+  return { ...examined, ambiguous: Object.fromEntries(ambiguous), namespaces };
+}
+
+/** The lists of an examination under construction. */
+interface Examined {
+  readonly forUpgrade: ManagedPolicy[];
+  readonly compliantBefore: ManagedPolicy[];
+  readonly enforced: string[];
+  readonly missing: MissingPolicy[];
+  readonly invalid: { name: string; reason: string }[];
+  readonly unread: string[];
+}
+
+/** Puts a policy that has copies into its list. */
+function examineOne(
+  ref: PolicyRef,
+  { seen, input, read }: { readonly seen: Placed; readonly input: PolicySelection; readonly read: ReadPolicy },
+  to: Examined,
+): void {
+  const { name } = ref;
+  const policy = input.parents(ref.namespace, name);
+  if (!policy) {
+    to.missing.push({ name });
+    return;
+  }
+  const { objects, invalid: reason } = (seen.problem === undefined ? read(policy) : { invalid: seen.problem }) ?? {};
+  if (reason !== undefined) to.invalid.push({ name, reason });
+  else if (objects === undefined) to.unread.push(name);
+  else {
+    const hasCopy = (cluster: string) => !input.talmStrict && seen.clusters.has(cluster);
+    const found: ManagedPolicy = { ...ref, policy, objects, look: lookAt({ ref, policy, hasCopy, ways: input.ways }) };
+    if (isLeftAlone(found, input.clusters)) to.enforced.push(name);
+    else (isDone(found, input.clusters) ? to.compliantBefore : to.forUpgrade).push(found);
+  }
+}
+
+/** Its author enforces it, and no selected cluster has anything left to do. */
+const isLeftAlone = ({ policy, look }: ManagedPolicy, clusters: readonly string[]): boolean =>
+  isEnforced(policy) && clusters.every((cluster) => isSettled(look(cluster)));
+
+/** The cluster is done with the policy, or is known to have nothing to do with it. */
+export const isSettled = ({ standing }: PolicyLook): boolean => standing === 'done' || standing === 'notMatched';
+
+/** Namespaces whose policy of that name may be for the upgrade. The reference passes over one that its author enforces; here it is waited for. */
+function candidates({ namespaces, enforced }: Placed, { ways }: Pick<PolicySelection, 'ways'>): string[] {
+  const sorted = [...namespaces].toSorted();
+  return sorted.length === 0 && ways ? [...enforced].toSorted().slice(0, 1) : sorted;
+}
+
+/** Why no selected cluster has a copy, where a root policy of that name is there. */
+function whyMissing(name: string, { ways, named, clusters, namespace }: PolicySelection): string | undefined {
+  const policy = named?.(name).find(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
+  const [cluster] = clusters;
+  if (!policy || !ways || cluster === undefined) return undefined;
+  const ref = { name, namespace: policy.metadata.namespace ?? '' };
+  const { says, fix } = reachOf(ref, policy, ways)(cluster).why;
+  return `Policy ${ref.namespace}/${name} is there, but ${says}: ${fix}`;
 }
 
 /** Reads policies until they hold so many objects together. */
@@ -128,10 +176,13 @@ function findPlaced(names: ReadonlySet<string>, input: Omit<PolicySelection, 'ma
     const parent = parentOf(child);
     if (!parent || (input.namespace !== undefined && parent.namespace !== input.namespace)) continue;
     if (!names.has(parent.name) || !clusters.has(child.metadata.namespace ?? '')) continue;
-    const entry = placed.get(parent.name) ?? { clusters: new Set(), namespaces: new Set() };
+    const entry = placed.get(parent.name) ?? { clusters: new Set(), namespaces: new Set(), enforced: new Set() };
     placed.set(parent.name, entry);
     entry.clusters.add(child.metadata.namespace ?? '');
-    if (isEnforced(input.parents(parent.namespace, parent.name))) continue;
+    if (isEnforced(input.parents(parent.namespace, parent.name))) {
+      entry.enforced.add(parent.namespace);
+      continue;
+    }
     entry.namespaces.add(parent.namespace);
     entry.problem ??= hubTemplateProblem(child);
   }
@@ -163,22 +214,5 @@ function hubTemplateProblem(child: Policy): string | undefined {
 }
 
 /** A policy that looks at a `status` is never taken as done beforehand: what it waits for may change with the upgrade. */
-const isDone = ({ objects, compliance }: ManagedPolicy, clusters: readonly string[]): boolean =>
-  !objects.some(({ definition }) => 'status' in definition) && clusters.every((cluster) => compliance(cluster) === 'Compliant');
-
-/**
- * Compliance per cluster from the parent's roll-up (spec/talm 2.6.8): only `Compliant` counts as such; without a roll-up
- * every cluster is non-compliant; with one, a cluster that is not in it is not matched. Where the reference stops there we ask for the
- * policy's copy: a cluster that has one is matched, and the roll-up has only not got to it yet.
- */
-export function indexCompliance(policy: Policy, hasCopy: (cluster: string) => boolean): (cluster: string) => Compliance {
-  const entries: unknown = policy.status?.status;
-  if (!Array.isArray(entries)) return () => 'NonCompliant';
-  const index = new Map<unknown, Compliance>();
-  for (const entry of entries) {
-    // The first entry of a cluster counts, as in a linear search.
-    if (isJsonObject(entry) && !index.has(entry.clustername))
-      index.set(entry.clustername, entry.compliant === 'Compliant' ? 'Compliant' : 'NonCompliant');
-  }
-  return (cluster) => index.get(cluster) ?? (hasCopy(cluster) ? 'NonCompliant' : 'NotMatchedWithPolicy');
-}
+const isDone = ({ objects, look }: ManagedPolicy, clusters: readonly string[]): boolean =>
+  !objects.some(({ definition }) => 'status' in definition) && clusters.every((cluster) => look(cluster).standing === 'done');

@@ -2,41 +2,58 @@
 
 import { Annotation } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
-import type { PolicyRef, RolloutMode, Standing } from '../upgrade/model.ts';
-import { type Compliance, indexCompliance } from './policies.ts';
-
-const standings: Record<Compliance, Standing> = { Compliant: 'done', NonCompliant: 'pending', NotMatchedWithPolicy: 'notMatched' };
+import type { Meant, PolicyRef, RolloutMode } from '../upgrade/model.ts';
+import type { PolicyWays } from './reach.ts';
+import { lookAt } from './standing.ts';
 
 /** Where the policies of a rollout are read. */
 interface PolicySource {
   readonly parent: (ref: PolicyRef) => Policy | undefined;
   /** The policy's copy is in the cluster's namespace. */
   readonly hasCopy: (ref: PolicyRef, cluster: string) => boolean;
+  /** Absent: as the reference, a cluster that is in no roll-up has nothing to do, whatever was seen before. */
+  readonly ways?: PolicyWays | undefined;
+  /** For whom a policy (index) was meant, as seen before. */
+  readonly before?: ((cluster: string, index: number) => Meant) | undefined;
 }
 
 /** The policies of a running rollout, in order. A policy that is gone holds its clusters: nothing says that they comply. */
-export function policyMode(policies: readonly PolicyRef[], { parent, hasCopy }: PolicySource): RolloutMode {
-  const found = policies.map((ref) => {
+export function policyMode(policies: readonly PolicyRef[], { parent, hasCopy, ways, before }: PolicySource): RolloutMode {
+  const found = policies.map((ref, index) => {
     const policy = parent(ref);
-    const soak = policy ? readSoak(policy) : { seconds: 0 };
-    return { name: ref.name, compliance: policy && indexCompliance(policy, (cluster) => hasCopy(ref, cluster)), soakSeconds: soak.seconds };
+    const look = lookAt({
+      ref,
+      policy,
+      hasCopy: (cluster) => hasCopy(ref, cluster),
+      ways,
+      before: (cluster) => before?.(cluster, index),
+    });
+    return { name: ref.name, look, soakSeconds: policy ? readSoak(policy).seconds : 0 };
   });
-  const complianceOf = (cluster: string, index: number): Compliance => found[index]?.compliance?.(cluster) ?? 'NonCompliant';
+  const at = (cluster: string, index: number) => found[index]?.look(cluster);
+  const detail = (cluster: string, index: number) => ({
+    currentPolicy: { name: found[index]?.name ?? '', status: at(cluster, index)?.compliance ?? 'NonCompliant' },
+  });
   return {
     kind: 'policy',
     count: found.length,
     name: (index) => found[index]?.name ?? '',
-    standing: (cluster, index) => standings[complianceOf(cluster, index)],
+    standing: (cluster, index) => at(cluster, index)?.standing ?? 'pending',
     soakSeconds: (index) => found[index]?.soakSeconds ?? 0,
-    detail: (cluster, index) => ({ currentPolicy: { name: found[index]?.name ?? '', status: complianceOf(cluster, index) } }),
+    detail,
+    ...(ways && {
+      doneAt: (cluster, index) => at(cluster, index)?.knownAt,
+      meant: (cluster, index) => at(cluster, index)?.meant,
+      wait: (cluster, index) => at(cluster, index)?.wait,
+    }),
   };
 }
 
 /** Seconds a policy must stay compliant; `problem` when its annotation is no whole number, which counts as no soak. */
-export function readSoak({ metadata }: Policy): { readonly seconds: number; readonly problem?: string } {
+export function readSoak({ metadata }: Pick<Policy, 'metadata'>): { readonly seconds: number; readonly problem?: string } {
   const given = metadata.annotations?.[Annotation.soakSeconds];
   if (given === undefined) return { seconds: 0 };
   if (/^\d{1,9}$/.test(given)) return { seconds: Number(given) };
   const at = `annotation ${Annotation.soakSeconds} of policy ${metadata.namespace}/${metadata.name}`;
-  return { seconds: 0, problem: `${at} is ${JSON.stringify(given)}, not a whole number of seconds; the policy is not soaked` };
+  return { seconds: 0, problem: `${at} is ${JSON.stringify(given)}, not a whole number of seconds` };
 }

@@ -160,6 +160,6 @@ test('policies of other namespaces neither count nor make a name ambiguous', () 
       parents: (ns, name) => parents.find(({ metadata }) => metadata.namespace === ns && metadata.name === name),
       namespace,
     });
-  expect(examine('tenant')).toMatchObject({ namespaces: { p: 'tenant' }, missing: ['secret'], ambiguous: {} });
+  expect(examine('tenant')).toMatchObject({ namespaces: { p: 'tenant' }, missing: [{ name: 'secret' }], ambiguous: {} });
   expect(examine()).toMatchObject({ ambiguous: { p: ['policies', 'tenant'] }, missing: [] });
 });

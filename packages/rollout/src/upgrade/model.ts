@@ -45,8 +45,14 @@ export type SpokeTarget =
   /** Nothing of the upgrade is left in the cluster's namespace, but ManifestWorks where `keepWorks`. */
   | { readonly phase: 'cleanup'; readonly keepWorks: boolean };
 
-/** Standing of a cluster at one policy or template now. Not matched: there is nothing to do there, and nothing to soak. */
-export type Standing = 'done' | 'pending' | 'notMatched';
+/**
+ * Standing of a cluster at one policy or template now. Not matched: it is known that there is nothing to do there, and nothing to soak. Unseen:
+ * nobody can say now, so the cluster is held.
+ */
+export type Standing = 'done' | 'pending' | 'notMatched' | 'unseen';
+
+/** Whether a policy was seen to be meant for a cluster; undefined: it could not be known. */
+export type Meant = 'meant' | 'notMeant' | undefined;
 
 /** Mode by which clusters move along: policies or ManifestWorks. It is built for each pass from the caches, and all of it is pure. */
 export interface RolloutMode {
@@ -60,6 +66,10 @@ export interface RolloutMode {
   readonly doneAt?: (cluster: string, index: number) => number | undefined;
   /** Seconds a policy must stay compliant before the next one; 0 for no soak. */
   readonly soakSeconds: (index: number) => number;
+  /** For whom a policy is meant, as seen now or before; absent: nobody remembers. */
+  readonly meant?: (cluster: string, index: number) => Meant;
+  /** Told of a cluster that is held there by more than its own work. */
+  readonly wait?: (cluster: string, index: number) => Pick<Wait, 'cause' | 'says' | 'fix' | 'of'> | undefined;
   /** Detail in `status.clusters` of a cluster that timed out at this index. */
   readonly detail: (cluster: string, index: number) => Pick<ClusterRecord, 'currentPolicy' | 'currentManifestWork'>;
 }
@@ -85,6 +95,8 @@ export interface RolloutObservation {
   readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
   /** Something that a cluster waits for besides, or that all of them do (no cluster): told in the status; absent: nothing. */
   readonly wait?: (cluster: string | undefined) => Wait | undefined;
+  /** A cluster that is not available, as its record says it once its time is over. */
+  readonly away?: (cluster: string) => Wait | undefined;
   /** Since when clusters that were complete are seen not to comply, by cluster; absent: they are left alone. */
   readonly drift?: Sightings | undefined;
   /** When there may be more to see even if nothing changes, milliseconds since the epoch. */

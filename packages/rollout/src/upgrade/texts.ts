@@ -1,7 +1,7 @@
 /** The words of conditions Progressing and Succeeded from the start of the rollout on (spec/talm 2.3). Pure. */
 import { explain } from '@flotilla/api/ran';
 import { type Wait, WHOLE_UPGRADE } from '../waits/wait.ts';
-import type { RolloutMode, RolloutProblem, Verdict } from './model.ts';
+import type { ClusterRecord, RolloutMode, RolloutProblem, Verdict } from './model.ts';
 
 type Kind = RolloutMode['kind'];
 
@@ -72,16 +72,31 @@ export const waitingForWindow = (message: string): Verdict => ({
   message: explain('WaitingForWindow', message),
 });
 
+/** The record of a cluster that had nothing to do, because no policy of the upgrade is meant for it. */
+export const UNREACHED = 'no policy of the upgrade is placed on it';
+
+/** Clusters that no policy reached, as the end of an upgrade tells of them. */
+function unreached(records: readonly Pick<ClusterRecord, 'name' | 'message'>[]): string {
+  const found = records.filter(({ message }) => message === UNREACHED);
+  return found.length === 0
+    ? ''
+    : `; none of them is placed on ${found.length} of the clusters (status.clusters), the first is ${found[0]?.name}`;
+}
+
 /** Every cluster got there. */
-export const allCompleted = (kind: Kind): Outcome => ({
-  progressing: { status: 'False', reason: 'Completed', message: completed[kind] },
-  succeeded: { status: 'True', reason: 'Completed', message: completed[kind] },
+export const allCompleted = (kind: Kind, records: readonly ClusterRecord[] = []): Outcome => ({
+  progressing: { status: 'False', reason: 'Completed', message: `${completed[kind]}${unreached(records)}` },
+  succeeded: { status: 'True', reason: 'Completed', message: `${completed[kind]}${unreached(records)}` },
 });
 
 /** There was nothing to do; of ManifestWorks the reference says the same as of policies. */
-export const alreadyCompliant = (): Outcome => ({
-  progressing: { status: 'False', reason: 'Completed', message: completed.policy },
-  succeeded: { status: 'True', reason: 'Completed', message: 'All clusters already compliant with the specified managed policies' },
+export const alreadyCompliant = (records: readonly ClusterRecord[] = []): Outcome => ({
+  progressing: { status: 'False', reason: 'Completed', message: `${completed.policy}${unreached(records)}` },
+  succeeded: {
+    status: 'True',
+    reason: 'Completed',
+    message: `All clusters already compliant with the specified managed policies${unreached(records)}`,
+  },
 });
 
 /** Time is up; `where` is part of the contract, with its leading blank. */

@@ -18,7 +18,13 @@ const nothing: PolicyExamination = {
 };
 function managed(name: string, options: Parameters<typeof buildPolicy>[1]): ManagedPolicy {
   const policy = buildPolicy(name, options);
-  return { name, namespace: 'policies', policy, objects: objectDefinitions(policy).objects ?? [], compliance: () => 'NonCompliant' };
+  return {
+    name,
+    namespace: 'policies',
+    policy,
+    objects: objectDefinitions(policy).objects ?? [],
+    look: () => ({ standing: 'pending', compliance: 'NonCompliant', meant: undefined }),
+  };
 }
 const withPolicies = (examination: Partial<PolicyExamination>): ValidationInput => ({
   mode: 'policy',
@@ -62,14 +68,14 @@ test.each<{ name: string; input: ValidationInput; reason: string; message: strin
   },
   {
     name: 'lists missing policies as Go does',
-    input: withPolicies({ missing: ['a', 'b'] }),
+    input: withPolicies({ missing: [{ name: 'a' }, { name: 'b' }] }),
     reason: 'NotAllManagedPoliciesExist',
     message: 'Missing managed policies: [a b] ',
   },
   {
     name: 'reports invalid policies rather than missing ones, and why each is',
     input: withPolicies({
-      missing: ['x'],
+      missing: [{ name: 'x' }],
       invalid: [
         { name: 'a', reason: 'spec is odd' },
         { name: 'b', reason: 'too deep' },
@@ -80,7 +86,7 @@ test.each<{ name: string; input: ValidationInput; reason: string; message: strin
   },
   {
     name: 'reports ambiguous policies before everything else, sorted',
-    input: withPolicies({ missing: ['x'], ambiguous: { q: ['ns2', 'ns1'], p: ['ns1', 'ns3'] } }),
+    input: withPolicies({ missing: [{ name: 'x' }], ambiguous: { q: ['ns2', 'ns1'], p: ['ns1', 'ns3'] } }),
     reason: 'AmbiguousManagedPoliciesNames',
     message: 'Managed policy name should be unique, but was found in multiple namespaces: {"p":["ns1","ns3"],"q":["ns1","ns2"]} ',
   },

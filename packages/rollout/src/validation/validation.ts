@@ -2,6 +2,7 @@ import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { type ConditionReason, explain } from '@flotilla/api/ran';
 import { findUnresolvableDependency } from '../policies/dependencies.ts';
 import type { PolicyExamination } from '../policies/policies.ts';
+import { readSoak } from '../policies/policy-mode.ts';
 import { findPlatformImage, type LookUpRelease } from '../software/platform-image.ts';
 import { formatSlice, formatSortedJson } from '../values/go-format.ts';
 import { findTemplateProblem } from '../works/manifest-works.ts';
@@ -53,6 +54,7 @@ const namesUnique: Check = ({ examination: { ambiguous } }) =>
 
 /** Characters of a condition that say why policies are invalid. */
 const MAX_REASONS = 2_000;
+const cut = (reasons: string): string => (reasons.length > MAX_REASONS ? `${reasons.slice(0, MAX_REASONS)}…` : reasons);
 
 const policiesValid: Check = ({ examination: { invalid }, talmStrict }) => {
   if (invalid.length === 0) return undefined;
@@ -60,7 +62,7 @@ const policiesValid: Check = ({ examination: { invalid }, talmStrict }) => {
   const reasons = invalid.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
   return {
     reason: 'NotAllManagedPoliciesExist',
-    message: talmStrict ? `${names} ` : `${names}; ${reasons.length > MAX_REASONS ? `${reasons.slice(0, MAX_REASONS)}…` : reasons}`,
+    message: talmStrict ? `${names} ` : `${names}; ${cut(reasons)}`,
   };
 };
 
@@ -69,10 +71,20 @@ const inNamespace = (namespace: string | undefined): string =>
     ? ''
     : `in namespace ${namespace}; upgrades there use policies of their own namespace alone: name such in spec.managedPolicies, placed on the clusters`;
 
-const policiesExist: Check = ({ examination: { missing }, namespace }) =>
-  missing.length === 0
-    ? undefined
-    : { reason: 'NotAllManagedPoliciesExist', message: `Missing managed policies: ${formatSlice(missing)} ${inNamespace(namespace)}` };
+const policiesExist: Check = ({ examination: { missing }, namespace }) => {
+  if (missing.length === 0) return undefined;
+  const unplaced = missing.flatMap(({ why }) => why ?? []).join('; ');
+  const absent = missing.filter(({ why }) => why === undefined).map(({ name }) => name);
+  const named = `Missing managed policies: ${formatSlice(absent)} ${inNamespace(namespace)}`;
+  const message = unplaced === '' ? named : `Managed policies on none of the clusters: ${cut(unplaced)}`;
+  return { reason: 'NotAllManagedPoliciesExist', message: unplaced !== '' && absent.length > 0 ? `${named}; ${message}` : message };
+};
+
+/** A soak that cannot be read would be none. */
+const soaksReadable: Check = ({ examination: { forUpgrade, compliantBefore }, talmStrict }) => {
+  const problems = talmStrict ? [] : [...forUpgrade, ...compliantBefore].flatMap(({ policy }) => readSoak(policy).problem ?? []);
+  return problems.length === 0 ? undefined : { reason: 'InvalidSoak', message: explain('InvalidSoak', cut(problems.join('; '))) };
+};
 
 const platformImageKnown: Check = ({ examination, preCaching, updateGraphUrl, lookUpRelease }) => {
   const source = findPlatformImage(examination.forUpgrade, { preCaching, updateGraphUrl });
@@ -96,7 +108,7 @@ const dependenciesInOrder: Check = ({ examination }) => {
 };
 
 /** First finding wins; an invalid policy is reported before a missing one (spec/talm 2.3). */
-const policyChecks: readonly Check[] = [namesUnique, policiesValid, policiesExist, platformImageKnown, dependenciesInOrder];
+const policyChecks: readonly Check[] = [namesUnique, policiesValid, policiesExist, soaksReadable, platformImageKnown, dependenciesInOrder];
 
 function checkTemplates({ templates, template }: Extract<ValidationInput, { mode: 'manifestWork' }>): Finding | undefined {
   const missing = templates.filter((name) => !template(name));

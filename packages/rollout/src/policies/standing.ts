@@ -1,0 +1,87 @@
+/** How a cluster stands to one policy: by the roll-up, the copies, and the objects that place the policy. Pure. */
+import type { Policy } from '@flotilla/api/ocm';
+import { isAvailable } from '../clusters/availability.ts';
+import type { Meant, PolicyRef, Standing } from '../upgrade/model.ts';
+import type { Wait } from '../waits/wait.ts';
+import { type Compliance, indexCompliance } from './compliance-index.ts';
+import { awayOf, type PolicyWays, reachOf, type Why } from './reach.ts';
+
+/** One look at a cluster and a policy. */
+export interface PolicyLook {
+  readonly standing: Standing;
+  readonly compliance: Compliance;
+  readonly meant: Meant;
+  /** Told while the cluster is held by what is not seen. */
+  readonly wait?: Pick<Wait, 'cause' | 'says' | 'fix' | 'of'> | undefined;
+  /** When more is known even if nothing changes, milliseconds since the epoch. */
+  readonly knownAt?: number | undefined;
+}
+
+/** Where one policy is looked at. */
+export interface PolicyFacts {
+  readonly ref: PolicyRef;
+  readonly policy: Policy | undefined;
+  readonly hasCopy: (cluster: string) => boolean;
+  /** Absent: as the reference, a cluster that is in no roll-up is not matched. */
+  readonly ways?: PolicyWays | undefined;
+  /** Default: nothing was seen before. */
+  readonly before?: (cluster: string) => Meant;
+}
+
+const standings: Record<Compliance, Standing> = { Compliant: 'done', NonCompliant: 'pending', NotMatchedWithPolicy: 'notMatched' };
+
+/** The looks at one policy, by cluster; constant time each. A policy that is gone complies nowhere. */
+export function lookAt(facts: PolicyFacts): (cluster: string) => PolicyLook {
+  const { policy, hasCopy, ways } = facts;
+  const complianceOf = policy ? indexCompliance(policy, hasCopy) : (): Compliance => 'NonCompliant';
+  if (ways) return lookCarefully(facts, complianceOf, ways);
+  return (cluster) => {
+    const compliance = complianceOf(cluster);
+    return { compliance, standing: standings[compliance], meant: undefined };
+  };
+}
+
+function lookCarefully(facts: PolicyFacts, complianceOf: (cluster: string) => Compliance, ways: PolicyWays) {
+  const { ref, policy, hasCopy, before } = facts;
+  const name = `policy ${ref.namespace}/${ref.name}`;
+  const reach = reachOf(ref, policy, ways);
+  const isRolledUp = Array.isArray(policy?.status?.status);
+  const isGoing = policy === undefined || policy.spec?.disabled === true || policy.metadata.deletionTimestamp !== undefined;
+  const unseen = (compliance: Compliance, cause: Wait['cause'], { says, ...why }: Why, meant: Meant): PolicyLook => ({
+    standing: 'unseen',
+    compliance,
+    meant,
+    wait: { cause, says, ...why },
+  });
+  const lost = (cluster: string, compliance: Compliance): PolicyLook => {
+    const { why } = reach(cluster);
+    return unseen(compliance, 'policy', { ...why, says: `${name} no longer reaches ${cluster}: ${why.says}` }, 'meant');
+  };
+  const unlisted = (cluster: string): PolicyLook => {
+    const compliance = 'NotMatchedWithPolicy';
+    const { kind, why, knownAt } = reach(cluster);
+    if (kind === 'placed') {
+      const says = `${name} is placed on ${cluster}: ${why.says}`;
+      return { standing: 'pending', compliance: 'NonCompliant', meant: 'meant', wait: { cause: 'policy', ...why, says } };
+    }
+    const known = before?.(cluster);
+    if (known === 'meant') return lost(cluster, compliance);
+    if (known === 'notMeant' || (kind === 'notMeant' && isRolledUp)) return { standing: 'notMatched', compliance, meant: 'notMeant' };
+    const doubt = kind === 'notMeant' ? 'its roll-up is not there yet' : why.says;
+    const says = `whether ${name} is meant for ${cluster} is not known: ${doubt}`;
+    return { ...unseen(compliance, 'policy', { ...why, says }, undefined), ...(knownAt !== undefined && { knownAt }) };
+  };
+  return (cluster: string): PolicyLook => {
+    const compliance = complianceOf(cluster);
+    const isListed = (isRolledUp && compliance !== 'NotMatchedWithPolicy') || hasCopy(cluster);
+    if (isGoing && (isListed || before?.(cluster) === 'meant')) return lost(cluster, compliance);
+    if (!isListed) return unlisted(cluster);
+    if (compliance !== 'Compliant') return { standing: 'pending', compliance: 'NonCompliant', meant: 'meant' };
+    if (!hasCopy(cluster)) return lost(cluster, compliance);
+    const managed = ways.cluster(cluster);
+    if (isAvailable(managed)) return { standing: 'done', compliance, meant: 'meant' };
+    const away = awayOf(cluster, managed);
+    const says = `${name} was Compliant when ${cluster} reported last: ${away.says}`;
+    return unseen(compliance, 'cluster-unavailable', { ...away, says }, 'meant');
+  };
+}
