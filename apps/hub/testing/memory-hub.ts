@@ -109,12 +109,17 @@ export class MemoryHub {
     for (const wake of waiting) wake();
   }
 
-  async *#follow<T extends KubeObject>(filter: EventFilter, kind: Resource<T>, after: string, signal?: AbortSignal) {
+  async *#follow<T extends KubeObject>(
+    { filter, labelSelector }: { readonly filter: EventFilter; readonly labelSelector: string | undefined },
+    kind: Resource<T>,
+    after: string,
+    signal?: AbortSignal,
+  ) {
     let at = Number(after);
     while (!signal?.aborted && !this.#stop.signal.aborted) {
       const next = filter.held.includes(kind.plural)
         ? undefined
-        : this.#log.find((entry) => entry.kind === kind.plural && entry.version > at);
+        : this.#log.find((entry) => entry.kind === kind.plural && entry.version > at && isSelected(entry.object, labelSelector));
       if (next) {
         at = next.version;
         yield { type: next.type, object: kind.schema.parse(next.object) } satisfies WatchEvent<T>;
@@ -132,12 +137,14 @@ export class MemoryHub {
         const found = this.get(kind, ref);
         return found && kind.schema.parse(found);
       },
-      list: async (kind, { transform } = {}) => {
+      list: async (kind, { transform, labelSelector } = {}) => {
         const prefix = `${kind.plural} `;
-        const items = [...this.#objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => kind.schema.parse(object));
+        const items = [...this.#objects]
+          .filter(([key, object]) => key.startsWith(prefix) && isSelected(object, labelSelector))
+          .map(([, object]) => kind.schema.parse(object));
         return { items: transform ? items.map(transform) : items, resourceVersion: String(this.#log.length) };
       },
-      watch: (kind, { resourceVersion, signal }) => this.#follow(filter, kind, resourceVersion, signal),
+      watch: (kind, { resourceVersion, signal, labelSelector }) => this.#follow({ filter, labelSelector }, kind, resourceVersion, signal),
       create: async (kind, object) => {
         const key = refKey(object.metadata);
         this.writes.push(`create ${kind.plural} ${object.metadata.name}`);
@@ -158,11 +165,8 @@ export class MemoryHub {
         this.writes.push(`deleteCollection ${kind.plural}`);
         this.#check('delete', kind, { namespace, name: '' });
         for (const [key, { metadata }] of [...this.#objects]) {
-          const selected = labelSelector.split(',').every((each) => {
-            const [label = '', value] = each.split(/!?=/);
-            return each.includes('!=') ? metadata.labels?.[label] !== value : metadata.labels?.[label] === value;
-          });
-          if (key.startsWith(`${kind.plural} `) && metadata.namespace === namespace && selected) this.remove(kind, metadata);
+          if (key.startsWith(`${kind.plural} `) && metadata.namespace === namespace && isSelected({ metadata }, labelSelector))
+            this.remove(kind, metadata);
         }
       },
       patch: async (kind, ref, patch) => {
@@ -184,4 +188,18 @@ export class MemoryHub {
       close: async () => {},
     };
   }
+}
+
+/** The label selectors that the hub uses: `key`, `!key`, `key=value`, `key!=value` and `key in (a,b)`, all of which must hold. */
+function isSelected({ metadata: { labels = {} } }: KubeObject, selector = ''): boolean {
+  return selector.split(/,(?![^(]*\))/).every((each) => {
+    const [, isAbsent, key = '', operator, value = ''] = /^(!?)([^!=\s]+)\s*(!=|=|in)?\s*(.*)$/.exec(each) ?? [];
+    const found = labels[key];
+    if (operator === undefined) return each === '' || (found === undefined) === (isAbsent === '!');
+    const isIn = value
+      .replaceAll(/[()\s]/g, '')
+      .split(',')
+      .includes(found ?? '');
+    return operator === '!=' ? !isIn : isIn;
+  });
 }

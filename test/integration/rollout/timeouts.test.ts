@@ -1,3 +1,4 @@
+import { Policy } from '@flotilla/api/ocm';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
 import { testIn } from '../world.ts';
@@ -76,12 +77,17 @@ test.concurrent('a policy with a soak must stay compliant for it; a relapse begi
   }
 });
 
-test.concurrent('a soak that is no number counts as none', async ({ world }) => {
-  await world.policies(['nosoak-1'], { 'nosoak-p': { annotations: { 'ran.openshift.io/soak-seconds': 'long' } } });
+test.concurrent('a soak that is no number is refused with field and value, and taken once it is one', async ({ world }) => {
+  await world.policies(['nosoak-1'], { 'nosoak-p': { annotations: { 'ran.openshift.io/soak-seconds': '30m' } } });
   await world.upgrade('nosoak', ['nosoak-1'], ['nosoak-p']);
+  await world.untilCondition(
+    'nosoak',
+    'Validated',
+    'False InvalidSoak: annotation ran.openshift.io/soak-seconds of policy policies/nosoak-p is "30m", not a whole number of seconds',
+  );
+  const metadata = { annotations: { 'ran.openshift.io/soak-seconds': '1' } };
+  await world.client.patch(Policy, { namespace: 'policies', name: 'nosoak-p' }, { metadata }, { type: 'merge' });
   await world.untilCompleted('nosoak');
-  for (const { status } of world.history('nosoak').sights)
-    expect(status.status.currentBatchRemediationProgress?.['nosoak-1']?.firstCompliantAt).toBeUndefined();
 });
 
 test.concurrent('at the end every cluster must comply, those of earlier batches too', async ({ world }) => {

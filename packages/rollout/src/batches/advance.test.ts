@@ -34,6 +34,7 @@ interface Given {
   readonly mode?: Parameters<typeof modeOf>[1];
   readonly status?: Partial<ClusterGroupUpgradeStatus['status']>;
   readonly clusters?: ClusterGroupUpgradeStatus['clusters'];
+  readonly messages?: ClusterGroupUpgradeStatus['messages'];
   readonly precaching?: ClusterGroupUpgradeStatus['precaching'];
   readonly strategy?: Partial<ClusterGroupUpgradeSpec['remediationStrategy']>;
   readonly action?: string;
@@ -56,6 +57,7 @@ function advance(given: Given): Advance {
   const status = ClusterGroupUpgradeStatus.parse({
     remediationPlan: plan.length > 0 ? plan : undefined,
     clusters: given.clusters,
+    messages: given.messages,
     precaching: given.precaching,
     status: { startedAt: iso(T0), ...given.status },
   });
@@ -87,6 +89,7 @@ const records = (result: Advance) => result.clusters.map(({ name, state }) => `$
 const verdict = ({ succeeded }: Advance) => succeeded && `${succeeded.status} ${succeeded.reason}: ${succeeded.message}`;
 const progressing = ({ progressing: p }: Advance) => `${p.status} ${p.reason}: ${p.message}`;
 
+const drift = { since: () => T0, known: () => undefined };
 const IN_PROGRESS = 'True InProgress: Remediating non-compliant policies';
 const COMPLIANT = 'Completed: All clusters are compliant with all the managed policies';
 const TOO_LONG = 'False TimedOut: Policy remediation took too long';
@@ -106,6 +109,68 @@ describe('waits', () => {
   test('of the whole upgrade are told under a key of their own', () => {
     const result = advance({ observed: { wait: (cluster) => (cluster === undefined ? held : undefined) } });
     expect([result.messages, progressing(result)]).toEqual([{ '(upgrade)': said }, `${IN_PROGRESS} (${said})`]);
+  });
+});
+
+describe('a cluster of which nobody can say whether it complies', () => {
+  const held = { cause: 'policy', says: 'policy p no longer reaches a: it is disabled', fix: 'enable it' } as const;
+  const withWait = (standings: Standings, more: Parameters<typeof modeOf>[1] = {}): Partial<RolloutObservation> => ({
+    mode: { ...modeOf(standings, more), wait: (cluster) => (cluster === 'a' ? held : undefined), meant: () => 'meant' },
+  });
+  const UNSEEN: Standings = { a: 'unseen', b: 'done', c: 'done' };
+
+  test('is held, and told with its time-out; the next batch does not start', () => {
+    const result = advance({ status: running(1, { a: at(0) }), observed: withWait(UNSEEN), minutes: 5 });
+    expect([records(result), progressOf(result)]).toEqual([['b complete'], { a: at(0), b: DONE }]);
+    expect(result.messages).toEqual({
+      a: 'waits (policy) since 2026-01-01T00:05:00Z until 2026-01-01T00:30:00Z at the latest: policy p no longer reaches a: it is disabled; to go on: enable it',
+    });
+  });
+
+  test('is told since when that has been so', () => {
+    const before = advance({ status: running(1, { a: at(0) }), observed: withWait(UNSEEN), minutes: 5 });
+    const later = advance({ status: running(1, { a: at(0) }), observed: withWait(UNSEEN), minutes: 9, messages: before.messages });
+    expect(later.messages).toEqual(before.messages);
+  });
+
+  test('does not soak: it begins anew', () => {
+    const soaking = { a: { ...at(0), firstCompliantAt: iso(T0) } };
+    const result = advance({ status: running(1, soaking), observed: withWait(UNSEEN, { soak: 600 }), minutes: 5 });
+    expect(progressOf(result)?.a).toEqual(at(0));
+  });
+
+  test('ends with the time of its batch, and keeps why', () => {
+    const result = advance({ status: running(1, { a: at(0) }), observed: withWait(UNSEEN), minutes: 30, action: 'Abort' });
+    expect([records(result), verdict(result)]).toEqual([['a timedout', 'b complete'], `${TOO_LONG} on some clusters`]);
+    expect(result.clusters.find(({ name }) => name === 'a')?.message).toMatch(
+      /: policy p no longer reaches a: it is disabled; to go on: enable it$/,
+    );
+  });
+
+  test('is no success at the end, when it timed out before; one that was complete is', () => {
+    const clusters = ['a', 'b', 'c'].map((name) => ({ name, state: name === 'a' ? 'timedout' : 'complete' }));
+    const given = { status: { currentBatch: 2, currentBatchStartedAt: iso(T0) }, clusters, minutes: 5 };
+    const left = advance({ ...given, observed: { ...withWait(UNSEEN), drift } });
+    expect([verdict(left), Object.keys(left.messages)]).toEqual([undefined, ['a']]);
+    const whole = advance({
+      ...given,
+      clusters: clusters.map((each) => ({ ...each, state: 'complete' })),
+      observed: { ...withWait(UNSEEN), drift },
+    });
+    expect(verdict(whole)).toBe(`True ${COMPLIANT}`);
+  });
+
+  test('that was away all the time is recorded as that', () => {
+    const away = (cluster: string) => ({ cause: 'cluster-unavailable', says: `${cluster} is not available` }) as const;
+    const result = advance({ plan: [['a']], status: running(1, { a: at(0) }), observed: { away }, minutes: 60 });
+    expect(result.clusters[0]?.message).toBe('waits (cluster-unavailable): a is not available');
+  });
+
+  test('that no policy is meant for is complete, which is said in its record and at the end', () => {
+    const mode = { ...modeOf({ a: 'notMatched', b: 'done' }), meant: () => 'meant' as const };
+    const result = advance({ plan: [['a', 'b']], status: running(1, { a: at(0), b: at(0) }), observed: { mode } });
+    expect(result.clusters).toContainEqual({ name: 'a', state: 'complete', message: 'no policy of the upgrade is placed on it' });
+    expect(verdict(result)).toBe(`True ${COMPLIANT}; none of them is placed on 1 of the clusters (status.clusters), the first is a`);
   });
 });
 

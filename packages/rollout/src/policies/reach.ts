@@ -26,7 +26,7 @@ export interface PolicyWays {
 export type Why = Pick<Wait, 'says' | 'fix' | 'of'>;
 
 /** `placed`: a decision lists the cluster, and the copy is on its way. Nothing follows from `unknown`. */
-export interface Reach {
+interface Reach {
   readonly kind: 'placed' | 'notMeant' | 'unknown';
   readonly why: Why;
   /** When more is known even if nothing changes, milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-/** How a cluster stands to one policy: by the roll-up, the copies, and the objects that place the policy. Pure. */
+/** The standing of a cluster to one policy: by the roll-up, the copies, and the objects that place the policy. Pure. */
 import type { Policy } from '@flotilla/api/ocm';
 import { isAvailable } from '../clusters/availability.ts';
 import type { Meant, PolicyRef, Standing } from '../upgrade/model.ts';
@@ -18,7 +18,7 @@ export interface PolicyLook {
 }
 
 /** Where one policy is looked at. */
-export interface PolicyFacts {
+interface PolicyFacts {
   readonly ref: PolicyRef;
   readonly policy: Policy | undefined;
   readonly hasCopy: (cluster: string) => boolean;

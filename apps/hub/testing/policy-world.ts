@@ -1,0 +1,312 @@
+/**
+ * A hub in memory whose policy framework is played step by step on one clock: what places policies, their copies and roll-ups, and clusters that
+ * comply a while after their batch has reached them. It remembers what could be seen, to compare with what the hub calls complete.
+ */
+import { conditionTime, findCondition, Label } from '@flotilla/api';
+import {
+  CLUSTER_AVAILABLE,
+  ManagedCluster,
+  PLACEMENT_SATISFIED,
+  Placement,
+  PlacementBinding,
+  PlacementDecision,
+  Policy,
+} from '@flotilla/api/ocm';
+import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { objectDefinitions } from '@flotilla/rollout';
+import { buildClusterGroupUpgrade, buildPolicy, UPGRADE } from '@flotilla/rollout/testing';
+import { createLogger, createMetrics } from '@flotilla/runtime';
+import { createCaches, fillCaches } from '../src/caches.ts';
+import type { UpgradeJobs } from '../src/upgrades/jobs.ts';
+import { UpgradeReconciler } from '../src/upgrades/reconciler.ts';
+import { MemoryHub } from './memory-hub.ts';
+
+const T0 = Date.parse('2026-01-01T12:00:00Z');
+const NAMESPACE = 'policies';
+const COPY_OF = `${NAMESPACE}.p`;
+const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
+/** Milliseconds of a step. */
+const STEP_MS = 10_000;
+/** Milliseconds from the moment at which its batch reaches a cluster until it complies. */
+const COMPLIES_MS = 60_000;
+
+/** Options of a world. */
+interface PolicyWorldOptions {
+  readonly clusters: readonly string[];
+  readonly canaries: readonly string[];
+  readonly soakSeconds: number;
+  readonly timeoutMinutes: number;
+  readonly talmStrict?: boolean;
+}
+
+/** Facts of the framework, which a test changes; the world makes the objects follow. */
+export interface Framework {
+  exists: boolean;
+  disabled: boolean;
+  bound: boolean;
+  setBound: boolean;
+  tolerates: boolean;
+  isRollUpStalled: boolean;
+  /** Clusters whose copy is lost and not made again. */
+  readonly uncopied: Set<string>;
+  /** Clusters that the Placement does not select. */
+  readonly unselected: Set<string>;
+  /** Clusters without the label by which it selects. */
+  readonly unlabelled: Set<string>;
+  readonly away: Set<string>;
+}
+
+/** See the head of this file. */
+export class PolicyWorld {
+  readonly facts: Framework = {
+    exists: true,
+    disabled: false,
+    bound: true,
+    setBound: true,
+    tolerates: false,
+    isRollUpStalled: false,
+    uncopied: new Set(),
+    unselected: new Set(),
+    unlabelled: new Set(),
+    away: new Set(),
+  };
+  /** All messages, conditions included, that the status has ever had. */
+  readonly said = new Set<string>();
+  now = T0;
+  readonly #options: PolicyWorldOptions;
+  readonly #hub = new MemoryHub();
+  readonly #stop = new AbortController();
+  readonly #reachedAt = new Map<string, number>();
+  /** Since when the hub can see that a cluster complies. */
+  readonly #seenSince = new Map<string, number>();
+  /** Longest time for which that could be seen without a gap, after its batch had reached it. */
+  readonly #seenMs = new Map<string, number>();
+  /** Clusters that the policy was known not to be meant for when the upgrade was created. */
+  #unmeant: ReadonlySet<string> = new Set();
+  #caches: ReturnType<typeof createCaches> | undefined;
+  #reconciler: UpgradeReconciler | undefined;
+
+  constructor(options: PolicyWorldOptions) {
+    this.#options = options;
+  }
+
+  get upgrade(): ClusterGroupUpgrade | undefined {
+    return this.#hub.get(ClusterGroupUpgrade, UPGRADE) as ClusterGroupUpgrade | undefined;
+  }
+
+  /** Status and reason of a condition. */
+  condition(type: string): string | undefined {
+    const found = findCondition(this.upgrade?.status?.conditions, type);
+    return found && `${found.status} ${found.reason}`;
+  }
+
+  get recorded(): Readonly<Record<string, string>> {
+    return Object.fromEntries((this.upgrade?.status?.clusters ?? []).map(({ name, state }) => [name, state]));
+  }
+
+  /**
+   * Clusters that are complete without having been seen to comply for their soak after their batch had reached them, but those whose record says that
+   * no policy was meant for them, where that could be known at the start.
+   */
+  get unseenSuccesses(): readonly string[] {
+    return (this.upgrade?.status?.clusters ?? []).flatMap(({ name, state, message }) => {
+      const wasSeen = (this.#seenMs.get(name) ?? -1) >= this.#options.soakSeconds * 1000;
+      const isUnmeant = message === 'no policy of the upgrade is placed on it' && this.#unmeant.has(name);
+      return state === 'complete' && !wasSeen && !isUnmeant ? [name] : [];
+    });
+  }
+
+  async begin(): Promise<void> {
+    this.#propagate();
+    const logger = createLogger({ name: 'test', level: 'silent' });
+    const { client } = await this.#hub.process();
+    this.#caches = createCaches(client, { logger, metrics: createMetrics() });
+    await fillCaches(this.#caches, logger, this.#stop.signal);
+    const jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'> = {
+      nextProofs: () => undefined,
+      precache: () => undefined,
+      backUp: () => undefined,
+      precacheLate: () => ({}),
+      end: async () => {},
+      teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
+      tearDown: async () => undefined,
+      owePins: async () => {},
+    };
+    this.#reconciler = new UpgradeReconciler({
+      client,
+      caches: this.#caches,
+      rollout: { problems: () => new Map(), isClean: () => true },
+      jobs,
+      recorder: { record: () => undefined },
+      now: () => this.now,
+      logger,
+      talmStrict: this.#options.talmStrict ?? false,
+      updateGraphUrl: undefined,
+      lookUpRelease: () => ({ kind: 'pending' }),
+      readPolicy: objectDefinitions,
+      standalone: false,
+      precacheImage: '',
+      precacheImageAllow: [],
+    });
+  }
+
+  /** Creates the upgrade: canaries first, then one cluster at a time. */
+  create(): void {
+    const { clusters, canaries, timeoutMinutes } = this.#options;
+    const { unselected, unlabelled, away } = this.facts;
+    this.#unmeant = new Set(clusters.filter((cluster) => !away.has(cluster) && (unselected.has(cluster) || unlabelled.has(cluster))));
+    const remediationStrategy = { canaries, maxConcurrency: 1, timeout: timeoutMinutes };
+    const spec = { clusters, managedPolicies: ['p'], enable: true, remediationStrategy, batchTimeoutAction: 'Continue' };
+    this.#hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: { finalizers: [CLEANUP_FINALIZER] }, spec }));
+  }
+
+  /** One step of the clock: the framework follows its facts, and the hub looks. */
+  async step(): Promise<void> {
+    this.now += STEP_MS;
+    this.#propagate();
+    await this.#settle();
+    await this.#reconciler?.reconcile(`${UPGRADE.namespace}/${UPGRADE.name}`);
+    await this.#settle();
+    this.#look();
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#hub.stop();
+  }
+
+  /** Watches have shown every object to the caches. */
+  async #settle(): Promise<void> {
+    const version = () => this.#caches?.upgrades.get(UPGRADE)?.metadata.resourceVersion;
+    for (let turn = 0; turn < 3 || version() !== this.upgrade?.metadata.resourceVersion; turn += 1)
+      await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #look(): void {
+    const { status } = this.upgrade ?? {};
+    for (const message of Object.values(status?.messages ?? {})) this.said.add(message);
+    for (const { message } of [...(status?.conditions ?? []), ...(status?.clusters ?? [])])
+      if (message !== undefined) this.said.add(message);
+    for (const [cluster, { state }] of Object.entries(status?.status.currentBatchRemediationProgress ?? {}))
+      if (state === 'InProgress' && !this.#reachedAt.has(cluster)) this.#reachedAt.set(cluster, this.now);
+  }
+
+  #propagate(): void {
+    for (const cluster of this.#options.clusters) this.#putCluster(cluster);
+    const decided = this.#putPlacement();
+    const { facts } = this;
+    const placed = new Set(facts.exists && facts.bound && !facts.disabled ? decided : []);
+    this.#putPolicy();
+    for (const cluster of this.#options.clusters) this.#putCopy(cluster, placed.has(cluster));
+    this.#rollUp();
+    for (const cluster of this.#options.clusters) this.#note(cluster);
+  }
+
+  #putCluster(name: string): void {
+    const { away, unlabelled } = this.facts;
+    const labels = { name, ...(!unlabelled.has(name) && { fleet: 'edge' }) };
+    const status = away.has(name) ? 'Unknown' : 'True';
+    const condition = { type: CLUSTER_AVAILABLE, status, reason: 'Lease', message: 'its lease', lastTransitionTime: conditionTime(T0) };
+    const taints = away.has(name) ? [{ key: UNREACHABLE, effect: 'NoSelect' }] : [];
+    this.#put(ManagedCluster, {
+      metadata: { name, labels },
+      spec: { hubAcceptsClient: true, taints },
+      status: { conditions: [condition] },
+    });
+  }
+
+  #putPlacement(): readonly string[] {
+    const { setBound, tolerates, unselected, unlabelled, away, bound } = this.facts;
+    const at = { namespace: NAMESPACE, name: 'where' };
+    const decided = this.#options.clusters.filter(
+      (cluster) => setBound && !unselected.has(cluster) && !unlabelled.has(cluster) && (tolerates || !away.has(cluster)),
+    );
+    const [status, reason] =
+      decided.length > 0
+        ? ['True', 'AllDecisionsScheduled']
+        : ['False', setBound ? 'NoManagedClusterMatched' : 'NoManagedClusterSetBindings'];
+    const condition = { type: PLACEMENT_SATISFIED, status, reason, message: reason, lastTransitionTime: conditionTime(T0) };
+    this.#put(Placement, {
+      metadata: { ...at, generation: 1 },
+      spec: { tolerations: tolerates ? [{ key: UNREACHABLE, operator: 'Exists' }] : [] },
+      status: { conditions: [condition], numberOfSelectedClusters: decided.length },
+    });
+    const metadata = { namespace: NAMESPACE, name: 'where-decision-1', labels: { [Label.placement]: 'where' } };
+    this.#put(PlacementDecision, { metadata, status: { decisions: decided.map((clusterName) => ({ clusterName, reason: '' })) } });
+    if (!bound) this.#hub.remove(PlacementBinding, at);
+    else
+      this.#put(PlacementBinding, {
+        metadata: at,
+        placementRef: { apiGroup: 'cluster.open-cluster-management.io', kind: 'Placement', name: 'where' },
+        subjects: [{ apiGroup: 'policy.open-cluster-management.io', kind: 'Policy', name: 'p' }],
+      });
+    return decided;
+  }
+
+  #putPolicy(): void {
+    const { exists, disabled } = this.facts;
+    if (!exists) {
+      this.#hub.remove(Policy, { namespace: NAMESPACE, name: 'p' });
+      return;
+    }
+    const { soakSeconds } = this.#options;
+    const { metadata, spec } = buildPolicy('p', { objects: [{ kind: 'ConfigMap' }] });
+    const { status } = (this.#hub.get(Policy, metadata) as Policy | undefined) ?? {};
+    this.#put(Policy, {
+      metadata: { ...metadata, annotations: { 'ran.openshift.io/soak-seconds': String(soakSeconds) } },
+      spec: { ...spec, disabled },
+      ...(status && { status }),
+    });
+  }
+
+  #putCopy(cluster: string, isPlaced: boolean): void {
+    const at = { namespace: cluster, name: COPY_OF };
+    const found = this.#hub.get(Policy, at) as Policy | undefined;
+    if (!isPlaced || this.facts.uncopied.has(cluster)) this.#hub.remove(Policy, at);
+    else {
+      const reached = this.#reachedAt.get(cluster);
+      const complies = reached !== undefined && this.now - reached >= COMPLIES_MS;
+      const compliant = this.facts.away.has(cluster) ? found?.status?.compliant : complies ? 'Compliant' : 'NonCompliant';
+      this.#put(Policy, {
+        metadata: { ...at, labels: { [Label.rootPolicy]: COPY_OF } },
+        spec: { remediationAction: 'inform' },
+        ...(compliant !== undefined && { status: { compliant } }),
+      });
+    }
+  }
+
+  #rollUp(): void {
+    const root = this.#hub.get(Policy, { namespace: NAMESPACE, name: 'p' });
+    if (!root || this.facts.isRollUpStalled) return;
+    const status = this.#options.clusters.flatMap((clustername) => {
+      const copy = this.#hub.get(Policy, { namespace: clustername, name: COPY_OF }) as Policy | undefined;
+      return copy ? [{ clustername, ...(copy.status?.compliant !== undefined && { compliant: copy.status.compliant }) }] : [];
+    });
+    this.#put(Policy, { ...root, status: { status } });
+  }
+
+  /** Takes note of a compliance that the hub can see. */
+  #note(cluster: string): void {
+    const root = this.#hub.get(Policy, { namespace: NAMESPACE, name: 'p' }) as Policy | undefined;
+    const copy = this.#hub.get(Policy, { namespace: cluster, name: COPY_OF });
+    const entry = root?.status?.status?.find(({ clustername }) => clustername === cluster);
+    const isSeen =
+      copy && !root?.spec?.disabled && !this.facts.away.has(cluster) && entry?.compliant === 'Compliant' && this.#reachedAt.has(cluster);
+    if (!isSeen) this.#seenSince.delete(cluster);
+    else {
+      const since = this.#seenSince.get(cluster) ?? this.now;
+      this.#seenSince.set(cluster, since);
+      this.#seenMs.set(cluster, Math.max(this.#seenMs.get(cluster) ?? 0, this.now - since));
+    }
+  }
+
+  /** Writes an object where it differs. */
+  #put(kind: Parameters<MemoryHub['put']>[0], object: Parameters<MemoryHub['put']>[1]): void {
+    const found = this.#hub.get(kind, object.metadata);
+    const bare = ({ metadata, ...rest }: Record<string, unknown> & { metadata: object }) => {
+      const { uid: _, resourceVersion: __, creationTimestamp: ___, ...others } = metadata as Record<string, unknown>;
+      return JSON.stringify([others, rest]);
+    };
+    if (!found || bare({ ...found }) !== bare({ ...object })) this.#hub.put(kind, object);
+  }
+}
