@@ -190,16 +190,16 @@ export class MemoryHub {
   }
 }
 
-/** The label selectors that the hub uses: `key`, `!key`, `key=value`, `key!=value` and `key in (a,b)`, all of which must hold. */
+/** The label selectors that the hub uses: `key`, `!key`, `key=value`, `key!=value`, `key in (a,b)` and `notin`, all of which must hold. */
 function isSelected({ metadata: { labels = {} } }: KubeObject, selector = ''): boolean {
   return selector.split(/,(?![^(]*\))/).every((each) => {
-    const [, isAbsent, key = '', operator, value = ''] = /^(!?)([^!=\s]+)\s*(!=|=|in)?\s*(.*)$/.exec(each) ?? [];
+    const [, isAbsent, key = '', operator, value = ''] = /^(!?)([^!=\s]+)\s*(!=|=|in|notin)?\s*(.*)$/.exec(each) ?? [];
     const found = labels[key];
     if (operator === undefined) return each === '' || (found === undefined) === (isAbsent === '!');
     const isIn = value
       .replaceAll(/[()\s]/g, '')
       .split(',')
       .includes(found ?? '');
-    return operator === '!=' ? !isIn : isIn;
+    return operator === '!=' || operator === 'notin' ? !isIn : isIn;
   });
 }

@@ -245,7 +245,7 @@ test('clean-up of a batch yields to the next batch', async () => {
     metadata: { name: 't', namespace: UPGRADE.namespace },
     spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
   });
-  const labels = { 'flotilla.io/upgrade-uid': UPGRADE.uid };
+  const labels = { 'flotilla.io/upgrade-uid': UPGRADE.uid, [Label.upgradeName]: UPGRADE.name };
   hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'a', labels } } satisfies KubeObject);
   put({ status: inProgress('b', 'c') }, { manifestWorkTemplates: ['t'] });
   await vi.waitFor(() => expect([caches.works.size, caches.templates.size, caches.upgrades.size]).toEqual([1, 1, 1]));
@@ -280,7 +280,10 @@ test('a process that has lost its lease writes nothing more', async () => {
 });
 
 test('a work in a cluster that the upgrade never named keeps it from nothing, whatever its labels say', async () => {
-  const labels = { 'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name, 'flotilla.io/upgrade-uid': UPGRADE.uid };
+  const labels = {
+    'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name,
+    'flotilla.io/upgrade-uid': UPGRADE.uid,
+  };
   // All writes of the spoke are refused, because only that would hold an upgrade.
   hub.refuse = () => AWAY;
   start(LONG_MS);
