@@ -144,6 +144,7 @@ export class PolicyWorld {
       updateGraphUrl: undefined,
       lookUpRelease: () => ({ kind: 'pending' }),
       readPolicy: objectDefinitions,
+      isBusy: () => false,
       standalone: false,
       precacheImage: '',
       precacheImageAllow: [],
