@@ -1,10 +1,18 @@
 import type { UpgradeHistory } from '@flotilla/api/managed';
 import { expect, test } from 'vitest';
-import { conditionOf, withResolvedVersion, withStepEnd } from './history.ts';
+import { conditionOf, skippedWhy, withResolvedVersion, withStepEnd } from './history.ts';
 
 const T0 = Date.parse('2026-02-01T10:00:00Z');
 const entry: UpgradeHistory = { version: '4.14.12', phase: 'Upgrading', conditions: [] };
 const waiting = { kind: 'waiting', reason: 'machine a' } as const;
+
+test('a step that was skipped is not done, says why, and may be waited for again', () => {
+  const left = withStepEnd(entry, 'X', { kind: 'skipped', reason: 'a pool is paused' }, T0);
+  expect(conditionOf(left, 'X')).toMatchObject({ status: 'False', reason: 'X skipped', message: 'X was skipped: a pool is paused' });
+  expect([skippedWhy(left, 'X'), skippedWhy(left, 'Y')]).toEqual(['a pool is paused', undefined]);
+  const again = withStepEnd(left, 'X', waiting, T0);
+  expect([conditionOf(again, 'X')?.reason, skippedWhy(again, 'X')]).toEqual(['X not done', undefined]);
+});
 
 test("a waiting step has the reference's message, and the reason of its wait", () => {
   expect(withStepEnd(entry, 'UpgradeCommenced', waiting, T0).conditions).toEqual([

@@ -58,12 +58,26 @@ const isSameSaid = (old: StepCondition, said: ConditionSaid): boolean =>
 /** End of a step's run. */
 export type StepEnd =
   | { readonly kind: 'done' }
+  /** The upgrade goes on without what the step is for. */
+  | { readonly kind: 'skipped'; readonly reason: string }
   | { readonly kind: 'waiting'; readonly reason: string }
   | { readonly kind: 'failed'; readonly message: string };
 
+const skipped = (type: string): string => `${type} skipped`;
+const SAYS = ' was skipped: ';
+
+/** Why the step of a condition was skipped; undefined of any other end. */
+export function skippedWhy(entry: UpgradeHistory, type: string): string | undefined {
+  const condition = conditionOf(entry, type);
+  return condition?.reason === skipped(type) ? condition.message?.slice(type.length + SAYS.length) : undefined;
+}
+
 /** Records the end of a step in the reference's words (spec/muo 5.2). A completed step keeps its reason. */
 export function withStepEnd(entry: UpgradeHistory, type: string, end: StepEnd, nowMs: number): UpgradeHistory {
-  const reason = conditionOf(entry, type)?.reason ?? `${type} not done`;
+  if (end.kind === 'skipped')
+    return withStepCondition(entry, { type, status: 'False', reason: skipped(type), message: `${type}${SAYS}${end.reason}` }, nowMs);
+  const before = conditionOf(entry, type)?.reason;
+  const reason = before === undefined || before === skipped(type) ? `${type} not done` : before;
   if (end.kind === 'done')
     return withStepCondition(entry, { type, status: 'True', reason: `${type} done`, message: `${type} is completed` }, nowMs);
   if (end.kind === 'waiting')

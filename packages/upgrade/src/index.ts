@@ -20,6 +20,7 @@ export {
   historyOf,
   isTrue,
   type StepEnd,
+  skippedWhy,
   withResolvedVersion,
   withStepCondition,
   withStepEnd,

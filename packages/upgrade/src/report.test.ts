@@ -45,6 +45,26 @@ test('a running upgrade has steps that are done, waiting with reason and time, f
   ]);
 });
 
+test('a step that the upgrade went on without is neither done nor failing', () => {
+  const type = 'WorkerNodesUpgraded';
+  const conditions = [
+    {
+      type,
+      status: 'False' as const,
+      reason: `${type} skipped`,
+      message: `${type} was skipped: a pool is paused`,
+      lastTransitionTime: TIME,
+    },
+  ];
+  const { steps } = reportUpgrade(build(entry({ phase: 'Upgraded', conditions })));
+  expect(steps.find(({ step }) => step === 'await-workers')).toEqual({
+    step: 'await-workers',
+    state: 'skipped',
+    since: TIME,
+    what: 'a pool is paused',
+  });
+});
+
 test('problems are reported: validation, configuration, unsent notifications', () => {
   const conditions = [
     { type: 'Validated', status: 'False' as const, message: 'a downgrade' },

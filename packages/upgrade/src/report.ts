@@ -1,13 +1,13 @@
 /** Reports an upgrade for people, on the command line. */
 import { NotificationState, UpgradeCondition, type UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
-import { conditionOf } from './history.ts';
+import { conditionOf, skippedWhy } from './history.ts';
 import { upgradeInForce } from './in-force.ts';
 import { type StepName, stepConditions, stepNames } from './steps.ts';
 
 interface ReportedStep {
   readonly step: StepName;
-  /** Done, waiting, failing with retries, or not started. */
-  readonly state: 'done' | 'waiting' | 'failing' | 'left';
+  /** Done, gone on without, waiting, failing with retries, or not started. */
+  readonly state: 'done' | 'skipped' | 'waiting' | 'failing' | 'left';
   /** Time of its completion or of its current state; undefined while it is left. */
   readonly since?: string;
   /** Reason of the wait, or the error. */
@@ -68,6 +68,8 @@ function reportStep(step: StepName, entry: UpgradeHistory | undefined): Reported
   if (condition.status === 'True')
     return { step, state: 'done', ...(condition.completeTime !== undefined && { since: condition.completeTime }) };
   const since = condition.lastTransitionTime ?? condition.startTime;
+  const skipped = skippedWhy(entry, stepConditions[step]);
+  if (skipped !== undefined) return { step, state: 'skipped', ...(since !== undefined && { since }), what: skipped };
   const isWaiting = condition.waitingFor !== undefined;
   const what = condition.waitingFor ?? condition.message;
   return { step, state: isWaiting ? 'waiting' : 'failing', ...(since !== undefined && { since }), ...(what !== undefined && { what }) };

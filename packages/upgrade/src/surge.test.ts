@@ -91,6 +91,14 @@ describe('capacity', () => {
   });
 });
 
+test('a machine that the cloud does not make is told in its words, before the count of machines', () => {
+  const status = { phase: 'Failed', errorReason: 'InvalidConfiguration', errorMessage: 'quota of\nvCPU exceeded' };
+  const seen = observed([a, copy('a', { replicas: 1, readyReplicas: 0 })], [machine('a-upgrade', status)]);
+  const reason = 'Machine a-upgrade-m has failed: InvalidConfiguration: quota of vCPU exceeded';
+  expect(plan(seen)).toMatchObject({ kind: 'waiting', reason });
+  expect(plan(seen, later)).toEqual({ kind: 'late', reason });
+});
+
 test('remains: sets to delete, nodes of machines that run or go, machines without one', () => {
   const going = buildSet('b-upgrade', UPGRADE, {}, { deletionTimestamp: '2026-02-01T10:00:00Z' });
   const remains = surgeRemains(observed([a, ...good.sets, going], [...good.machines, machine('b-upgrade', { phase: 'Deleting' })]));

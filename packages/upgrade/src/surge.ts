@@ -78,15 +78,27 @@ export function planSurge(observed: ObservedMachines, extraPools: readonly strin
 function lackOf(set: MachineSet, { machines, nodes }: ObservedMachines): string | undefined {
   const { name } = set.metadata;
   if (set.metadata.deletionTimestamp) return `MachineSet ${name} is being deleted`;
+  const own = machines.filter((machine) => isSurge(machine) && labelOf(machine, MachineLabel.machineSet) === name);
+  const broken = own.find(({ status }) => status?.phase === 'Failed');
+  if (broken) return `Machine ${broken.metadata.name} has failed${failureOf(broken)}`;
   const { replicas = 0, readyReplicas = 0 } = set.status ?? {};
   if (replicas < 1 || replicas !== readyReplicas) return `MachineSet ${name} has ${readyReplicas} of 1 machines ready`;
-  const own = machines.filter((machine) => isSurge(machine) && labelOf(machine, MachineLabel.machineSet) === name);
   if (own.length !== 1) return `MachineSet ${name} has ${own.length} machines instead of 1`;
   const nodeName = own[0]?.status?.nodeRef?.name;
   if (nodeName === undefined) return `Machine ${own[0]?.metadata.name} is no node yet`;
   const node = nodes.find(({ metadata }) => metadata.name === nodeName);
   const isReady = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
   return isReady ? undefined : `node ${nodeName} is not ready`;
+}
+
+/** Longest quote of a cloud, in characters. */
+const LONGEST_QUOTE = 512;
+
+/** The words of the cloud on a machine that it does not make. */
+function failureOf({ status }: Machine): string {
+  const said = [status?.errorReason, status?.errorMessage].filter((text) => typeof text === 'string' && text !== '').join(': ');
+  const line = said.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
+  return line === '' ? '' : `: ${line.slice(0, LONGEST_QUOTE)}`;
 }
 
 interface SurgeRemains {

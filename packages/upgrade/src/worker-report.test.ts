@@ -67,6 +67,21 @@ test('a paused pool stays behind as long as it has machines without what is conf
   expect(describePaused(Array.from({ length: 7 }, () => paused(0)))).toBe('infra, infra, infra, infra, infra and 2 more');
 });
 
+test('workers are named that somebody cordoned or that are not ready, and no others', () => {
+  const cordonedByHand = cordoned('w-1', 60, { state: 'Done' });
+  const conditions = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Kubelet stopped\nposting' }];
+  const away = Node.schema.parse({ metadata: { name: 'w-2' }, status: { conditions } });
+  const well = Node.schema.parse({ metadata: { name: 'w-3' }, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+  const master = cordoned('m', 60, { state: 'Done', labels: { 'node-role.kubernetes.io/master': '' } });
+  const nodes = [cordonedByHand, away, well, master, cordoned('w-4', 3)];
+  expect(describeWorkers({ progress: '1 of 2 workers', pools: [], stuck: [], nodes })).toBe(
+    '1 of 2 workers; node w-1 is cordoned by somebody since 2026-02-01T09:00:00Z: kubectl uncordon w-1; ' +
+      'node w-2 is not ready: NodeStatusUnknown: Kubelet stopped posting',
+  );
+  const many = Array.from({ length: 9 }, (_, index) => cordoned(`w-${index}`, 60, { state: 'Done' }));
+  expect(describeWorkers({ progress: '', pools: [], stuck: [], nodes: many })).toMatch(/; 4 more nodes are cordoned or not ready$/);
+});
+
 test('all of it stands in one text', () => {
   const degraded = buildPool(
     'worker',

@@ -8,6 +8,7 @@ import { protects } from './drain/selector.ts';
 const MOST_NODES = 3;
 const MOST_PODS = 5;
 const MOST_POOLS = 5;
+const MOST_HELD = 5;
 /** Longest quote of a pool's own message, in characters. */
 const LONGEST_MESSAGE = 256;
 const LONGEST = 1_500;
@@ -75,19 +76,44 @@ export interface WorkerFacts {
   readonly pools: readonly MachineConfigPool[];
   /** Stuck nodes, and what holds each. */
   readonly stuck: readonly { readonly node: Node; readonly holders: string }[];
+  /** All nodes; default none. */
+  readonly nodes?: readonly Node[];
 }
 
 /** Describes all facts in one bounded text, which changes only with them. */
-export function describeWorkers({ progress, pools, stuck }: WorkerFacts): string {
+export function describeWorkers({ progress, pools, stuck, nodes: all = [] }: WorkerFacts): string {
   const nodes = stuck
     .slice(0, MOST_NODES)
     .map(({ node, holders }) => `node ${node.metadata.name} is not drained${sinceOf(node)}: ${holders}`);
   const others = stuck.length > MOST_NODES ? [`${stuck.length - MOST_NODES} more nodes are not drained`] : [];
+  const named = new Set(stuck.map(({ node }) => node.metadata.name));
+  const held = describeHeld(all.filter(({ metadata }) => !named.has(metadata.name)));
   const degraded = pools.filter(isDegraded).slice(0, MOST_POOLS).map(describeDegraded);
   const paused = describePaused(pools);
   const waiting = paused === undefined ? [] : [`paused machine config pools are not waited for: ${paused}`];
-  const text = [progress, ...nodes, ...others, ...degraded, ...waiting].join('; ');
+  const text = [progress, ...nodes, ...others, ...held, ...degraded, ...waiting].join('; ');
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}
+
+/** Workers that their pool counts as unavailable for another reason than its own change: a pool that has enough of them begins no other. */
+function describeHeld(nodes: readonly Node[]): string[] {
+  const held = nodes.flatMap((node) => {
+    const why = isControlPlaneNode(node) ? undefined : heldBy(node);
+    return why === undefined ? [] : [`node ${node.metadata.name} ${why}`];
+  });
+  return held.length > MOST_HELD ? [...held.slice(0, MOST_HELD), `${held.length - MOST_HELD} more nodes are cordoned or not ready`] : held;
+}
+
+function heldBy(node: Node): string | undefined {
+  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready && ready.status !== 'True') return `is not ready${quoted(ready)}`;
+  if (node.spec?.unschedulable !== true || isBeingConfigured(node)) return undefined;
+  return `is cordoned by somebody${sinceOf(node)}: kubectl uncordon ${node.metadata.name}`;
+}
+
+function quoted({ reason, message }: Readonly<Record<string, unknown>>): string {
+  const said = [reason, message].filter((text) => typeof text === 'string' && text !== '').join(': ');
+  return said === '' ? '' : `: ${said.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').slice(0, LONGEST_MESSAGE)}`;
 }
 
 function sinceOf(node: Node): string {

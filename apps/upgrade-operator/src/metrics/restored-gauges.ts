@@ -1,5 +1,5 @@
 import { NotificationState, UpgradeCondition, type UpgradeConfigSpec, type UpgradeHistory } from '@flotilla/api/managed';
-import { conditionOf, isTrue } from '@flotilla/upgrade';
+import { conditionOf, isTrue, skippedWhy } from '@flotilla/upgrade';
 import type { UpgradeMetrics } from '../ports.ts';
 
 interface GaugedUpgrade {
@@ -21,7 +21,9 @@ export function restoreGauges(upgrade: GaugedUpgrade, metrics: UpgradeMetrics): 
   restoreScaling(upgrade, metrics);
   if (isTrue(upgrade.entry, UpgradeCondition.commenced)) metrics.windowBreached(false);
   if (isTrue(upgrade.entry, UpgradeCondition.controlPlaneUpgraded)) metrics.controlPlaneTimeout(version, false);
-  if (isTrue(upgrade.entry, UpgradeCondition.workersUpgraded)) metrics.workerTimeout(version, false);
+  const { workersUpgraded } = UpgradeCondition;
+  if (isTrue(upgrade.entry, workersUpgraded) || skippedWhy(upgrade.entry, workersUpgraded) !== undefined)
+    metrics.workerTimeout(version, false);
 }
 
 function restoreNotifications({ phase, version = '', notifications = [] }: UpgradeHistory, metrics: UpgradeMetrics): void {

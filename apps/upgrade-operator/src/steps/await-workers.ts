@@ -1,6 +1,6 @@
 import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
 import { conditionOf, describePaused, describeWorkers, workerPools } from '@flotilla/upgrade';
-import { done, MINUTE, type Step, waiting } from './step.ts';
+import { done, MINUTE, type Step, skipped, waiting } from './step.ts';
 
 /** A pool that has not begun after so long has nothing to change. */
 const REACTION_MINUTES = 5;
@@ -16,14 +16,15 @@ export const awaitWorkers: Step = {
       ports.metrics.workerTimeout(target.version, !(await ports.silences.isStanding(signal)));
       const stuck = await ports.nodes.stuck({ nodes: cluster.nodes, expectedMinutes: config.nodeDrain.expectedNodeDrainTime }, signal);
       const progress = `${machines - updated} of ${machines} workers`;
-      return waiting(describeWorkers({ progress, pools: cluster.pools, stuck }), MINUTE);
+      return waiting(describeWorkers({ progress, pools: cluster.pools, stuck, nodes: cluster.nodes }), MINUTE);
     }
     const reactsUntil =
       (Date.parse(conditionOf(entry, UpgradeCondition.controlPlaneUpgraded)?.completeTime ?? '') || 0) + REACTION_MINUTES * MINUTE;
     if (untouched.length > 0 && nowMs < reactsUntil)
       return waiting(`machine config pool ${untouched.join(', ')} to take up the configuration of the new version`, reactsUntil - nowMs);
     ports.metrics.workerTimeout(target.version, false);
-    await notify(NotificationState.workersFinished, describePaused(cluster.pools));
-    return done;
+    const paused = describePaused(cluster.pools);
+    await notify(NotificationState.workersFinished, paused);
+    return paused === undefined ? done : skipped(`machine config pools are paused before all their machines were updated: ${paused}`);
   },
 };

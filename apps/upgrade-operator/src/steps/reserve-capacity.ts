@@ -1,6 +1,6 @@
 import { NotificationState } from '@flotilla/api/managed';
 import { hasWorkerSet, planSurge } from '@flotilla/upgrade';
-import { done, failed, MINUTE, type Step, waiting } from './step.ts';
+import { done, failed, MINUTE, type Step, skipped, waiting } from './step.ts';
 
 /** Adds a worker for each set of workers. When they do not come in time, the upgrade goes on without them. */
 export const reserveCapacity: Step = {
@@ -11,7 +11,7 @@ export const reserveCapacity: Step = {
     if (!upgradeConfig.spec.capacityReservation) return done;
     if (!hasWorkerSet(cluster.machineSets) && extraMachinePools.length === 0) {
       await notify(NotificationState.scaleSkipped);
-      return done;
+      return skipped('no MachineSet is of machine pool worker, and scale.extraMachinePools names no other');
     }
     const surge = planSurge(cluster, extraMachinePools, timeOut * MINUTE, nowMs);
     switch (surge.kind) {
@@ -31,7 +31,7 @@ export const reserveCapacity: Step = {
         ports.metrics.scalingFailed(true);
         logger.warn({ reason: surge.reason }, 'Capacity was not reserved in time, going on without it');
         await notify(NotificationState.skipped);
-        return done;
+        return skipped(`${surge.reason} after ${timeOut} minutes`);
       case 'ready':
         ports.metrics.scalingFailed(false);
         return done;

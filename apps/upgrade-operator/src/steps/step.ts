@@ -59,6 +59,8 @@ export interface Step {
 
 /** The goal of the step is reached. */
 export const done: StepOutcome = { kind: 'done' };
+/** The upgrade goes on without what the step is for. @param reason why, for people */
+export const skipped = (reason: string): StepOutcome => ({ kind: 'skipped', reason });
 /** @param lookAgainMs where no watch tells of the end, or a deadline comes */
 export const waiting = (reason: string, lookAgainMs?: number): StepOutcome => ({
   kind: 'waiting',

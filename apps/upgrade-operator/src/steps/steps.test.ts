@@ -148,7 +148,7 @@ describe('reserve-capacity', () => {
       writes: [],
     }));
   test('tells when there is nothing to copy, and goes on', async () =>
-    expect(await step({})).toMatchObject({ outcome: { kind: 'done' }, told: ['StateScaleSkipped'] }));
+    expect(await step({})).toMatchObject({ outcome: { kind: 'skipped' }, told: ['StateScaleSkipped'] }));
   test('makes what is missing and waits', async () =>
     expect(await step({ cluster: { machineSets: [workers] } })).toMatchObject({
       writes: ['create w-upgrade'],
@@ -161,7 +161,8 @@ describe('reserve-capacity', () => {
     }));
   test('goes on without it when it is late, and tells', async () => {
     const late = await step({ cluster: { machineSets: [workers, surge()] }, nowMs: NOW + 21 * MINUTE });
-    expect(late).toMatchObject({ outcome: { kind: 'done' }, told: ['StateSkipped'] });
+    const reason = 'MachineSet w-upgrade has 0 of 1 machines ready after 30 minutes';
+    expect(late).toMatchObject({ outcome: { kind: 'skipped', reason }, told: ['StateSkipped'] });
     expect(late.world.metrics.get('scalingFailed')).toBe(true);
   });
   test('is done with a ready node', async () => {
@@ -323,7 +324,7 @@ describe('await-workers', () => {
   });
   test('tells owners of paused pools, that not all were upgraded', async () =>
     expect(await step({ cluster: { pools: [pool(2, 2), pausedPool] } })).toMatchObject({
-      outcome: { kind: 'done' },
+      outcome: { kind: 'skipped', reason: 'machine config pools are paused before all their machines were updated: infra' },
       told: ['StateWorkerPlaneFinishedSL infra'],
     }));
   test('tells when all are there', async () =>

@@ -51,6 +51,10 @@ export const upgradeEvents: ReasonRows = {
     'The UpgradeConfig was deleted in mid-upgrade; the cluster goes on without it.',
     'create it again to have the remaining steps taken',
   ],
+  UpgradeStepSkipped: [
+    'The upgrade goes on without what a step is for.',
+    'mend what the note names, if the cluster is to have it all the same',
+  ],
   UpgradeStepFailed: ['A step fails, or fails for another reason.', 'mend what the note names; the step is tried again'],
   UpgradeStarted: ['Owners were told that the upgrade starts.'],
   UpgradeDelayed: ['Owners were told that the upgrade is late.'],

@@ -1,9 +1,9 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { UpgradeConfig } from '@flotilla/api/managed';
-import { type StepName, stepConditions } from '@flotilla/upgrade';
+import { type StepEnd, type StepName, stepConditions } from '@flotilla/upgrade';
 import { expect, test } from 'vitest';
 import { NOW } from '../../../testing/step-case.ts';
-import { done, failed, type Step, type StepContext, type StepOutcome, waiting } from '../../steps/step.ts';
+import { done, failed, type Step, type StepContext, type StepOutcome, skipped, waiting } from '../../steps/step.ts';
 import { walkSteps } from './apply.ts';
 import { UpgradeDraft } from './status.ts';
 import { Timers } from './timers.ts';
@@ -23,9 +23,11 @@ interface Given {
   readonly isCommenced?: boolean;
   /** Steps that end with the commencement. */
   readonly ends?: readonly StepName[];
+  /** Ends of steps in an earlier pass. */
+  readonly before?: readonly (readonly [StepName, StepEnd])[];
 }
 
-async function walk({ steps, isCommenced = false, ends = [] }: Given) {
+async function walk({ steps, isCommenced = false, ends = [], before = [] }: Given) {
   const draft = new UpgradeDraft(upgradeConfig, clusterVersion, () => NOW);
   const timers = new Timers();
   const ran: string[] = [];
@@ -40,8 +42,10 @@ async function walk({ steps, isCommenced = false, ends = [] }: Given) {
       },
     }),
   );
-  const context = { isCommenced, signal: new AbortController().signal } as StepContext;
-  const result = await walkSteps(list, draft, () => context, timers);
+  const { signal } = new AbortController();
+  for (const [name, outcome] of before) draft.endStep(stepConditions[name], outcome);
+  const contextOf = () => ({ isCommenced, entry: draft.entry, signal }) as StepContext;
+  const result = await walkSteps(list, draft, contextOf, timers);
   const statusOf = (name: StepName) => draft.entry.conditions?.find(({ type }) => type === stepConditions[name]);
   return { result, ran, statusOf, timers: timers.result };
 }
@@ -60,6 +64,26 @@ test('walks until a step is not done; those after it are not begun', async () =>
   expect(statusOf('reserve-capacity')).toMatchObject({ status: 'False', waitingFor: 'node n' });
   expect(statusOf('commence')).toBeUndefined();
   expect(timers).toEqual({ requeueAfterMs: 500 });
+});
+
+test('a step that was skipped is not done, the next one begins, and it stays skipped once the cluster was sent', async () => {
+  const wanted = { status: 'False', reason: 'ComputeCapacityReserved skipped', message: 'ComputeCapacityReserved was skipped: no quota' };
+  const early = await walk({
+    steps: [
+      ['reserve-capacity', skipped('no quota')],
+      ['commence', done],
+    ],
+  });
+  expect([early.result, early.statusOf('commence')?.status]).toEqual([{ isDone: true }, 'True']);
+  expect(early.statusOf('reserve-capacity')).toMatchObject(wanted);
+  const later = await walk({
+    steps: [['reserve-capacity', done]],
+    ends: ['reserve-capacity'],
+    before: [['reserve-capacity', skipped('no quota')]],
+    isCommenced: true,
+  });
+  expect(later.ran).toEqual([]);
+  expect(later.statusOf('reserve-capacity')).toMatchObject(wanted);
 });
 
 test('what a step throws is told of like what it says', async () => {

@@ -1,13 +1,13 @@
 /** Carries out the work of a pass: the steps of an upgrade, or its end. */
 import { errorMessage } from '@flotilla/api';
 import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
-import { stepConditions, surgeRemains } from '@flotilla/upgrade';
-import { type Step, type StepContext, type StepOutcome, WithdrawnError } from '../../steps/step.ts';
+import { skippedWhy, stepConditions, surgeRemains } from '@flotilla/upgrade';
+import { done, type Step, type StepContext, type StepOutcome, skipped, WithdrawnError } from '../../steps/step.ts';
 import type { UpgradeDraft } from './status.ts';
 import type { Timers } from './timers.ts';
 
 interface Walk {
-  /** Every step is done, but for what may still be told. */
+  /** Every step is done or skipped, but for what may still be told. */
   readonly isDone: boolean;
   /** A step that failed: tried again although nothing changes. */
   readonly failure?: { readonly step: string; readonly message: string };
@@ -27,7 +27,7 @@ export async function walkSteps(steps: readonly Step[], draft: UpgradeDraft, con
     timers.lookAgain(outcome.lookAgainMs);
     const condition = stepConditions[step.name];
     if (outcome.kind !== 'done' || !open.has(condition)) draft.endStep(condition, outcome);
-    if (outcome.kind === 'done') continue;
+    if (outcome.kind === 'done' || outcome.kind === 'skipped') continue;
     open.add(condition);
     if (outcome.goesOn) continue;
     return { isDone: false, ...(outcome.kind === 'failed' && { failure: { step: step.name, message: outcome.message } }) };
@@ -36,7 +36,10 @@ export async function walkSteps(steps: readonly Step[], draft: UpgradeDraft, con
 }
 
 async function runStep(step: Step, context: StepContext): Promise<StepOutcome> {
-  if (step.endsWithCommencement && context.isCommenced) return { kind: 'done' };
+  if (step.endsWithCommencement && context.isCommenced) {
+    const why = skippedWhy(context.entry, stepConditions[step.name]);
+    return why === undefined ? done : skipped(why);
+  }
   try {
     return await step.run(context);
   } catch (error) {

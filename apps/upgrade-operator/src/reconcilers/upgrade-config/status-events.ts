@@ -1,7 +1,7 @@
 /** Derives events from a status that was written: phases, and failures in them. */
 import { UpgradeCondition, type UpgradeHistory, type UpgradePhase } from '@flotilla/api/managed';
 import type { EventToRecord } from '@flotilla/runtime';
-import { conditionOf, isWithdrawn, stepConditions } from '@flotilla/upgrade';
+import { conditionOf, isWithdrawn, skippedWhy, stepConditions } from '@flotilla/upgrade';
 
 type Type = EventToRecord['type'];
 type Told = Pick<EventToRecord, 'type' | 'reason' | 'action' | 'note'>;
@@ -15,6 +15,8 @@ const PHASES: Readonly<Record<UpgradePhase, { readonly type: Type; readonly reas
 };
 /** Reason of the event about a failed step; a waiting step is no news. */
 const STEP_FAILED = 'UpgradeStepFailed';
+/** Reason of the event about a step that the upgrade goes on without. */
+const STEP_SKIPPED = 'UpgradeStepSkipped';
 
 const STEPS: ReadonlySet<string> = new Set(Object.values(stepConditions));
 /** Conditions beside those of steps, whose reasons are events' too. */
@@ -49,6 +51,7 @@ function conditionEvents(old: UpgradeHistory | undefined, entry: UpgradeHistory)
   return (entry.conditions ?? []).flatMap(({ type, status, reason = '', message = '', waitingFor }): Told[] => {
     const was = old?.conditions?.find((condition) => condition.type === type);
     if (was?.status === status && was.message === message) return [];
+    if (skippedWhy(entry, type) !== undefined) return [{ type: 'Warning', reason: STEP_SKIPPED, action: 'TakeStep', note: message }];
     if (STEPS.has(type))
       return status === 'False' && waitingFor === undefined
         ? [{ type: 'Warning', reason: STEP_FAILED, action: 'TakeStep', note: `${type}: ${message}` }]
