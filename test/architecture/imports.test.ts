@@ -10,7 +10,7 @@ import { findCycle, foldersInCircles, packageOf, siblingsInCircles, undocumented
 const WORKBENCHES = ['demo', 'tools', 'test'];
 /** Libraries, and what of ours each may import. */
 const LIBRARIES: Record<string, readonly string[]> = {
-  agent: ['api', 'pace', 'runtime'],
+  agent: ['api', 'pace', 'release', 'runtime'],
   api: [],
   'control-plane': ['agent', 'api', 'pace', 'runtime'],
   pace: [],

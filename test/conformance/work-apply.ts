@@ -220,17 +220,18 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     expect(await driver.onSpoke(first)).toBeUndefined();
   });
 
-  test('Update makes true what the manifest says, takes away what it no longer says, and leaves what others say', async () => {
+  test("Update makes the fields that the manifest has the manifest's, and leaves what others say elsewhere", async () => {
     const driver = get();
     const object = driver.name('cm');
     const name = await driver.work([manifest(object, { a: '1', b: '1' }, { labels: { mine: 'yes' } })]);
     await driver.applied(name);
-    await driver.subject.spoke.patch(ConfigMap, { namespace: SPOKE_NAMESPACE, name: object }, { data: { theirs: 'yes' } });
+    const theirs = { data: { theirs: 'yes' }, metadata: { labels: { theirs: 'yes' } }, immutable: false };
+    await driver.subject.spoke.patch(ConfigMap, { namespace: SPOKE_NAMESPACE, name: object }, theirs);
     await driver.edit(name, { workload: { manifests: [manifest(object, { a: '2' }, { labels: { mine: 'yes' } })] } });
     await driver.applied(name);
-    expect(await driver.dataOf(object)).toEqual({ a: '2', theirs: 'yes' });
+    expect(await driver.dataOf(object)).toEqual({ a: '2' });
     expect(await driver.condition(name, 'Available')).toMatchObject({ status: 'True', observedGeneration: 2 });
-    expect((await driver.onSpoke(object))?.metadata.labels).toEqual({ mine: 'yes' });
+    expect(await driver.onSpoke(object)).toMatchObject({ immutable: false, metadata: { labels: { mine: 'yes', theirs: 'yes' } } });
   });
 
   test('Update takes over an object that is there', async () => {
@@ -238,7 +239,50 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     const object = driver.name('cm');
     await driver.subject.spoke.create(ConfigMap, manifest(object, FOREIGN));
     await driver.applied(await driver.work([manifest(object, { a: 'ours' })]));
-    expect(await driver.dataOf(object)).toEqual({ a: 'ours', b: 'foreign' });
+    expect(await driver.dataOf(object)).toEqual({ a: 'ours' });
+  });
+
+  test('Update wins over the other member of a union and over defaults, and takes what an update takes', async () => {
+    const driver = get();
+    const name = driver.name('web');
+    const labels = { app: name };
+    const deployment = (strategy: object, pod: object, container: object) => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace: SPOKE_NAMESPACE },
+      spec: {
+        replicas: 0,
+        strategy,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { ...pod, containers: [{ name: 'c', image: 'i:1', ...container }] } },
+      },
+    });
+    const volume = (source: object) => ({ volumes: [{ name: 'v', ...source }] });
+    const theirs = deployment({ type: 'RollingUpdate' }, volume({ emptyDir: {} }), { env: [{ name: 'A', value: '1' }] });
+    const kind = untyped('apps/v1', 'Deployment', 'deployments');
+    await driver.subject.spoke.create(kind, theirs);
+    const env = [
+      { name: 'A', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+      { name: 'B', value: '1' },
+      { name: 'B', value: '2' },
+    ];
+    const work = await driver.work([deployment({ type: 'Recreate' }, volume({ hostPath: { path: '/data', type: '' } }), { env })]);
+    await driver.applied(work);
+    const stored = await driver.subject.spoke.get(kind, { namespace: SPOKE_NAMESPACE, name });
+    const { strategy, template } = Object(stored).spec;
+    expect([strategy, template.spec.volumes, template.spec.containers[0].env]).toEqual([
+      { type: 'Recreate' },
+      [{ name: 'v', hostPath: { path: '/data', type: '' } }],
+      env,
+    ]);
+  });
+
+  test('a kind without namespaces takes a manifest that has one', async () => {
+    const driver = get();
+    const name = driver.name('ns');
+    const work = await driver.work([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name, namespace: SPOKE_NAMESPACE } }]);
+    await driver.applied(work);
+    expect(await driver.subject.spoke.get(Namespace, { name })).toBeDefined();
   });
 
   test('CreateOnly creates, and never changes what is there', async () => {

@@ -1,7 +1,8 @@
-import { isJsonObject } from '@flotilla/api';
-import { qualifiedName, ServerRefusal } from '@flotilla/runtime';
+import { isJsonObject, mergePatch } from '@flotilla/api';
+import { replaceFields } from '@flotilla/release/objects';
+import { isConflict, qualifiedName, ServerRefusal } from '@flotilla/runtime';
 import type { WorkAccess } from '../access.ts';
-import { isAway, textOf } from '../semantics.ts';
+import { AGENT_FIELD_MANAGER, isAway, textOf } from '../semantics.ts';
 import type { WorkManifest } from './manifests.ts';
 import { type Holder, markedManifest } from './marks.ts';
 
@@ -56,7 +57,7 @@ async function applyBy(manifest: Ready, holder: Holder, access: WorkAccess): Pro
         (await access.create(served, namespace, markedManifest(manifest.object, manifest.target, holder, undefined)))
       );
     case 'Update':
-      return applyFields(manifest, holder, access, { fieldManager: WORK_FIELD_MANAGER, force: true });
+      return replaceObject(manifest, holder, access);
     case 'ServerSideApply':
       return applyFields(manifest, holder, access, chosenFields(manifest));
     default:
@@ -73,6 +74,42 @@ function chosenFields({ config }: Ready) {
   );
 }
 
+/** Writes of one object in a row, each after somebody else's. */
+const MOST_WRITES = 3;
+
+/**
+ * Makes the object's top-level fields those of the manifest, as the framework's own agent does. Labels, annotations and top-level fields that the
+ * manifest never had belong to others.
+ */
+async function replaceObject({ target, object }: Ready, holder: Holder, access: WorkAccess): Promise<Json> {
+  const { served, namespace, name } = target;
+  for (let writes = 1; ; writes++) {
+    const live = await access.find(served, namespace, name);
+    const marked = markedManifest(object, target, holder, live);
+    if (!live) return access.create(served, namespace, marked);
+    checkStays(live, target);
+    const patch = mergePatch(live, replaceFields(live, marked, isOwnManager));
+    if (!isJsonObject(patch)) return live;
+    const { resourceVersion } = isJsonObject(live.metadata) ? live.metadata : {};
+    const metadata = { ...(isJsonObject(patch.metadata) && patch.metadata), resourceVersion };
+    try {
+      // all that an update would write, by the right that an apply takes
+      await access.mergePatch(served, namespace, name, { ...patch, metadata });
+      return live;
+    } catch (error) {
+      if (writes >= MOST_WRITES || !(error instanceof ServerRefusal && isConflict(error.cause))) throw error;
+    }
+  }
+}
+
+/** True for the names under which works were written, on the server too by older versions of this agent. */
+const isOwnManager = (manager: string): boolean => manager === AGENT_FIELD_MANAGER || manager.startsWith(WORK_FIELD_MANAGER);
+
+function checkStays({ metadata }: Record<string, unknown>, { served, name }: Ready['target']): void {
+  if (isJsonObject(metadata) && metadata.deletionTimestamp)
+    throw new ServerRefusal(`${qualifiedName(served, name)} is being deleted: it is created again when it is gone`);
+}
+
 /** Applies the manifest's fields and removes those it no longer has; fields it never had belong to others. */
 async function applyFields(
   { target, object }: Ready,
@@ -82,7 +119,6 @@ async function applyFields(
 ): Promise<Json> {
   const { served, namespace, name } = target;
   const live = await access.find(served, namespace, name);
-  if (isJsonObject(live?.metadata) && live.metadata.deletionTimestamp)
-    throw new ServerRefusal(`${qualifiedName(served, name)} is being deleted: it is created again when it is gone`);
+  if (live) checkStays(live, target);
   return access.apply(served, namespace, name, markedManifest(object, target, holder, live), fields);
 }

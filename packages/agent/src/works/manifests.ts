@@ -115,8 +115,15 @@ async function readManifest(ordinal: number, object: Json, access: WorkAccess): 
     const served = await access.findKind(apiVersion, kind);
     if (!served) return refused(meta, noMatchesForKind(kind, apiVersion));
     const whole = { ...meta, resource: served.plural };
-    const namespace = writeNamespace(served, metadata.namespace, undefined);
-    return { meta: whole, target: { served, namespace, name: metadata.name }, object, config: undefined, refusal: undefined };
+    // one that a kind without namespaces does not have is left out, as a server leaves it out of an update
+    const namespace = served.namespaced ? writeNamespace(served, metadata.namespace, undefined) : undefined;
+    return {
+      meta: { ...whole, namespace: namespace ?? '' },
+      target: { served, namespace, name: metadata.name },
+      object,
+      config: undefined,
+      refusal: undefined,
+    };
   } catch (error) {
     if (isAway(error)) throw error;
     return refused(meta, textOf(error));

@@ -66,6 +66,8 @@ const OF_THE_SERVER = new Set([
   'deletionGracePeriodSeconds',
   'managedFields',
   'selfLink',
+  // that of the target, which has none where the kind has none
+  'namespace',
 ]);
 
 /**

@@ -88,10 +88,10 @@ function keepReplicas(live: Json, next: Json): Json {
 }
 
 /** Kinds whose spec a server completes once, and refuses to have changed afterwards. */
-const COMPLETED: ReadonlySet<string> = new Set(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']);
+const COMPLETED: ReadonlySet<string> = new Set(['v1/Pod', 'v1/PersistentVolumeClaim', 'v1/PersistentVolume', 'batch/v1/Job']);
 
 const keepCompleted = (live: Json, next: Json): Json =>
-  COMPLETED.has(textAt(next.kind)) && next.apiVersion === 'v1' ? { ...next, spec: over(live.spec, next.spec) } : next;
+  COMPLETED.has(`${textAt(next.apiVersion)}/${textAt(next.kind)}`) ? { ...next, spec: over(live.spec, next.spec) } : next;
 
 /** A value over a live one: keys that it does not have stay, and what says no more than the live one does too. */
 function over(live: unknown, wanted: unknown): unknown {

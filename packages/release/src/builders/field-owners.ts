@@ -15,11 +15,22 @@ export class FieldOwners {
     this.#sets = sets;
   }
 
-  /** Owners of a whole object. Nobody owns anything where the server does not say it. */
-  static of(live: Json): FieldOwners {
+  /**
+   * Owners of a whole object. Nobody owns anything where the server does not say it.
+   * @param groupOf default: releases and others
+   */
+  static of(live: Json, groupOf: (entry: Json) => Group | undefined = groupOfRelease): FieldOwners {
     const sets: Record<Group, Json[]> = { own: [], releases: [], others: [] };
-    for (const entry of objectsAt(objectAt(live.metadata).managedFields)) sets[groupOf(entry)].push(objectAt(entry.fieldsV1));
+    for (const entry of objectsAt(objectAt(live.metadata).managedFields)) {
+      const group = groupOf(entry);
+      if (group) sets[group].push(objectAt(entry.fieldsV1));
+    }
     return new FieldOwners(sets);
+  }
+
+  /** Owners among which these managers alone count, whoever else has written the same. */
+  static ofManagers(live: Json, isOwn: (manager: string) => boolean): FieldOwners {
+    return FieldOwners.of(live, ({ manager, subresource }) => (textAt(subresource) === '' && isOwn(textAt(manager)) ? 'own' : undefined));
   }
 
   /** Owners of a field of this one, in the server's words: `f:` a key, `k:` an entry of a list. */
@@ -51,7 +62,7 @@ export class FieldOwners {
 type Group = 'own' | 'releases' | 'others';
 type Sets = Readonly<Record<Group, readonly Json[]>>;
 
-function groupOf({ manager, operation, subresource }: Json): Group {
+function groupOfRelease({ manager, operation, subresource }: Json): Group {
   if (textAt(subresource) !== '') return 'others';
   // this operator applied objects on the server before it wrote them whole
   if (manager === VERSION_FIELD_MANAGER) return 'own';

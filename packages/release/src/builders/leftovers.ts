@@ -88,8 +88,13 @@ export const leaveCronJobSpec: Leave = (live, built, owners) =>
   });
 
 /** An object without what releases before brought and this one has not: never what anybody else has written, or says as well. */
-export function withoutLeftovers(live: Json, built: Json, fields: Readonly<Record<string, Leave>> = {}): Json {
-  return objectAt(withFields(live, built, FieldOwners.of(live), { metadata: leaveMetadata, ...fields }));
+export function withoutLeftovers(
+  live: Json,
+  built: Json,
+  fields: Readonly<Record<string, Leave>> = {},
+  owners: FieldOwners = FieldOwners.of(live),
+): Json {
+  return objectAt(withFields(live, built, owners, { metadata: leaveMetadata, ...fields }));
 }
 
 /** The live value itself where none of its fields changes. */

@@ -1,0 +1,1 @@
+export { replaceFields } from './builders/generic.ts';
