@@ -6,7 +6,7 @@ import { buildOpenDefinition } from '@flotilla/api/testing';
 import { expect, test } from 'vitest';
 import { precachePod } from '../fixtures/precache-pod.ts';
 import type { Extent } from './extent.ts';
-import { SPOKE_NAMESPACE, soon, widget } from './transport-driver.ts';
+import { SPOKE_NAMESPACE, soon, Widget, widget } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';
 
 const FOREIGN = { a: 'foreign', b: 'foreign' };
@@ -145,6 +145,23 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     const readOnly = await driver.work([manifest(never)], { manifestConfigs });
     await driver.settled(readOnly, 'Available', 'False');
     expect(await driver.onSpoke(never)).toBeUndefined();
+  });
+
+  test('an integer that no double holds arrives as it is, drift to its neighbour is seen, and it is read back', async () => {
+    const driver = get();
+    const object = driver.name('widget');
+    const ref = { namespace: SPOKE_NAMESPACE, name: object };
+    const serial = 9007199254740993n;
+    const bigger = { ...widget(object), spec: { serial } };
+    const identifier = { group: 'example.com', resource: 'widgets', ...ref };
+    const feedbackRules = [{ type: 'JSONPaths', jsonPaths: [{ name: 'serial', path: '.spec.serial' }] }];
+    const name = await driver.work([bigger], { manifestConfigs: [{ resourceIdentifier: identifier, feedbackRules }] });
+    await driver.applied(name);
+    const serialOf = async () => Object(Object(await driver.subject.spoke.get(Widget, ref)).spec).serial;
+    expect(await serialOf()).toBe(serial);
+    await soon(async () => expect(await driver.feedback(name)).toEqual({ serial }));
+    await driver.subject.spoke.patch(Widget, ref, { spec: { serial: serial + 1n } });
+    await soon(async () => expect(await serialOf()).toBe(serial));
   });
 
   if (extent === 'short') return;

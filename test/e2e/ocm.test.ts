@@ -47,7 +47,7 @@ const worksOf = async ({ name }: OcmSpoke): Promise<ManifestWork[]> =>
   (await world.hub.client.list(ManifestWork, { namespace: name })).items;
 
 /** The value a work reports under a name. */
-const feedbackOf = (work: ManifestWork | undefined, name: string): number | undefined =>
+const feedbackOf = (work: ManifestWork | undefined, name: string): number | bigint | undefined =>
   work?.status?.resourceStatus?.manifests?.[0]?.statusFeedback?.values?.find((each) => each.name === name)?.fieldValue.integer;
 
 const actionOn = async ({ name }: OcmSpoke, policy: string): Promise<string | undefined> =>

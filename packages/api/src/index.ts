@@ -2,7 +2,7 @@ export { Condition, conditionTime, findCondition, withCondition } from './condit
 export type { CrdManifest } from './crd.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
 export { foreign } from './foreign.ts';
-export { isJsonObject, isSameJson, mergePatch, mergePatched, readJson } from './json.ts';
+export { isJsonObject, isSameJson, mergePatch, mergePatched, parseJson, readJson } from './json.ts';
 export { KubeObject, LabelSelector, ObjectMeta, type Ref, type Resource, refKey, refOfKey, resource, untyped } from './kubernetes.ts';
 export { limitsOf, limitsOfSchema } from './limits.ts';
 export { readNamePattern } from './name-pattern.ts';

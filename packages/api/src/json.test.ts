@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergePatch, mergePatched } from './json.ts';
+import { isSameJson, mergePatch, mergePatched, parseJson } from './json.ts';
 
 const rows: { name: string; before: unknown; after: unknown; want: unknown }[] = [
   { name: 'equal values', before: { a: 1, b: { c: [1, { d: 2 }] } }, after: { b: { c: [1, { d: 2 }] }, a: 1 }, want: undefined },
@@ -34,5 +34,30 @@ describe('mergePatch', () => {
   test.each(rows)('$name: applied, it gives what was wanted', ({ before, after }) => {
     const patch = mergePatch(before, after);
     expect(patch === undefined ? before : mergePatched(before, patch)).toEqual(after);
+  });
+});
+
+describe('an integer that no double holds', () => {
+  const text = '{"a":9007199254740993,"b":[-9223372036854775808,1],"c":"id 9007199254740993, as text","d":1e400,"e":0.30000000000000004}';
+
+  test('is read and written as it is, and all else as ever', () => {
+    expect(parseJson(text)).toEqual({
+      a: 9007199254740993n,
+      b: [-9223372036854775808n, 1],
+      c: 'id 9007199254740993, as text',
+      d: Number.POSITIVE_INFINITY,
+      e: 0.30000000000000004,
+    });
+    expect(JSON.stringify(parseJson('{"a":[9007199254740993, 18446744073709551615],"b":{"c":-9007199254740993}}'))).toBe(
+      '{"a":[9007199254740993,18446744073709551615],"b":{"c":-9007199254740993}}',
+    );
+  });
+
+  test('differs from its neighbour, in comparisons and patches', () => {
+    const [one, other] = [parseJson('{"a":9007199254740993}'), parseJson('{"a":9007199254740992}')];
+    expect([isSameJson(one, parseJson('{"a":9007199254740993}')), isSameJson(one, other)]).toEqual([true, false]);
+    expect(JSON.stringify(mergePatch(other, one))).toBe('{"a":9007199254740993}');
+    expect(JSON.stringify(mergePatched(other, one))).toBe('{"a":9007199254740993}');
+    expect(mergePatch(one, parseJson('{"a":9007199254740993}'))).toBeUndefined();
   });
 });

@@ -2,10 +2,32 @@ type Json = Record<string, unknown>;
 /** True for a JSON object, as opposed to a list, a scalar or null. */
 export const isJsonObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Digits that may be an integer which no double holds; some stand inside a text, which costs time alone. */
+const MAYBE_INEXACT = /[^"\w.]\d{16}/;
+
+type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
+
+/** Only whole numbers in plain digits: servers keep others as doubles themselves. */
+const revive: Reviver = (_, value, context) =>
+  typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? '') ? BigInt(context?.source ?? 0) : value;
+
+/** Parses JSON exactly: an integer beyond the safe ones becomes a bigint, which `JSON.stringify` writes as it was. Throws for what is no JSON. */
+export const parseJson = (text: string): unknown => (MAYBE_INEXACT.test(text) ? JSON.parse(text, revive) : JSON.parse(text));
+
+const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
+// Every JSON.stringify would throw for a bigint: objects of others are written in many places, and none may forget it.
+Object.defineProperty(BigInt.prototype, 'toJSON', {
+  configurable: true,
+  writable: true,
+  value(this: bigint) {
+    return rawJSON ? rawJSON(String(this)) : Number(this);
+  },
+});
+
 /** Reads a text as JSON; undefined for one that is none. */
 export function readJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

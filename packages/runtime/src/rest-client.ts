@@ -1,4 +1,4 @@
-import { FlotillaError, foreign, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
+import { FlotillaError, foreign, type KubeObject, parseJson, type Ref, type Resource, refKey } from '@flotilla/api';
 import { z } from 'zod';
 import type {
   ApplyOptions,
@@ -259,7 +259,7 @@ export class RestClient implements Client {
     const text = await this.#transport.send(call);
     if (text === '') return {};
     try {
-      return JSON.parse(text);
+      return parseJson(text);
     } catch (error) {
       throw transportError(RuntimeErrorCode.badAnswer, describe(call), 'the answer is no JSON', error);
     }

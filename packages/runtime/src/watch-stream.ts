@@ -1,4 +1,4 @@
-import { errorMessage, foreign, type KubeObject, type Resource } from '@flotilla/api';
+import { errorMessage, foreign, type KubeObject, parseJson, type Resource } from '@flotilla/api';
 import { z } from 'zod';
 import type { InvalidObject, WatchEvent } from './client.ts';
 import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts';
@@ -85,7 +85,7 @@ export function parseEvent<T extends KubeObject>(
 
 function parseLine(kind: Resource, line: string): z.output<typeof Event> {
   try {
-    return Event.parse(JSON.parse(line));
+    return Event.parse(parseJson(line));
   } catch (error) {
     throw notAnEvent(kind, line, error);
   }

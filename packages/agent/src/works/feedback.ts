@@ -155,6 +155,7 @@ function problemOfSize(name: string, text: string, { values, reading }: { values
 function fieldValueOf(value: unknown): FeedbackValue['fieldValue'] | undefined {
   if (typeof value === 'string') return { type: 'String', string: value };
   if (typeof value === 'boolean') return { type: 'Boolean', boolean: value };
+  if (typeof value === 'bigint') return value === BigInt.asIntN(64, value) ? { type: 'Integer', integer: value } : undefined;
   return typeof value === 'number' && Number.isSafeInteger(value) ? { type: 'Integer', integer: value } : undefined;
 }
 

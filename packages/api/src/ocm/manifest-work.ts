@@ -47,7 +47,7 @@ export const ManifestWorkSpec = z.looseObject({
       propagationPolicy: z.string().optional(),
       selectivelyOrphans: z.looseObject({ orphaningRules: z.array(ResourceIdentifier).nullish() }).nullish(),
       /** Time in seconds. */
-      ttlSecondsAfterFinished: z.number().nullish(),
+      ttlSecondsAfterFinished: z.union([z.number(), z.bigint()]).nullish(),
     })
     .nullish(),
   manifestConfigs: z.array(ManifestConfig).nullish(),
@@ -79,7 +79,8 @@ export const FeedbackValue = z.looseObject({
   fieldValue: z.looseObject({
     /** Integer, String, Boolean or JsonRaw. */
     type: z.string(),
-    integer: z.number().optional(),
+    /** int64. */
+    integer: z.union([z.number(), z.bigint()]).optional(),
     string: z.string().optional(),
     boolean: z.boolean().optional(),
     jsonRaw: z.string().optional(),

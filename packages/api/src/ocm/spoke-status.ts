@@ -24,8 +24,8 @@ const SpokeCondition = Condition.extend({
   message: z.string().max(MAX_TEXT).transform(shorten),
   lastTransitionTime: z.string().max(64),
   observedGeneration: z
-    .number()
-    .transform((generation) => Math.min(Math.max(Math.trunc(generation), 0), Number.MAX_SAFE_INTEGER))
+    .union([z.number(), z.bigint()])
+    .transform((generation) => Math.min(Math.max(Math.trunc(Number(generation)), 0), Number.MAX_SAFE_INTEGER))
     .optional(),
 });
 

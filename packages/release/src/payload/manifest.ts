@@ -1,4 +1,4 @@
-import { isJsonObject } from '@flotilla/api';
+import { isJsonObject, parseJson } from '@flotilla/api';
 import { quoted } from '../errors.ts';
 import { objectAt, textAt } from '../json-values.ts';
 import { type ManifestDocument, readManifestDocuments } from './documents.ts';
@@ -70,7 +70,7 @@ function toManifest(file: string, { raw, line, head }: ManifestDocument): Manife
     raw,
     annotations: textsOf(metadata.annotations),
     get object() {
-      return objectOf(JSON.parse(raw), line);
+      return objectOf(parseJson(raw), line);
     },
   };
 }

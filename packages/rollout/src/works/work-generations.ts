@@ -70,5 +70,7 @@ export function judgeFreshness({ resourceMeta, statusFeedback }: ManifestStatus,
   return { kind: 'stale', message: `the status of ${at} is of generation ${observed}, its object is at ${generation}` };
 }
 
-const integerOf = (values: readonly FeedbackValue[], wanted: string): number | undefined =>
-  values.find(({ name }) => name === wanted)?.fieldValue.integer;
+function integerOf(values: readonly FeedbackValue[], wanted: string): number | undefined {
+  const integer = values.find(({ name }) => name === wanted)?.fieldValue.integer;
+  return integer === undefined ? undefined : Number(integer);
+}

@@ -120,7 +120,7 @@ function read(work: ManifestWork, manifest: ManifestStatus | undefined): Read {
   const values = new Map<string, string | number>();
   for (const { name, fieldValue } of manifest.statusFeedback?.values ?? []) {
     const value = fieldValue.string ?? fieldValue.integer;
-    if (value !== undefined) values.set(name, value);
+    if (value !== undefined) values.set(name, typeof value === 'bigint' ? Number(value) : value);
   }
   return { kind: 'read', values };
 }
