@@ -70,7 +70,9 @@ function toManifest(file: string, { raw, line, head }: ManifestDocument): Manife
     raw,
     annotations: textsOf(metadata.annotations),
     get object() {
-      return objectOf(parseJson(raw), line);
+      // The server keeps the bounds of a definition's schema as doubles itself.
+      const object: unknown = id.kind === 'CustomResourceDefinition' ? JSON.parse(raw) : parseJson(raw);
+      return objectOf(object, line);
     },
   };
 }
