@@ -30,7 +30,7 @@ import { createHubLimiter } from './hub-limiter.ts';
 import { reconcileAction } from './reconcilers/managed-cluster-action/reconciler.ts';
 import { reconcileView } from './reconcilers/managed-cluster-view/reconciler.ts';
 import { reconcileWork } from './reconcilers/manifest-work/reconciler.ts';
-import { lookAtRecorded } from './reconcilers/manifest-work/recorded.ts';
+import { lookAtRecorded } from './reconcilers/manifest-work/leftovers.ts';
 import { reportAvailability } from './registration/availability.ts';
 import { reportClaims } from './registration/claims.ts';
 import { keepLease } from './registration/lease.ts';

@@ -19,7 +19,7 @@ export const kind = (name: string, namespaced = true, group = ''): ServedResourc
 });
 
 /** Spoke of plain objects; an apply replaces the object. */
-export class PlainSpoke implements WorkAccess {
+class PlainSpoke implements WorkAccess {
   readonly objects = new Map<string, Json>();
   kinds = [kind('ConfigMap'), kind('Namespace', false)];
   /** Calls in order as `verb key`, without reads of kinds. */
