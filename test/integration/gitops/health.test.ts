@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { findCondition } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { kstatus } from '@flotilla/api/testing';
+import { runCommand } from '@flotilla/control-plane/processes';
+import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
-import type { Client } from '@flotilla/runtime';
+import { type Client, WatchCache } from '@flotilla/runtime';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -57,6 +60,7 @@ const says = (argo: string, flux: string, generic: string): Verdicts => ({ argo,
 
 test('ClusterGroupUpgrades of a running hub: state and tool, as docs/gitops.md has it', async ({ world }) => {
   const clusters = spokeNames(6, 'git');
+  const written = recordUpgrades(world.client);
   await world.policies(clusters, { 'git-p': {}, 'git-slow': {} });
   for (const cluster of clusters) world.propagator.script('policies/git-slow', cluster, { never: true });
   const far = { 'flotilla.io/window-start': '2099-01-01T00:00:00Z' };
@@ -106,7 +110,45 @@ test('ClusterGroupUpgrades of a running hub: state and tool, as docs/gitops.md h
   expect(metadata?.generation).toBe(2);
   expect(new Set([status?.observedGeneration, ...(status?.conditions ?? []).map((each) => each.observedGeneration)])).toEqual(new Set([2]));
   expect(findCondition(status?.conditions, 'EditsIgnored')?.message).toContain('spec.clusters');
+  await judgeWrites(written());
 });
+
+/** Remembers each version of each upgrade, until it is called. */
+function recordUpgrades(client: Client): () => readonly ClusterGroupUpgrade[] {
+  const versions: ClusterGroupUpgrade[] = [];
+  const stop = new AbortController();
+  const cache = new WatchCache(client, ClusterGroupUpgrade, {});
+  cache.subscribe(({ object }) => void versions.push(object));
+  cache.start(stop.signal);
+  return () => {
+    stop.abort();
+    return versions;
+  };
+}
+
+/** At no write is an upgrade done before its end, or in progress after it, by kstatus itself; our own copy of its rules agrees. */
+async function judgeWrites(versions: readonly ClusterGroupUpgrade[]): Promise<void> {
+  const { path } = await ensureTools(['kstatus']);
+  const input = versions.map((object) => JSON.stringify(object)).join('\n');
+  const said = (await runCommand(path('kstatus'), [], { input })).trim().split('\n');
+  expect(said).toEqual(versions.map((object) => kstatus(object)));
+  const wrong = versions.flatMap((object, at) => {
+    const { metadata, status } = object;
+    const verdict = findCondition(status?.conditions, 'Succeeded')?.status;
+    const isSeen = status?.observedGeneration === metadata.generation;
+    const isEdited = findCondition(status?.conditions, 'EditsIgnored') !== undefined;
+    const allowed = !isSeen
+      ? ['InProgress']
+      : verdict === undefined
+        ? ['InProgress', 'Failed']
+        : verdict === 'False' || isEdited
+          ? ['Failed']
+          : ['Current'];
+    return allowed.includes(said[at] ?? '') ? [] : [`${metadata.name} ${metadata.generation}: ${said[at]} of ${JSON.stringify(status)}`];
+  });
+  expect(wrong).toEqual([]);
+  expect(new Set(said)).toEqual(new Set(['InProgress', 'Failed', 'Current']));
+}
 
 test('UpgradeConfigs: state and tool', async ({ world: { client } }) => {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'openshift-managed-upgrade-operator' } };

@@ -25,7 +25,8 @@ export type ToolName =
   | 'import-image'
   | 'cosign'
   | 'oauth2-proxy'
-  | 'actionlint';
+  | 'actionlint'
+  | 'kstatus';
 
 /** A program that is compiled from the C sources of a Go module. */
 export interface CProgram {
@@ -85,6 +86,13 @@ export const TOOL_SETS: readonly ToolSet[] = [
     name: 'actionlint',
     packages: { actionlint: 'github.com/rhysd/actionlint/cmd/actionlint' },
     env: { CGO_ENABLED: '0' },
+    coldBuild: 'half a minute',
+  },
+  {
+    name: 'kstatus',
+    packages: { kstatus: 'flotilla.dev/tools/kstatus' },
+    env: { CGO_ENABLED: '0' },
+    linkerFlags: '-s -w',
     coldBuild: 'half a minute',
   },
   {
