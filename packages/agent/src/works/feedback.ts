@@ -26,7 +26,7 @@ export const FeedbackMode = ['settled', 'immediate'] as const;
 /** Mode of reading values back. */
 export type FeedbackMode = (typeof FeedbackMode)[number];
 
-/** How values are read back in one pass over a work. */
+/** The reading back of values in one pass over a work. */
 export interface Reading {
   readonly mode: FeedbackMode;
   /** Characters that the values of the work's remaining manifests may still take. */

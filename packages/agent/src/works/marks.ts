@@ -77,7 +77,7 @@ const OF_THE_SERVER = new Set([
 export function markedManifest(manifest: Json, target: WorkTarget, { key, uid }: Holder, live: Json | undefined): Json {
   const marks = live ? marksOf(live) : new Map<string, Mark>();
   const isShared = live !== undefined && [...marks.keys()].some((other) => other !== key);
-  // What the work made stays its own, also where somebody took the mark off, or replaced the object.
+  // An object that the work made stays its own, also where somebody took the mark off, or replaced the object.
   const mark: Mark = uid !== undefined ? 'created' : (marks.get(key) ?? (live ? 'found' : 'created'));
   const labels = { ...(isShared ? textsOf(live, 'labels') : {}), ...textsOf(manifest, 'labels') };
   const annotations = { ...(isShared ? textsOf(live, 'annotations') : {}), ...textsOf(manifest, 'annotations'), [key]: mark };

@@ -3,7 +3,7 @@ import { AppliedManifestWork, type AppliedResource } from '@flotilla/api/ocm';
 import { type Client, isAlreadyExists, isForbidden, isNotFound, readServedResources } from '@flotilla/runtime';
 import { shortened } from './marks.ts';
 
-/** What a work holds on the spoke. It is written before the first object, so that no end of the agent loses one. */
+/** Objects that a work holds on the spoke. The record is written before the first object, so that no end of the agent loses one. */
 export interface WorkRecord {
   readonly resources: readonly AppliedResource[];
   /** RFC 3339; the work is missing on the hub since then. */
