@@ -111,10 +111,10 @@ test('updates level by level, waits for what rolls out, and deletes what is no l
   expect([await image('alpha'), await image('omega')]).toEqual(['alpha:4.1.1', 'omega:4.1.0']);
   operators.setOperator('alpha', undefined);
   await world.until(async () => (await image('omega')) === 'omega:4.1.1');
-  await world.until(async () => (await world.condition('Progressing')).includes('waiting on openshift-cluster-version/old'));
-  expect(await world.condition('Upgradeable')).toContain('resources=configmap "openshift-cluster-version/old"');
-  await world.client.patch(kinds.configMap, { ...own, name: 'old' }, { metadata: { finalizers: null } }, { type: 'merge' });
   const version = await world.completed(second);
+  await world.until(async () => (await world.condition('Upgradeable')).includes('resources=configmap "openshift-cluster-version/old"'));
+  await world.client.patch(kinds.configMap, { ...own, name: 'old' }, { metadata: { finalizers: null } }, { type: 'merge' });
+  await world.until(async () => (await world.condition('Upgradeable')) === '');
   expect(version.status?.history?.map(({ version: of, state, verified }) => [of, state, verified])).toEqual([
     ['4.1.1', 'Completed', true],
     ['4.1.0', 'Completed', false],
@@ -312,6 +312,46 @@ test('tells each thing that an install would make once where it observes', async
   const boatsMade = 'create CustomResourceDefinition boats.test.flotilla.io';
   await world.until(async () => told.includes('create Deployment omega') && told.includes(boatsMade));
   expect(told.filter((one) => one.startsWith('create CustomResourceDefinition'))).toEqual([boatsMade]);
+});
+
+test('the features of the release that runs count, not those of the one that the operator began with', async () => {
+  await using world = await World.start(await startApiServer());
+  const gates = buildOpenDefinition({ group: 'config.openshift.io', kind: 'FeatureGate', plural: 'featuregates', scope: 'Cluster' });
+  await world.created(kinds.definition, gates);
+  const gate = untyped('config.openshift.io/v1', 'FeatureGate', 'featuregates', false);
+  const list = (lists: Readonly<Record<string, readonly string[]>>) => ({
+    status: {
+      featureGates: Object.entries(lists).map(([version, on]) => ({ version, enabled: on.map((name) => ({ name })), disabled: [] })),
+    },
+  });
+  await world.until(
+    async () => (await world.created(gate, { metadata: { name: 'cluster' }, spec: {}, ...list({ '4.1.0': ['Old'] }) })) && true,
+  );
+  const gated = configMap('with', { a: '1' }, { annotations: { 'release.openshift.io/feature-gate': 'Sails' } });
+  const [first, second] = ['4.1.0', '4.1.1'].map((version) => ({
+    version,
+    files: { '0000_40_late_00_gated.json': [configMap('mark', { version }), gated] },
+  }));
+  if (!first || !second) throw new Error('there are two releases');
+  const stopping = new AbortController();
+  const running = world.run(first, [second], {}, stopping.signal, keepRunning).ended;
+  await world.completed(first);
+  await world.ask({ desiredUpdate: { version: second.version, image: imageOf(second) } });
+  await world.completed(second);
+  const since = async () => (await world.version())?.status?.conditions?.find(({ type }) => type === 'Progressing')?.lastTransitionTime;
+  await world.until(async () => (await world.condition('Progressing')) === 'False : Cluster version is 4.1.1');
+  const before = await since();
+  // a list that drops the version of before changes nothing
+  await world.client.patch(gate, { name: 'cluster' }, list({ '4.1.1': [] }), { type: 'merge' });
+  const mark = { ...own, name: 'mark' };
+  await world.client.patch(kinds.configMap, mark, { data: { version: 'drifted' } }, { type: 'merge' });
+  await world.until(async () => Object(await world.client.get(kinds.configMap, mark)).data.version === '4.1.1');
+  expect(await since()).toBe(before);
+  await world.client.patch(gate, { name: 'cluster' }, list({ '4.1.1': ['Sails'] }), { type: 'merge' });
+  await world.until(async () => (await world.client.get(kinds.configMap, { ...own, name: 'with' })) !== undefined);
+  await world.until(async () => (await world.condition('Progressing')) === 'False : Cluster version is 4.1.1');
+  stopping.abort();
+  await running;
 });
 
 test('reads a release again when other features are on', async () => {

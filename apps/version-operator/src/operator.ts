@@ -79,7 +79,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   const events = new VersionEvents(options, cluster.version);
   const refused = refusedValues(options, events);
   const release = await loadFirstRelease(options, { cluster, refused }, signal);
-  const run: Run = { options, cluster, release, signal, told: createChannel(), events, refused };
+  const run: Run = { options, cluster, release, outdated, signal, told: createChannel(), events, refused };
   const worker = createWorker(run);
   const { taker, source } = createTaker(run, worker);
   const mending = startMending(run, worker);
@@ -87,7 +87,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   const updates = startUpdates(run, worker);
   using metrics = serveMetrics(run, worker, updates);
   const reconciler = startVersion(run, { worker, taker, updates, onFailure: metrics?.countFailure });
-  const unsubscribe = [rerunOnOtherFeatures(run, outdated), restartOnOtherContext(run, worker)];
+  const unsubscribe = [cluster.settings.featureGates.subscribe(() => rerunOnOtherFeatures(run, taker)), restartOnOtherContext(run, worker)];
   try {
     await worker.run(signal);
   } finally {
@@ -106,6 +106,8 @@ interface Run {
   readonly options: VersionOperatorOptions;
   readonly cluster: ClusterView;
   readonly release: LoadedRelease;
+  /** Ends the run, which is begun again. */
+  readonly outdated: AbortController;
   readonly signal: AbortSignal;
   readonly told: Channel;
   readonly events: VersionEvents;
@@ -185,7 +187,7 @@ function createWorker(run: Run): PayloadWorker {
   const { live, budget, wakeups, context } = run.cluster;
   const writer = observe ? createObserver(client, budget, observe) : createClusterWriter(client, budget);
   const drift = new DriftTeller({ clock, logger, tell: (event) => run.events.record(event) });
-  const tools = { client, live, writer, budget, deletions: new Deletions(client, writer), drift };
+  const tools = { client, live, writer, budget, deletions: new Deletions(client, { isObserving: writer.isObserving, logger }), drift };
   return new PayloadWorker({ tools, wakeups, clock, logger, context, degradedBlocks, passEveryMs, onReport: () => enqueueVersion(run) });
 }
 
@@ -208,7 +210,11 @@ function createTaker(run: Run, worker: PayloadWorker): { readonly taker: Release
     logger,
     signal,
     tell: (event) => !observe && events.record(event),
-    onProgress: () => enqueueVersion(run),
+    onProgress: () => {
+      // they may have changed while it was read
+      rerunOnOtherFeatures(run, taker);
+      enqueueVersion(run);
+    },
   });
   return { taker, source };
 }
@@ -290,7 +296,10 @@ interface VersionParts {
   readonly onFailure: ((version: string) => void) | undefined;
 }
 
-function startVersion({ options, cluster, told, signal, refused }: Run, { worker, taker, updates, onFailure }: VersionParts): Reconciler {
+function startVersion(
+  { options, cluster, told, signal, refused, events }: Run,
+  { worker, taker, updates, onFailure }: VersionParts,
+): Reconciler {
   const { isChanged = false, observe } = options;
   return startVersionReconciler(
     {
@@ -305,24 +314,21 @@ function startVersion({ options, cluster, told, signal, refused }: Run, { worker
       onFailure,
       isObserving: observe !== undefined,
       refused,
+      onTrouble: events.onTrouble,
     },
     signal,
   );
 }
 
-/** Ends the run when other features are on under the version of the release, because they decide what the release consists of. */
-function rerunOnOtherFeatures({ options: { logger }, cluster: { settings }, release }: Run, outdated: AbortController): () => void {
-  const { version } = release.release;
-  const featureKey = (): string => {
-    const { featureSet, listed } = featuresOf(settings, version);
-    return JSON.stringify([featureSet, listed && [...listed].sort()]);
-  };
-  const before = featureKey();
-  return settings.featureGates.subscribe(() => {
-    if (featureKey() === before) return;
-    logger.info({ release: version }, 'Other features are on, reading the release again');
-    outdated.abort(new Error('other features are on'));
-  });
+/** Ends the run when other features are on than the applied release was read with, because they decide what it consists of. */
+function rerunOnOtherFeatures({ options: { logger }, cluster: { settings }, outdated }: Run, { taken }: ReleaseTaker): void {
+  const { version } = taken.release;
+  const { featureSet, listed } = featuresOf(settings, version);
+  // a list without this version says nothing about it
+  const isSame = featureSet === taken.featureSet && (!listed || listed.symmetricDifference(taken.featureGates).size === 0);
+  if (isSame || outdated.signal.aborted) return;
+  logger.info({ release: version }, 'Other features are on, reading the release again');
+  outdated.abort(new Error('other features are on'));
 }
 
 /** Begins a pass at once when the cluster fills in other values into objects. */

@@ -29,7 +29,7 @@ const included = (object: Json): Json => {
 };
 
 /** A release as a payload's files. */
-function filesOf({ version, files }: TestRelease): PayloadFile[] {
+export function filesOf({ version, files }: TestRelease): PayloadFile[] {
   const file = (path: string, content: unknown): PayloadFile => ({ path, content: Buffer.from(JSON.stringify(content)) });
   return [
     ...Object.entries(buildReleaseHead(version)).map(([path, content]) => file(path, content)),

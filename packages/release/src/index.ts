@@ -30,6 +30,7 @@ export {
   stepFailedEvent,
   stepFailedMessage,
   stepMessage,
+  unfoundUpdate,
   wrongVersionMessage,
 } from './cluster-version/acceptance.ts';
 export { howText } from './cluster-version/awaited.ts';
@@ -53,7 +54,13 @@ export { type ApplyPlan, firstState, type PayloadState, planApply } from './grap
 export { runGraph } from './graph/run-graph.ts';
 export { type TaskNode, textOfObject, textOfTask } from './graph/task-graph.ts';
 export { type Awaited, PassEndedError, type UpdateEffect, UpdateError, updateErrorOf } from './graph/update-error.ts';
-export { capabilitySets, type EnabledCapabilities, enabledCapabilities, implicitCapabilities } from './inclusion/capabilities.ts';
+export {
+  capabilitySets,
+  type EnabledCapabilities,
+  enabledCapabilities,
+  implicitCapabilities,
+  releaseCapabilities,
+} from './inclusion/capabilities.ts';
 export { featureSets } from './inclusion/features.ts';
 export { type ExcludedManifest, exclusionOf, partManifests } from './inclusion/inclusion.ts';
 export { releaseFeatureGates } from './inclusion/release-features.ts';
@@ -87,6 +94,6 @@ export {
   withoutCredentials,
 } from './update-graph/query.ts';
 export { listUpdates } from './update-graph/recommendation.ts';
-export { afterAttempt, type Retrieval, retrievalDueMs, retrievalKey } from './update-graph/retrieval.ts';
+export { afterAttempt, type Retrieval, retrievalDueMs, retrievalKey, storedRetrieval } from './update-graph/retrieval.ts';
 export { type AnswerPromql, type Exposure, evaluateRisk } from './update-graph/risk-rules.ts';
 export { findUpdates, type GraphUpdates } from './update-graph/updates.ts';

@@ -40,6 +40,7 @@ export interface WatchCacheOptions<T extends KubeObject, N extends string = neve
 type Listener<T> = (change: Change<T>) => void;
 
 interface WatchFailure {
+  readonly error: unknown;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly reason: string;
@@ -67,6 +68,8 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
   readonly #store: ObjectStore<T>;
   readonly #listeners = new Set<Listener<T>>();
   readonly #synced = Promise.withResolvers<void>();
+  /** Ends with the first try to read. */
+  readonly #tried = Promise.withResolvers<void>();
   readonly #reportInvalid: (invalid: InvalidObject) => void;
   #running: Promise<void> | undefined;
   #version: string | undefined;
@@ -91,6 +94,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
     );
     // Nobody may be waiting for it.
     this.#synced.promise.catch(() => undefined);
+    this.#tried.promise.catch(() => undefined);
   }
 
   /** Begins to read, until the signal aborts. False when it was begun before: then the call does nothing. */
@@ -108,6 +112,13 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
   /** Resolves after the first full list; rejects with `FLOTILLA_STOPPED` when stopped before. */
   synced(): Promise<void> {
     return this.#synced.promise;
+  }
+
+  /** Resolves after the first full list; rejects while that fails, with the last failure of it. It is tried again all the same. */
+  async tried(): Promise<void> {
+    if (this.#hasSynced) return;
+    if (this.#lastFailure) throw this.#lastFailure.error;
+    await this.#tried.promise;
   }
 
   /** The first full list was read. */
@@ -181,8 +192,10 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
       const waitMs = await this.#round(signal);
       if (waitMs > 0 && !signal.aborted) await this.#wait(waitMs, signal);
     }
-    if (!this.#hasSynced)
-      this.#synced.reject(new FlotillaError(RuntimeErrorCode.stopped, `the ${this.#kind.kind} cache was stopped before its first list`));
+    if (this.#hasSynced) return;
+    const stopped = new FlotillaError(RuntimeErrorCode.stopped, `the ${this.#kind.kind} cache was stopped before its first list`);
+    this.#synced.reject(stopped);
+    this.#tried.reject(stopped);
   }
 
   /** One list or one watch; milliseconds until the next. */
@@ -236,7 +249,8 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
 
   #logFailure(err: unknown): void {
     const { logger } = this.#options;
-    this.#lastFailure = { at: this.#clock.now(), reason: errorMessage(err) };
+    this.#lastFailure = { at: this.#clock.now(), reason: errorMessage(err), error: err };
+    this.#tried.reject(err);
     const fields = { kind: this.#kind.kind, failures: this.#failures, reason: errorMessage(err) };
     // One lost watch is everyday life too; an outage is said once a minute.
     const serious = this.#failures > 1 || this.#version === undefined;
@@ -347,6 +361,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
   #becomeSynced(): void {
     this.#hasSynced = true;
     this.#synced.resolve();
+    this.#tried.resolve();
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { KubeObject } from '@flotilla/api';
-import type { Client } from '@flotilla/runtime';
+import { type Client, createLogger } from '@flotilla/runtime';
 import { beforeEach, expect, test } from 'vitest';
 import { Wanted } from '../payload/wanted.ts';
 import { Deletions } from './deletions.ts';
@@ -9,8 +9,13 @@ type Stored = KubeObject & { data?: Readonly<Record<string, string>> };
 /** The one ConfigMap of a cluster, and the end of each write to it. */
 let stored: Stored | undefined;
 let refuses: Error | undefined;
+let isAway = false;
+const logger = createLogger({ name: 'test', level: 'silent' });
 const client = {
-  get: async () => stored,
+  get: async () => {
+    if (isAway) throw new Error('away');
+    return stored;
+  },
   apply: async (_: unknown, object: Stored) => {
     if (refuses) throw refuses;
     stored = object;
@@ -27,19 +32,20 @@ const old = new Wanted({
 beforeEach(() => {
   stored = undefined;
   refuses = undefined;
+  isAway = false;
 });
 
 /** An operator, or one that was started after it. */
-const started = (isObserving = false) => new Deletions(client, { isObserving });
+const started = (isObserving = false) => new Deletions(client, { isObserving, logger });
 
 test('what an update deleted is remembered over a restart', async () => {
   const before = started();
-  await before.read('b');
-  expect(before.has(old)).toBe(false);
+  await before.begin('b');
+  expect(await before.has(old)).toBe(false);
   await before.record(old);
   const after = started();
-  await after.read('b');
-  expect(after.has(old)).toBe(true);
+  await after.begin('b');
+  expect(await after.has(old)).toBe(true);
 });
 
 test.each<{ name: string; next: (running: Deletions) => Deletions }>([
@@ -47,41 +53,61 @@ test.each<{ name: string; next: (running: Deletions) => Deletions }>([
   { name: 'a process for each release', next: () => started() },
 ])('an update to a release that the cluster came back from deletes again: $name', async ({ next }) => {
   let deletions = started();
-  await deletions.read('b');
+  await deletions.begin('b');
   await deletions.record(old);
   deletions = next(deletions);
-  await deletions.read('a');
-  expect(deletions.has(old)).toBe(false);
+  await deletions.begin('a');
+  expect(await deletions.has(old)).toBe(false);
   deletions = next(deletions);
-  await deletions.read('b');
-  expect(deletions.has(old)).toBe(false);
+  await deletions.begin('b');
+  expect(await deletions.has(old)).toBe(false);
 });
 
-test('nothing is applied before the record of another release is gone', async () => {
+test('a record that is refused holds nothing up, and is written later', async () => {
   const before = started();
-  await before.read('b');
-  await before.record(old);
+  await before.begin('b');
   refuses = new Error('away');
-  await expect(before.read('a')).rejects.toThrow('away');
+  await before.record(old);
+  expect(await before.has(old)).toBe(true);
+  expect(stored).toBeUndefined();
   refuses = undefined;
-  await before.read('a');
-  expect(stored?.data).toEqual({ release: 'a', deleted: '[]' });
+  await before.begin('b');
+  expect(stored?.data?.deleted).toContain('shop/old');
+});
+
+test('a release that the cluster came back from deletes again, though its record could not be forgotten in between', async () => {
+  const deletions = started();
+  await deletions.begin('b');
+  await deletions.record(old);
+  refuses = new Error('away');
+  await deletions.begin('a');
+  await deletions.begin('b');
+  expect(await deletions.has(old)).toBe(false);
+});
+
+test('nobody knows what was deleted while the record cannot be read, and nothing else waits for it', async () => {
+  const deletions = started();
+  isAway = true;
+  await deletions.begin('b');
+  await expect(deletions.has(old)).rejects.toThrow('away');
+  isAway = false;
+  expect(await deletions.has(old)).toBe(false);
 });
 
 test('a cluster that nothing was deleted in gets no record', async () => {
   const deletions = started();
-  await deletions.read('a');
-  await deletions.read('b');
+  await deletions.begin('a');
+  await deletions.begin('b');
   expect(stored).toBeUndefined();
 });
 
 test('whoever only observes leaves the record of another release as it is', async () => {
   const before = started();
-  await before.read('b');
+  await before.begin('b');
   await before.record(old);
   const kept = KubeObject.loose().parse(stored);
   const observer = started(true);
-  await observer.read('a');
-  expect(observer.has(old)).toBe(false);
+  await observer.begin('a');
+  expect(await observer.has(old)).toBe(false);
   expect(stored).toEqual(kept);
 });

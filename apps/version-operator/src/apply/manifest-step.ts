@@ -100,21 +100,12 @@ async function lookAndAct(task: string, wanted: Wanted, given: Look): Promise<St
     isServed,
     object: standingOf(wanted, object, intent, purpose, live),
     verdict: verdict.is,
-    deletes: purpose.state === 'Updating' && !deletions.has(wanted),
+    deletes: intent === 'delete' && purpose.state === 'Updating' && object !== undefined && !(await deletions.has(wanted)),
   };
   const state = stateOfManifest(look);
   if (state === 'done') return { done: true, ...(intent === 'apply' && verdict.is === 'reported' && { reported: verdict.error }) };
   if (tools.writer.isObserving && !OBSERVED.has(state)) return { done: true };
   if (state === 'settling' || state === 'failing') return heldBy(wanted, verdict);
-  if (state === 'leaving')
-    return heldBy(
-      wanted,
-      beingDeleted(wanted.manifest, {
-        reason: 'ResourceDeletionInProgress',
-        message: `${task} is being deleted`,
-        names: [wanted.objectKey],
-      }),
-    );
   return act(state, { ...given, task, wanted, object });
 }
 
@@ -163,13 +154,15 @@ interface Act extends Look {
   readonly object: LiveObject | undefined;
 }
 
-async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing' | 'leaving'>, given: Act): Promise<StepEnd | undefined> {
+async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'>, given: Act): Promise<StepEnd | undefined> {
   const { task, wanted, tools } = given;
   const kind = tools.live.kinds.find(wanted.kindKey);
   if (state === 'unserved' || !kind) {
     const isNew = await tools.live.look([wanted.kindKey]);
     const { kind: name, object } = wanted.manifest;
-    return isNew ? undefined : trouble(wanted, unservedError(task, name, String(object.apiVersion)));
+    if (isNew) return undefined;
+    const away = await tools.live.kinds.whyAway(wanted.kindKey);
+    return trouble(wanted, unservedError(task, { kind: name, apiVersion: String(object.apiVersion), away }));
   }
   switch (state) {
     case 'missing':

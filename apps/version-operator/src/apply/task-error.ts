@@ -16,9 +16,18 @@ export function taskError(task: string, cause: unknown): UpdateError {
   return updateErrorOf(task, { cause, reason: cause.reason || byCode[cause.code], said: cause.serverMessage || cause.message });
 }
 
+interface UnservedKind {
+  readonly kind: string;
+  readonly apiVersion: string;
+  /** Why the server that would serve it does not, where that is known. */
+  readonly away: string | undefined;
+}
+
 /** The error of a task whose kind the server does not serve. */
-export const unservedError = (task: string, kind: string, apiVersion: string): UpdateError =>
-  updateErrorOf(task, { reason: 'NoMatch', said: `no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}` });
+export function unservedError(task: string, { kind, apiVersion, away }: UnservedKind): UpdateError {
+  const said = `no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`;
+  return updateErrorOf(task, { reason: 'NoMatch', said: away === undefined ? said : `${said}: ${away}` });
+}
 
 /** The error of a task whose namespace is not there: the server would refuse it in these words. */
 export const namespaceError = (task: string, namespace: string): UpdateError =>

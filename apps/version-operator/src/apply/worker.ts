@@ -8,6 +8,7 @@ import {
   planApply,
   textOfObject,
   textOfTask,
+  type UpdateError,
   type WorkReport,
 } from '@flotilla/release';
 import { type Clock, type Logger, pause } from '@flotilla/runtime';
@@ -16,6 +17,7 @@ import type { LoadedRelease } from '../payload/release.ts';
 import { doubledIn, type Wanted } from '../payload/wanted.ts';
 import { type StepTools, stepManifest } from './manifest-step.ts';
 import { Pass } from './pass.ts';
+import { taskError } from './task-error.ts';
 import { identityOf, isApplied, isSecret, type Work } from './work.ts';
 
 interface WorkerOptions {
@@ -66,6 +68,8 @@ export class PayloadWorker {
       }
     | undefined;
   #completed = false;
+  /** What ended the last pass, where it was no manifest. */
+  #ended: UpdateError | undefined;
   #failingSinceMs: number | undefined;
   #passes = 0;
   /** The release whose doubled objects have been told. */
@@ -94,6 +98,7 @@ export class PayloadWorker {
     this.#asked = work;
     if (before && identityOf(before) === identityOf(work)) return;
     this.#work = work;
+    this.#ended = undefined;
     this.#state = advancePayloadWork(this.#state, before ? 'CHANGED' : firstEvents[work.firstState]);
     this.#completed = false;
     this.#restart();
@@ -110,7 +115,7 @@ export class PayloadWorker {
     if (!work) return undefined;
     const { clock } = this.#options;
     const current = this.#pass?.work === work ? this.#pass.pass : undefined;
-    const failure = current?.failure();
+    const failure = current?.failure() ?? this.#ended;
     this.#failingSinceMs = failure ? (this.#failingSinceMs ?? clock.now()) : undefined;
     const { release, versionHash, verified, featureGates, manifests } = work.release;
     return {
@@ -132,11 +137,14 @@ export class PayloadWorker {
 
   /** Objects to delete that are on their way out, as messages name them. */
   pendingDeletions(): string[] {
+    return this.#pending().map(({ manifest }) => textOfObject(manifest));
+  }
+
+  #pending(): Wanted[] {
     const { live } = this.#options.tools;
-    const pending = [...(this.#pass?.tracked.values() ?? [])].filter(
+    return [...(this.#pass?.tracked.values() ?? [])].filter(
       (wanted) => intentOf(wanted.manifest) === 'delete' && live.get(wanted)?.metadata.deletionTimestamp !== undefined,
     );
-    return pending.map(({ manifest }) => textOfObject(manifest));
   }
 
   /** Next time at which the report changes without anything happening, milliseconds since the epoch. */
@@ -145,7 +153,7 @@ export class PayloadWorker {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { clock } = this.#options;
     while (!signal.aborted) {
       const changed = this.#changed;
       const until = AbortSignal.any([signal, changed.signal]);
@@ -153,23 +161,39 @@ export class PayloadWorker {
         await pause(clock, 60_000, until);
         continue;
       }
-      const isDone = await this.#runPass(this.#work, until).catch((err: unknown) => {
-        if (!until.aborted) logger.error({ err }, 'A pass ended unexpectedly');
-        return false;
-      });
+      const isDone = await this.#tryPass(this.#work, until);
       if (until.aborted) continue;
       await (isDone ? this.#rest(until) : pause(clock, 5_000, until));
     }
   }
 
+  /** A pass that ends before it has come to its manifests is a failure of the release. */
+  async #tryPass(work: Work, until: AbortSignal): Promise<boolean> {
+    const { logger, onReport } = this.#options;
+    try {
+      const isDone = await this.#runPass(work, until);
+      this.#ended = undefined;
+      return isDone;
+    } catch (err) {
+      if (until.aborted) return false;
+      const { version, image } = work.release.release;
+      logger.error({ err, release: version }, 'A pass ended unexpectedly');
+      this.#ended = taskError(`release ${version || image}`, err);
+      onReport();
+      return false;
+    }
+  }
+
   /** Waits for the next pass. An operator that is only told of is looked at again when it changes, so that nobody is told of it for longer. */
   async #rest(until: AbortSignal): Promise<void> {
-    const { clock, passEveryMs, wakeups } = this.#options;
+    const { clock, passEveryMs, wakeups, onReport } = this.#options;
     const endMs = clock.now() + passEveryMs;
     for (let leftMs = passEveryMs; leftMs > 0 && !until.aborted; leftMs = endMs - clock.now()) {
-      using listening = wakeups.listen(this.#pass?.pass.reportedKeys ?? []);
+      const pending = this.#pending().map(({ key }) => key);
+      using listening = wakeups.listen([...(this.#pass?.pass.reportedKeys ?? []), ...pending]);
       if ((await this.#pass?.pass.review()) === false) return;
       await listening.after(leftMs, until);
+      if (pending.length > 0) onReport();
     }
   }
 
@@ -229,7 +253,7 @@ export class PayloadWorker {
         logger.warn(doubled, 'An object is in several files of the release, the last of them counts');
     }
     const startedMs = clock.now();
-    await tools.deletions.read(work.release.release.image);
+    await tools.deletions.begin(work.release.release.image);
     await tools.live.track({ wanted, context: built });
     if (!(await pass.run(signal)) || signal.aborted || this.#work !== work) return false;
     this.#passes++;

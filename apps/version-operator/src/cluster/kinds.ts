@@ -45,6 +45,18 @@ const GroupList = foreign(
   }),
 );
 
+const ApiService = z.looseObject({
+  spec: z.looseObject({ service: z.looseObject({ name: z.string() }).nullish() }),
+  status: z
+    .looseObject({
+      conditions: z
+        .array(z.looseObject({ type: z.string(), status: z.string(), reason: z.string().nullish(), message: z.string().nullish() }))
+        .nullish(),
+    })
+    .nullish()
+    .catch(undefined),
+});
+
 /** A kind that no CustomResourceDefinition brings is looked for so often, milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 
@@ -88,10 +100,23 @@ export class Kinds {
     this.#lookedAt = this.#clock.now();
     const served = await this.#servedVersions();
     const wanted = new Set(missing.map((key) => key.slice(0, key.lastIndexOf('/'))).filter((version) => served.has(version)));
-    await Promise.all([...wanted].map((version) => this.#read(version)));
+    // a group whose own server is away costs its kinds alone
+    await Promise.all([...wanted].map((version) => this.#read(version).catch(() => undefined)));
     const found = missing.filter((key) => this.#builtIn.has(key));
     for (const key of found) this.#wakeups.wake(kindServed(key));
     return found.length > 0;
+  }
+
+  /** Why the server that serves a kind's group is away, where it is another one than the API server; undefined where nothing says so. */
+  async whyAway(kindKey: string): Promise<string | undefined> {
+    const [group = '', version = ''] = kindKey.split('/');
+    if (group === '') return undefined;
+    const name = `${version}.${group}`;
+    const path = `/apis/apiregistration.k8s.io/v1/apiservices/${encodeURIComponent(name)}`;
+    // without the right to read it the words are left out
+    const { data } = ApiService.safeParse(await this.#client.request('GET', path).catch(() => undefined));
+    const away = data?.spec.service && data.status?.conditions?.find(({ type, status }) => type === 'Available' && status !== 'True');
+    return away ? `APIService ${name} is not available: ${[away.reason, away.message].filter(Boolean).join(': ')}` : undefined;
   }
 
   async #servedVersions(): Promise<ReadonlySet<string>> {

@@ -4,7 +4,7 @@ import { CustomResourceDefinition } from '@flotilla/api/core';
 import { type BuildContext, deviationOf, fieldChanges, type Intent, intentOf, type Json } from '@flotilla/release';
 import { type Change, type Client, pause, systemClock, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { lastOfEach, type Wanted } from '../payload/wanted.ts';
-import { definedKinds, type Kinds } from './kinds.ts';
+import { definedKinds, type Kinds, kindServed } from './kinds.ts';
 import { desiredOf, judgedParts, LiveObject, plainMetadata, type Standing } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
 
@@ -21,6 +21,8 @@ const MOST_FIELDS = 10;
 const ABSENT_RETRY_MS = 1_000;
 const SERVED_LOOKS = 20;
 const SERVED_LOOK_MS = 100;
+/** A pass begins after so long, milliseconds, whatever kind has not been read: its objects wait for that in their turn. */
+const LONGEST_READ_MS = 10_000;
 /** Objects of a kind that is new are read after so long at the latest: somebody may change them. */
 const NEW_KINDS_MS = 30_000;
 
@@ -82,13 +84,17 @@ export class LiveObjects {
     for (const key of this.#normal.keys()) if (!this.#wanted.has(key)) this.#normal.delete(key);
     const kindKeys = [...new Set(wanted.map(({ kindKey }) => kindKey))];
     // only now: what is read before anything is wanted is not compared
-    await this.#cache(DEFINITIONS, { ...CustomResourceDefinition, schema: LiveObject }).synced();
+    await this.#cache(DEFINITIONS, { ...CustomResourceDefinition, schema: LiveObject }).tried();
     this.#brought = new Set(wanted.flatMap(({ defines }) => defines));
     const awaited = new Set(wanted.filter(({ builder, expected }) => builder.judge || expected).map(({ kindKey }) => kindKey));
     this.#plain = new Set(kindKeys.filter((key) => !awaited.has(key)));
     await this.look(kindKeys);
     await this.readNew();
-    await Promise.all(kindKeys.map((key) => this.read(key)));
+    // a kind that cannot be listed costs its own objects: they are told where they are applied
+    const areRead = new AbortController();
+    void Promise.all(kindKeys.map((key) => this.read(key).catch(() => false))).then(() => areRead.abort());
+    const until = this.#signal ? AbortSignal.any([this.#signal, areRead.signal]) : areRead.signal;
+    await pause(this.#surroundings.clock ?? systemClock, LONGEST_READ_MS, until);
   }
 
   /** Looks for kinds that are not served, unless the release itself brings them. True when one of them was found. */
@@ -119,7 +125,7 @@ export class LiveObjects {
   /** Reads the objects of these new kinds, by default of all, from now on. True when there was such a kind. */
   async readNew(kindKeys: readonly string[] = [...this.#new]): Promise<boolean> {
     const read = kindKeys.filter((key) => this.#new.delete(key));
-    for (const key of read) if (await this.read(key)) this.#forgetLost(key);
+    for (const key of read) if (await this.read(key).catch(() => false)) this.#forgetLost(key);
     return read.length > 0;
   }
 
@@ -136,13 +142,16 @@ export class LiveObjects {
     }
   }
 
-  /** Begins to read the objects of a kind that is served. True when they are read by now, or known to be none. */
+  /**
+   * Begins to read the objects of a kind that is served. True when they are read by now, or known to be none.
+   * @throws what the first list fails with; it is tried again
+   */
   async read(kindKey: string): Promise<boolean> {
     const kind = this.kinds.find(kindKey);
     if (!kind) return false;
     if (this.#new.has(kindKey)) return true;
     const cache = this.#cache(kindKey, kind);
-    await cache.synced();
+    await cache.tried();
     for (let looks = 0; !cache.present && looks < SERVED_LOOKS && !this.#signal?.aborted; looks++) {
       cache.recheck();
       await pause(this.#surroundings.clock ?? systemClock, SERVED_LOOK_MS, this.#signal);
@@ -213,6 +222,11 @@ export class LiveObjects {
     this.#caches.set(kindKey, cache);
     cache.subscribe((change) => this.#changed(kindKey, change));
     if (this.#signal) cache.start(this.#signal);
+    void cache.synced().then(
+      () => this.#wakeups.wake(kindServed(kindKey)),
+      // the reading was stopped
+      () => undefined,
+    );
     return cache;
   }
 

@@ -6,6 +6,7 @@ import {
   type PayloadFile,
   partManifests,
   payloadHash,
+  releaseCapabilities,
   releaseFeatureGates,
 } from '@flotilla/release';
 import { Wanted } from './wanted.ts';
@@ -21,7 +22,11 @@ export interface LoadedRelease {
   readonly excluded: readonly Pick<ExcludedManifest, 'rule' | 'message'>[];
   /** Each manifest prepared for comparison with the cluster. */
   readonly wanted: ReadonlyMap<Manifest, Wanted>;
+  /** Feature set and gates that it was read with. */
+  readonly featureSet: string;
   readonly featureGates: ReadonlySet<string>;
+  /** Capabilities that it knows; undefined where it does not say. */
+  readonly knownCapabilities: readonly string[] | undefined;
   readonly verified: boolean;
   /** It is the release that the operator itself is of. */
   readonly local: boolean;
@@ -58,7 +63,9 @@ export async function readRelease(
     manifests: included,
     excluded: excluded.map(({ rule, message }) => ({ rule, message })),
     wanted: new Map(included.map((manifest) => [manifest, new Wanted(manifest)])),
+    featureSet,
     featureGates,
+    knownCapabilities: releaseCapabilities(included),
     verified,
     local,
   };

@@ -8,6 +8,7 @@ import {
   refuseQuery,
   retrievalDueMs,
   retrievalKey,
+  storedRetrieval,
   validateClusterVersion,
   withoutInvalid,
 } from '@flotilla/release';
@@ -132,6 +133,8 @@ class UpdateFinder {
     const { settings, service, clock, everyMs, logger } = this.#deps;
     const query = queryOf(object, release, settings);
     const key = JSON.stringify([retrievalKey(query), isMigration(object, release)]);
+    const { channel = '' } = object.spec;
+    this.#retrieval ??= storedRetrieval(key, { status: object.status, channel, version: release.version, nowMs: clock.now() });
     if (retrievalDueMs(this.#retrieval, key, everyMs) > clock.now()) return key;
     const result = refuseQuery(query) ?? (await askGraphService({ query, isMigration: isMigration(object, release), signal }, service));
     if ('reason' in result && result.reason !== this.#retrieval?.refusal?.reason)

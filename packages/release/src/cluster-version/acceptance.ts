@@ -1,3 +1,4 @@
+import type { ClusterVersion } from '@flotilla/api/config';
 import type { UpdateError } from '../graph/update-error.ts';
 import type { Verdict } from './conditions.ts';
 
@@ -93,6 +94,22 @@ export const loadedEvent = (release: NamedRelease, architecture: string): Accept
   reason: 'PayloadLoaded',
   message: loadedMessage(release, architecture),
 });
+
+/**
+ * The acceptance of an update that is asked for by a version which no update has any more; undefined for any other request. Such a version is
+ * valid, because the cluster ran it before.
+ * @param wanted the release that was found for it
+ */
+export function unfoundUpdate({ spec, status }: ClusterVersion, wanted: NamedRelease | undefined): Acceptance | undefined {
+  const { version = '', image = '', architecture = '' } = spec.desiredUpdate ?? {};
+  if (wanted || image !== '' || (version === '' && architecture === '')) return undefined;
+  const ran = status?.history?.find((entry) => entry.version === version && entry.image !== '');
+  const what = architecture === '' ? `version ${JSON.stringify(version)}` : `architecture ${JSON.stringify(architecture)}`;
+  const fix = ran ? `, which this cluster ran before; to go there set spec.desiredUpdate.image to ${JSON.stringify(ran.image)}` : '';
+  const release = { version, image: '' };
+  const message = failedText('RetrievePayload', release, `no available update has ${what}${fix}`);
+  return { step: 'RetrievePayload', message, failed: true, release, local: false, verified: false, acceptedRisks: '' };
+}
 
 /** An error's text and those of its causes, as far as they add something. */
 function chainOf(error: Error): string[] {

@@ -210,10 +210,15 @@ test('nothing changes when nothing has happened', () => {
   expect(again).toEqual(object.status);
 });
 
-test('what cannot be reconciled at all is neither available nor well, and may be in the middle of an update', () => {
+test('what cannot be reconciled at all is not well, stays available where it was, and may be in the middle of an update', () => {
   const progressing = { type: 'Progressing', status: 'True', message: 'Working', lastTransitionTime: '2026-01-01T00:00:00Z' };
   const status = clusterVersionTrouble(clusterVersion({ status: { conditions: [progressing] } }), 'no image', NOW);
   expect(said(status, 'Available')).toBe('False');
   expect(said(status, 'Failing')).toBe('True no image');
   expect(said(status, 'Progressing')).toBe('True Error ensuring the cluster version is up to date: no image');
+  const available = { type: 'Available', status: 'True', message: 'Done', lastTransitionTime: '2026-01-01T00:00:00Z' };
+  const object = clusterVersion({ status: { conditions: [available], observedGeneration: 2 } });
+  const healthy = clusterVersionTrouble(object, 'no image', NOW);
+  expect(said(healthy, 'Available')).toBe('True Done');
+  expect(healthy.observedGeneration).toBe(2);
 });

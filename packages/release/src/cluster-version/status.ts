@@ -190,15 +190,17 @@ const storedFields = (stored: ClusterVersionStatus | undefined) => ({
   observedGeneration: stored?.observedGeneration ?? 0,
 });
 
-/** The status of a ClusterVersion that cannot be reconciled at all: what was said of progress stays true or not, with the error. */
+/**
+ * The status of a ClusterVersion that cannot be reconciled at all: what was said of progress stays true or not, with the error. A cluster that
+ * was available stays so, and nothing of a newer generation has taken effect.
+ */
 export function clusterVersionTrouble(object: ClusterVersion, message: string, nowMs: number): ClusterVersionStatus {
   const stored = object.status;
   const progressing = findCondition(stored?.conditions, 'Progressing')?.status ?? 'False';
   const verdicts: Verdict[] = [
-    { type: 'Available', status: 'False' },
+    ...(findCondition(stored?.conditions, 'Available') ? [] : [{ type: 'Available', status: 'False' } as const]),
     { type: 'Failing', status: 'True', message },
     { type: 'Progressing', status: progressing, message: `Error ensuring the cluster version is up to date: ${message}` },
   ];
-  const observedGeneration = object.metadata.generation ?? 0;
-  return { ...storedFields(stored), observedGeneration, conditions: conditionsAfter(stored?.conditions, verdicts, { nowMs }) };
+  return { ...storedFields(stored), conditions: conditionsAfter(stored?.conditions, verdicts, { nowMs }) };
 }

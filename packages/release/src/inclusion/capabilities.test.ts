@@ -1,7 +1,7 @@
 import { configCrds } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
 import { payloadManifest, payloadObject } from '../../testing/payload-fixture.ts';
-import { capabilitySets, enabledCapabilities, implicitCapabilities, knownCapabilities } from './capabilities.ts';
+import { capabilitySets, enabledCapabilities, implicitCapabilities, knownCapabilities, releaseCapabilities } from './capabilities.ts';
 import { exclusionOf } from './inclusion.ts';
 
 const none = new Set<string>();
@@ -64,6 +64,20 @@ describe('enabled', () => {
     expect([[...found.enabled], found.implicit]).toEqual([want, implicit]);
   });
 
+  test.each<{ name: string; wanted: Partial<Parameters<typeof enabledCapabilities>[0]>; want: string[] }>([
+    { name: 'all that an older release lists', wanted: {}, want: ['Console', 'baremetal'] },
+    { name: 'what a newer release lists and nobody here knows', wanted: { listed: ['Sails'] }, want: ['Sails'] },
+    { name: 'of a baseline those that the release lists', wanted: { baseline: 'v4.11' }, want: ['baremetal'] },
+    { name: 'what was enabled before', wanted: { baseline: 'None', previous: ['Ingress'] }, want: ['Ingress'] },
+    {
+      name: 'of those that always are, what the release lists',
+      wanted: { baseline: 'None', always: ['Ingress', 'Console'] },
+      want: ['Console'],
+    },
+  ])('by the list of the release: $name', ({ wanted, want }) => {
+    expect([...enabledCapabilities({ listed: ['Console', 'baremetal'], featureGates: none, ...wanted }).enabled]).toEqual(want);
+  });
+
   test('by default all', () => expect(enabledCapabilities({ baseline: '', featureGates: none }).enabled.size).toBe(17));
 });
 
@@ -99,6 +113,15 @@ describe('an update enables implicitly', () => {
       }),
     ).toEqual(want);
   });
+});
+
+test('a release lists its capabilities in its definition of ClusterVersion', () => {
+  const [definition = {}] = configCrds();
+  const manifests = [payloadObject('ConfigMap', 'x', {}), definition].map((object, index) =>
+    payloadManifest(`release-manifests/${index}.json`, object),
+  );
+  expect(releaseCapabilities(manifests)).toEqual(expect.arrayContaining(['Console', 'OperatorLifecycleManagerV1', 'ClusterAPI']));
+  expect(releaseCapabilities(manifests.slice(0, 1))).toBeUndefined();
 });
 
 test('a ClusterVersion may name every capability there is', () => {

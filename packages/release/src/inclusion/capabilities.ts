@@ -1,3 +1,4 @@
+import { objectAt, objectsAt } from '../json-values.ts';
 import { type Manifest, textOfId } from '../payload/manifest.ts';
 
 /** Optional parts of a cluster. */
@@ -37,9 +38,9 @@ const gatedCapabilities: ReadonlyMap<string, readonly string[]> = new Map([
   ['ClusterAPI', ['ClusterAPIMachineManagement']],
 ]);
 
-/** Capabilities that there are under a set of feature gates, in order. */
-export const knownCapabilities = (featureGates: ReadonlySet<string>): readonly string[] =>
-  current.filter((name) => gatedCapabilities.get(name)?.some((gate) => featureGates.has(gate)) ?? true).sort();
+/** Capabilities that there are under a set of feature gates, of those that a release lists, in order. */
+export const knownCapabilities = (featureGates: ReadonlySet<string>, listed: readonly string[] = current): readonly string[] =>
+  listed.filter((name) => gatedCapabilities.get(name)?.some((gate) => featureGates.has(gate)) ?? true).toSorted();
 
 interface WantedCapabilities {
   /** `ClusterVersion.spec.capabilities.baselineCapabilitySet`; default and for an empty one `vCurrent`. */
@@ -51,6 +52,8 @@ interface WantedCapabilities {
   /** Those that an option of the operator always enables. */
   readonly always?: Iterable<string>;
   readonly featureGates: ReadonlySet<string>;
+  /** Those that the release lists; default: those of the newest release that is known here. */
+  readonly listed?: readonly string[] | undefined;
 }
 
 /** Capabilities of a cluster, and those of them that nobody asked for, in order. */
@@ -65,13 +68,33 @@ export function enabledCapabilities({
   previous = [],
   always = [],
   featureGates,
+  listed,
 }: WantedCapabilities): EnabledCapabilities {
-  const known = new Set(knownCapabilities(featureGates));
-  const asked = new Set([...(capabilitySets.get(baseline || 'vCurrent') ?? current), ...additional]);
+  const known = new Set(knownCapabilities(featureGates, listed));
+  const set = baseline === 'vCurrent' ? undefined : capabilitySets.get(baseline ?? '');
+  const inBaseline = set ? set.filter((name) => known.has(name)) : [...known];
+  const asked = new Set([...inBaseline, ...additional]);
   const isThere = (name: string) => !gatedCapabilities.has(name) || known.has(name);
-  const enabled = new Set([...asked, ...previous, ...always].filter(isThere).sort());
+  const enabled = new Set([...asked, ...previous, ...[...always].filter((name) => known.has(name))].filter(isThere).sort());
   return { known, enabled, implicit: [...enabled].filter((name) => !asked.has(name)) };
 }
+
+/**
+ * Capabilities that a release knows: those that its definition of ClusterVersion takes, because an operator of its time knows as many.
+ * Undefined for a release without that definition.
+ */
+export function releaseCapabilities(manifests: readonly Manifest[]): readonly string[] | undefined {
+  const { object } = manifests.find(({ kind, name }) => kind === 'CustomResourceDefinition' && name === CLUSTER_VERSIONS) ?? {};
+  for (const { schema } of objectsAt(objectAt(object?.spec).versions)) {
+    const capabilities = ['openAPIV3Schema', ...['status', 'capabilities', 'knownCapabilities'].flatMap((name) => ['properties', name])];
+    const { items } = objectAt(capabilities.reduce<unknown>((part, name) => objectAt(part)[name], schema));
+    const { enum: names } = objectAt(items);
+    if (Array.isArray(names)) return names.filter((name) => typeof name === 'string');
+  }
+  return undefined;
+}
+
+const CLUSTER_VERSIONS = 'clusterversions.config.openshift.io';
 
 /** Why a manifest is not for a cluster with these capabilities: all that it names must be known, and enabled. */
 export function capabilityRefusal(value: string | undefined, { known, enabled, allowUnknown = false }: Capabilities): string | undefined {

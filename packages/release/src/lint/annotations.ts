@@ -1,6 +1,6 @@
 import { isJsonObject, perObject } from '@flotilla/api';
 import { namesOf, quoted } from '../errors.ts';
-import { knownCapabilities } from '../inclusion/capabilities.ts';
+import { knownCapabilities, releaseCapabilities } from '../inclusion/capabilities.ts';
 import { featureSets } from '../inclusion/features.ts';
 import { InclusionAnnotation } from '../inclusion/inclusion.ts';
 import { majorVersionRefusal } from '../inclusion/major-version.ts';
@@ -52,9 +52,9 @@ const checks: readonly AnnotationCheck[] = [
     const refusal = value === undefined ? undefined : majorVersionRefusal(manifest, majorVersion, value, Number.NaN);
     if (refusal !== undefined && !refusal.startsWith('major version NaN')) yield [majorVersion, refusal];
   },
-  function* capabilities(annotations) {
+  function* capabilities(annotations, _, source) {
     const names = annotations[capability]?.split('+') ?? [];
-    const all = knownCapabilities(new Set(['CRDCompatibilityRequirementOperator', 'ClusterAPIMachineManagement']));
+    const all = capabilitiesOf(source);
     const unknown = names.filter((name) => !all.includes(name));
     if (unknown.length > 0) yield [capability, `names ${namesOf(unknown.map(quoted))}; there are ${all.join(', ')}, joined by +`];
   },
@@ -77,6 +77,20 @@ const hints: readonly AnnotationCheck[] = [
     for (const [key, value] of Object.entries(annotations))
       if ((key.startsWith(INCLUDE) || key.startsWith(EXCLUDE)) && value !== 'true')
         yield [key, `has the value ${quoted(value)}, which is as if it were not there; write "true", or take it away`];
+  },
+  function* profiles(annotations, _, source) {
+    const all = profilesOf(source);
+    for (const key of Object.keys(annotations)) {
+      const [name, uses] = [key.slice(INCLUDE.length), all.get(key.slice(INCLUDE.length)) ?? 0];
+      if (!key.startsWith(INCLUDE)) continue;
+      const meant = [...all].find(([other, times]) => times > uses && isAlmost(name, other));
+      if (meant) yield [key, `is on few manifests (${uses}), where ${meant[1]} are for ${quoted(meant[0])}; a typing mistake?`];
+    }
+  },
+  function* prefixes(annotations) {
+    for (const key of Object.keys(annotations))
+      if (/^[^/]*\.release\.openshift\.io\//.test(key) && !key.startsWith(INCLUDE) && !key.startsWith(EXCLUDE))
+        yield [key, `is not known; ${INCLUDE}<profile> and ${EXCLUDE}<name> are`];
   },
   function* neverIncluded(annotations) {
     if (!Object.keys(annotations).some((key) => key.startsWith(INCLUDE)))
@@ -122,6 +136,29 @@ function unreadable(source: LintSource, manifest: Manifest): Finding {
     message: `${namesOf(wrong)} has a value that is no text: no cluster takes the manifest; write it in quotes`,
     near: [wrong[0] ?? 'annotations', 'annotations'],
   });
+}
+
+const capabilitiesOf = perObject(
+  ({ manifests }: LintSource): readonly string[] =>
+    releaseCapabilities(manifests) ?? knownCapabilities(new Set(['CRDCompatibilityRequirementOperator', 'ClusterAPIMachineManagement'])),
+);
+
+/** Profiles that manifests are for, and how many are. */
+const profilesOf = perObject(({ manifests }: LintSource): ReadonlyMap<string, number> => {
+  const names = manifests.flatMap(({ annotations }) =>
+    Object.keys(annotations ?? {}).flatMap((key) => (key.startsWith(INCLUDE) ? [key.slice(INCLUDE.length)] : [])),
+  );
+  return new Map([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
+});
+
+/** True for names of which one becomes the other by one letter more, less, other, or in another place. */
+function isAlmost(one: string, other: string): boolean {
+  if (one === other || Math.abs(one.length - other.length) > 1) return false;
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start++;
+  const [a, b] = [one.slice(start), other.slice(start)];
+  if (a.length !== b.length) return a.slice(1) === b || a === b.slice(1);
+  return a.slice(1) === b.slice(1) || (a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2));
 }
 
 /** Feature gates that the payload's own FeatureGates list, on or off. */

@@ -176,6 +176,12 @@ test.each<{ annotations: object; level?: string; message: RegExp }>([
   { annotations: { 'config.openshift.io/inject-proxy': 'a' }, message: /names "a"; the containers are none/ },
   { annotations: { 'config.openshift.io/inject-tls': 'false' }, message: /inject-tls has the value "false"/ },
   { annotations: { 'release.openshift.io/feature-sets': 'Default' }, level: 'warning', message: /is not known; a typing mistake\?/ },
+  {
+    annotations: { 'include.release.openshift.io/self-managed-high-availabilty': 'true' },
+    level: 'warning',
+    message: /is on few manifests \(1\), where \d+ are for "self-managed-high-availability"; a typing mistake\?/,
+  },
+  { annotations: { 'inlcude.release.openshift.io/hypershift': 'true' }, level: 'warning', message: /is not known; include\.release/ },
   { annotations: { 'include.release.openshift.io/hypershift': 1 }, message: /has a value that is no text/ },
 ])('annotations: $annotations', async ({ annotations, level = 'error', message }) => {
   const text = `{\n "apiVersion": "v1",\n "kind": "ServiceAccount",\n "metadata": {"name": "x", "namespace": "other", "annotations": {\n${Object.entries(

@@ -3,8 +3,8 @@
  *
  *   unserved → missing → unread → unproven → drifted → settling → done, each as one look at the object shows it
  *
- * A look may lead anywhere, because the state before does not count. A manifest to be deleted goes from unwanted over leaving to
- * done; one that fails is looked at again.
+ * A look may lead anywhere, because the state before does not count. A manifest to be deleted is done once it is on its way
+ * out, as far as its finalizers let it; one that fails is looked at again.
  */
 
 /** Next thing to do about a manifest; `done` is final. */
@@ -25,8 +25,6 @@ export const ManifestState = {
   failing: 'failing',
   /** Its object is to be deleted. */
   unwanted: 'unwanted',
-  /** Its object is on its way out. */
-  leaving: 'leaving',
   done: 'done',
 } as const;
 export type ManifestState = (typeof ManifestState)[keyof typeof ManifestState];
@@ -45,9 +43,8 @@ export interface ManifestLook {
 /** Decides the next thing to do about a manifest, after one look at its object. */
 export function stateOfManifest({ intent, isServed, object, verdict, deletes }: ManifestLook): ManifestState {
   if (intent === 'delete') {
-    if (!isServed || object === 'absent') return 'done';
-    if (object === 'ending') return 'leaving';
-    return deletes ? 'unwanted' : 'done';
+    const isThere = isServed && object !== 'absent' && object !== 'ending';
+    return isThere && deletes ? 'unwanted' : 'done';
   }
   if (!isServed) return 'unserved';
   if (object === 'absent') return 'missing';

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { afterAttempt, type Retrieval, retrievalDueMs } from './retrieval.ts';
+import { ClusterVersionStatus } from '@flotilla/api/config';
+import { describe, expect, test } from 'vitest';
+import { afterAttempt, type Retrieval, retrievalDueMs, storedRetrieval } from './retrieval.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const DAY = 24 * 3_600_000;
@@ -27,6 +28,35 @@ test.each([
 test('a failure that goes on does not make what is known fresh', () => {
   const first = afterAttempt(good, { key: 'k', result: refusal, nowMs: NOW + DAY - 1 });
   expect(afterAttempt(first, { key: 'k', result: refusal, nowMs: NOW + DAY + 1 }).updates).toBeUndefined();
+});
+
+describe('after a start', () => {
+  const status = (retrieved: 'True' | 'False', sinceMs: number, channels: string[] = ['stable-4.20']) =>
+    ClusterVersionStatus.parse({
+      desired: { version: '4.20.1', image: 'i' },
+      availableUpdates: [{ version: '4.20.2', image: 'j', channels }],
+      conditions: [
+        { type: 'RetrievedUpdates', status: retrieved, reason: '', message: '', lastTransitionTime: new Date(sinceMs).toISOString() },
+      ],
+    });
+  const after = (stored: ClusterVersionStatus | undefined, asked: { channel?: string; version?: string } = {}) => {
+    const last = storedRetrieval('k', { status: stored, channel: 'stable-4.20', version: '4.20.1', nowMs: NOW, ...asked });
+    return afterAttempt(last, { key: 'k', result: refusal, nowMs: NOW }).updates?.updates.map(({ version }) => version);
+  };
+  test.each([
+    { name: 'what was known before is kept', stored: status('True', NOW - 10 * DAY), want: ['4.20.2'] },
+    { name: 'what nobody has answered for hours is kept, too', stored: status('False', NOW - DAY / 2), want: ['4.20.2'] },
+    { name: 'what nobody has answered for a day goes', stored: status('False', NOW - DAY - 1_000), want: undefined },
+    { name: 'what another channel has offered goes', stored: status('True', NOW, ['fast-4.20']), want: undefined },
+    { name: 'nothing was known', stored: undefined, want: undefined },
+  ])('$name', ({ stored, want }) => expect(after(stored)).toEqual(want));
+
+  test('what another release could be updated to goes', () => expect(after(status('True', NOW), { version: '4.20.2' })).toBeUndefined());
+
+  test('the service is asked at once', () => {
+    const last = storedRetrieval('k', { status: status('True', NOW), channel: 'stable-4.20', version: '4.20.1', nowMs: NOW });
+    expect(retrievalDueMs(last, 'k', 1_000)).toBe(Number.NEGATIVE_INFINITY);
+  });
 });
 
 test('a good answer ends a failure', () => {

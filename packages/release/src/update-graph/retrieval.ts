@@ -1,3 +1,5 @@
+import { findCondition } from '@flotilla/api';
+import type { ClusterVersionStatus, Release } from '@flotilla/api/config';
 import type { UpdateQuery, UpdateRefusal } from './query.ts';
 import type { GraphUpdates } from './updates.ts';
 
@@ -21,6 +23,32 @@ export const retrievalKey = ({ service, channel, architecture, version }: Update
 /** When updates are asked for next, milliseconds since the epoch. */
 export const retrievalDueMs = (last: Retrieval | undefined, key: string, intervalMs: number): number =>
   last === undefined || last.key !== key ? 0 : last.attemptedAtMs + intervalMs;
+
+/** Facts of a status that was stored before a start. */
+interface StoredUpdates {
+  readonly status: ClusterVersionStatus | undefined;
+  readonly channel: string;
+  readonly version: string;
+  readonly nowMs: number;
+}
+
+/**
+ * Memory of a process that has just started: the stored updates are known, since the last good answer as far as the condition tells. Undefined
+ * where none are stored, or where they are those of another release or channel.
+ * @param key of the query now
+ */
+export function storedRetrieval(key: string, { status, channel, version, nowMs }: StoredUpdates): Retrieval | undefined {
+  const { desired, conditions } = status ?? {};
+  if (!desired || desired.version !== version) return undefined;
+  const isOffered = ({ channels }: Release): boolean => channels === undefined || channels.includes(channel);
+  const updates = (status?.availableUpdates ?? []).filter(isOffered);
+  const conditional = (status?.conditionalUpdates ?? []).filter(({ release }) => isOffered(release));
+  if (updates.length + conditional.length === 0) return undefined;
+  const retrieved = findCondition(conditions, 'RetrievedUpdates');
+  const freshAtMs = retrieved?.status === 'True' ? nowMs : Date.parse(retrieved?.lastTransitionTime ?? '') || 0;
+  const found = { current: desired, updates, conditional: conditional.map(({ release, risks }) => ({ release, risks })) };
+  return { key, attemptedAtMs: Number.NEGATIVE_INFINITY, freshAtMs: Math.min(freshAtMs, nowMs), updates: found };
+}
 
 interface Attempt {
   readonly key: string;

@@ -1,5 +1,5 @@
 import type { ClusterVersion } from '@flotilla/api/config';
-import type { EnabledCapabilities, WorkReport } from '@flotilla/release';
+import { type EnabledCapabilities, unfoundUpdate, type WorkReport } from '@flotilla/release';
 import type { PayloadWorker } from '../../apply/worker.ts';
 import type { LoadedRelease } from '../../payload/release.ts';
 import type { ReleaseTaker } from '../../payload/release-taker.ts';
@@ -14,7 +14,10 @@ export interface VersionActors {
   readonly isChanged: boolean;
 }
 
-/** Has the release taken that is asked for, and applies the one that is. @returns how far that is */
+/**
+ * Has the release taken that is asked for, and applies the one that is.
+ * @returns how far that is; the generation counts once the release that it asks for is the one that is applied
+ */
 export function applyVersion(object: ClusterVersion, { worker, taker, alwaysEnabled, isChanged }: VersionActors): WorkReport {
   const isInstalling = worker.state === 'initializing';
   const wanted = planRelease(object, taker.taken, isInstalling);
@@ -23,8 +26,11 @@ export function applyVersion(object: ClusterVersion, { worker, taker, alwaysEnab
   const before = worker.work;
   const capabilities = planCapabilities(object, taken, { always: alwaysEnabled, before });
   if (mayApply(object, taken, wanted?.image, before !== undefined)) worker.take(planWork(object, taken, capabilities, isChanged));
-  const progress = worker.report();
-  return progress ? { ...progress, acceptance } : { ...idle(object, taken, capabilities), acceptance };
+  const report = worker.report() ?? idle(object, taken, capabilities);
+  const unfound = isInstalling ? undefined : unfoundUpdate(object, wanted);
+  const isInForce = !unfound && (wanted === undefined || wanted.image === taken.release.image);
+  const generation = isInForce ? report.generation : (object.status?.observedGeneration ?? 0);
+  return { ...report, generation, acceptance: unfound ?? acceptance };
 }
 
 /**

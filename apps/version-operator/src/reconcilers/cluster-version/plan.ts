@@ -35,6 +35,7 @@ export function planCapabilities(
     previous,
     always: context.always,
     featureGates: release.featureGates,
+    listed: release.knownCapabilities,
   };
   const enabled = enabledCapabilities(wanted);
   const { before } = context;

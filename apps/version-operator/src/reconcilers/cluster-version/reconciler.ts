@@ -7,6 +7,7 @@ import {
   type Logger,
   type Metrics,
   type Reconciler,
+  type ReconcilerOptions,
   type RefusedValues,
   replaceStatus,
   startReconciler,
@@ -27,6 +28,8 @@ interface VersionDeps extends VersionActors {
   readonly pendingDeletions: () => readonly string[];
   /** Told of a pass over a version that fails; one failure is told once. */
   readonly onFailure?: (version: string) => void;
+  /** Told of each failure of a reconcile, before the status is. */
+  readonly onTrouble: ReconcilerOptions['onTrouble'];
   readonly isObserving: boolean;
   /** Values of the status that the server refused. */
   readonly refused: RefusedValues;
@@ -58,7 +61,11 @@ export function startVersionReconciler(deps: VersionDeps, signal: AbortSignal): 
     clock,
     signal,
     reconcile: (name) => reconcile(name),
-    onTrouble: (name, trouble) => tellTrouble(name, trouble, deps),
+    onTrouble: async (name, trouble, context) => {
+      // a status that cannot be written says nothing: an event may
+      await deps.onTrouble(name, trouble, context);
+      await tellTrouble(name, trouble, deps);
+    },
   });
 }
 
