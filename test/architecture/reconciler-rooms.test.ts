@@ -76,7 +76,7 @@ test('a reconciler that keeps trouble to itself is found, and a needless excuse'
 
 /** Nouns of the field that a room may have beside its five files. A new one is entered here, and explained in the README of its app. */
 const NOUNS = new Set(
-  `access admission alerts caches claims delay events fields job jobs kind leftovers messages mounts passes phases proofs prometheus request retries
+  `access admission alerts caches claims delay departures events fields job jobs kind leftovers messages mounts passes phases proofs prometheus request retries
   revocation run service silence steps teardown templates timers trim updates wakes walk watches windows withdrawal`.split(/\s+/),
 );
 /** Names that are no nouns, and why they stay. */

@@ -144,6 +144,15 @@ export class HubWorld implements AsyncDisposable {
     return this.stop();
   }
 
+  /** Deletes a ManagedCluster as the cluster framework does: it is seen leaving, and then it is gone. */
+  async detach(name: string): Promise<void> {
+    const finalizers = (value: readonly string[] | null) =>
+      this.client.patch(ManagedCluster, { name }, { metadata: { finalizers: value } }, { type: 'merge' });
+    await finalizers(['cluster.open-cluster-management.io/api-resource-cleanup']);
+    await this.client.delete(ManagedCluster, { name });
+    await finalizers(null);
+  }
+
   /** Starts the hub, unless none is wanted; a world without the one it wants ends. */
   async begin({ withoutHub }: WorldOptions): Promise<this> {
     try {

@@ -12,6 +12,8 @@ export const Label = {
   upgradeNamespace: 'openshift-cluster-group-upgrades/clusterGroupUpgradeNamespace',
   /** uid of the ClusterGroupUpgrade that created the object. */
   upgradeUid: 'flotilla.io/upgrade-uid',
+  /** On a ClusterGroupUpgrade: its uid and a digest of its name, by which an object that was made again is told from the one that was taken up. */
+  takenUp: 'flotilla.io/taken-up',
   /** Work that the object belongs to, such as `precache`, `backup` or `registration`. */
   work: 'flotilla.io/work',
   /** `"true"` on a view: the spoke still has objects of its upgrade. */

@@ -19,6 +19,14 @@ export { isAvailable } from './clusters/availability.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';
 export { selectPresent } from './clusters/cluster-selection.ts';
 export { NAME_LABEL } from './clusters/name-label.ts';
+export {
+  awaitsStatusUntil,
+  isTakenOut,
+  type Missing,
+  RETURN_MS,
+  takenUpValue,
+  wasMadeAgain,
+} from './clusters/returning.ts';
 export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
 export { eventsBetween } from './events/events-between.ts';
 export type { ValidationFacts } from './events/events-validation.ts';
@@ -74,7 +82,7 @@ export {
 } from './upgrade/model.ts';
 export { namedClusters } from './upgrade/named-clusters.ts';
 export { rolloutMachine } from './upgrade/rollout-machine.ts';
-export { desiredWorkName, placementName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
+export { desiredWorkName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
 export { isComplete, isEnding, isPrecached, isRunning, keepsObjects, stateOf, templatesOf, wasCleaned } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';

@@ -11,6 +11,7 @@ import {
 } from '@flotilla/api/ran';
 import { computeMaxConcurrency, planBatches } from './batches/batches.ts';
 import { CLUSTER_API_MISSING, type ClusterSelection, findNobodySelected, selectClusters } from './clusters/cluster-selection.ts';
+import { type Missing, missingMembers } from './clusters/returning.ts';
 import type { Tenancy } from './clusters/tenancy.ts';
 import { findOtherPlan, planDigest } from './plan-digest.ts';
 import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
@@ -56,6 +57,8 @@ export interface ObservedUpgrade {
   readonly servesDecisions?: boolean;
   /** The API server serves ManagedClusters. */
   readonly servesClusters: boolean;
+  /** Members of the stored plan that may come back; absent: none, or they are not waited for. */
+  readonly missing?: Missing | undefined;
   readonly upgradeAt: (ref: UpgradeRef) => ClusterGroupUpgrade | undefined;
 }
 
@@ -132,7 +135,10 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
     isCompliant: () => false,
     compliant: [],
   };
-  if (selection.failure) return { ...base, stopped: 'selection', recheckAfterMs: observed.servesClusters ? undefined : SERVED_AGAIN_MS };
+  if (selection.failure) {
+    const again = selection.failure.reason === 'WaitingForMembers' && observed.missing ? observed.missing.until - deps.now() : undefined;
+    return { ...base, stopped: 'selection', recheckAfterMs: observed.servesClusters ? again : SERVED_AGAIN_MS };
+  }
 
   const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, clusters, deps);
   if (policies.unread.length > 0) return { ...base, policies, stopped: 'policyReading', recheckAfterMs: undefined };
@@ -172,13 +178,14 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
 
 /** Nobody is no failure for the reference, which then ends as if all were done. */
 function select(
-  { managed, tenancy, servesClusters }: ObservedUpgrade,
+  { managed, tenancy, servesClusters, missing }: ObservedUpgrade,
   spec: ClusterGroupUpgradeSpec,
   { talmStrict }: PlanDeps,
 ): ClusterSelection {
   if (!servesClusters) return { failure: CLUSTER_API_MISSING };
   const selection = selectClusters(spec, managed, tenancy);
   const fleet = tenancy ? managed.filter(tenancy.reaches) : managed;
+  if (missing && !talmStrict && !selection.failure?.missing) return { failure: missingMembers(missing) };
   const nobody = talmStrict ? undefined : findNobodySelected(spec, selection, fleet.length);
   return nobody ? { failure: nobody } : selection;
 }

@@ -81,7 +81,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     world.spokes.setFaults('detached', { jobNeverStarts: true });
     await world.upgrade('mixed', undefined, { clusterLabelSelectors: [{ matchLabels: { group: 'mixed' } }] });
     await world.untilStates('mixed', { detached: 'Starting' });
-    await world.client.delete(ManagedCluster, { name: 'detached' });
+    await world.detach('detached');
     await world.untilCondition('mixed', 'PrecachingSuceeded', 'True PrecachingCompleted: Precaching is completed for all clusters');
     expect(await world.states('mixed')).toMatchObject({ 'stays-1': 'Succeeded', 'stays-2': 'Succeeded' });
     expect((await world.get('mixed'))?.status?.remediationPlan).toEqual([['stays-1', 'stays-2']]);

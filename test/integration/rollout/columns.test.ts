@@ -1,4 +1,3 @@
-import { ManagedCluster } from '@flotilla/api/ocm';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
@@ -51,7 +50,7 @@ test('kubectl get cgu -o wide shows what is cached, the batch, who failed and wh
   expect(Date.parse(summary?.eta ?? '')).toBe(Date.parse(status?.currentBatchStartedAt ?? '') + 2 * took);
   expect((await columns(world))[3]).toBe(summary?.eta);
 
-  await world.client.delete(ManagedCluster, { name: 'wide-2' });
+  await world.detach('wide-2');
   await world.untilEnded('wide');
   await untilColumns(world, ['3/3', '3/3', '1', '']);
 });

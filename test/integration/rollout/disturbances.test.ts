@@ -40,7 +40,7 @@ describe('while it runs', () => {
     await world.upgrade('gone', clusters, ['gone-p'], { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
     await world.untilInProgress('gone', 'gone-1');
     // One under way, one yet to come.
-    for (const name of ['gone-1', 'gone-4']) await world.client.delete(ManagedCluster, { name });
+    for (const name of ['gone-1', 'gone-4']) await world.detach(name);
     await world.untilCondition(
       'gone',
       'Succeeded',
@@ -57,7 +57,7 @@ describe('while it runs', () => {
     neverOn(world, 'lost-p', 'lost-1');
     await world.upgrade('lost', clusters, ['lost-p'], { remediationStrategy: { canaries: ['lost-1'], maxConcurrency: 1, timeout: 240 } });
     await world.untilInProgress('lost', 'lost-1');
-    await world.client.delete(ManagedCluster, { name: 'lost-1' });
+    await world.detach('lost-1');
     await world.untilCondition('lost', 'Succeeded', /^False Failed: .*lost-1/);
     expect(await world.recorded('lost')).toEqual(['lost-1: failed']);
     expect(world.happened('lost-p', 'lost-2')).toEqual(['NonCompliant']);

@@ -91,6 +91,12 @@ export const programKeys: Readonly<Record<string, KeyRow>> = {
     CLUSTER,
     "Pins of the ended upgrade of that uid are still to be removed there; the puller's image, and `pinned-image-set` where they may be sets.",
   ),
+  'flotilla.io/taken-up': {
+    is: 'label',
+    on: 'ClusterGroupUpgrade',
+    meaning:
+      'Its uid and a digest of its name: a copy of the object, as a restore makes one, waits for its status. Remove it, and the upgrade begins anew.',
+  },
   'flotilla.io/upgrade-uid': {
     is: 'label',
     on: 'objects of an upgrade',

@@ -1,5 +1,6 @@
-import { mergePatch } from '@flotilla/api';
+import { Label, mergePatch } from '@flotilla/api';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { takenUpValue } from '@flotilla/rollout';
 import { type Client, isNotFound, patchStatus } from '@flotilla/runtime';
 import { withWholeStatus } from '../stored-upgrade.ts';
 import type { KeptFields } from './kept-fields.ts';
@@ -28,11 +29,21 @@ export async function writeStatus(
   return canPack && !kept.isPackedKept ? ((await writeStatus(stored, desired, { client, kept })) ?? stored) : stored;
 }
 
-/** Adds or removes our finalizer; the resourceVersion guards other finalizers. An upgrade that is already gone needs neither. */
-export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boolean, client: Client): Promise<void> {
+/**
+ * Takes an upgrade up, or lets it go, by our finalizer; the resourceVersion guards other finalizers. An upgrade that is already gone needs neither.
+ * @param marks its uid goes into a label, by which a copy of the object is told from it
+ */
+export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boolean, client: Client, marks = false): Promise<void> {
   const { uid, resourceVersion, finalizers = [] } = upgrade.metadata;
   const others = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
-  const patch = { metadata: { uid, resourceVersion, finalizers: wanted ? [...others, CLEANUP_FINALIZER] : others } };
+  const patch = {
+    metadata: {
+      uid,
+      resourceVersion,
+      finalizers: wanted ? [...others, CLEANUP_FINALIZER] : others,
+      ...(marks && { labels: { [Label.takenUp]: takenUpValue(upgrade) } }),
+    },
+  };
   try {
     await client.patch(ClusterGroupUpgrade, upgrade.metadata, patch, { type: 'merge' });
   } catch (error) {

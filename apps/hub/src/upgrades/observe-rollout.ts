@@ -37,6 +37,8 @@ interface ObserveDeps {
   readonly tenancy: Tenancy | undefined;
   /** A template is not what the rollout began with: nobody further gets it. */
   readonly otherVersion?: Wait | undefined;
+  /** The absent cluster was seen to leave, or is not to be waited for. */
+  readonly hasLeft: (cluster: string) => boolean;
   /** Why a cluster must not begin before what it has is proven; absent: nothing is to be proven. */
   readonly unproven?: ((cluster: string) => string | undefined) | undefined;
   /** Milliseconds since the epoch. */
@@ -78,6 +80,7 @@ export function observeRollout(
   return {
     mode,
     exists: (cluster) => find(cluster) !== undefined,
+    ...(!talmStrict && { hasLeft: deps.hasLeft }),
     isAvailable: (cluster) => isAvailable(find(cluster)),
     ...(!talmStrict && { away: (cluster: string) => findAway(cluster, find(cluster)) }),
     forbids: (cluster) => {

@@ -11,13 +11,16 @@ import {
   isOpenToMembers,
   isPutOff,
   isSameSoftware,
+  isTakenOut,
   joinRollout,
   judgeBatchGates,
   judgeBlocking,
   judgeGates,
+  type Missing,
   type ObservedUpgrade,
   type PlanDeps,
   planUpgrade,
+  RETURN_MS,
   type RolloutObservation,
   remainingClusters,
   rememberMeant,
@@ -35,6 +38,7 @@ import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { tenancyOf } from '../tenancy-caches.ts';
 import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
+import { Departures } from './departures.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import type { KeptFields } from './kept-fields.ts';
 import { observeUpgrade, type UpgradeCaches } from './observe.ts';
@@ -72,10 +76,12 @@ export class UpgradePasses {
   readonly #deps: PassDeps;
   readonly #kept: Pick<KeptFields, 'areProofsKept' | 'askAgainAt'>;
   readonly #firstSeen = new FirstSeen();
+  readonly #departures: Departures;
 
   constructor(deps: PassDeps, kept: Pick<KeptFields, 'areProofsKept' | 'askAgainAt'>) {
     this.#deps = deps;
     this.#kept = kept;
+    this.#departures = new Departures(deps.caches.clusters);
   }
 
   /** Forgets what it remembers of an upgrade. */
@@ -86,7 +92,7 @@ export class UpgradePasses {
   /** Prepares an upgrade, and starts its rollout once no gate refuses. Undefined while its policies are read. */
   prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
     const { caches, jobs, now, talmStrict } = this.#deps;
-    const observed = observeUpgrade(upgrade, caches, now());
+    const observed = { ...observeUpgrade(upgrade, caches, now()), missing: this.#missingOf(upgrade, spec) };
     const plan = planUpgrade(observed, spec, { ...this.#deps, areProofsKept: this.#kept.areProofsKept });
     if (plan.stopped === 'policyReading') return undefined;
     // Pre-caching has its say in the states of the clusters.
@@ -125,6 +131,17 @@ export class UpgradePasses {
     return this.rollOut({ ...upgrade, status: started }, spec);
   }
 
+  /** Members that the stored plan names, and that are neither there nor known to have left; for half an hour from the first look. */
+  #missingOf(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): Missing | undefined {
+    const { caches, now } = this.#deps;
+    const { remediationPlan = [], precaching, backup } = upgrade.status ?? {};
+    const named = new Set([remediationPlan.flat(), Object.keys(precaching?.status ?? {}), Object.keys(backup?.status ?? {})].flat());
+    const clusters = [...named].filter((name) => !caches.clusters.get({ name }) && !this.#departures.has(name) && !isTakenOut(spec, name));
+    const { since } = this.#firstSeen.pass(upgrade.metadata.uid ?? '', now());
+    const until = Math.max(...clusters.map((cluster) => since(`missing ${cluster}`))) + RETURN_MS;
+    return clusters.length > 0 && now() < until ? { clusters, until } : undefined;
+  }
+
   /** Advances a started rollout by its status and observation alone. */
   rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
     const { caches, jobs, now, rollout, talmStrict } = this.#deps;
@@ -143,6 +160,7 @@ export class UpgradePasses {
       sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
       otherVersion,
       talmStrict,
+      hasLeft: (cluster) => this.#departures.has(cluster) || isTakenOut(spec, cluster),
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
     });

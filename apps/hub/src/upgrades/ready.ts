@@ -60,7 +60,9 @@ function ownConditions(
   const last = others.at(-1);
   if (!last) return [];
   const verdict = findCondition(others, Type.succeeded);
-  const refusal = REFUSALS.map((type) => findCondition(others, type)).find((condition) => condition?.status === 'False');
+  const refusal = REFUSALS.map((type) => findCondition(others, type)).find(
+    (condition) => condition?.status === 'False' && condition.reason !== 'WaitingForMembers',
+  );
   const stopped = others.find(({ type, reason }) => type === Type.progressing && reason === 'UnexpectedCluster');
   const obstacle = verdict ? (verdict.status === 'True' ? ignored : verdict) : (refusal ?? stall ?? stopped);
   const isReady = verdict?.status === 'True' && obstacle === undefined;

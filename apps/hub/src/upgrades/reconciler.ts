@@ -1,7 +1,7 @@
 import { foreign, limitsOf, refOfKey } from '@flotilla/api';
 import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Stall, ValidationFacts } from '@flotilla/rollout';
-import { eventsBetween, isRunning, isTurningPoint, keepsObjects, stateOf } from '@flotilla/rollout';
+import { awaitsStatusUntil, eventsBetween, isRunning, isTurningPoint, keepsObjects, stateOf, wasMadeAgain } from '@flotilla/rollout';
 import type { Client, EventRecorder, ReconcileResult } from '@flotilla/runtime';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
@@ -10,7 +10,7 @@ import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import { KeptFields } from './kept-fields.ts';
 import { earliest, type PassDeps, UpgradePasses } from './passes.ts';
 import { withReading } from './ready.ts';
-import { describeCleaning, describeEnd, describeUnreadable } from './status.ts';
+import { describeCleaning, describeEnd, describeMadeAgain, describeUnreadable } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 import { withSummary } from './status-summary.ts';
 import { withWaits } from './status-waits.ts';
@@ -84,9 +84,10 @@ export class UpgradeReconciler {
     const memory = this.#remember(key, upgrade);
     if (upgrade.metadata.deletionTimestamp) return this.#finalize(upgrade, memory);
     if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) {
-      await writeFinalizer(upgrade, true, this.#deps.client);
+      await writeFinalizer(upgrade, true, this.#deps.client, !this.#deps.talmStrict);
       return {};
     }
+    if (!this.#deps.talmStrict && wasMadeAgain(upgrade)) return this.#takeUpAgain(upgrade, memory);
     const state = stateOf(upgrade);
     if (state === 'cleaned') return this.#revise(key, upgrade, memory);
     if (state === 'ended') return this.#complete(upgrade, memory);
@@ -96,6 +97,18 @@ export class UpgradeReconciler {
       : Math.max(this.#pauseLeft(memory, 'states'), this.#leftOf(PASS_INTERVAL_MS, memory.preparedAt));
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     return this.#advance(upgrade, memory);
+  }
+
+  /** Goes on from the status that was restored; without one, waits for it as long as members may take to come back, then begins anew. */
+  async #takeUpAgain(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    const { client, now } = this.#deps;
+    const until = awaitsStatusUntil(upgrade);
+    if (until === undefined || now() >= until) {
+      await writeFinalizer(upgrade, true, client, true);
+      return {};
+    }
+    await this.#write(upgrade, this.#read(upgrade, describeMadeAgain(upgrade, until, new Date(now()))), memory);
+    return { requeueAfterMs: until - now() };
   }
 
   /** Milliseconds left of a pause. A start in the future predates a step back of the clock. */

@@ -1,6 +1,6 @@
 /** Composes the status of a ClusterGroupUpgrade; no other room sets its conditions. Pure. */
 
-import { conditionTime } from '@flotilla/api';
+import { conditionTime, Label } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus, explain } from '@flotilla/api/ran';
 import type { Advance, Pause, Refusal, UpgradePlan } from '@flotilla/rollout';
 import {
@@ -100,6 +100,14 @@ export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGro
   const gone = { safeResourceNames: undefined, placements: undefined, placementBindings: undefined };
   const { startedAt } = status;
   return { ...before, ...(keepsObjects(upgrade) ? {} : gone), status: { startedAt, completedAt: conditionTime(now.getTime()) } };
+}
+
+/** Describes an upgrade whose object was made again without its status. @param until when it begins anew, milliseconds since the epoch */
+export function describeMadeAgain(upgrade: ClusterGroupUpgrade, until: number, now: Date): ClusterGroupUpgradeStatus {
+  const conditions = new Conditions([], { now, talmStrict: true, generation: upgrade.metadata.generation });
+  const message = `The object was made again, as by a restore, and has no status that says what was done; to go on: restore its status, or remove its label ${Label.takenUp}, by which it begins anew at once; without either it begins anew at ${conditionTime(until)}`;
+  conditions.set(ClusterGroupUpgradeCondition.clustersSelected, false, { reason: 'WaitingForMembers', message });
+  return { conditions: conditions.all, status: {} };
 }
 
 /** Describes an upgrade without a spec, or with an invalid one. */

@@ -20,6 +20,11 @@ const conditionReasons = {
     meaning: 'A cluster is in no cluster set that is bound to the namespace.',
     fix: 'bind a cluster set that holds it with a ManagedClusterSetBinding',
   },
+  WaitingForMembers: {
+    meaning:
+      'Clusters of the plan are no ManagedClusters now and were not seen to be deleted, or the upgrade was made again without its status: they are waited for, at most 30 minutes.',
+    fix: 'restore what is missing; it goes on by itself',
+  },
   NoClustersSelected: {
     meaning: 'No ManagedCluster matches, so the upgrade would do nothing.',
     fix: 'correct the selector or label the clusters; the upgrade goes on when one matches',

@@ -43,7 +43,7 @@ function missing({ facts, cluster }: Asked): Finding {
   return finding(
     'cluster-missing',
     link(`${cluster} is no ManagedCluster`, clusterEvidence(cluster, 'metadata.name', '(not found)', new Date(facts.now).toISOString())),
-    bySomebody(`Register ${cluster} again, or take it out of the upgrade; the hub records it as failed by itself.`),
+    bySomebody(`Restore ${cluster} or register it again, or take it out of spec.clusters; the hub waits for it until its batch times out.`),
     { says: 'a ManagedCluster that does not exist' },
   );
 }

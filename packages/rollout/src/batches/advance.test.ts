@@ -760,3 +760,72 @@ describe('clusters that the upgrade may not use any more', () => {
     expect(result.messages).toEqual({});
   });
 });
+
+describe('a member that is not there, and was not seen to leave', () => {
+  const missing = (...clusters: string[]): Partial<RolloutObservation> => ({
+    exists: (cluster) => !clusters.includes(cluster),
+    hasLeft: () => false,
+  });
+  const said = (cluster: string) =>
+    `waits (cluster-missing): ${cluster} is no ManagedCluster, and nobody saw it deleted; seen: ManagedCluster ${cluster}, metadata.name: (not found); to go on: restore or register it, or take it out of spec.clusters`;
+
+  test('is waited for before the first batch, by name, for half an hour; then the batch starts and waits for it', () => {
+    const given: Given = { observed: { ...missing('a', 'c'), isPrepared: () => true } };
+    const early = advance(given);
+    expect([early.status.currentBatch, early.wakeAt, records(early)]).toEqual([undefined, T0 + 30 * MINUTE, []]);
+    expect(Object.keys(early.messages)).toEqual(['(upgrade)']);
+    expect(early.messages['(upgrade)']).toMatch(
+      /^waits \(cluster-missing\) until 2026-01-01T00:30:00Z at the latest: a, c are no ManagedClusters/,
+    );
+    const late = advance({ ...given, minutes: 30 });
+    expect([late.status.currentBatch, records(late), late.messages]).toEqual([1, [], { a: said('a') }]);
+  });
+
+  test('holds its batch, whatever is seen of its policies, and times out with it', () => {
+    const given: Given = { status: running(1, { a: at(0), b: at(0) }), standings: { a: 'notMatched', b: 'done' }, observed: missing('a') };
+    const waiting = advance(given);
+    expect([waiting.status.currentBatch, records(waiting), waiting.messages]).toEqual([1, ['b complete'], { a: said('a') }]);
+    const late = advance({ ...given, minutes: 30 });
+    expect([late.status.currentBatch, records(late)]).toEqual([2, ['a timedout', 'b complete']]);
+    expect(late.clusters.find(({ name }) => name === 'a')?.message).toBe(said('a'));
+  });
+
+  test('is not complete by edits that nobody sees', () => {
+    const given: Given = {
+      plan: [['a']],
+      status: running(1, { a: { state: 'Completed' } }),
+      observed: { ...missing('a'), isEdited: () => true },
+    };
+    expect(records(advance(given))).toEqual([]);
+    expect(records(advance({ ...given, minutes: 60 }))).toEqual(['a timedout']);
+  });
+
+  test('soaks anew when it is back', () => {
+    const soaking = { ...at(0), firstCompliantAt: iso(T0) };
+    const given: Given = { plan: [['a']], mode: { soak: 60 }, standings: { a: 'done' }, status: running(1, { a: soaking }) };
+    const away = advance({ ...given, minutes: 5, observed: missing('a') });
+    expect(away.status.currentBatchRemediationProgress).toEqual({ a: at(0) });
+    const back = advance({ ...given, status: away.status, minutes: 5 });
+    expect(back.status.currentBatchRemediationProgress).toEqual({ a: { ...at(0), firstCompliantAt: iso(T0 + 5 * MINUTE) } });
+  });
+
+  test('is no end, though none of them is there', () => {
+    const given: Given = {
+      status: running(2, { c: at(0) }),
+      clusters: [{ name: 'a', state: 'complete' }],
+      observed: missing('a', 'b', 'c'),
+    };
+    expect([verdict(advance(given)), records(advance(given))]).toEqual([undefined, ['a complete']]);
+  });
+
+  test('and has had nothing to do is waited for too, and recorded after half an hour', () => {
+    const given: Given = {
+      plan: [['b']],
+      status: { currentBatchRemediationProgress: { a: { state: 'Completed' } } },
+      observed: missing('a'),
+    };
+    expect(advance(given).status.currentBatch).toBeUndefined();
+    const late = advance({ ...given, minutes: 30 });
+    expect([late.status.currentBatch, records(late)]).toEqual([1, ['a timedout']]);
+  });
+});

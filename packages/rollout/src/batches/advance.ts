@@ -4,6 +4,7 @@
  */
 
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { waitForMembers } from '../clusters/returning.ts';
 import { type BatchGateInput, judgeBatchGates, type Refusal, type Stall } from '../gates/gates.ts';
 import { describeLost, lostClusters } from '../upgrade/lost-clusters.ts';
 import { type ClusterRecord, RecordState, type RolloutObservation, type Verdict } from '../upgrade/model.ts';
@@ -127,24 +128,35 @@ class Pass {
 
   /** Clusters of the plan that are no ManagedClusters any more: recorded, and the rest goes on, unless it was a canary. */
   #recordDisappeared(): void {
-    const { exists } = this.#input.observation;
     const { plan, progress } = this.#clusters;
-    for (const cluster of [...plan.flat(), ...Object.keys(progress)]) if (!exists(cluster)) this.#advance(cluster, this.#deadline);
+    for (const cluster of [...plan.flat(), ...Object.keys(progress)])
+      if (this.#clusters.isGone(cluster)) this.#advance(cluster, this.#deadline);
     this.#verdict = this.#clusters.canaryFailure;
   }
 
   /** Before the first batch: clusters that comply already get their last edits, all others their first. */
   #prepare(): RolloutLook {
-    const { isPrepared, mode } = this.#input.observation;
+    const { mode } = this.#input.observation;
     const planned = this.#clusters.plan.flat();
     const compliant = Object.keys(this.#clusters.progress);
-    for (const cluster of [...compliant, ...planned]) this.#advance(cluster, this.#deadline);
+    for (const cluster of compliant)
+      this.#advance(cluster, this.#clusters.isMissing(cluster) ? Math.min(this.#clusters.returnsBy, this.#deadline) : this.#deadline);
+    for (const cluster of planned) this.#advance(cluster, this.#deadline);
+    if (this.#missing().length > 0) this.#wake(this.#clusters.returnsBy);
     const isOpen = (cluster: string) => !this.#clusters.isRecorded(cluster);
-    const isDone = !planned.some((cluster) => isOpen(cluster) && !isPrepared(cluster)) && !compliant.some(isOpen);
+    const isDone = !planned.some((cluster) => isOpen(cluster) && !this.#clusters.isPrepared(cluster)) && !compliant.some(isOpen);
     this.#verdict = this.#clusters.canaryFailure;
     if (isDone && planned.some((cluster) => this.#clusters.isTimedOut(cluster))) this.#verdict ??= tookTooLong(mode.kind, '');
     if (isDone && planned.length === 0) this.#verdict ??= this.#conclude();
     return { isPrepared: isDone };
+  }
+
+  /** Members without a record that are not there, before the first batch: from then on each batch names its own. */
+  #missing(): readonly string[] {
+    const { plan, progress, batch } = this.#clusters;
+    if (batch > 0) return [];
+    const members = new Set([...plan.flat(), ...Object.keys(progress)]);
+    return [...members].filter((cluster) => !this.#clusters.isRecorded(cluster) && this.#clusters.isMissing(cluster));
   }
 
   /** Asks the gates for the batch that comes next. */
@@ -221,13 +233,13 @@ class Pass {
 
   /** A success is one of every cluster. The reference makes one of those that are left. */
   #conclude(): Outcome {
-    const { mode, exists } = this.#input.observation;
+    const { mode } = this.#input.observation;
     const plan = this.#clusters.plan.flat();
     const status = { ...this.#input.status, clusters: [...this.#clusters.records] };
     const lost = this.#lost(status);
     if (lost.length === 0) return plan.length === 0 ? alreadyCompliant(status.clusters) : allCompleted(mode.kind, status.clusters);
     if (lost.some(({ state }) => state === RecordState.timedOut)) return tookTooLong(mode.kind, ' on some clusters');
-    if (plan.length > 0 && !plan.some(exists))
+    if (plan.length > 0 && plan.every((cluster) => this.#clusters.isGone(cluster)))
       return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
     const isPartial = !this.#input.talmStrict && status.clusters.some(({ state }) => state === RecordState.complete);
     return (isPartial ? partlyDone : failed)(describeLost(status, lost));
@@ -260,7 +272,9 @@ class Pass {
 
   #messages(): Readonly<Record<string, string>> {
     const { mode, forbids, wait, surplus } = this.#input.observation;
-    const ofAll = surplus ?? wait?.(undefined);
+    const missing = this.#missing();
+    const absent = missing.length > 0 ? waitForMembers(missing, { until: this.#clusters.returnsBy }) : undefined;
+    const ofAll = surplus ?? absent ?? wait?.(undefined);
     const fallen = this.#drift
       .filter((drift) => this.#isPast(toldAt(drift)))
       .map(({ cluster, policy }) => [cluster, forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)]);

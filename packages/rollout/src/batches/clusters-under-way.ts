@@ -1,6 +1,7 @@
 /** The clusters of a running rollout in one pass: each as far as its machine leads it with what is seen of it. */
 
 import { type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, hasFailedPrecache } from '@flotilla/api/ran';
+import { RETURN_MS, waitForMembers } from '../clusters/returning.ts';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { failed, type Outcome, UNREACHED } from '../upgrade/texts.ts';
 import { readWait, waitMessage } from '../waits/wait.ts';
@@ -67,6 +68,28 @@ export class ClustersUnderWay {
     return this.batch === 0 ? [] : Object.keys(this.progress).filter((cluster) => !current.has(cluster));
   }
 
+  /** It has left the fleet: its part ends. */
+  isGone(cluster: string): boolean {
+    const { exists, hasLeft } = this.#input.observation;
+    return !exists(cluster) && (hasLeft?.(cluster) ?? true);
+  }
+
+  /** It is not there and was not seen to leave, as while a hub is restored: it is waited for. */
+  isMissing(cluster: string): boolean {
+    return !this.#input.observation.exists(cluster) && !this.isGone(cluster);
+  }
+
+  /** Everything is as its batch wants it before it begins. A missing cluster is waited for half an hour, then in its batch. */
+  isPrepared(cluster: string): boolean {
+    return this.isMissing(cluster) ? this.#input.now >= this.returnsBy : this.#input.observation.isPrepared(cluster);
+  }
+
+  /** Time at which the first batch starts without the missing, milliseconds since the epoch. */
+  get returnsBy(): number {
+    const { startedAt } = this.#input.status.status;
+    return (startedAt === undefined ? this.#input.now : Date.parse(startedAt)) + RETURN_MS;
+  }
+
   isRecorded(cluster: string): boolean {
     return this.#recorded.has(cluster);
   }
@@ -125,10 +148,14 @@ export class ClustersUnderWay {
     const open = (clusters: readonly string[]) => clusters.filter((cluster) => !this.isRecorded(cluster));
     const moved = open([...(this.batch === 0 ? this.plan.flat() : []), ...Object.keys(this.progress)]);
     const found = [
-      ...open(this.current).map((cluster) => [cluster, this.forbidden(cluster)] as const),
+      ...open(this.current).map((cluster) => [cluster, this.forbidden(cluster) ?? this.#absenceOf(cluster)] as const),
       ...moved.map((cluster) => [cluster, problem(cluster)?.message ?? this.#waitOf(cluster)] as const),
     ];
     return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
+  #absenceOf(cluster: string): string | undefined {
+    return this.isMissing(cluster) ? waitMessage(waitForMembers([cluster])) : undefined;
   }
 
   #waitOf(cluster: string): string | undefined {
@@ -154,16 +181,25 @@ export class ClustersUnderWay {
 
   /** Observes a cluster; in a batch this also moves its progress on. */
   #look(cluster: string, isLate: boolean): RolloutClusterLook {
-    const { exists, isPrepared, isEdited, problem } = this.#input.observation;
+    const { exists, isEdited, problem } = this.#input.observation;
+    const isMissing = this.isMissing(cluster);
     const lasting = problem(cluster);
     return {
-      exists: exists(cluster),
-      isPrepared: isPrepared(cluster),
-      position: exists(cluster) ? this.#positionOf(cluster) : 'before',
-      isEdited: isEdited(cluster),
+      exists: exists(cluster) || isMissing,
+      isPrepared: this.isPrepared(cluster),
+      position: exists(cluster) ? this.#positionOf(cluster) : isMissing ? this.#missingAt(cluster) : 'before',
+      isEdited: !isMissing && isEdited(cluster),
       isLate,
-      problem: lasting ? (lasting.isRefused ? 'refused' : 'lasts') : 'none',
+      problem: isMissing ? 'lasts' : lasting ? (lasting.isRefused ? 'refused' : 'lasts') : 'none',
     };
+  }
+
+  /** A soak of a cluster that nobody can see does not count. */
+  #missingAt(cluster: string): RolloutClusterLook['position'] {
+    if (this.batch === 0) return 'before';
+    const { firstCompliantAt, ...at } = this.progress[cluster] ?? {};
+    if (firstCompliantAt !== undefined) this.progress[cluster] = at;
+    return 'barred';
   }
 
   #positionOf(cluster: string): RolloutClusterLook['position'] {
@@ -179,12 +215,13 @@ export class ClustersUnderWay {
 
   /** It has left the fleet, or the API server refuses its edits: the end of the part of that cluster alone; of a canary, of the upgrade. */
   #recordFailed(name: string): void {
-    const { exists, problem } = this.#input.observation;
-    const message = exists(name) ? problem(name)?.message : 'it is no longer a ManagedCluster';
+    const { problem } = this.#input.observation;
+    const isGone = this.isGone(name);
+    const message = isGone ? 'it is no longer a ManagedCluster' : problem(name)?.message;
     this.#record({ name, state: RecordState.failed, ...(message !== undefined && { message }) });
     if (this.canaries.has(name))
       this.canaryFailure ??= failed(
-        exists(name) ? `Canary cluster ${name} failed: ${message}` : `Canary cluster ${name} is no longer a ManagedCluster`,
+        isGone ? `Canary cluster ${name} is no longer a ManagedCluster` : `Canary cluster ${name} failed: ${message}`,
       );
   }
 
@@ -199,7 +236,7 @@ export class ClustersUnderWay {
     const { mode, problem } = this.#input.observation;
     const progress = this.progress[name];
     const detail = progress?.state === ProgressState.inProgress ? mode.detail(name, indexOf(progress, mode.kind)) : {};
-    const message = this.forbidden(name) ?? problem(name)?.message ?? this.#waitOf(name) ?? this.#awayOf(name);
+    const message = this.#absenceOf(name) ?? this.forbidden(name) ?? problem(name)?.message ?? this.#waitOf(name) ?? this.#awayOf(name);
     this.#record({ name, state: RecordState.timedOut, ...detail, ...(message !== undefined && { message }) });
   }
 

@@ -4,9 +4,12 @@ import { compileSelector, describeSelector, type Matcher } from './label-selecto
 import { notBound, nothingBound, type Tenancy } from './tenancy.ts';
 
 /** Why no cluster list could be made; `reason` and `message` are those of condition ClustersSelected. */
-interface SelectionFailure {
+export interface SelectionFailure {
   /** All but `ClusterNotFound` are ours; with `ClusterNotBound` the cluster, if it is there, is another tenant's. */
-  readonly reason: Extract<ConditionReason, 'ClusterNotFound' | 'ClusterNotBound' | 'NoClustersSelected' | 'ClusterApiMissing'>;
+  readonly reason: Extract<
+    ConditionReason,
+    'ClusterNotFound' | 'ClusterNotBound' | 'NoClustersSelected' | 'ClusterApiMissing' | 'WaitingForMembers'
+  >;
   readonly message: string;
   /** Explicit names without a ManagedCluster, all of them. */
   readonly missing?: readonly string[];

@@ -90,7 +90,7 @@ function planPolicy(upgrade: ClusterGroupUpgrade, { policy, index, name }: Place
   const matchExpressions = expressionsFor(members, talmStrict);
   const placing = planObject(Placement, desiredPlacement(upgrade, policy, { name, matchExpressions }), placement);
   const binds = () => planObject(PlacementBinding, desiredBinding(upgrade, policy, name), binding);
-  // What is kept at the end stays bound, and is emptied.
+  // A Placement that is kept at the end stays bound, and is emptied.
   if (talmStrict || isEnding(upgrade)) return [...placing, ...binds()];
   const isThere = placement !== undefined && placement.metadata.deletionTimestamp === undefined;
   const choice = {

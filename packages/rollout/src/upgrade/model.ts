@@ -79,6 +79,8 @@ export interface RolloutObservation {
   readonly mode: RolloutMode;
   /** The ManagedCluster is there. */
   readonly exists: (cluster: string) => boolean;
+  /** The absent cluster was seen to be deleted, or is to be waited for no more; no function: all were, as for the reference. */
+  readonly hasLeft?: (cluster: string) => boolean;
   /** The spoke's agent is not known to be away; absent: none is. */
   readonly isAvailable?: (cluster: string) => boolean;
   /** Why nothing may be begun on the cluster any more, with the fix; absent: everything may. */

@@ -1,5 +1,5 @@
 import { ClusterVersion } from '@flotilla/api/config';
-import { ManagedCluster, Policy } from '@flotilla/api/ocm';
+import { Policy } from '@flotilla/api/ocm';
 import { placePolicy } from '../../rollout/policies.ts';
 import { createTemplate } from '../../rollout/templates.ts';
 import { type Cause, comply, hold, inBatch, mend, type Scene } from './cause.ts';
@@ -177,7 +177,7 @@ export const ofBatches: readonly Cause[] = [
     name: 'a cluster that has left the fleet',
     inject: async (scene) => {
       await inBatch(scene);
-      await scene.world.client.delete(ManagedCluster, { name: scene.spokes[0] });
+      await scene.world.detach(scene.spokes[0]);
     },
     want: { cause: 'failed', says: /failed: it is no longer a ManagedCluster/ },
     release: { says: /flotilla retry/ },
