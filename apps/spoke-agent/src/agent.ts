@@ -29,8 +29,8 @@ import {
 import { createHubLimiter } from './hub-limiter.ts';
 import { reconcileAction } from './reconcilers/managed-cluster-action/reconciler.ts';
 import { reconcileView } from './reconcilers/managed-cluster-view/reconciler.ts';
-import { reconcileWork } from './reconcilers/manifest-work/reconciler.ts';
 import { lookAtRecorded } from './reconcilers/manifest-work/leftovers.ts';
+import { reconcileWork } from './reconcilers/manifest-work/reconciler.ts';
 import { reportAvailability } from './registration/availability.ts';
 import { reportClaims } from './registration/claims.ts';
 import { keepLease } from './registration/lease.ts';
@@ -117,7 +117,7 @@ function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spo
   const works = startKind(options, signal, ManifestWork, (name, get, context) => reconcileWork(name, { ...deps, get }, context), {
     optional: true,
   });
-  const recorded = lookAtRecorded({ records: spoke.records, enqueue: works.enqueue, clock, logger }, signal);
+  const recorded = lookAtRecorded({ records: spoke.records, enqueue: (name) => works.enqueue(name), clock, logger }, signal);
   return { stopped: Promise.all([works.stopped, recorded]) };
 }
 

@@ -9,7 +9,7 @@ const [first, second] = [release('4.1.0'), release('4.1.1')];
 
 const ask = (world: World, { version, ...more }: TestRelease) =>
   world.ask({ desiredUpdate: { version, image: imageOf({ version, ...more }) } });
-/** How far what was observed is behind what was asked for. */
+/** Distance of the observed generation behind the one asked for. */
 async function behind(world: World): Promise<number> {
   const { metadata, status } = (await world.version()) ?? {};
   return (metadata?.generation ?? 0) - (status?.observedGeneration ?? 0);

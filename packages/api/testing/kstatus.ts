@@ -10,7 +10,7 @@ const Observed = z.looseObject({
     .optional(),
 });
 
-/** What the published rules of kstatus say of a custom resource, in their order. */
+/** The published rules of kstatus for a custom resource, in their order. */
 export function kstatus(given: unknown): 'Terminating' | 'InProgress' | 'Failed' | 'Current' {
   const { metadata, status } = Observed.parse(given);
   if (metadata.deletionTimestamp) return 'Terminating';

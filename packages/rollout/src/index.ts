@@ -42,7 +42,6 @@ export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeI
 export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
 export { CHILD_POLICIES, trimChild } from './policies/child-policy.ts';
 export { readMeant, rememberMeant } from './policies/meant.ts';
-export { isEnforced } from './policies/policies.ts';
 export { policyMode } from './policies/policy-mode.ts';
 export { objectDefinitions, type PolicyStructure, readInPieces } from './policies/policy-structure.ts';
 export { findAway, type PolicyWays } from './policies/reach.ts';
@@ -67,7 +66,7 @@ export { type Choice, chooseTransport, Transport } from './transport/choice.ts';
 export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
 export { findUnknownAnnotation, WINDOW_KEYS } from './upgrade/annotations.ts';
 export { setCondition } from './upgrade/conditions.ts';
-export { describeIgnoredEdits, effectOf } from './upgrade/effect.ts';
+export { describeIgnoredEdits, effectOf } from './gates/effect.ts';
 export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
 export type { HubWrite } from './upgrade/hub-write.ts';
 export { identityOf, type UpgradeIdentity } from './upgrade/identity.ts';

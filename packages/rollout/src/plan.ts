@@ -5,7 +5,6 @@ import {
   type ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
   type ClusterGroupUpgradeSpec,
-  type ClusterGroupUpgradeStatus,
   type PreCachingConfig,
   type PrecachingSpec,
 } from '@flotilla/api/ran';
@@ -22,7 +21,6 @@ import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/plat
 import { findOtherSoftware } from './software/same-software.ts';
 import { derivePrecachingSpec, ownWorkloadImage, type SoftwareFailure } from './software/software-spec.ts';
 import type { UpgradeRef } from './upgrade/identity.ts';
-import { isPrecached } from './upgrade/stage.ts';
 import {
   policyFrameworkMissing,
   SERVED_AGAIN_MS,
@@ -262,9 +260,6 @@ function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, polici
   const failure = deps.talmStrict ? undefined : findOtherSoftware(observed.upgrade, software.spec, observed.upgradeAt);
   return failure ? { failure } : software;
 }
-
-const isSpecValid = ({ conditions }: ClusterGroupUpgradeStatus): boolean =>
-  findCondition(conditions, ClusterGroupUpgradeCondition.precacheSpecValid)?.status === 'True';
 
 const lookUpFor =
   ({ upgrade }: ObservedUpgrade, { lookUpRelease }: PlanDeps): LookUpRelease =>

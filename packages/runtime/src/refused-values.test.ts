@@ -143,7 +143,10 @@ describe('a refusal', () => {
 
   test('is forgotten after a while, because definitions are updated', () => {
     let now = 0;
-    const values = new RefusedValues({ clock: { now: () => now, setTimer: systemClock.setTimer }, forgetAfterMs: 1_000 });
+    const values = new RefusedValues({
+      clock: { now: () => now, setTimer: (ms, fn) => systemClock.setTimer(ms, fn) },
+      forgetAfterMs: 1_000,
+    });
     values.learn({ known: ['Ingress'] }, refusal(unsupported('status.known[0]')));
     expect(values.without({ known: ['Ingress'] })).toEqual({ known: [] });
     now = 1_001;

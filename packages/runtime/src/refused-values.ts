@@ -4,7 +4,7 @@ import { ApiError, type FieldCause, RuntimeErrorCode } from './errors.ts';
 import { cutText } from './event-recorder-object.ts';
 
 /** A value of a status that a server does not take. */
-export interface RefusedValue {
+interface RefusedValue {
   /** Path of the field, as the server names it. */
   readonly field: string;
   readonly value: unknown;

@@ -128,9 +128,9 @@ function recordUpgrades(client: Client): () => readonly ClusterGroupUpgrade[] {
 
 /** At no write is an upgrade done before its end, or in progress after it, by kstatus itself; our own copy of its rules agrees. */
 async function judgeWrites(versions: readonly ClusterGroupUpgrade[]): Promise<void> {
-  const { path } = await ensureTools(['kstatus']);
+  const tools = await ensureTools(['kstatus']);
   const input = versions.map((object) => JSON.stringify(object)).join('\n');
-  const said = (await runCommand(path('kstatus'), [], { input })).trim().split('\n');
+  const said = (await runCommand(tools.path('kstatus'), [], { input })).trim().split('\n');
   expect(said).toEqual(versions.map((object) => kstatus(object)));
   const wrong = versions.flatMap((object, at) => {
     const { metadata, status } = object;

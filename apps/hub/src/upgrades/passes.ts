@@ -101,7 +101,7 @@ export class UpgradePasses {
       talmStrict,
       refusal: judgeGates(this.#gateInput(upgrade, spec, plan, undefined, observed)),
     });
-    // What is proven is what was pulled, and no proof is made of other images.
+    // A proof is about the images that were pulled, and none is made of others.
     const { spec: pulled = {} } = upgrade.status?.precaching ?? {};
     const isPulled = isSameSoftware(pulled, plan.precaching?.spec ?? pulled);
     const precaching = jobs.precache(upgrade, spec, plan, isPulled ? asked?.ask : undefined);

@@ -33,7 +33,7 @@ export function withReading(
 ): ClusterGroupUpgradeStatus {
   const others = (status.conditions ?? []).filter(({ type }) => !OWN.includes(type));
   if (talmStrict) {
-    const conditions = status.conditions && others.map(({ observedGeneration: _, ...condition }) => condition);
+    const conditions = status.conditions && others.map((condition) => ({ ...condition, observedGeneration: undefined }));
     return { ...status, observedGeneration: undefined, effect: undefined, conditions };
   }
   const { generation } = upgrade.metadata;

@@ -5,7 +5,6 @@ import { awaitsStatusUntil, eventsBetween, isRunning, isTurningPoint, keepsObjec
 import type { Client, EventRecorder, ReconcileResult } from '@flotilla/runtime';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
-import { EndedTurns } from './ended-turns.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import { KeptFields } from './kept-fields.ts';
 import { earliest, type PassDeps, UpgradePasses } from './passes.ts';
@@ -13,6 +12,7 @@ import { withReading } from './ready.ts';
 import { describeCleaning, describeEnd, describeMadeAgain, describeUnreadable } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 import { withSummary } from './status-summary.ts';
+import { EndedTurns } from './status-turns.ts';
 import { withWaits } from './status-waits.ts';
 
 /** Dependencies of `UpgradeReconciler`. */

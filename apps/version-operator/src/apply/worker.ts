@@ -68,7 +68,7 @@ export class PayloadWorker {
       }
     | undefined;
   #completed = false;
-  /** What ended the last pass, where it was no manifest. */
+  /** The error that ended the last pass, where it was no manifest. */
   #ended: UpdateError | undefined;
   #failingSinceMs: number | undefined;
   #passes = 0;

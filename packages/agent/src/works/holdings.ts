@@ -57,7 +57,7 @@ export class Holdings {
     const isNamed = (entry: AppliedResource) => places.has(placeOf(entry)) || places.has(bare(entry));
     return [...this.#entries.values()]
       .filter((entry) => !isNamed(entry))
-      .map(({ uid: _, ...where }) => ({ ordinal: 0, kind: '', ...where }));
+      .map(({ group, version, resource, namespace, name }) => ({ ordinal: 0, kind: '', group, version, resource, namespace, name }));
   }
 
   /** Records the objects that a work is about to make; those that it leaves on the spoke are none of them. */

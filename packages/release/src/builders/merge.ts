@@ -1,4 +1,4 @@
-import { defined, isSame, isSameQuantity, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
+import { defined, isSameQuantity, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 
 /** The manifest's entries over the live ones: others stay, because somebody else may have put them there. */
 export function mergeMaps(live: unknown, wanted: unknown): Json | undefined {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EndedTurns } from './ended-turns.ts';
+import { EndedTurns } from './status-turns.ts';
 
 /** Runs looks at the times that they are told, and returns who had its turn when. */
 function run(ended: Readonly<Record<string, string>>, isBusy: (now: number) => boolean = () => false): [string, number][] {

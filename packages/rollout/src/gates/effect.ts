@@ -7,9 +7,9 @@ import {
   type ClusterGroupUpgradeStatus,
   explain,
 } from '@flotilla/api/ran';
-import { isOpenToMembers } from '../gates/membership.ts';
+import { isOpenToMembers } from './membership.ts';
 import { digestOf } from '../values/digest.ts';
-import { isEnding, isRunning } from './stage.ts';
+import { isEnding, isRunning } from '../upgrade/stage.ts';
 
 type Effect = NonNullable<ClusterGroupUpgradeStatus['effect']>;
 type Status = ClusterGroupUpgradeStatus;
@@ -48,7 +48,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
 };
 
 /**
- * What the rollout goes by, for the next status; undefined before its start, when every edit counts.
+ * The spec that the rollout goes by, for the next status; undefined before its start, when every edit counts.
  * @param upgrade with its stored status
  * @param status the next one
  */
