@@ -33,7 +33,7 @@ test('a status that the hub refuses for its values is written without them, and 
       return work;
     },
   } as unknown as Client;
-  const objects = { findKind: async () => served, find: async () => manifest, apply: async () => manifest };
+  const objects = { findKind: async () => served, find: async () => manifest, mergePatch: async () => manifest };
   const spoke = { objects, records: createMemoryRecords() };
   const memories = new Map<string, WorkMemory>();
   const cadence = { statusSyncMs: 1, resyncMs: 600_000 };
