@@ -306,6 +306,7 @@ test('a spoke has nothing left of agent and operators', { timeout: 120_000 }, as
   await site.follow(
     'End its upgrade',
     'Remove the agent and the operators',
+    'Remove what the agent keeps',
     'Remove what the upgrade operator keeps',
     'Remove what the version operator keeps',
   );

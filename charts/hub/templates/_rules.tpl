@@ -35,7 +35,11 @@
   verbs: [list, watch]
 - apiGroups: [policy.open-cluster-management.io]
   resources: [placementbindings]
-  verbs: [get, list, watch, create, patch, delete]
+  verbs: [list, watch, create, patch, delete]
+# Held: a binding that another process has just made is read before it counts as this one's.
+- apiGroups: [policy.open-cluster-management.io]
+  resources: [placementbindings]
+  verbs: [get]
 {{- if .Values.tenancy }}
 # Which clusters the upgrades of a namespace may reach, and by which labels that is decided.
 - apiGroups: [cluster.open-cluster-management.io]
