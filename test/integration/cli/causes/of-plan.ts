@@ -33,7 +33,7 @@ export const ofPlan: readonly Cause[] = [
     name: 'a policy that does not exist',
     inject: ({ world, name, spokes }) => world.upgrade(name, spokes, [name]),
     want: { cause: 'refused', says: /Missing managed policies/i },
-    release: { says: /[Cc]reate the policy and place it/, apply: ({ world, name, spokes }) => world.policies(spokes, { [name]: {} }) },
+    release: { says: /[Ss]ee that each policy is there/, apply: ({ world, name, spokes }) => world.policies(spokes, { [name]: {} }) },
   },
   {
     name: 'policies in the wrong order',
@@ -121,7 +121,7 @@ export const ofPlan: readonly Cause[] = [
     doubled: true,
     inject: ({ world, name, spokes }) => world.upgrade(name, spokes, [name], {}, { 'flotilla.io/paused': 'drain' }),
     want: { cause: 'refused', says: /./ },
-    release: { says: /[Cc]reate the policy/, apply: ({ world, name, spokes }) => world.policies(spokes, { [name]: {} }) },
+    release: { says: /[Ss]ee that each policy is there/, apply: ({ world, name, spokes }) => world.policies(spokes, { [name]: {} }) },
     after: 'another cause',
   },
   {
@@ -129,7 +129,7 @@ export const ofPlan: readonly Cause[] = [
     doubled: true,
     inject: ({ world, name, spokes }) => world.upgrade(name, spokes, [name], {}, NEVER),
     want: { cause: 'refused', says: /./ },
-    release: { says: /[Cc]reate the policy/, apply: ({ world, name, spokes }) => world.policies(spokes, { [name]: {} }) },
+    release: { says: /[Ss]ee that each policy is there/, apply: ({ world, name, spokes }) => world.policies(spokes, { [name]: {} }) },
     after: 'another cause',
   },
   {
