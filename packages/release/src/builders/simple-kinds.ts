@@ -63,7 +63,8 @@ export const imageStream = merged((live, built) => {
   return { spec: defined({ ...before, lookupPolicy: next.lookupPolicy ?? before.lookupPolicy, tags: [...kept, ...wanted.values()] }) };
 });
 
-const withImportMode = (tag: Json, live: Json): Json => {
+const withImportMode = (tag: Json, live: Json): Json | undefined => {
+  if (tag.importPolicy === undefined && live.importPolicy === undefined) return undefined;
   const { importMode, ...rest } = objectAt(tag.importPolicy);
   return defined({ ...rest, importMode: importMode ?? objectAt(live.importPolicy).importMode });
 };
