@@ -63,7 +63,8 @@ const SPOKE_VALUES = [
   'works.precache=false',
   'works.rules[0].apiGroups={apps}',
   'works.rules[0].resources={deployments}',
-  'works.rules[0].verbs={get,create,patch,delete}',
+  // None of these works is edited, so none is patched.
+  'works.rules[0].verbs={get,create,delete}',
 ];
 
 let dir: string;
