@@ -31,6 +31,7 @@ export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters
 export { eventsBetween } from './events/events-between.ts';
 export type { ValidationFacts } from './events/events-validation.ts';
 export { blockingRefs, judgeBlocking } from './gates/blocking.ts';
+export { describeIgnoredEdits, effectOf } from './gates/effect.ts';
 export { batchGatesOf, type GateInput, judgeBatchGates, judgeGates, type Refusal, remainingClusters, type Stall } from './gates/gates.ts';
 export { isOpenToMembers } from './gates/membership.ts';
 export { findHold, findPause, type Pause } from './gates/pause.ts';
@@ -66,7 +67,6 @@ export { type Choice, chooseTransport, Transport } from './transport/choice.ts';
 export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
 export { findUnknownAnnotation, WINDOW_KEYS } from './upgrade/annotations.ts';
 export { setCondition } from './upgrade/conditions.ts';
-export { describeIgnoredEdits, effectOf } from './gates/effect.ts';
 export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
 export type { HubWrite } from './upgrade/hub-write.ts';
 export { identityOf, type UpgradeIdentity } from './upgrade/identity.ts';

@@ -7,9 +7,9 @@ import {
   type ClusterGroupUpgradeStatus,
   explain,
 } from '@flotilla/api/ran';
-import { isOpenToMembers } from './membership.ts';
-import { digestOf } from '../values/digest.ts';
 import { isEnding, isRunning } from '../upgrade/stage.ts';
+import { digestOf } from '../values/digest.ts';
+import { isOpenToMembers } from './membership.ts';
 
 type Effect = NonNullable<ClusterGroupUpgradeStatus['effect']>;
 type Status = ClusterGroupUpgradeStatus;
