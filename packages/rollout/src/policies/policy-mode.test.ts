@@ -1,5 +1,5 @@
 import { Annotation } from '@flotilla/api';
-import { Policy } from '@flotilla/api/ocm';
+import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import { buildPolicy } from '../../testing/policy-builders.ts';
 import { policyMode, readSoak } from './policy-mode.ts';
@@ -49,4 +49,16 @@ test.each([
   if (isOdd)
     for (const part of [Annotation.soakSeconds, 'policies/p', JSON.stringify(given), 'whole number']) expect(soak.problem).toContain(part);
   else expect(soak.problem).toBeUndefined();
+});
+
+test('a soak that cannot be read any more holds a compliant cluster and says why; as the reference, it is none', () => {
+  const cluster = (name: string) => ManagedCluster.schema.parse({ metadata: { name } });
+  const ways = { bindings: () => [], placement: () => undefined, decisions: () => [], cluster, now: 0 };
+  const source = (given: string) => ({ parent: () => soaking(given), hasCopy: () => true });
+  const mode = policyMode([REF], { ...source('30m'), ways });
+  expect(mode.standing('a', 0)).toBe('unseen');
+  expect(mode.wait?.('a', 0)).toMatchObject({ cause: 'policy', of: { object: 'Policy policies/p', value: '30m' } });
+  expect(mode.standing('b', 0)).toBe('pending');
+  expect(policyMode([REF], { ...source('30'), ways }).standing('a', 0)).toBe('done');
+  expect(policyMode([REF], source('30m')).standing('a', 0)).toBe('done');
 });

@@ -1,10 +1,10 @@
 /** Progress by policies: a cluster is through with one when the policy's roll-up says so (spec/talm 2.6.8, 2.10). Pure. */
 
-import { Annotation } from '@flotilla/api';
+import { Annotation, refKey } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
 import type { Meant, PolicyRef, RolloutMode } from '../upgrade/model.ts';
 import type { PolicyWays } from './reach.ts';
-import { lookAt } from './standing.ts';
+import { lookAt, type PolicyLook } from './standing.ts';
 
 /** Where the policies of a rollout are read. */
 interface PolicySource {
@@ -28,7 +28,9 @@ export function policyMode(policies: readonly PolicyRef[], { parent, hasCopy, wa
       ways,
       before: (cluster) => before?.(cluster, index),
     });
-    return { name: ref.name, look, soakSeconds: policy ? readSoak(policy).seconds : 0 };
+    const { seconds, problem }: Soak = policy ? readSoak(policy) : { seconds: 0 };
+    const held = ways && policy && problem !== undefined ? heldBy(problem, policy, look) : look;
+    return { name: ref.name, look: held, soakSeconds: seconds };
   });
   const at = (cluster: string, index: number) => found[index]?.look(cluster);
   const detail = (cluster: string, index: number) => ({
@@ -49,8 +51,24 @@ export function policyMode(policies: readonly PolicyRef[], { parent, hasCopy, wa
   };
 }
 
+/** A soak that became unreadable while the rollout ran is not over. */
+function heldBy(says: string, { metadata }: Policy, look: (cluster: string) => PolicyLook): (cluster: string) => PolicyLook {
+  const field = `metadata.annotations.${Annotation.soakSeconds}`;
+  const of = { object: `Policy ${refKey(metadata)}`, field, value: metadata.annotations?.[Annotation.soakSeconds] ?? '' };
+  const wait = { cause: 'policy', says, fix: 'set it to a whole number of seconds, or remove it', of } as const;
+  return (cluster) => {
+    const seen = look(cluster);
+    return seen.standing === 'done' ? { ...seen, standing: 'unseen', wait } : seen;
+  };
+}
+
+interface Soak {
+  readonly seconds: number;
+  readonly problem?: string;
+}
+
 /** Seconds a policy must stay compliant; `problem` when its annotation is no whole number, which counts as no soak. */
-export function readSoak({ metadata }: Pick<Policy, 'metadata'>): { readonly seconds: number; readonly problem?: string } {
+export function readSoak({ metadata }: Pick<Policy, 'metadata'>): Soak {
   const given = metadata.annotations?.[Annotation.soakSeconds];
   if (given === undefined) return { seconds: 0 };
   if (/^\d{1,9}$/.test(given)) return { seconds: Number(given) };
