@@ -29,7 +29,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     options.program = await program();
   }, 600_000);
 
-  test('what is lost is found without a registry and pulled again', { timeout: 60_000 + LOSSES * 10_000 }, async () => {
+  test('what is lost is found without a registry and pulled again', { timeout: 300_000 + LOSSES * 10_000 }, async () => {
     await using node = await startNode(world, options);
     await using records = await temporaryFolder('records');
     const env = { RECORD_DIR: join(records.path, 'precache'), NODE_NAME: 'node-1' };

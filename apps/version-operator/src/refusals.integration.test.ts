@@ -8,7 +8,7 @@ import { configMap, imageOf, type RunningOperator, type TestRelease, World } fro
 
 type Json = Readonly<Record<string, unknown>>;
 const NS = 'refused';
-const REFUSED_AFTER_MS = 30_000;
+const REFUSED_AFTER_MS = 90_000;
 
 /** A refusal is told when it has stood for ten seconds: here time runs twenty times as fast. */
 const HURRY = 20;

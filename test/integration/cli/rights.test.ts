@@ -148,7 +148,7 @@ test('with the least rights it works; with one less it names that one and who ha
       bad.push(`flotilla ${of.args.join(' ')} without ${without ?? 'nothing'}: ${code}: ${out.slice(0, 300)}${err.slice(0, 400)}`);
   }
   expect(bad).toEqual([]);
-}, 180_000);
+}, 600_000);
 
 test('the roles of the chart have all of them', async () => {
   const text = await readFile(join(import.meta.dirname, '../../../charts/hub/templates/user-roles.yaml'), 'utf8');

@@ -269,7 +269,8 @@ test('in a browser, who may read half of it is told which right is missing, and 
   expect((await world.client.get(ManagedCluster, { name: 'site-2' }))?.metadata.annotations?.[Annotation.hold]).toBeUndefined();
 });
 
-test('a real proxy in front logs people in, and their token is that of every call', async ({ world, skip }) => {
+// The proxy is built where no run has built it yet.
+test('a real proxy in front logs people in, and their token is that of every call', { timeout: 600_000 }, async ({ world, skip }) => {
   const browser = await startBrowser('--host-resolver-rules=MAP console.test 127.0.0.1', '--ignore-certificate-errors');
   if (!browser) return skip(NO_BROWSER);
   await using _ended = { [Symbol.asyncDispose]: () => browser.close() };

@@ -6,7 +6,7 @@ import { Departures } from './departures.ts';
 const cluster = (metadata: object = {}) => ManagedCluster.schema.parse({ metadata: { name: 'a', ...metadata } });
 const LEAVING = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
-/** Whether `a` has departed after these changes, the first of which was there at the start. */
+/** True when `a` has departed after these changes, the first of which was there at the start. */
 function after(first: ManagedCluster | undefined, ...changes: Pick<Change<ManagedCluster>, 'type' | 'object'>[]): boolean {
   const listeners: ((change: Change<ManagedCluster>) => void)[] = [];
   const departures = new Departures({

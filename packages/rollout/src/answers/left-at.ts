@@ -1,5 +1,5 @@
-import { foreign } from '@flotilla/api';
 /** Says where a cluster was when its part ended without success, and how that stands now. Pure. */
+import { foreign } from '@flotilla/api';
 import type { WhyLink } from '@flotilla/api/answers';
 import { ManifestStatus } from '@flotilla/api/ocm';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Whether the clusters that a placement controller chose allow a Placement to be bound. Pure. */
+/** Judges by the clusters that a placement controller chose if a Placement may be bound. Pure. */
 import { findCondition } from '@flotilla/api';
 import { PLACEMENT_SATISFIED, type Placement } from '@flotilla/api/ocm';
 

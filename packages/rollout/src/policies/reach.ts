@@ -1,4 +1,4 @@
-/** Whether a policy is meant for a cluster that neither has its copy nor is in its roll-up, as far as that can be known now. Pure. */
+/** Finds out if a policy is meant for a cluster that neither has its copy nor is in its roll-up, as far as that can be known now. Pure. */
 import { findCondition, isJsonObject, perObject, refKey } from '@flotilla/api';
 import {
   type ManagedCluster,

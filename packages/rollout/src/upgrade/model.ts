@@ -51,7 +51,7 @@ export type SpokeTarget =
  */
 export type Standing = 'done' | 'pending' | 'notMatched' | 'unseen';
 
-/** Whether a policy was seen to be meant for a cluster; undefined: it could not be known. */
+/** A policy was seen to be meant for a cluster, or not to be; undefined: it could not be known. */
 export type Meant = 'meant' | 'notMeant' | undefined;
 
 /** Mode by which clusters move along: policies or ManifestWorks. It is built for each pass from the caches, and all of it is pure. */
