@@ -43,8 +43,8 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts', 'apps/*/{src,testing}/**/*.integration.test.ts'],
           globalSetup: ['test/integration/global-setup.ts'],
           setupFiles: ['test/worker-exit.ts', 'test/integration/file-setup.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           // Real servers on a busy machine: a second attempt counts, and the closing summary names it.
           retry: 1,
           fileParallelism: true,

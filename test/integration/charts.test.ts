@@ -237,7 +237,7 @@ describe('rendering', () => {
     expect(await image('image.tag=v2', `image.digest=${DIGEST}`)).toBe(`registry.example.com/flotilla/spoke-agent@${DIGEST}`);
   });
 
-  test('the puller changes PinnedImageSets of upgrades where it is asked for, and no others', { timeout: 120_000 }, async () => {
+  test('the puller changes PinnedImageSets of upgrades where it is asked for, and no others', async () => {
     await applyCrds(world.admin, machineConfigCrds);
     const kubectl = (args: readonly string[], input = '') =>
       runCommand(world.tools.path('kubectl'), ['--kubeconfig', world.server.kubeconfig, ...args], { input, timeoutMs: 30_000 });

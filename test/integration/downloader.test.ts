@@ -7,7 +7,7 @@ import { writeImage, writeIndex, writeLayer } from '@flotilla/registry/testing';
 import { expect, test } from 'vitest';
 import { runSeeds, type SeededRun, startDownloaderFixture } from '../bench/downloader-run.ts';
 
-test('four seeded runs with cuts and kills end with every digest right and at most 2 % served in vain', { timeout: 300_000 }, async () => {
+test('four seeded runs with cuts and kills end with every digest right and at most 2 % served in vain', async () => {
   await using fixture = await startDownloaderFixture();
   const { runs, failed } = await runSeeds(fixture, { seeds: 4, parallel: 4 });
   expect(failed).toEqual([]);

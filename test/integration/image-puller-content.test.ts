@@ -33,7 +33,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     options.program = await program();
   }, 600_000);
 
-  test('the link is paid once: the runtime asks for no blob, and what the list read is not read again', { timeout: 120_000 }, async () => {
+  test('the link is paid once: the runtime asks for no blob, and what the list read is not read again', async () => {
     await using node = await startNode(world, options);
     const first = await node.run();
     expect(first.exitCode, first.log).toBe(PullerExit.done);
@@ -51,7 +51,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     expect(node.registry.transfers.slice(before)).toEqual([]);
   });
 
-  test('killed three times in mid-layer: no byte of a finished range is fetched again', { timeout: 120_000 }, async () => {
+  test('killed three times in mid-layer: no byte of a finished range is fetched again', async () => {
     await using node = await startNode(world, options);
     node.registry.rate = 12_000_000;
     const runs: number[] = [];
@@ -76,7 +76,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     expect(served).toBeLessThanOrEqual(1.25 * neededBytes());
   });
 
-  test('a link that is cut in mid-layer goes on at the byte of the cut', { timeout: 120_000 }, async () => {
+  test('a link that is cut in mid-layer goes on at the byte of the cut', async () => {
     await using node = await startNode(world, options);
     node.registry.rate = 12_000_000;
     const running = await node.start();
@@ -93,7 +93,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     expect(served).toBeLessThanOrEqual(1.15 * neededBytes());
   });
 
-  test('a cap holds in every second, over list and images', { timeout: 120_000 }, async () => {
+  test('a cap holds in every second, over list and images', async () => {
     await using node = await startNode(world, options);
     const cap = 8_000_000;
     const ended = await node.run({ BANDWIDTH: String(cap) });
@@ -112,7 +112,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     expect(Math.max(...seconds)).toBeGreaterThan(0.25 * cap);
   });
 
-  test('wrong bytes are never stored, and the image is asked for anew', { timeout: 120_000 }, async () => {
+  test('wrong bytes are never stored, and the image is asked for anew', async () => {
     await using node = await startNode(world, options);
     const wrong = [...world.release.layers].find(([, size]) => size > 25_000_000)?.[0] ?? '';
     node.registry.corrupt.add(wrong);
@@ -130,7 +130,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     await expectPulled(node);
   });
 
-  test('a layer that was unpacked and discarded is not fetched again for another image', { timeout: 120_000 }, async () => {
+  test('a layer that was unpacked and discarded is not fetched again for another image', async () => {
     await using node = await startNode(world, { ...options, discard: true });
     const images = (name: string) => ({ additionalImages: world.release.components[name] ?? '' });
     const [base = ''] = world.release.layers.keys();
@@ -143,7 +143,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     expect(servedBytes(node.registry.transfers)).toBeLessThan(3_000_000);
   });
 
-  test('switched off, the runtime fetches everything and the report says so', { timeout: 120_000 }, async () => {
+  test('switched off, the runtime fetches everything and the report says so', async () => {
     await using node = await startNode(world, options);
     const ended = await node.run({ FETCH_BLOBS: 'off' });
     expect(ended.exitCode, ended.log).toBe(PullerExit.done);

@@ -114,7 +114,7 @@ test('a registry that only a proxy reaches, whose password is in no log', async 
   expect(alone.exitCode, alone.log).toBe(PullerExit.registryRefused);
 });
 
-test('15 s of 502 for one image cost no image', { timeout: 120_000 }, async () => {
+test('15 s of 502 for one image cost no image', async () => {
   const repository = 'release/component-1';
   let failingSince: number | undefined;
   let refused = 0;
@@ -145,7 +145,7 @@ const canRunContainerd = process.getuid?.() === 0 && ['/usr/bin/containerd', '/u
 describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () => {
   const mirrorTo = (host: string) => ({ REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [host], insecure: true }]) });
 
-  test('a runtime that is restarted in mid-pull costs no image', { timeout: 180_000 }, async () => {
+  test('a runtime that is restarted in mid-pull costs no image', async () => {
     await using dir = await temporaryFolder('containerd');
     await using slow = await startSlowProxy(world.registry.url, 1_500_000);
     const first = await startContainerd(dir.path, slow.host);
@@ -163,7 +163,7 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
     expect(ended.last).toMatchObject({ imagesDone: IMAGES, failures: [] });
   });
 
-  test('an image that the puller cannot find is pulled by the runtime, which can', { timeout: 120_000 }, async () => {
+  test('an image that the puller cannot find is pulled by the runtime, which can', async () => {
     await using dir = await temporaryFolder('containerd');
     await using containerd = await startContainerd(dir.path, hostOf(world.registry.url));
     await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);

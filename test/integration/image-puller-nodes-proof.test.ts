@@ -100,7 +100,7 @@ describe.skipIf(!canRunContainerd)('a proof of several nodes', () => {
     }
   });
 
-  test('does not take a node that is away for a loss, and follows the nodes of the cluster', { timeout: 240_000 }, async () => {
+  test('does not take a node that is away for a loss, and follows the nodes of the cluster', async () => {
     await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     const [first, second, third] = spoke.nodes;
     if (!first || !second || !third) throw new Error('no nodes');

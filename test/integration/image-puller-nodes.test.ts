@@ -57,7 +57,7 @@ const CAPS = z
 const FAULTS = { ...readEnvironment().nodeFaults, kinds: ['kill', 'stop', 'cut', 'reboot', 'cordon'] } as const;
 
 describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
-  test('fill three nodes over a link that is paid once, and sum them up', { timeout: 120_000 }, async () => {
+  test('fill three nodes over a link that is paid once, and sum them up', async () => {
     await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     const [first, ...others] = spoke.nodes;
     const followers = await Promise.all(others.map((node) => node.follow()));
@@ -76,7 +76,7 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
       await eventually(async () => !(await node.ctr('leases', 'ls')).includes('flotilla'), 'no lease of ours');
   });
 
-  test.each(CAPS)('hold the cap of the link together, whichever node fetches: %i bytes a second', { timeout: 240_000 }, async (cap) => {
+  test.each(CAPS)('hold the cap of the link together, whichever node fetches: %i bytes a second', async (cap) => {
     await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     const env = { BANDWIDTH: String(cap) };
     const [first, ...others] = spoke.nodes;
@@ -165,7 +165,7 @@ describe.skipIf(!canRunContainerd)('the pullers of a spoke', () => {
     await endAll(followers);
   });
 
-  test('know a node that comes in mid-run, and forget one that leaves the cluster', { timeout: 180_000 }, async () => {
+  test('know a node that comes in mid-run, and forget one that leaves the cluster', async () => {
     await using spoke = await startSpoke({ world, nodes: 3, program, spec: fullSpec(world) });
     spoke.registry.rate = 4_000_000;
     const [first, second, gone] = spoke.nodes;

@@ -31,7 +31,7 @@ const by = (uid: string) => ({ PIN_FOR: uid, PIN_BY: 'pinned-image-set' });
 let world: PullerWorld;
 beforeAll(async () => {
   world = await startPullerWorld('puller-sets', [200_000, 300_000]);
-}, 60_000);
+});
 afterAll(() => world?.[Symbol.asyncDispose]());
 
 const sets = async (admin: Client) => (await admin.list(PinnedImageSet)).items;
@@ -67,7 +67,7 @@ async function startNotes(admin: Client) {
 }
 
 describe.skipIf(!canRunContainerd)('on two nodes', () => {
-  test('sets hold what was pulled, until each upgrade ends', { timeout: 240_000 }, async () => {
+  test('sets hold what was pulled, until each upgrade ends', async () => {
     const program = (await ensureTools(['containerd'])).path('containerd');
     await using spoke = await startSpoke({ world, nodes: 2, program, spec: fullSpec(world) });
     const { admin, nodes } = spoke;
@@ -163,7 +163,7 @@ describe('on one node', () => {
     return ended.last;
   };
 
-  test('one that degrades its node is taken back, and the node is well again', { timeout: 60_000 }, async () => {
+  test('one that degrades its node is taken back, and the node is well again', async () => {
     await using operator = await startMachineConfigOperator(admin, { master: ['node-1'], worker: [] });
     operator.fails.set('node-1', 'Error: no space');
     expect(pinsOf(await pulled())).toEqual(['none: taken back, node node-1: Error: no space']);
@@ -183,7 +183,7 @@ describe('on one node', () => {
     expect(pinsOf(await pulled())).toEqual(['none: taken back, node node-1: Error: another set']);
   });
 
-  test('a set of its name that is somebody else’s stays as it is', { timeout: 60_000 }, async () => {
+  test('a set of its name that is somebody else’s stays as it is', async () => {
     await using _operator = await startMachineConfigOperator(admin, { master: ['node-1'] });
     const { apiVersion, kind } = PinnedImageSet;
     const name = `flotilla-${UID}-master`;
@@ -193,20 +193,20 @@ describe('on one node', () => {
     expect((await admin.get(PinnedImageSet, { name }))?.spec?.pinnedImages).toEqual(pinnedImages);
   });
 
-  test('nothing is asked of a node that was not filled', { timeout: 60_000 }, async () => {
+  test('nothing is asked of a node that was not filled', async () => {
     await using _operator = await startMachineConfigOperator(admin, { master: ['node-1'], worker: ['node-2'] });
     expect(pinsOf(await pulled())).toEqual(['none: node node-2 was not filled, and a set would have it pull']);
     expect(await names(admin)).toEqual([]);
   });
 
-  test('nodes that say nothing are waited for until the Job has to end', { timeout: 60_000 }, async () => {
+  test('nodes that say nothing are waited for until the Job has to end', async () => {
     await using operator = await startMachineConfigOperator(admin, { master: ['node-1'] });
     operator.isHeld = true;
     expect(pinsOf(await pulled({ JOB_SECONDS: '31' }))).toEqual([expect.stringMatching(/^0 of 1 nodes say so after [01] s$/)]);
     expect(await names(admin)).toHaveLength(1);
   });
 
-  test('a cluster without the kind, without the right, and one that loses the kind midway are named', { timeout: 90_000 }, async () => {
+  test('a cluster without the kind, without the right, and one that loses the kind midway are named', async () => {
     expect(pinsOf(await pulled())).toEqual([
       expect.stringMatching(/^none: (this cluster has no PinnedImageSet|no right to PinnedImageSets)/),
     ]);

@@ -24,7 +24,7 @@ beforeAll(async () => {
   if (!canRunContainerd) return;
   release = await startPullerWorld('puller-pins', [300_000, 400_000]);
   hub = await World.start({ spokes: [SPOKE], transport: 'work', job: { seconds: 1, startupMs: 200 } });
-}, 120_000);
+});
 afterAll(async () => {
   await hub?.stop();
   await release?.[Symbol.asyncDispose]();
@@ -41,7 +41,7 @@ function plannedFor(mode: string | undefined): Record<string, string> | undefine
 }
 
 describe.skipIf(!canRunContainerd).each(VERSIONS.filter(({ knowsPins }) => knowsPins))('with containerd $version', (version) => {
-  test('what the hub plans pins on the node until the upgrade is deleted', { timeout: 180_000 }, async () => {
+  test('what the hub plans pins on the node until the upgrade is deleted', async () => {
     await using node = await startNode(release, { ...version, program: await version.program() });
     const pins = async () => (await node.ctr('images', 'ls', '--quiet')).split('\n').filter((name) => name.startsWith('precache.invalid/'));
     hub.spokes.setFaults(SPOKE, { jobsHeld: true });

@@ -64,7 +64,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     }
   });
 
-  test('pins are counted when the runtime says so, outlive a pull, and go by the uid of their upgrade', { timeout: 120_000 }, async () => {
+  test('pins are counted when the runtime says so, outlive a pull, and go by the uid of their upgrade', async () => {
     await using node = await startNode(world, options);
     const [mine, other] = ['11111111-aaaa-4bbb-8ccc-000000000001', '22222222-aaaa-4bbb-8ccc-000000000002'];
     const pinsOf = async (uid: string) =>

@@ -96,7 +96,7 @@ describe('into an OCI layout', () => {
     expect(last).toMatchObject({ imagesDone: 3, imagesTotal: 3 });
   });
 
-  test('goes on after SIGTERM and SIGKILL: what is pulled stays, and the rest alone is pulled', { timeout: 300_000 }, async () => {
+  test('goes on after SIGTERM and SIGKILL: what is pulled stays, and the rest alone is pulled', async () => {
     await using layout = await freshLayout();
     // Less than all comes through: however late the signal is, it meets a puller that pulls.
     for (const [signal, exitCode, share, most] of [
@@ -259,7 +259,7 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
     );
   });
 
-  test('SIGTERM in mid-pull ends it cleanly, and the next run pulls only the rest', { timeout: 300_000 }, async () => {
+  test('SIGTERM in mid-pull ends it cleanly, and the next run pulls only the rest', async () => {
     // containerd counts what is on its way in by the mebibyte
     const large = await pushSmallRelease(world.registry.url, [6_000_000, 4_000_000, 500_000]);
     const spec = { 'platform.image': large.release };

@@ -139,7 +139,7 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     }
   });
 
-  test('start on arm64, by an emulator', { timeout: 300_000 }, async ({ skip }) => {
+  test('start on arm64, by an emulator', async ({ skip }) => {
     if (!canEmulate) return skip('no qemu-aarch64-static on PATH, or not root; the Node of their images is read');
     for (const app of appNames) {
       const root = await unpack(app, { os: 'linux', architecture: 'arm64' });

@@ -48,7 +48,7 @@ describe.each(Object.keys(grounds) as Ground[])('on a hub that is %s', (ground) 
       for (const { clusters = [] } of all) for (const cluster of clusters) await createCluster(client, cluster);
     }
     for (const mistake of all) await make(mistake);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await hub?.stop();

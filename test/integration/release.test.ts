@@ -78,7 +78,7 @@ describe.skipIf(!canBuild)('a release', () => {
       await expect(makeRelease(checkout, '--version', version, '--out', out)).rejects.toThrow('must be a semantic version');
     await expect(makeRelease(checkout, '--version', VERSION)).rejects.toThrow('--version and --out are required');
     expect((await readdir(scratch)).filter((name) => name === 'never' || name.startsWith('.release-'))).toEqual([]);
-  }, 120_000);
+  });
 
   test('pins its images in charts, lists and provenance', async () => {
     const list = (await readFile(join(release, 'images.txt'), 'utf8')).trim().split('\n');
@@ -118,7 +118,7 @@ describe.skipIf(!canBuild)('a release', () => {
     // Nothing but the packaged chart can be the default here.
     const join_ = ['join', '--hub-kubeconfig', 'none', '--name', 'a', '--image', 'r.example/a', '--print'];
     await expect(runCommand(join(bin, 'flotilla'), join_, { cwd: home, env })).rejects.toThrow(/none/);
-  }, 180_000);
+  });
 
   test('has a command line of one file, and completions of its commands', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'flotilla-one-file-'));
@@ -157,7 +157,7 @@ describe.skipIf(!canBuild)('a release', () => {
     await flotilla('mirror', '--from', release, '--to', to, '--insecure-registry');
     const { requests } = await registry.served({ since });
     expect(requests.filter(({ method, uri }) => method === 'POST' || (method === 'PUT' && uri.includes('/blobs/')))).toEqual([]);
-  }, 300_000);
+  });
 
   test('is not mirrored when it is not whole, and the message names the gap', async () => {
     const broken = join(scratch, 'broken');
@@ -181,7 +181,7 @@ describe.skipIf(!canBuild)('a release', () => {
     await expect(mirror()).rejects.toThrow(/is not whole: .* lacks sha256:/);
     await expect(flotilla('mirror', '--from', scratch, '--to', host)).rejects.toThrow('SHA256SUMS is missing');
     expect((await registry.served({ since })).requests).toEqual([]);
-  }, 120_000);
+  });
 
   test('has no tag anywhere when the registry refuses half way, and is completed by the same command', async () => {
     let puts = 0;
@@ -197,7 +197,7 @@ describe.skipIf(!canBuild)('a release', () => {
     puts = Number.NEGATIVE_INFINITY;
     await flotilla('mirror', '--from', release, '--to', to, '--insecure-registry');
     for (const name of [...charts, ...apps]) expect(await tagsOf(`half/${name}`)).toEqual([VERSION]);
-  }, 300_000);
+  });
 
   test('is signed by a key, and cosign verifies the list and every image', async () => {
     const cosign = (await ensureTools(['cosign'])).path('cosign');
@@ -228,5 +228,5 @@ describe.skipIf(!canBuild)('a release', () => {
       /nothing was published.*charts\/flotilla-hub:7\.8\.9 is sha256:/,
     );
     expect((await registry.served({ since })).requests.filter(({ method }) => method !== 'HEAD')).toEqual([]);
-  }, 300_000);
+  });
 });

@@ -264,7 +264,7 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
   });
 });
 
-test('a spoke has nothing left of agent and operators', { timeout: 120_000 }, async () => {
+test('a spoke has nothing left of agent and operators', async () => {
   await using site = await Site.start([]);
   const { admin } = site;
   for (const name of ['openshift-monitoring', 'openshift-config', 'openshift-machine-api', 'openshift-config-managed'])

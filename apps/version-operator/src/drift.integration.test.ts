@@ -45,7 +45,7 @@ beforeAll(async () => {
   await leaveQuota();
   operator = world.run(release, [second]);
   await world.completed(release);
-}, 120_000);
+});
 afterAll(async () => {
   await operator?.stop();
   await world?.[Symbol.asyncDispose]();

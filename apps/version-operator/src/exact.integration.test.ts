@@ -175,7 +175,7 @@ beforeAll(async () => {
   await world.completed(before);
   await world.ask({ desiredUpdate: { version: after.version, image: imageOf(after) } });
   await world.completed(after);
-}, 180_000);
+});
 afterAll(async () => {
   await operator?.stop();
   await world?.[Symbol.asyncDispose]();
@@ -303,7 +303,7 @@ describe('is put back by the process that wrote it', () => {
 });
 
 describe('is put back by a process that was not there', () => {
-  test('when it starts', { timeout: 120_000 }, async () => {
+  test('when it starts', async () => {
     const { kind, object, patch } = edits[0] as Edit;
     await operator.stop();
     await world.client.patch(kind, { namespace: NS, name: object }, patch, { type: 'merge' });

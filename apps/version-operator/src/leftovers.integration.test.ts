@@ -148,7 +148,7 @@ beforeAll(async () => {
   const { tolerations } = (await podSpec('shared')) as { tolerations: Json[] };
   await patch(kinds.deployment, 'shared', { spec: { template: { spec: { tolerations: [...tolerations, tolerates('theirs')] } } } });
   await update(second);
-}, 120_000);
+});
 afterAll(async () => {
   await operator?.stop();
   await world?.[Symbol.asyncDispose]();

@@ -45,7 +45,7 @@ beforeAll(async () => {
   });
   operator = world.run(first, [second], { logger, passEveryMs: 100 });
   await world.completed(first);
-}, 120_000);
+});
 afterAll(async () => {
   await operator?.stop();
   await world?.[Symbol.asyncDispose]();

@@ -38,7 +38,7 @@ beforeAll(async () => {
   node = stack.use((await RUNTIMES[0]?.start(images.registry.url)) ?? expect.fail());
   subject = stack.use(await startAgentSubject({ works: SUITE_CADENCE, garbageCollection: true }));
   arguments_ = await writePlan();
-}, 120_000);
+});
 afterAll(() => stack.disposeAsync());
 
 async function writePlan(): Promise<string[]> {
@@ -137,7 +137,7 @@ const served = (): number =>
   node.registry.transfers.reduce((sum, { digest, bytes }) => (images.release.layers.has(digest) ? sum + bytes : sum), 0);
 
 describe.skipIf(!canRun)('an inspection', () => {
-  test('by a work is exact, leaves nothing, and the pull is served what it says', { timeout: 120_000 }, async () => {
+  test('by a work is exact, leaves nothing, and the pull is served what it says', async () => {
     await using _ = startKubelet();
     const spec = { additionalImages: images.release.components['component-1'] ?? '' };
     expect((await (await startPuller(images.folder.path, spec, node.env)).finished).exitCode).toBe(0);
@@ -174,7 +174,7 @@ describe.skipIf(!canRun)('an inspection', () => {
     expect(after.pulls).toMatchObject([{ images: { missing: { value: 0 } }, bytes: { certainty: 'exact', value: 0 } }]);
   });
 
-  test('that nobody agreed to, or that is a dry run, writes nothing', { timeout: 60_000 }, async () => {
+  test('that nobody agreed to, or that is a dry run, writes nothing', async () => {
     expect(await flotilla(subject.hubKubeconfig, ...arguments_)).toMatchObject({
       code: 2,
       err: expect.stringContaining('--yes is missing'),
@@ -184,7 +184,7 @@ describe.skipIf(!canRun)('an inspection', () => {
     expect(await madeOnHub()).toEqual([]);
   });
 
-  test('without an answer is said with its time, and leaves nothing', { timeout: 90_000 }, async () => {
+  test('without an answer is said with its time, and leaves nothing', async () => {
     const said = await flotilla(subject.hubKubeconfig, ...arguments_, '--yes', '--inspect-timeout', '4s');
     expect(PlanAnswer.parse(JSON.parse(said.out)).pulls).toMatchObject([
       { says: 'no answer for 4 s', bytes: { certainty: 'at-most' }, free: { certainty: 'unknown' } },
@@ -192,7 +192,7 @@ describe.skipIf(!canRun)('an inspection', () => {
     await expectNothingLeft();
   });
 
-  test('that is interrupted takes away what it had begun', { timeout: 90_000 }, async () => {
+  test('that is interrupted takes away what it had begun', async () => {
     const main = programFile('apps/cli/src/main.ts');
     const env = childEnvironment({ KUBECONFIG: subject.hubKubeconfig, XDG_CACHE_HOME: images.folder.path });
     const child: ChildProcess = spawn(process.execPath, [main, ...arguments_, '--yes'], { env, stdio: 'ignore' });
@@ -202,7 +202,7 @@ describe.skipIf(!canRun)('an inspection', () => {
     await expectNothingLeft();
   });
 
-  test('by actions says the same, and leaves nothing', { timeout: 120_000 }, async () => {
+  test('by actions says the same, and leaves nothing', async () => {
     await using _ = startKubelet();
     const claims = { status: { clusterClaims: [] } };
     await subject.hub.patch(ManagedCluster, { name: subject.cluster }, claims, { type: 'merge', subresource: 'status' });

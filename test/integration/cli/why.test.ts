@@ -65,7 +65,7 @@ test('the first of one or two injected causes is named, the status says the same
   process.stdout.write(`why: ${named} of ${CAUSES.length} causes named, ${doubled} of them doubled\n`);
   expect(outcomes.filter(({ problem }) => problem !== undefined)).toEqual([]);
   expect([CAUSES.length >= 60, doubled >= 15]).toEqual([true, true]);
-}, 300_000);
+});
 
 test('what is told after a while is the cause then', async ({ world }) => {
   const scene: Scene = { world, name: 'late', spokes: LATE };

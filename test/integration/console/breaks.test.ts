@@ -133,7 +133,7 @@ async function lookThroughRelays(fleet: Fleet) {
 const STALE = /^Everything below is as it was/;
 
 describe('rows equal a fresh list, and the page has said that it was old, after', () => {
-  test.concurrent('links between browser and console that are cut, or fall silent', { timeout: 180_000 }, async ({ world, skip }) => {
+  test.concurrent('links between browser and console that are cut, or fall silent', async ({ world, skip }) => {
     await using looked = await lookThroughRelays(world);
     if (!looked) return skip(NO_BROWSER);
     const { page, toConsole } = looked;
@@ -156,7 +156,7 @@ describe('rows equal a fresh list, and the page has said that it was old, after'
     await untilTrue(world, page, 'a silence');
   });
 
-  test.concurrent('links between console and API server that fall silent', { timeout: 180_000 }, async ({ world, skip }) => {
+  test.concurrent('links between console and API server that fall silent', async ({ world, skip }) => {
     await using looked = await lookThroughRelays(world);
     if (!looked) return skip(NO_BROWSER);
     const { page, toServer } = looked;
@@ -169,7 +169,7 @@ describe('rows equal a fresh list, and the page has said that it was old, after'
     await page.getByText(/does not answer/).waitFor({ state: 'detached' });
   });
 
-  test.concurrent('a page that was frozen', { timeout: 180_000 }, async ({ world, skip }) => {
+  test.concurrent('a page that was frozen', async ({ world, skip }) => {
     await using looked = await lookThroughRelays(world);
     if (!looked) return skip(NO_BROWSER);
     const { page, toConsole } = looked;
@@ -182,10 +182,7 @@ describe('rows equal a fresh list, and the page has said that it was old, after'
     await untilTrue(world, page, 'a freeze');
   });
 
-  test.concurrent('a machine that slept, with browser and console, and woke up with dead connections', { timeout: 180_000 }, async ({
-    world,
-    skip,
-  }) => {
+  test.concurrent('a machine that slept, with browser and console, and woke up with dead connections', async ({ world, skip }) => {
     await using looked = await lookThroughRelays(world);
     if (!looked) return skip(NO_BROWSER);
     const { page, toServer, toConsole, running, browser } = looked;

@@ -164,7 +164,7 @@ async function expectHarmless(page: Page, path: string): Promise<void> {
   });
 }
 
-test('is text in every view and its attributes, and in what is saved', { timeout: 180_000 }, async ({ world, skip }) => {
+test('is text in every view and its attributes, and in what is saved', async ({ world, skip }) => {
   const browser = await startBrowser();
   if (!browser) return skip(NO_BROWSER);
   await using _ended = { [Symbol.asyncDispose]: () => browser.close() };

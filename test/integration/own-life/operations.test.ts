@@ -64,7 +64,7 @@ async function worksOf(client: Client): Promise<string[]> {
   return items.map(({ metadata }) => `${metadata.namespace}/${metadata.labels?.[Label.upgradeName]}`);
 }
 
-describe('a hub in mid-upgrade', { timeout: 240_000 }, () => {
+describe('a hub in mid-upgrade', () => {
   /** Restored, it has to wait for nobody who is not there. */
   const flights = flightsOf(1);
   const statesIn = (client: Client) => Promise.all(flights.map((flight: Flight) => stateOf(flight, client)));

@@ -65,7 +65,7 @@ describe.skipIf(obstacle !== undefined)('fifty upgrades in flight', { retry: 0 }
     await createTemplate(world.client, SENTINEL);
     await lead('before', { crds: true });
     await takeOff(FLIGHTS, world);
-  }, 300_000);
+  });
   afterAll(async () => {
     await world?.stop();
     await rm(dir, { recursive: true, force: true });
@@ -76,7 +76,7 @@ describe.skipIf(obstacle !== undefined)('fifty upgrades in flight', { retry: 0 }
     { name: 'a rollback of the program, under the new CRDs', version: 'before', crds: false, lands: [1] },
     { name: 'a rollback of the CRDs too', version: 'before', crds: true, lands: [2] },
     { name: 'an upgrade again', version: 'this', crds: true, lands: [3, 4] },
-  ] as const)('$name leaves all where they are, and lets them go on', { timeout: 300_000 }, async ({ version, crds, lands }) => {
+  ] as const)('$name leaves all where they are, and lets them go on', async ({ version, crds, lands }) => {
     const states = await statesOf(FLIGHTS);
     await lead(version, { crds });
     expect(await statesOf(FLIGHTS)).toEqual(states);

@@ -82,7 +82,7 @@ async function begin(hub: Client, name: string) {
   };
 }
 
-test('a policy that refuses the DaemonSet fails the job in the words of that policy', { timeout: 240_000 }, async ({ world }) => {
+test('a policy that refuses the DaemonSet fails the job in the words of that policy', async ({ world }) => {
   const { hub, spoke } = world;
   const admission = '/apis/admissionregistration.k8s.io/v1';
   const matchConstraints = {

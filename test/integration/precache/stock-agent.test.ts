@@ -57,7 +57,7 @@ beforeAll(async () => {
     metadata: { name: 'config', namespace: 'default' },
     spec: { overrides: { platformImage: PLATFORM } },
   });
-}, 300_000);
+});
 afterAll(() => stack?.disposeAsync());
 
 /** Creates an upgrade that pre-caches, and resolves to what waits for a state of it. */
@@ -93,7 +93,7 @@ test('the stock work agent carries a pre-cache, and cleans up after it', async (
   await endPod('Succeeded');
   await until('Succeeded');
   await eventually(isClean, 'nothing to be left', READ_MS);
-}, 300_000);
+});
 
 test('a job that failed there stays until the upgrade ends, and nothing of it is made again', async () => {
   const until = await begin('failing');
@@ -102,4 +102,4 @@ test('a job that failed there stays until the upgrade ends, and nothing of it is
   // With all clusters failed the upgrade ends, and then everything goes.
   await eventually(isClean, 'nothing to be left', READ_MS);
   expect(await spoke.get(Job, { namespace, name: SpokeName.job })).toBeUndefined();
-}, 300_000);
+});

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await admin.create(Role, { metadata, rules });
   const subjects = [{ kind: 'Group', apiGroup: RBAC, name: `system:open-cluster-management:${SPOKE}` }];
   await admin.create(RoleBinding, { metadata, roleRef: { apiGroup: RBAC, kind: 'Role', name: 'stock' }, subjects });
-}, 180_000);
+});
 afterAll(() => world?.[Symbol.asyncDispose]());
 
 const ref = { namespace: SPOKE, name: 'work' };

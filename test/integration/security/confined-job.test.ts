@@ -144,7 +144,7 @@ describe.each(['plain-kubernetes', 'openshift'] as const)('the Job for %s', (nam
   });
 });
 
-test(`${CHANGED_JOBS} Jobs changed in any field the API server knows are judged as the table says`, { timeout: 300_000 }, async () => {
+test(`${CHANGED_JOBS} Jobs changed in any field the API server knows are judged as the table says`, async () => {
   const random = createRandom(SEED, 'fields');
   const rows = await table();
   const fields = new JobFields(await world.admin.request('GET', '/openapi/v3/apis/batch/v1'));

@@ -96,7 +96,7 @@ beforeAll(async () => {
   await admin.create(ManifestWork, { metadata: { ...work, finalizers: [WORK_FINALIZER] }, spec: { workload: { manifests: [] } } });
   await fill((length) => admin.patch(ManifestWork, work, { status: { any: 'x'.repeat(length) } }, status));
   for (const each of restore) await each();
-}, 240_000);
+});
 afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** An administrator says why. */

@@ -28,7 +28,7 @@ import { startAnswering } from './answering-service.ts';
 const namespace = OPERATOR_NAMESPACE;
 const NOTES = { namespace, name: CACHED_RELEASES };
 
-test('an upgrade waits for each node until a puller has proven it', { timeout: 240_000 }, async () => {
+test('an upgrade waits for each node until a puller has proven it', async () => {
   await using stack = new AsyncDisposableStack();
   const world = stack.use(await startPullerWorld('cache-gate', [100_000]));
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-gate-'));

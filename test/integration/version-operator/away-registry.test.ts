@@ -116,7 +116,7 @@ afterAll(async () => {
   if (root) await rm(root, { recursive: true, force: true });
 });
 
-describe('a registry that is away when the operator starts', { timeout: 180_000 }, () => {
+describe('a registry that is away when the operator starts', () => {
   test('is told in the ClusterVersion of a cluster that is to be installed, which goes on when it comes', async () => {
     await stopIt();
     const program = await start('cache');
@@ -161,7 +161,7 @@ describe('a registry that is away when the operator starts', { timeout: 180_000 
   });
 });
 
-test('of a release that pre-caching names nothing is downloaded before it is verified', { timeout: 120_000 }, async () => {
+test('of a release that pre-caching names nothing is downloaded before it is verified', async () => {
   const image = await push('4.20.3', false);
   const digest = image.split('@')[1] ?? '';
   const served = async () => (await registry?.served())?.requests.filter(({ method, uri }) => method === 'GET' && uri.includes(digest));

@@ -134,7 +134,7 @@ async function refusals(): Promise<string[]> {
   return [...refused];
 }
 
-test('applies a release and its update with the rights of the rules, and is refused nothing', { timeout: 240_000 }, async () => {
+test('applies a release and its update with the rights of the rules, and is refused nothing', async () => {
   await start(OLD);
   await untilApplied(OLD);
   const role = { name: 'alpha' };
@@ -199,7 +199,7 @@ test('may list the pods of a workload that does not roll out', async () => {
   });
 });
 
-test('a right that the rules lack is named in the ClusterVersion, and is used once it is given', { timeout: 240_000 }, async () => {
+test('a right that the rules lack is named in the ClusterVersion, and is used once it is given', async () => {
   const mayOnlyRead = { verbs: ['get', 'list', 'watch'] };
   await install(RULES.map((rule) => (rule.resources.includes('serviceaccounts') ? { ...rule, ...mayOnlyRead } : rule)));
   await admin.request('DELETE', `/api/v1/namespaces/${OWN}/serviceaccounts/alpha`);
