@@ -3,6 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { kstatus } from '@flotilla/api/testing';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHub } from '../../../tools/src/fleets/programs.ts';
 import { unpackVersionBefore, versionBeforeObstacle } from '../../fixtures/version-before.ts';
@@ -102,5 +104,14 @@ describe.skipIf(obstacle !== undefined)('fifty upgrades in flight', { retry: 0 }
           flight.clusters.map((cluster) => `${cluster} complete`),
         );
     }
+  });
+
+  test('whichever version an upgrade ended under, a tool reads it as it is', async () => {
+    const read = async (flight: Flight) => [flight.name, kstatus((await readUpgrade(world.client, flight)) ?? {})];
+    const wanted = FLIGHTS.map(({ name, of }) => [name, of.end === 'Completed' ? 'Current' : 'Failed']);
+    await eventually(async () => {
+      expect(await Promise.all(FLIGHTS.map(read))).toEqual(wanted);
+      return true;
+    }, 'every upgrade to be read again');
   });
 });
