@@ -1,4 +1,5 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
+import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
 import { Exit, endWith } from './exit.ts';
 import { safeText } from './terminal/safe-text.ts';
@@ -18,6 +19,7 @@ const exits: Readonly<Record<string, (typeof Exit)['usage' | 'no' | 'timeUp']>> 
 
 /** The sentence for an error, with what to do about it. */
 export function nextStep(error: unknown): string {
+  if (error instanceof RegistryError && error.code === RegistryErrorCode.unauthorized) return `${errorMessage(error)} (--pull-secret)`;
   if (!(error instanceof ApiError)) return isMissingFile(error) ? `${errorMessage(error)}: name one that is there` : errorMessage(error);
   if (error.code === RuntimeErrorCode.forbidden) return missingRight(error);
   if (error.code === RuntimeErrorCode.unauthorized)

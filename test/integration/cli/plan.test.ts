@@ -1,5 +1,8 @@
 /** `flotilla plan` beside a real hub, on a real API server, with a real registry. */
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Annotation } from '@flotilla/api';
 import { PlanAnswer } from '@flotilla/api/answers';
@@ -103,6 +106,53 @@ test('a file that is not applied: batches as the hub makes them, bytes as the re
   expect(later.digest).toBe(answer.digest);
   expect(later.pulls).toMatchObject([{ clusters: 4, says: 'pulled by this upgrade', bytes: { certainty: 'exact', value: 0 } }]);
 });
+
+test('images that nobody could read make the pull unknown, each with its cause, and the command could not find out', async ({ world }) => {
+  await using images = await startPullerWorld('unread', [100_000]);
+  await using closed = await startRefusingRegistry();
+  const registry = hostOf(images.registry.url);
+  const [readable = ''] = Object.values(images.release.components);
+  const unread = [`${closed.host}/team/private:1`, `${registry}/team/none:1`];
+  const config = {
+    apiVersion: PreCachingConfig.apiVersion,
+    kind: PreCachingConfig.kind,
+    metadata: { name: 'unread', namespace: 'default' },
+    spec: { additionalImages: [readable.replace(REGISTRY_NAME, registry), ...unread] },
+  };
+  const upgrade = upgradeOf('unread', ['plan-1'], [], { preCaching: true, preCachingConfigRef: { name: 'unread' } });
+  const file = join(world.dir, 'unread.json');
+  await writeFile(file, `${JSON.stringify(config)}\n---\n${JSON.stringify(upgrade)}\n`);
+  const args = ['plan', '-f', file, '--insecure-registry', registry, '--insecure-registry', closed.host];
+
+  const json = await flotilla(world.server.kubeconfig, ...args, '-o', 'json');
+  expect(json).toMatchObject({ code: 1, err: '' });
+  expect(PlanAnswer.parse(JSON.parse(json.out))).toMatchObject({
+    images: { count: 1, unread: 2 },
+    pulls: [{ images: { missing: { certainty: 'unknown' }, of: 3 }, bytes: { certainty: 'unknown' }, space: { certainty: 'unknown' } }],
+    bytes: { certainty: 'unknown', why: expect.stringContaining('2 of 3 images could not be read') },
+  });
+  const page = await flotilla(world.server.kubeconfig, ...args, '-o', 'wide');
+  expect(page.code).toBe(1);
+  expect(page.out).toContain('1 of 3 images could be read');
+  expect(page.out).toMatch(/! \S+private:1 could not be read: .*answered 401.*check the pull secret for this registry \(--pull-secret\)/);
+  expect(page.out).toMatch(/! \S+none:1 could not be read: .*answered 404/);
+  expect(page.out).toMatch(/1 +plan-1 .*\? of 3 +\? /);
+});
+
+/** A registry that lets nobody in. */
+async function startRefusingRegistry(): Promise<AsyncDisposable & { readonly host: string }> {
+  const server = createServer((_, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    host: `127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
 
 test('an upgrade that is bound to a plan starts by no other, says what differs, and goes on when it is so again', async ({ world }) => {
   const run = async () => await flotilla(world.server.kubeconfig, 'plan', 'bound', '--save', '-o', 'json');

@@ -31,6 +31,7 @@ export const showPlan: Run = async ([name], given) => {
   if (options.save) save(answer);
   const hasNoRoom = answer.pulls.some(({ fits }) => fits === false);
   if (answer.refused !== undefined || answer.rollout.fits === false || hasNoRoom) endWith(Exit.no);
+  else if (options.images && answer.bytes.certainty === 'unknown') endWith(Exit.unknown);
 };
 
 /** The answer on an upgrade as it was observed. */

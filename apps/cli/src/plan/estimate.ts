@@ -7,7 +7,7 @@ import { type ClusterPull, estimatePull, isSameSoftware, type ObservedUpgrade, t
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { consent } from '../steer/consent.ts';
-import { type ImageLookup, type ListedImages, openImageLookup } from './images.ts';
+import { type ImageLookup, type ListedImages, openImageLookup, unreadSentence } from './images.ts';
 import { chooseTransports, type InspectTarget, inspectClusters } from './inspect/inspect.ts';
 import { findPullerImage } from './inspect/puller-image.ts';
 import type { Outcome } from './inspect/transport.ts';
@@ -19,6 +19,8 @@ import { architectureOf, earlierKey, planPulls } from './pulls.ts';
 const USUAL = 'amd64';
 /** Most architectures of a fleet that are looked up. */
 const MOST_ARCHITECTURES = 6;
+/** Images that could not be read, of which an answer says the cause. */
+const MOST_UNRESOLVED = 10;
 
 /** A plan, and what it was made of. */
 interface Planned {
@@ -126,15 +128,24 @@ async function lookUpEarlier(
 function describeImages(lists: ReadonlyMap<string, ListedImages>, fleet: Fleet, notes: string[]): PlanAnswer['images'] {
   const [main, ...others] = architecturesOf(fleet).flatMap((architecture) => lists.get(architecture) ?? []);
   if (!main) return undefined;
-  for (const { architecture, images, list, bytes } of others)
-    notes.push(`for linux/${architecture} they are ${images.length} images, ${list.layers.length} layers, ${bytes} bytes`);
+  for (const other of others) notes.push(`for linux/${other.architecture} ${contentOf(other)}`);
   if (main.tags.length > 0)
     notes.push(
       `${main.tags.slice(0, 3).join(', ')}${main.tags.length > 3 ? ' and others are' : ' is'} no digest: figures are so today only`,
     );
   const { images, list, bytes, architecture, unresolved } = main;
-  return { count: images.length, layers: list.layers.length, bytes, platform: `linux/${architecture}`, unresolved: [...unresolved] };
+  return {
+    count: images.length,
+    layers: list.layers.length,
+    bytes,
+    unread: unresolved.length,
+    platform: `linux/${architecture}`,
+    unresolved: unresolved.slice(0, MOST_UNRESOLVED),
+  };
 }
+
+const contentOf = (listed: ListedImages): string =>
+  unreadSentence(listed) ?? `they are ${listed.images.length} images, ${listed.list.layers.length} layers, ${listed.bytes} bytes`;
 
 interface Inspected extends Fleet {
   readonly lists: Map<string, ListedImages>;

@@ -1,18 +1,16 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '@flotilla/api';
 import type { PlanAnswer } from '@flotilla/api/answers';
 import { type LayerList, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import { systemClock } from '@flotilla/pace';
 import { DocumentCache, FileCache } from '@flotilla/registry';
 import { buildImageList, createRegistrySource, type ImageSource, parsePullSpec, toLayerList, type WantedImage } from '@flotilla/software';
+import { nextStep } from '../complain.ts';
 import { readCacheFolder } from '../config.ts';
 import { openRegistry } from '../registry/open.ts';
 
 /** Time-out for looking up all images of a spec, in milliseconds. */
 const LOOK_UP_WITHIN_MS = 4 * 60_000;
-/** Unresolved images that an answer names at most. */
-const MOST_UNRESOLVED = 10;
 
 /** Images of a spec on one architecture. */
 export interface ListedImages {
@@ -20,6 +18,7 @@ export interface ListedImages {
   readonly images: readonly WantedImage[];
   readonly list: LayerList;
   readonly bytes: number;
+  /** All images that could not be read. */
   readonly unresolved: NonNullable<PlanAnswer['images']>['unresolved'];
   readonly spaceRequiredGiB: number | undefined;
   /** Names that are no digests: another image may be behind them tomorrow. */
@@ -51,7 +50,7 @@ export async function openImageLookup(options: Parameters<typeof openRegistry>[0
       images: found.images,
       list,
       bytes: list.layers.reduce((sum, { size }) => sum + size, 0),
-      unresolved: found.unresolved.slice(0, MOST_UNRESOLVED).map(({ pullSpec: image, error }) => ({ image, why: errorMessage(error) })),
+      unresolved: found.unresolved.map(({ pullSpec: image, error }) => ({ image, why: nextStep(error) })),
       spaceRequiredGiB: pullSpec.spaceRequiredGiB,
       tags: found.images.flatMap(({ pullSpecs }) => pullSpecs.map((name) => name.pullSpec)).filter((name) => !name.includes('@')),
     };
@@ -80,4 +79,10 @@ function withKeptFiles(
       return read;
     },
   };
+}
+
+/** The sentence on images that could not be read; undefined where all could. */
+export function unreadSentence({ images, unresolved }: Pick<ListedImages, 'images' | 'unresolved'>): string | undefined {
+  const [first] = unresolved;
+  return first && `${unresolved.length} of ${images.length + unresolved.length} images could not be read: ${first.why}`;
 }

@@ -13,8 +13,7 @@ export function planPage(answer: PlanAnswer, { width }: Pick<Screen, 'width'>): 
   const lines = [
     headOf(answer),
     ...(refused === undefined ? [] : [`REFUSED  ${refused}`]),
-    ...(images ? [`images ${images.count}, layers ${images.layers}, ${bytes(images.bytes)} for ${images.platform}`] : []),
-    ...(images?.unresolved ?? []).map(({ image, why }) => `! ${image} is not found: ${why}`),
+    ...(images ? imageLines(images) : []),
     ...(pulls.length > 0
       ? ['', pullTable(answer, width), `all together ${figure(answer.bytes, bytes)} from the registry`, ...pullLines(answer)]
       : []),
@@ -24,6 +23,16 @@ export function planPage(answer: PlanAnswer, { width }: Pick<Screen, 'width'>): 
     ...notes.map((note) => `? ${note}`),
   ];
   return lines.map((line) => (line.includes('\n') ? line : cut(safeText(line), width))).join('\n');
+}
+
+function imageLines({ count, layers, bytes: size, platform, unread, unresolved }: NonNullable<PlanAnswer['images']>): string[] {
+  const read = unread === 0 ? `images ${count}` : `${count} of ${count + unread} images could be read`;
+  const more = unread - unresolved.length;
+  return [
+    `${read}, layers ${layers}, ${bytes(size)} for ${platform}`,
+    ...unresolved.map(({ image, why }) => `! ${image} could not be read: ${why}`),
+    ...(more > 0 ? [`! and ${more} more`] : []),
+  ];
 }
 
 function headOf({ upgrade, batches, compliant }: PlanAnswer): string {

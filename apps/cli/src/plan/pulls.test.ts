@@ -19,6 +19,10 @@ const listed = (architecture: string, ...images: ReturnType<typeof image>[]): Li
   return { architecture, images, list, bytes, unresolved: [], spaceRequiredGiB: undefined, tags: [] };
 };
 const amd64 = listed('amd64', image('1', base, one), image('2', base, other));
+const unreadable: ListedImages = {
+  ...amd64,
+  unresolved: [{ image: 'registry.example/x', why: 'registry.example/x: 401; check the pull secret' }],
+};
 const arm64 = listed('arm64', image('3', top));
 
 const cluster = (name: string, nodes?: string): [string, ManagedCluster] => [
@@ -108,6 +112,15 @@ test.each([
     name: 'another upgrade has pulled, on CRI-O',
     given: { ...pulled('ran/old', ['crio']), clusters: ['crio'] },
     want: { bytes: { certainty: 'forecast', value: 10 } },
+  },
+  {
+    name: 'nobody could read an image',
+    given: { lists: new Map([['amd64', unreadable]]) },
+    want: {
+      images: { missing: { certainty: 'unknown' }, of: 3 },
+      bytes: { certainty: 'unknown', why: '1 of 3 images could not be read: registry.example/x: 401; check the pull secret' },
+      space: { certainty: 'unknown' },
+    },
   },
   {
     name: 'its nodes are of another architecture',

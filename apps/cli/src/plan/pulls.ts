@@ -13,7 +13,7 @@ import {
   requiredBytes,
   sumLayers,
 } from '@flotilla/software';
-import type { ListedImages } from './images.ts';
+import { type ListedImages, unreadSentence } from './images.ts';
 import type { Outcome } from './inspect/transport.ts';
 import type { Left } from './left.ts';
 
@@ -58,7 +58,8 @@ function factsOf(cluster: string, known: PullKnowledge): PullFacts {
     cluster,
     architecture,
     runtime: inventory?.runtime ?? node?.runtime,
-    list: listed && { images: listed.images.length, bytes: listed.bytes },
+    list: listed && { images: listed.images.length + listed.unresolved.length, bytes: listed.bytes },
+    unread: listed && unreadSentence(listed),
     ...found,
     required: missing && listed && requiredFor(missing, listed),
     free: inventory && freeBytes(inventory.space, inventory.space.thresholdPercent),

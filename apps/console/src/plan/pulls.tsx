@@ -17,7 +17,8 @@ export function Pulls({ pulls, images }: Pick<PlanAnswer, 'pulls' | 'images'>): 
       <h2 id="pulls-title">Pre-caching</h2>
       {images ? (
         <p>
-          {images.count} images, {images.layers} layers, {bytes(images.bytes)} for {images.platform}
+          {images.unread > 0 ? `${images.count} of ${images.count + images.unread} images could be read` : `${images.count} images`},{' '}
+          {images.layers} layers, {bytes(images.bytes)} for {images.platform}
         </p>
       ) : (
         <p>
@@ -32,7 +33,7 @@ export function Pulls({ pulls, images }: Pick<PlanAnswer, 'pulls' | 'images'>): 
       )}
       {images?.unresolved.map(({ image, why }) => (
         <p key={image} class="problem">
-          {safeText(image)} is not found: {safeText(why)}
+          {safeText(image)} could not be read: {safeText(why)}
         </p>
       ))}
       <Table label="pulls-title" heads={HEADS} numbers={NUMBERS}>

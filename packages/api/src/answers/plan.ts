@@ -28,13 +28,14 @@ export const PlanAnswer = z.object({
   window: WindowState.describe('The window in which batches start.'),
   images: z
     .object({
-      count: z.int().describe('Images, each digest once.'),
-      layers: z.int().describe('Layers, each once.'),
+      count: z.int().describe('Images that could be read, each digest once.'),
+      layers: z.int().describe('Their layers, each once.'),
       bytes: z.number().describe('Compressed bytes of these layers.'),
+      unread: z.int().describe('Images that could not be read: with any, the figures of pulls are unknown.'),
       platform: z.string().describe('For which the images were looked up.'),
       unresolved: z
         .array(z.object({ image: z.string(), why: z.string() }))
-        .describe('Images that the registry does not resolve, at most ten.'),
+        .describe('Images that could not be read, each with its cause, at most ten.'),
     })
     .optional()
     .describe('The images to pre-cache; absent for an upgrade that pre-caches none, or where nobody looked.'),

@@ -22,8 +22,10 @@ export interface PullFacts {
   readonly cluster: string;
   readonly architecture?: string | undefined;
   readonly runtime?: string | undefined;
-  /** Images and their bytes; undefined where nobody looked them up. */
+  /** Images, also those that could not be read, and the bytes of the others; undefined where nobody looked them up. */
   readonly list?: { readonly images: number; readonly bytes: number } | undefined;
+  /** Sentence on images of the list that could not be read: they may take any number of bytes, so no sum is known. */
+  readonly unread?: string | undefined;
   readonly source: Source;
   /** Images and bytes of the list that are missing according to that source. */
   readonly needs?: { readonly missingImages: number; readonly missingBytes: number } | undefined;
@@ -41,26 +43,35 @@ const BOUND = 'layers that are there already are not pulled';
 /** Makes the figures of one cluster. */
 export function estimatePull(facts: PullFacts): ClusterPull {
   const { cluster, architecture, runtime, list, source, needs, required, free, rate } = facts;
-  const of = figureBy(source);
-  const known = list && needs;
-  const bytes = known ? of(known.missingBytes) : list ? atMost(list.bytes, BOUND) : unknown(UNSEEN);
-  const space = required === undefined ? unknown(UNSEEN) : forecast(required, 'what the puller asks for: see docs/puller.md');
+  const unread = source.kind === 'done' ? undefined : facts.unread;
+  const of = figureBy(needs ? source : UNLOOKED, unread);
+  const bytes = list ? of(needs?.missingBytes ?? list.bytes) : unknown(UNSEEN);
+  const space = spaceOf(required, unread);
   const fits = required === undefined || free === undefined ? undefined : required === 0 || required <= free;
   return {
     cluster,
     says: saysOf(source),
     ...(architecture !== undefined && { architecture }),
     ...(runtime !== undefined && { runtime }),
-    ...(list && { images: { missing: needs ? of(needs.missingImages) : atMost(list.images, BOUND), of: list.images } }),
+    ...(list && { images: { missing: of(needs?.missingImages ?? list.images), of: list.images } }),
     bytes,
     space,
     free: free === undefined ? unknown('nobody has looked there: --inspect does') : exact(Math.max(free, 0)),
     seconds: secondsOf(bytes, rate),
-    ...(fits !== undefined && { fits }),
+    // Images without room do not get any by more of them; room for some is not room for all.
+    ...(fits !== undefined && (unread === undefined || !fits) && { fits }),
   };
 }
 
-function figureBy(source: Source): (value: number) => Figure {
+function spaceOf(required: number | undefined, unread: string | undefined): Figure {
+  if (required === undefined || unread !== undefined) return unknown(unread ?? UNSEEN);
+  return forecast(required, 'what the puller asks for: see docs/puller.md');
+}
+
+const UNLOOKED: Source = { kind: 'unknown', why: 'not looked at' };
+
+function figureBy(source: Source, unread: string | undefined): (value: number) => Figure {
+  if (unread !== undefined) return () => unknown(unread);
   if (source.kind === 'unknown') return (value) => atMost(value, BOUND);
   if (source.kind === 'reported' || source.kind === 'earlier')
     return (value) => forecast(value, `as ${source.by} left it; what came and went since is not seen`);
