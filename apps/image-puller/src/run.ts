@@ -162,8 +162,13 @@ async function record(spec: PullSpec, { images }: ImageList, { config, clock, lo
   }
 }
 
-function recordList({ images, unresolved }: ImageList, { progress, logger }: RunDeps): void {
+function recordList({ images, unresolved, skipped }: ImageList, { progress, logger }: RunDeps): void {
   progress.expect(images, unresolved.length);
+  for (const { pullSpec, package: owner, channel, bundle, pattern } of skipped)
+    logger.warn(
+      { image: pullSpec.slice(0, 256), operator: `${owner}:${channel}`, bundle, excludePattern: pattern },
+      'Skipping a related image that no pod can pull: its text is no name that a runtime takes',
+    );
   for (const { pullSpec, error } of unresolved) {
     progress.imageFailed(pullSpec, error);
     logger.error({ image: pullSpec, err: errorMessage(error) }, 'Resolving failed');
@@ -171,7 +176,7 @@ function recordList({ images, unresolved }: ImageList, { progress, logger }: Run
   for (const { pullSpecs, handedOver } of images)
     if (handedOver !== undefined)
       logger.warn({ image: pullSpecs[0]?.pullSpec, err: errorMessage(handedOver) }, 'Leaving an image to the runtime');
-  logger.info({ images: images.length, unresolved: unresolved.length }, 'Listed');
+  logger.info({ images: images.length, unresolved: unresolved.length, skipped: skipped.length }, 'Listed');
 }
 
 function conclude({ progress, logger }: RunDeps, failed: number): ExitCode {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatImageReference, parseImageReference } from './image-reference.ts';
+import { formatImageReference, isImageName, parseImageReference } from './image-reference.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 
@@ -39,4 +39,26 @@ describe('parseImageReference', () => {
       expect.objectContaining({ code: 'FLOTILLA_REGISTRY_BAD_REFERENCE', message: expect.stringMatching(message) }),
     );
   });
+});
+
+test.each([
+  ['redis', true],
+  ['library/redis:7', true],
+  ['registry.example/team/app', true],
+  ['localhost:5000/app:1.0', true],
+  ['[::1]:5000/app', true],
+  [`registry.example/app:1@${digest}`, true],
+  [`registry.example/app@sha512:${'a'.repeat(128)}`, true],
+  ['', false],
+  ['oci://registry.example/app', false],
+  ['docker:registry.example/app', false],
+  ['registry.example/Team/app', false],
+  ['registry.example/app:b$', false],
+  ['registry.example/app@sha256:abc', false],
+  [`registry.example/app@${digest}@${digest}`, false],
+  ['registry.example/app 1', false],
+  ['registry.example/app\n:1', false],
+  [`registry.example/${'a/'.repeat(600)}a`, false],
+])('%s is a name that a runtime takes: %s', (text, isName) => {
+  expect(isImageName(text)).toBe(isName);
 });

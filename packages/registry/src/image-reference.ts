@@ -16,6 +16,29 @@ const TAG = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 const DIGEST = /^sha256:[a-f0-9]{64}$/;
 const MAX_REPOSITORY = 255;
 
+/** Longest name of an image that runtimes take, in characters: repository, tag and the longest digest. */
+const MAX_NAME = 1_024;
+/** A digest of any algorithm, by the rules of image names. */
+const ANY_DIGEST = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
+
+/**
+ * True for a text that some runtime takes as the name of an image: by Docker's rules, with a registry's host or without, with a digest of any
+ * algorithm. `parseImageReference` takes fewer.
+ */
+export function isImageName(text: string): boolean {
+  if (text.length > MAX_NAME) return false;
+  const [nameAndTag = '', ...digests] = text.split('@');
+  const [, name = '', tag] = /^(.*?)(?::([^:/]*))?$/.exec(nameAndTag) ?? [];
+  const slash = name.indexOf('/');
+  const isHosted = slash > 0 && HOST.test(name.slice(0, slash)) && REPOSITORY.test(name.slice(slash + 1));
+  return (
+    (isHosted || REPOSITORY.test(name)) &&
+    (tag === undefined || TAG.test(tag)) &&
+    digests.length <= 1 &&
+    digests.every((digest) => ANY_DIGEST.test(digest))
+  );
+}
+
 /** True for a digest that this package can verify (sha256). */
 export const isDigest = (text: string): boolean => DIGEST.test(text);
 

@@ -9,7 +9,7 @@ export type { RegistryRule } from './endpoint.ts';
 export { isDenied, isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
 export { FileCache } from './file-cache.ts';
 export { listImageParts } from './image-graph.ts';
-export { formatImageReference, parseImageReference } from './image-reference.ts';
+export { formatImageReference, isImageName, parseImageReference } from './image-reference.ts';
 export { readLayerFiles } from './layer-files.ts';
 export { OciLayout } from './layout.ts';
 export { Descriptor, MediaType } from './manifest.ts';

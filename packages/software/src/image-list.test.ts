@@ -1,3 +1,4 @@
+import { parseImageReference } from '@flotilla/registry';
 import { describe, expect, test } from 'vitest';
 import { buildImageList, handOver } from './image-list.ts';
 import type { ImageSource, ResolvedImage } from './image-source.ts';
@@ -42,10 +43,11 @@ function fakeSource(images: Record<string, FakeImage | undefined>): ImageSource 
 const references = 'release-manifests/image-references';
 const signal = new AbortController().signal;
 const list = async (keys: Parameters<typeof parsePullSpec>[0], images: Record<string, FakeImage | undefined>) => {
-  const { images: wanted, unresolved } = await buildImageList(parsePullSpec(keys), fakeSource(images), signal);
+  const { images: wanted, unresolved, skipped } = await buildImageList(parsePullSpec(keys), fakeSource(images), signal);
   return {
     wanted: wanted.map(({ pullSpecs }) => pullSpecs.map(({ pullSpec }) => pullSpec)),
     unresolved: unresolved.map(({ pullSpec }) => pullSpec),
+    skipped,
   };
 };
 
@@ -102,7 +104,58 @@ test('a component that does not resolve is reported and the rest is listed', asy
   expect(await list({ 'platform.image': 'h/release:1' }, images)).toEqual({
     wanted: [['h/release:1'], ['h/a:1']],
     unresolved: ['h/gone:1'],
+    skipped: [],
   });
+});
+
+const operatorKeys = { 'operators.indexes': 'h/index:1', 'operators.packagesAndChannels': 'ptp:stable' };
+
+test.each([
+  'oci://h/chart:1',
+  'docker://h/ptp:1',
+  'https://h/ptp:1',
+  'oci-archive:/ptp.tar',
+  'h/Upper:1',
+  'h/ptp:a+b',
+  'h/a@b@c',
+  '--help',
+  'h/a b',
+])('a related image %s, which no pod can pull, is skipped and named with its bundle and a pattern for it', async (image) => {
+  const images = { 'h/index:1': { files: { 'configs/c.json': catalogue('ptp', 'stable', ['h/ptp:1', image]) } } };
+  const { wanted, unresolved, skipped } = await list(operatorKeys, images);
+  expect({ wanted, unresolved }).toEqual({ wanted: [['h/index:1'], ['h/ptp:1']], unresolved: [] });
+  expect(skipped).toEqual([{ pullSpec: image, package: 'ptp', channel: 'stable', bundle: 'ptp.v1', pattern: expect.any(String) }]);
+  const pattern = skipped[0]?.pattern ?? '';
+  expect(await list({ ...operatorKeys, excludePrecachePatterns: pattern }, images)).toMatchObject({ wanted, skipped: [] });
+});
+
+test('a related image that a runtime may find by its own rules is not skipped', async () => {
+  const named = ['ptp:1', 'library/ptp', `h.test/ptp@sha512:${'a'.repeat(128)}`];
+  const images = { 'h/index:1': { files: { 'configs/c.json': catalogue('ptp', 'stable', named) } } };
+  expect(await list(operatorKeys, images)).toMatchObject({ wanted: [['h/index:1'], ...named.map((name) => [name])], skipped: [] });
+});
+
+test('a related image whose name only some runtimes find says of which bundle it is, and how to leave it out', async () => {
+  const images = { 'h/index:1': { files: { 'configs/c.json': catalogue('ptp', 'stable', ['ptp:1']) } } };
+  const parsing: ImageSource = {
+    ...fakeSource(images),
+    resolve: async (pullSpec, aborted) => {
+      if (pullSpec === 'ptp:1') parseImageReference(pullSpec);
+      return await fakeSource(images).resolve(pullSpec, aborted);
+    },
+  };
+  const { unresolved } = await buildImageList(parsePullSpec(operatorKeys), parsing, signal);
+  expect(unresolved.map(({ error }) => String(error))).toEqual([
+    expect.stringMatching(
+      /"ptp:1": names no registry.*; it is of bundle ptp\.v1 \(ptp:stable\); .* with "ptp:1" in excludePrecachePatterns/,
+    ),
+  ]);
+});
+
+test('an image of the spec with a scheme is an error that says where it stands and what to write', async () => {
+  await expect(list({ additionalImages: 'oci://h/extra:1' }, {})).rejects.toThrow(
+    /key additionalImages has the line "oci:\/\/h\/extra:1", which is no pull spec; write host\/repository:tag/,
+  );
 });
 
 test('the label of an index says where its catalogue is', async () => {
@@ -191,7 +244,7 @@ test('an image of known digest that does not resolve is left to a store that fin
     pullSpec,
     error,
   }));
-  const { images, unresolved: rest } = handOver({ images: [], unresolved });
+  const { images, unresolved: rest } = handOver({ images: [], unresolved, skipped: [] });
   expect(images).toEqual([
     {
       digest: one,

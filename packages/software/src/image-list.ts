@@ -1,6 +1,7 @@
 import { mapConcurrently } from '@flotilla/pace';
-import { parseImageReference } from '@flotilla/registry';
-import { compileExcludePatterns, type ExcludePatterns } from '@flotilla/release';
+import { isImageName, parseImageReference, RegistryError, RegistryErrorCode } from '@flotilla/registry';
+import { type ChannelHead, compileExcludePatterns, type ExcludePatterns } from '@flotilla/release';
+import { SoftwareErrorCode, SpecError } from './errors.ts';
 import type { ImageSource, Layer, ResolvedImage } from './image-source.ts';
 import { listOperatorHeads } from './operator-images.ts';
 import type { PullSpec } from './pull-spec.ts';
@@ -29,29 +30,47 @@ interface UnresolvedImage {
   readonly error: unknown;
 }
 
+/** A related image of a catalogue. */
+export interface CatalogueImage extends Omit<ChannelHead, 'images'> {
+  readonly pullSpec: string;
+  /** Exclude pattern that leaves it out. */
+  readonly pattern: string;
+}
+
 /** Images to pull, in the order of the spec: release, components, indexes, operators, additional images. */
 export interface ImageList {
   readonly images: readonly WantedImage[];
   /** Unresolved images do not stop the others. */
   readonly unresolved: readonly UnresolvedImage[];
+  /**
+   * Images of catalogues that no pod can pull, because their texts are no names that a runtime takes, such as `oci://…`. Nothing needs them, and
+   * whoever pre-caches cannot correct a vendor's catalogue.
+   */
+  readonly skipped: readonly CatalogueImage[];
 }
 
 const PARALLEL_RESOLVES = 8;
 
 /**
  * Builds the list from the registry: release image and components, index images, related images of the wanted channels' heads, additional images.
- * Exclude patterns apply to components and related images.
+ * Exclude patterns apply to components and related images. A related image that no pod can pull is in `skipped`.
  * @throws the error of reading the release image, an index or a pattern; a component that cannot be resolved is in `unresolved`
  */
 export async function buildImageList(spec: PullSpec, source: ImageSource, signal: AbortSignal): Promise<ImageList> {
   const patterns = compileExcludePatterns(spec.excludePatterns);
-  const pullSpecs = [
-    ...(spec.platformImage ? [spec.platformImage, ...(await releaseSpecs(spec.platformImage, source, patterns, signal))] : []),
-    ...spec.operatorIndexes,
-    ...(await operatorSpecs(spec, source, patterns, signal)),
-    ...spec.additionalImages,
-  ];
-  return resolveAll([...new Set(pullSpecs)], source, signal);
+  const components = spec.platformImage ? [spec.platformImage, ...(await releaseSpecs(spec.platformImage, source, patterns, signal))] : [];
+  const { related, skipped } = await operatorSpecs(spec, source, patterns, signal);
+  const pullSpecs = [...components, ...spec.operatorIndexes, ...related.keys(), ...spec.additionalImages];
+  const { images, unresolved } = await resolveAll([...new Set(pullSpecs)], source, signal);
+  return { images, unresolved: unresolved.map((image) => withOrigin(image, related.get(image.pullSpec))), skipped };
+}
+
+/** Tells what somebody can do who cannot correct the catalogue that has the name. */
+function withOrigin({ pullSpec, error }: UnresolvedImage, origin: CatalogueImage | undefined): UnresolvedImage {
+  if (!origin || !(error instanceof RegistryError) || error.code !== RegistryErrorCode.badReference) return { pullSpec, error };
+  const { package: owner, channel, bundle, pattern } = origin;
+  const advice = `it is of bundle ${bundle} (${owner}:${channel}); where no pod needs it, leave it out with ${JSON.stringify(pattern)} in excludePrecachePatterns`;
+  return { pullSpec, error: new SpecError(SoftwareErrorCode.imageUnsuitable, `${error.message}; ${advice}`, { cause: error }) };
 }
 
 async function releaseSpecs(image: string, source: ImageSource, patterns: ExcludePatterns, signal: AbortSignal): Promise<string[]> {
@@ -59,13 +78,37 @@ async function releaseSpecs(image: string, source: ImageSource, patterns: Exclud
   return components.filter((component) => !patterns.excludes(component)).map(({ pullSpec }) => pullSpec);
 }
 
-async function operatorSpecs(spec: PullSpec, source: ImageSource, patterns: ExcludePatterns, signal: AbortSignal): Promise<string[]> {
-  if (spec.operatorIndexes.length === 0) return [];
-  const heads = await listOperatorHeads(source, { indexes: spec.operatorIndexes, packages: spec.packages }, signal);
-  return heads.flatMap(({ images }) => images.filter((image) => !patterns.excludes(image)).map(({ pullSpec }) => pullSpec));
+interface OperatorSpecs {
+  /** By pull spec. */
+  readonly related: Map<string, CatalogueImage>;
+  readonly skipped: CatalogueImage[];
 }
 
-async function resolveAll(pullSpecs: readonly string[], source: ImageSource, signal: AbortSignal): Promise<ImageList> {
+async function operatorSpecs(spec: PullSpec, source: ImageSource, patterns: ExcludePatterns, signal: AbortSignal): Promise<OperatorSpecs> {
+  const found: OperatorSpecs = { related: new Map(), skipped: [] };
+  if (spec.operatorIndexes.length === 0) return found;
+  for (const { images, ...head } of await listOperatorHeads(source, { indexes: spec.operatorIndexes, packages: spec.packages }, signal))
+    for (const image of images) {
+      const { pullSpec } = image;
+      if (patterns.excludes(image)) continue;
+      const listed = { ...head, pullSpec, pattern: patternOf(pullSpec) };
+      if (isImageName(pullSpec)) found.related.set(pullSpec, listed);
+      else found.skipped.push(listed);
+    }
+  return found;
+}
+
+/** Longest text that a pattern repeats, in characters: a pattern matches anywhere. */
+const MAX_PATTERN_TEXT = 256;
+
+/** Basic regular expression for a text; a blank would end the pattern's line. */
+const patternOf = (text: string): string =>
+  text
+    .slice(0, MAX_PATTERN_TEXT)
+    .replaceAll(/[\\.*[^$]/g, '\\$&')
+    .replaceAll(/\s/g, '.');
+
+async function resolveAll(pullSpecs: readonly string[], source: ImageSource, signal: AbortSignal): Promise<Omit<ImageList, 'skipped'>> {
   const resolved: (ResolvedImage | undefined)[] = [];
   const unresolved: UnresolvedImage[] = [];
   const resolve = async ([i, pullSpec]: readonly [number, string]): Promise<void> => {
@@ -81,7 +124,7 @@ async function resolveAll(pullSpecs: readonly string[], source: ImageSource, sig
 }
 
 /** Moves unresolved images with a digest to the list, for a store that finds images itself. */
-export function handOver({ images, unresolved }: ImageList): ImageList {
+export function handOver({ images, unresolved, skipped }: ImageList): ImageList {
   const handed = new Map<string, WantedImage & { readonly pullSpecs: PullName[] }>();
   const rest: UnresolvedImage[] = [];
   for (const { pullSpec, error } of unresolved) {
@@ -93,7 +136,7 @@ export function handOver({ images, unresolved }: ImageList): ImageList {
       handed.set(digest, known);
     }
   }
-  return { images: [...images, ...handed.values()], unresolved: rest };
+  return { images: [...images, ...handed.values()], unresolved: rest, skipped };
 }
 
 /** Reads the digest of a pull spec; undefined without a digest or for a malformed text. */

@@ -7,7 +7,7 @@ import { type ClusterPull, estimatePull, isSameSoftware, type ObservedUpgrade, t
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { consent } from '../steer/consent.ts';
-import { type ImageLookup, type ListedImages, openImageLookup, unreadSentence } from './images.ts';
+import { type ImageLookup, type ListedImages, openImageLookup, skippedSentence, unreadSentence } from './images.ts';
 import { chooseTransports, type InspectTarget, inspectClusters } from './inspect/inspect.ts';
 import { findPullerImage } from './inspect/puller-image.ts';
 import type { Outcome } from './inspect/transport.ts';
@@ -133,6 +133,8 @@ function describeImages(lists: ReadonlyMap<string, ListedImages>, fleet: Fleet, 
     notes.push(
       `${main.tags.slice(0, 3).join(', ')}${main.tags.length > 3 ? ' and others are' : ' is'} no digest: figures are so today only`,
     );
+  const left = skippedSentence(main);
+  if (left !== undefined) notes.push(left);
   const { images, list, bytes, architecture, unresolved } = main;
   return {
     count: images.length,

@@ -4,7 +4,15 @@ import type { PlanAnswer } from '@flotilla/api/answers';
 import { type LayerList, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import { systemClock } from '@flotilla/pace';
 import { DocumentCache, FileCache } from '@flotilla/registry';
-import { buildImageList, createRegistrySource, type ImageSource, parsePullSpec, toLayerList, type WantedImage } from '@flotilla/software';
+import {
+  buildImageList,
+  type CatalogueImage,
+  createRegistrySource,
+  type ImageSource,
+  parsePullSpec,
+  toLayerList,
+  type WantedImage,
+} from '@flotilla/software';
 import { nextStep } from '../complain.ts';
 import { readCacheFolder } from '../config.ts';
 import { openRegistry } from '../registry/open.ts';
@@ -20,6 +28,8 @@ export interface ListedImages {
   readonly bytes: number;
   /** All images that could not be read. */
   readonly unresolved: NonNullable<PlanAnswer['images']>['unresolved'];
+  /** Images of catalogues that are left out, because no pod can pull them. */
+  readonly skipped: readonly CatalogueImage[];
   readonly spaceRequiredGiB: number | undefined;
   /** Names that are no digests: another image may be behind them tomorrow. */
   readonly tags: readonly string[];
@@ -51,6 +61,7 @@ export async function openImageLookup(options: Parameters<typeof openRegistry>[0
       list,
       bytes: list.layers.reduce((sum, { size }) => sum + size, 0),
       unresolved: found.unresolved.map(({ pullSpec: image, error }) => ({ image, why: nextStep(error) })),
+      skipped: found.skipped,
       spaceRequiredGiB: pullSpec.spaceRequiredGiB,
       tags: found.images.flatMap(({ pullSpecs }) => pullSpecs.map((name) => name.pullSpec)).filter((name) => !name.includes('@')),
     };
@@ -85,4 +96,14 @@ function withKeptFiles(
 export function unreadSentence({ images, unresolved }: Pick<ListedImages, 'images' | 'unresolved'>): string | undefined {
   const [first] = unresolved;
   return first && `${unresolved.length} of ${images.length + unresolved.length} images could not be read: ${first.why}`;
+}
+
+/** The sentence on images that are left out; undefined without any. */
+export function skippedSentence({ skipped }: Pick<ListedImages, 'skipped'>): string | undefined {
+  const [first] = skipped;
+  if (!first) return undefined;
+  const { pullSpec, package: owner, channel, bundle, pattern } = first;
+  const which = `${JSON.stringify(pullSpec.slice(0, 120))} of bundle ${bundle} (${owner}:${channel})`;
+  const others = skipped.length > 1 ? ` and ${skipped.length - 1} more` : '';
+  return `left out, because no pod can pull such names: ${which}${others}; ${JSON.stringify(pattern)} in excludePrecachePatterns leaves it out without this note`;
 }

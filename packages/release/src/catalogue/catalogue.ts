@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { foreign } from '@flotilla/api';
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { isPullSpecShaped } from '../payload/image-references.ts';
 import { Channel, headOfChannel } from './channel-head.ts';
 import { type CatalogueFile, catalogueLimits, catalogueName, invalidFile, readDocuments } from './documents.ts';
 import { withoutIgnored } from './index-ignore.ts';
@@ -23,6 +22,7 @@ export function parsePackageChannel(text: string): PackageChannel | undefined {
 interface RelatedImage {
   /** Name within the bundle; often empty. */
   readonly name: string;
+  /** As the vendor wrote it: it may be no name that a runtime takes. */
   readonly pullSpec: string;
 }
 
@@ -119,7 +119,7 @@ class Content {
     const bundles = ofPackage(this.#bundles, bundle.package);
     if (bundles.has(bundle.name)) throw invalidFile(file, `has ${label} a second time`);
     const property = PackageProperty.safeParse(bundle.properties?.find(({ type }) => type === 'olm.package')?.value);
-    bundles.set(bundle.name, { version: property.data?.version, images: relatedImages(file, bundle, label) });
+    bundles.set(bundle.name, { version: property.data?.version, images: relatedImages(bundle) });
   }
 
   head({ package: owner, channel: wanted }: PackageChannel): ChannelHead | undefined {
@@ -160,14 +160,11 @@ export function unknownPackage(owner: string, known: Iterable<string>): ReleaseE
 }
 
 /** Related images without the empty ones that real bundles carry, each pull spec once. */
-function relatedImages(file: CatalogueFile, bundle: z.output<typeof BundleObject>, label: string): RelatedImage[] {
+function relatedImages(bundle: z.output<typeof BundleObject>): RelatedImage[] {
   const images = new Map<string, RelatedImage>();
   for (const { name, image } of bundle.relatedImages ?? []) {
     const pullSpec = image?.trim() ?? '';
-    if (pullSpec === '') continue;
-    if (!isPullSpecShaped(pullSpec))
-      throw invalidFile(file, `has ${quoted(pullSpec)}, which is no pull spec, in relatedImages of ${label}`);
-    if (!images.has(pullSpec)) images.set(pullSpec, { name: name ?? '', pullSpec });
+    if (pullSpec !== '' && !images.has(pullSpec)) images.set(pullSpec, { name: name ?? '', pullSpec });
   }
   return [...images.values()];
 }

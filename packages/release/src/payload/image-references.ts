@@ -50,8 +50,9 @@ const ImageStream = foreign(
 /** No blanks, control characters, quotes or shell signs; what it means is for the registry client to parse. */
 const pullSpecShape = /^[A-Za-z0-9][A-Za-z0-9._:/@+[\]-]*$/;
 
-/** True for a text that can be a pull spec at all, by its characters and its length. */
-export const isPullSpecShaped = (text: string): boolean => text.length <= imageReferencesLimits.pullSpecLength && pullSpecShape.test(text);
+/** True for a text that can be a pull spec at all, by its characters and its length. One with a scheme (`oci://`) is none: pods have no such names. */
+export const isPullSpecShaped = (text: string): boolean =>
+  text.length <= imageReferencesLimits.pullSpecLength && pullSpecShape.test(text) && !text.includes('://');
 
 /**
  * Parses `release-manifests/image-references` (an ImageStream as JSON, or as YAML: spec/cvo 1.1).

@@ -25,7 +25,7 @@ const derive = (input: Partial<SoftwareInput>) =>
     policies: [],
     talmStrict: false,
     imageAllow: ['o/puller'],
-    lookUpRelease: ({ upstream, channel, version }) => ({ kind: 'known', image: `${upstream}/${channel}/${version}` }),
+    lookUpRelease: ({ upstream, channel, version }) => ({ kind: 'known', image: `${URL.parse(upstream)?.host}/${channel}/${version}` }),
     ...input,
   });
 
@@ -54,7 +54,7 @@ describe('the spec', () => {
     {
       name: 'looks the platform image up where only a version is named',
       input: { policies: [policy('p', clusterVersion({ upstream: 'http://g', channel: 'c', desiredUpdate: { version: '4' } }))] },
-      want: { platformImage: 'http://g/c/4' },
+      want: { platformImage: 'g/c/4' },
     },
     { name: 'takes indexes and packages from policies', input: { policies: [operators] }, want: fromOperators },
     {
@@ -290,6 +290,11 @@ describe('a spec is refused', () => {
       name: 'when an image has a line break',
       input: { config: config({ additionalImages: ['q/a\nq/b'] }) },
       message: `${prefix}additionalImages "q/a\\nq/b" is not an image reference; write registry/repository@digest`,
+    },
+    {
+      name: 'when an image has a scheme, as no pod names one',
+      input: { config: config({ additionalImages: ['q/a', 'oci://q/b:1'] }) },
+      message: `${prefix}additionalImages "oci://q/b:1" is not an image reference; write registry/repository@digest`,
     },
     {
       name: 'when an image looks like an option',
