@@ -34,6 +34,7 @@ export default defineConfig({
           include: ['test/architecture/**/*.test.ts'],
           // Parsing the sources is most of the time: the tests of a worker share it.
           isolate: false,
+          testTimeout: 60_000,
         },
       },
       {

@@ -129,7 +129,7 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
     proxy,
     insecure,
   });
-  const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: requeues.enqueue });
+  const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: requeues.enqueue, talmStrict });
   const reconciler = new UpgradeReconciler({
     client,
     caches,

@@ -6,6 +6,8 @@ import { type PolicyStructure, readInPieces } from '@flotilla/rollout';
 interface PolicyReaderOptions {
   /** Returns the current policy; undefined when it is gone. */
   readonly current: (ref: Ref) => Policy | undefined;
+  /** Read as the reference does; default false. */
+  readonly talmStrict?: boolean;
   /** Receives each waiter of a policy that has been read. */
   readonly onRead: (waiter: string) => void;
   /** Milliseconds of reading per turn of the event loop; larger policies take several turns. Default 20. */
@@ -36,7 +38,8 @@ interface Known {
 }
 
 /** Creates a reader. Uid and generation identify a policy's content, so a change of its status reads nothing. */
-export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => performance.now() }: PolicyReaderOptions): PolicyReader {
+export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
+  const { current, onRead, talmStrict = false, sliceMs = 20, now = () => performance.now() } = options;
   const known = new Map<string, Known>();
   const readings = new Map<string, Reading>();
   let spentMs = 0;
@@ -57,7 +60,7 @@ export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => 
   }
 
   function begin(policy: Policy, waiting = new Set<string>()): Reading {
-    const reading = { policy, pieces: readInPieces(policy), size: sizeOf(policy), waiting };
+    const reading = { policy, pieces: readInPieces(policy, talmStrict), size: sizeOf(policy), waiting };
     readings.set(keyOf(policy), reading);
     return reading;
   }

@@ -143,7 +143,7 @@ export class PolicyWorld {
       talmStrict: this.#options.talmStrict ?? false,
       updateGraphUrl: undefined,
       lookUpRelease: () => ({ kind: 'pending' }),
-      readPolicy: objectDefinitions,
+      readPolicy: (policy) => objectDefinitions(policy),
       isBusy: () => false,
       standalone: false,
       precacheImage: '',

@@ -8,7 +8,7 @@ const deps: PlanDeps = {
   talmStrict: false,
   updateGraphUrl: undefined,
   lookUpRelease: () => ({ kind: 'pending' }),
-  readPolicy: objectDefinitions,
+  readPolicy: (policy) => objectDefinitions(policy),
   standalone: true,
   now: () => Date.parse('2026-01-01T00:00:00Z'),
   precacheImage: '',

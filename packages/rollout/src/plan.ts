@@ -87,7 +87,9 @@ export interface UpgradePlan {
   readonly validation: Validation | undefined;
   readonly batches: string[][];
   /** Absent when nothing is to be pre-cached. */
-  readonly precaching: { readonly spec?: PrecachingSpec; readonly failure?: SoftwareFailure } | undefined;
+  readonly precaching:
+    | { readonly spec?: PrecachingSpec; readonly note?: string | undefined; readonly failure?: SoftwareFailure }
+    | undefined;
   /** Clusters of the plan, canaries first. */
   readonly precachingClusters: readonly string[];
   /** True for a cluster that has nothing to do in the rollout. */
@@ -171,7 +173,13 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
     const recheckAfterMs = software.failure.transient ? RECHECK_MS : undefined;
     return { ...planned, precaching: { failure: software.failure }, precachingClusters, stopped: 'precacheSpec', recheckAfterMs };
   }
-  return bound({ ...planned, precaching: { spec: software.spec }, precachingClusters, stopped: undefined, recheckAfterMs: undefined });
+  return bound({
+    ...planned,
+    precaching: { spec: software.spec, note: software.note },
+    precachingClusters,
+    stopped: undefined,
+    recheckAfterMs: undefined,
+  });
 }
 
 /** Nobody is no failure for the reference, which then ends as if all were done. */

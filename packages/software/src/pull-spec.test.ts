@@ -71,11 +71,6 @@ describe('refused, naming the key', () => {
       /additionalImages has 20000 lines/,
     ],
     ['indexes without packages', { 'operators.indexes': 'host/i:1' }, /operators\.packagesAndChannels is empty/],
-    [
-      'a package without a channel',
-      { 'operators.indexes': 'h/i:1', 'operators.packagesAndChannels': 'ptp' },
-      /"ptp"; write package:channel/,
-    ],
     ['a package with three parts', { 'operators.indexes': 'h/i:1', 'operators.packagesAndChannels': 'a:b:c' }, /write package:channel/],
     ['an empty channel', { 'operators.indexes': 'h/i:1', 'operators.packagesAndChannels': 'a:' }, /write package:channel/],
     ['a negative space', { 'platform.image': 'h/r:1', spaceRequired: '-1' }, /spaceRequired has the value "-1"/],

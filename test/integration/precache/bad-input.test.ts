@@ -141,8 +141,8 @@ describe('specs that cannot be used', () => {
     { name: 'nothing', config: {}, want: 'inconsistent precaching configuration: no software spec provided' },
     {
       name: 'no-channel',
-      config: { overrides: { ...image, operatorsPackagesAndChannels: ['logging'] } },
-      want: 'operatorsPackagesAndChannels entry "logging" is not a package and a channel; write package:channel',
+      config: { overrides: { ...image, operatorsPackagesAndChannels: ['logging:'] } },
+      want: 'operatorsPackagesAndChannels entry "logging:" is not a package and a channel; write package:channel, or package for its default channel',
     },
     {
       name: 'two-lines',

@@ -60,7 +60,7 @@ function planHere(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec): Upg
     talmStrict: false,
     updateGraphUrl: undefined,
     lookUpRelease: () => ({ kind: 'pending' }),
-    readPolicy: objectDefinitions,
+    readPolicy: (policy) => objectDefinitions(policy),
     standalone: false,
     now: Date.now,
     precacheImage: 'the image of the hub',

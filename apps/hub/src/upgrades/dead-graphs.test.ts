@@ -103,7 +103,7 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
     talmStrict: false,
     updateGraphUrl: undefined,
     lookUpRelease: graph.lookUp,
-    readPolicy: objectDefinitions,
+    readPolicy: (policy) => objectDefinitions(policy),
     standalone: false,
     precacheImage: '',
     precacheImageAllow: [],

@@ -82,7 +82,7 @@ async function begin(talmStrict = false): Promise<void> {
     talmStrict,
     updateGraphUrl: undefined,
     lookUpRelease: () => ({ kind: 'pending' }),
-    readPolicy: objectDefinitions,
+    readPolicy: (policy) => objectDefinitions(policy),
     standalone: false,
     precacheImage: '',
     precacheImageAllow: [],

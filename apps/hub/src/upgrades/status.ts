@@ -154,8 +154,10 @@ function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions,
   status.remediationPlan = orAbsent(plan.batches);
   describeNames(status, input);
   if (plan.precaching) {
-    const { spec, failure } = plan.precaching;
-    conditions.set(ClusterGroupUpgradeCondition.precacheSpecValid, failure === undefined, failure ?? PRECACHE_SPEC_VALID);
+    const { spec, failure, note } = plan.precaching;
+    const { reason, message } = PRECACHE_SPEC_VALID;
+    const valid = { reason, message: note === undefined ? message : `${message}; ${note}` };
+    conditions.set(ClusterGroupUpgradeCondition.precacheSpecValid, failure === undefined, failure ?? valid);
     // A spec that cannot be derived any more takes nothing back from clusters that have pulled the last one.
     const last = input.talmStrict ? undefined : status.precaching?.spec;
     status.precaching = { ...status.precaching, spec: spec ?? last ?? {} };

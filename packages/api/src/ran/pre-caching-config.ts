@@ -10,7 +10,7 @@ export const PreCachingConfigSpec = z.object({
       operatorsIndexes: list(image(), 1_000).optional().describe('Operator index images, instead of those the policies name.'),
       operatorsPackagesAndChannels: list(text(1024), 10_000)
         .optional()
-        .describe('package:channel entries, instead of those the policies name.'),
+        .describe('package:channel entries, or package for its default channel, instead of those the policies name.'),
       preCacheImage: image().optional().describe('Image of the pre-caching workload, instead of the configured one.'),
     })
     .optional()
@@ -27,7 +27,10 @@ export type PreCachingConfigSpec = z.output<typeof PreCachingConfigSpec>;
 export const PrecachingSpec = z.object({
   platformImage: z.string().optional().describe('Release image to pre-cache.'),
   operatorsIndexes: z.array(z.string()).optional().describe('Operator index images.'),
-  operatorsPackagesAndChannels: z.array(z.string()).optional().describe('package:channel entries to pre-cache from the indexes.'),
+  operatorsPackagesAndChannels: z
+    .array(z.string())
+    .optional()
+    .describe('package:channel entries to pre-cache from the indexes; package alone: its default channel.'),
   excludePrecachePatterns: z.array(z.string()).optional().describe('Basic regular expressions; release images that match are left out.'),
   spaceRequired: z.string().optional().describe('Free space each cluster must have, in GiB.'),
   additionalImages: z.array(z.string()).optional().describe('Further images to pre-cache.'),

@@ -9,13 +9,14 @@ import { withoutIgnored } from './index-ignore.ts';
 /** A package and one of its channels. */
 export interface PackageChannel {
   readonly package: string;
+  /** Empty: the default channel of its catalogue. */
   readonly channel: string;
 }
 
-/** `package:channel`; blanks do not matter. Undefined when it is no such thing. */
+/** `package:channel`, or a package alone for its default channel; blanks do not matter. Undefined when it is no such thing. */
 export function parsePackageChannel(text: string): PackageChannel | undefined {
-  const [name = '', channel = '', ...more] = text.replaceAll(/\s/g, '').split(':');
-  return name === '' || channel === '' || more.length > 0 ? undefined : { package: name, channel };
+  const [name = '', channel, ...more] = text.replaceAll(/\s/g, '').split(':');
+  return name === '' || channel === '' || more.length > 0 ? undefined : { package: name, channel: channel ?? '' };
 }
 
 /** An image that a bundle uses. */
@@ -32,7 +33,7 @@ export interface ChannelHead extends PackageChannel {
   readonly images: readonly RelatedImage[];
 }
 
-const PackageObject = z.object({ name: catalogueName });
+const PackageObject = z.object({ name: catalogueName, defaultChannel: z.string().max(512).optional() });
 const BundleObject = z.object({
   package: catalogueName,
   name: catalogueName,
@@ -87,6 +88,7 @@ const TURN_MS = 25;
 class Content {
   readonly packages = new Set<string>();
   readonly #wanted: ReadonlySet<string>;
+  readonly #defaults = new Map<string, string>();
   readonly #channels = new Map<string, Map<string, Channel>>();
   readonly #bundles = new Map<string, Map<string, Bundle>>();
   #objects = 0;
@@ -100,11 +102,16 @@ class Content {
     const header = Header.safeParse(document);
     if (!header.success) throw invalidFile(file, `has an object without the field schema (object ${this.#objects})`);
     const { schema, name, package: owner } = header.data;
-    if (schema === 'olm.package') this.packages.add(read(file, PackageObject, document, 'olm.package').name);
+    if (schema === 'olm.package') this.#addPackage(read(file, PackageObject, document, 'olm.package'));
     if (typeof owner !== 'string' || !this.#wanted.has(owner)) return;
     const label = `${schema} ${quoted(typeof name === 'string' ? name : '')} of package ${quoted(owner)}`;
     if (schema === 'olm.channel') this.#addChannel(file, read(file, Channel, document, label), label);
     if (schema === 'olm.bundle') this.#addBundle(file, read(file, BundleObject, document, label), label);
+  }
+
+  #addPackage({ name, defaultChannel = '' }: z.output<typeof PackageObject>): void {
+    this.packages.add(name);
+    if (defaultChannel !== '') this.#defaults.set(name, defaultChannel);
   }
 
   #addChannel(file: CatalogueFile, channel: Channel, label: string): void {
@@ -122,8 +129,10 @@ class Content {
     bundles.set(bundle.name, { version: property.data?.version, images: relatedImages(bundle) });
   }
 
-  head({ package: owner, channel: wanted }: PackageChannel): ChannelHead | undefined {
+  head({ package: owner, channel: asked }: PackageChannel): ChannelHead | undefined {
     if (!this.packages.has(owner)) return undefined;
+    const wanted = asked === '' ? this.#defaults.get(owner) : asked;
+    if (wanted === undefined) throw noDefault(owner, this.#channels.get(owner)?.keys() ?? []);
     const channel = this.#channels.get(owner)?.get(wanted);
     if (!channel) throw unknownChannel(owner, wanted, this.#channels.get(owner)?.keys() ?? []);
     const bundles = this.#bundles.get(owner);
@@ -148,6 +157,13 @@ function unknownChannel(owner: string, channel: string, known: Iterable<string>)
   return new ReleaseError(
     ReleaseErrorCode.channelUnknown,
     `operators.packagesAndChannels: package ${quoted(owner)} has no channel ${quoted(channel)}; its channels are ${namesOf(known)}`,
+  );
+}
+
+function noDefault(owner: string, known: Iterable<string>): ReleaseError {
+  return new ReleaseError(
+    ReleaseErrorCode.channelUnknown,
+    `operators.packagesAndChannels: package ${quoted(owner)} names no default channel; its channels are ${namesOf(known)}: write package:channel`,
   );
 }
 

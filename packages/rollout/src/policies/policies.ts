@@ -12,6 +12,8 @@ export interface ManagedPolicy {
   readonly namespace: string;
   readonly policy: Policy;
   readonly objects: readonly PolicyObject[];
+  /** A text of it that cannot be read, and why: its images are not known. */
+  readonly unread?: string | undefined;
   /** Constant time; the index is built once per policy. */
   readonly look: (cluster: string) => PolicyLook;
 }
@@ -121,12 +123,18 @@ function examineOne(
     to.missing.push({ name });
     return;
   }
-  const { objects, invalid: reason } = (seen.problem === undefined ? read(policy) : { invalid: seen.problem }) ?? {};
+  const { objects, invalid: reason, unread } = (seen.problem === undefined ? read(policy) : { invalid: seen.problem }) ?? {};
   if (reason !== undefined) to.invalid.push({ name, reason });
   else if (objects === undefined) to.unread.push(name);
   else {
     const hasCopy = (cluster: string) => !input.talmStrict && seen.clusters.has(cluster);
-    const found: ManagedPolicy = { ...ref, policy, objects, look: lookAt({ ref, policy, hasCopy, ways: input.ways }) };
+    const found: ManagedPolicy = {
+      ...ref,
+      policy,
+      objects,
+      ...(unread !== undefined && { unread }),
+      look: lookAt({ ref, policy, hasCopy, ways: input.ways }),
+    };
     if (isLeftAlone(found, input.clusters)) to.enforced.push(name);
     else (isDone(found, input.clusters) ? to.compliantBefore : to.forUpgrade).push(found);
   }

@@ -3,6 +3,7 @@ import type { Policy } from '@flotilla/api/ocm';
 import { parse } from 'yaml';
 import { quote } from '../values/go-format.ts';
 import { type JsonRecord, judgeSize, MAX_DEPTH, MAX_VALUES } from '../values/json-value.ts';
+import { withoutExpressions, withoutPlainExpressions } from './expressions.ts';
 import { yamlPieces } from './yaml-pieces.ts';
 
 /** One object a policy wants on its clusters. */
@@ -12,12 +13,19 @@ export interface PolicyObject {
   readonly mustNotHave: boolean;
   /** It comes from `object-templates-raw`, where what a template expression stood for reads `placeholder`. */
   readonly raw: boolean;
+  /** Derived from an OperatorPolicy, whose controller approves by itself. */
+  readonly ofOperator?: true;
 }
 
 /** A policy's objects in order, or what is wrong with it: field, value and fix. */
 export type PolicyStructure =
-  | { readonly objects: readonly PolicyObject[]; readonly invalid?: undefined }
-  | { readonly invalid: string; readonly objects?: undefined };
+  | {
+      readonly objects: readonly PolicyObject[];
+      /** The first text that cannot be read, and why: nothing is derived from it. */
+      readonly unread?: string | undefined;
+      readonly invalid?: undefined;
+    }
+  | { readonly invalid: string; readonly objects?: undefined; readonly unread?: undefined };
 
 /** Reads the structure of a policy; undefined while the reading is under way. */
 export type ReadPolicy = (policy: Policy) => PolicyStructure | undefined;
@@ -28,11 +36,13 @@ const MAX_RAW_LENGTH = 256 * 1024;
 const MAX_OBJECTS = 2_000;
 
 /**
- * The object templates of a policy after the structural checks of spec/talm 2.6.7. Takes whatever a server may hold: a
- * wrong type, a deep or a huge policy is an answer, never a throw.
+ * The objects of a policy after the structural checks of spec/talm 2.6.7. Compliance is all that a rollout needs: templates of other kinds than
+ * ConfigurationPolicy, and raw texts that cannot be read, have no objects. Takes whatever a server may hold: a wrong type, a deep or a huge policy
+ * is an answer, never a throw.
+ * @param talmStrict both are invalid, as for the reference
  */
-export function objectDefinitions(policy: Policy): PolicyStructure {
-  const reading = readInPieces(policy);
+export function objectDefinitions(policy: Policy, talmStrict = false): PolicyStructure {
+  const reading = readInPieces(policy, talmStrict);
   for (;;) {
     const { done, value } = reading.next();
     if (done) return value;
@@ -40,7 +50,7 @@ export function objectDefinitions(policy: Policy): PolicyStructure {
 }
 
 /** `objectDefinitions` in pieces: each `next` keeps its caller for a tenth of a second at most, whatever the policy holds. */
-export function* readInPieces(policy: Policy): Generator<undefined, PolicyStructure> {
+export function* readInPieces(policy: Policy, talmStrict = false): Generator<undefined, PolicyStructure> {
   const dependencies = dependenciesProblem(policy.spec?.dependencies ?? []);
   if (dependencies !== undefined) return { invalid: dependencies };
   const templates: unknown = policy.spec?.['policy-templates'];
@@ -51,25 +61,51 @@ export function* readInPieces(policy: Policy): Generator<undefined, PolicyStruct
 
   const objects: PolicyObject[] = [];
   let rawLength = 0;
+  let unread: string | undefined;
   for (const [index, template] of templates.entries()) {
     const at = `spec.policy-templates[${index}]`;
+    const other = talmStrict ? undefined : objectsOfOtherKind(template);
+    if (other) {
+      objects.push(...other);
+      continue;
+    }
     const found = findTemplate(template, at);
     if (found.invalid !== undefined) return found;
     rawLength += found.raw?.length ?? 0;
-    if (rawLength > MAX_RAW_LENGTH)
-      return {
-        invalid: `${found.at} brings the raw templates of the policy to ${rawLength} characters; at most ${MAX_RAW_LENGTH} are read, divide it into several policies`,
-      };
-    const read = found.raw === undefined ? readList(found.list, found.at) : yield* readRaw(found.raw, found.at);
+    if (rawLength > MAX_RAW_LENGTH) {
+      const long = `${found.at} brings the raw templates of the policy to ${rawLength} characters; at most ${MAX_RAW_LENGTH} are read, divide it into several policies`;
+      if (talmStrict) return { invalid: long };
+      unread ??= long;
+      continue;
+    }
+    const read = found.raw === undefined ? readList(found.list, found.at) : yield* readRaw(found.raw, found.at, talmStrict);
     if (read.invalid !== undefined) return read;
+    unread ??= read.unread;
     objects.push(...read.objects);
     if (objects.length > MAX_OBJECTS)
       return {
         invalid: `${found.at} brings the policy to ${objects.length} objects; at most ${MAX_OBJECTS} are read, divide it into several policies`,
       };
   }
-  return { objects };
+  return { objects, ...(unread !== undefined && { unread }) };
 }
+
+/** Kind of a template whose objects are written in it. */
+const CONFIGURATION = 'ConfigurationPolicy';
+
+/** Objects that a template of another kind wants, as far as anything is derived from it; undefined for a ConfigurationPolicy, or what may be meant as one. */
+function objectsOfOtherKind(template: unknown): PolicyObject[] | undefined {
+  const definition = isJsonObject(template) ? template.objectDefinition : undefined;
+  if (!isJsonObject(definition) || typeof definition.kind !== 'string' || definition.kind === CONFIGURATION) return undefined;
+  const { apiVersion, kind, spec } = definition;
+  const isOperator = kind === 'OperatorPolicy' && String(apiVersion).startsWith('policy.open-cluster-management.io/');
+  if (!isOperator || !isJsonObject(spec) || !isJsonObject(spec.subscription)) return [];
+  const { name, namespace } = spec.subscription;
+  const subscription = { apiVersion: SUBSCRIPTION, kind: 'Subscription', metadata: { name, namespace }, spec: spec.subscription };
+  return [{ definition: subscription, mustNotHave: isMustNotHave(spec.complianceType), raw: false, ofOperator: true }];
+}
+
+const SUBSCRIPTION = 'operators.coreos.com/v1alpha1';
 
 function dependenciesProblem(dependencies: unknown): string | undefined {
   if (!Array.isArray(dependencies)) return 'spec.dependencies is not a list';
@@ -107,32 +143,41 @@ function readList(list: unknown, at: string): PolicyStructure {
   return { objects: toObjects(list, false) };
 }
 
-function* readRaw(raw: string, at: string): Generator<undefined, PolicyStructure> {
-  const text = withoutExpressions(raw);
+function* readRaw(raw: string, at: string, talmStrict: boolean): Generator<undefined, PolicyStructure> {
+  const text = talmStrict ? withoutPlainExpressions(raw) : withoutExpressions(raw);
   const objects: PolicyObject[] = [];
+  let unread: string | undefined;
   for (const { piece, line } of yamlPieces(text)) {
     yield;
-    const where = line === 1 ? at : `${at} from line ${line}`;
-    if (piece === undefined) return { invalid: `${where} has an entry that is too large to be read; divide it into several policies` };
-    const list = parseYaml(piece);
-    if (list instanceof Error) return { invalid: `${where} is no YAML once its expressions are taken out: ${quote(list.message)}` };
-    // Expressions alone may make up the whole text; they leave nothing to look at, which is not a mistake.
-    if (list === null || list === undefined) continue;
-    if (!Array.isArray(list)) return { invalid: `${where} is not a list once its expressions are taken out` };
-    const size = judgeSize(list);
-    if (size !== 'absent') return { invalid: `${where} is ${size}; divide it into several policies` };
-    objects.push(...toObjects(list, true));
+    const read = readPiece(piece);
+    if (typeof read !== 'string') objects.push(...read);
+    else unread ??= `${line === 1 ? at : `${at} from line ${line}`} ${read}`;
+    if (talmStrict && unread !== undefined) return { invalid: unread };
   }
-  return { objects };
+  return { objects, ...(unread !== undefined && { unread }) };
+}
+
+/** Objects of a piece of a raw template, or why it cannot be read. */
+function readPiece(piece: string | undefined): PolicyObject[] | string {
+  if (piece === undefined) return 'has an entry that is too large to be read; divide it into several policies';
+  const list = parseYaml(piece);
+  if (list instanceof Error) return `is no YAML once its expressions are taken out: ${quote(list.message)}`;
+  // Expressions alone may make up the whole text; they leave nothing to look at, which is not a mistake.
+  if (list === null || list === undefined) return [];
+  if (!Array.isArray(list)) return 'is not a list once its expressions are taken out';
+  const size = judgeSize(list);
+  return size === 'absent' ? toObjects(list, true) : `is ${size}; divide it into several policies`;
 }
 
 /** Entries without an objectDefinition are skipped: a plain list was checked before, a raw one may have them. */
 const toObjects = (list: readonly unknown[], raw: boolean): PolicyObject[] =>
   list.filter(isJsonObject).flatMap(({ objectDefinition, complianceType }) => {
     if (!isJsonObject(objectDefinition)) return [];
-    const mustNotHave = typeof complianceType === 'string' && complianceType.toLowerCase() === 'mustnothave';
-    return [{ definition: objectDefinition, mustNotHave, raw }];
+    return [{ definition: objectDefinition, mustNotHave: isMustNotHave(complianceType), raw }];
   });
+
+const isMustNotHave = (complianceType: unknown): boolean =>
+  typeof complianceType === 'string' && complianceType.toLowerCase() === 'mustnothave';
 
 function parseYaml(text: string): unknown {
   try {
@@ -141,25 +186,6 @@ function parseYaml(text: string): unknown {
     return parse(text, { uniqueKeys: false, maxAliasCount: 100, logLevel: 'error', prettyErrors: false });
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
-  }
-}
-
-/**
- * A raw template as text that YAML can read: `{{ $var }}` and `{{ .field }}` become `placeholder`, every other expression
- * is deleted. By hand rather than by pattern: a text of nothing but `{` must not take quadratic time.
- */
-export function withoutExpressions(text: string): string {
-  let result = '';
-  let from = 0;
-  for (;;) {
-    const open = text.indexOf('{{', from);
-    const close = open < 0 ? -1 : text.indexOf('}', open + 2);
-    if (close < 0) return result + text.slice(from);
-    const whole = text.startsWith('}}', close);
-    const expression = text.slice(open + 2, close);
-    result += text.slice(from, whole ? open : close + 1);
-    if (whole && /^-?\s*[$.][\w.$]*\s*-?$/.test(expression)) result += 'placeholder';
-    from = whole ? close + 2 : close + 1;
   }
 }
 

@@ -6,6 +6,8 @@ import { quote } from '../values/go-format.ts';
 export interface SoftwarePolicy {
   readonly name: string;
   readonly objects: readonly PolicyObject[];
+  /** A text of it that cannot be read, and why. */
+  readonly unread?: string | undefined;
 }
 
 /** Values in the order they were found, none twice; or what is wrong with one of them. */
@@ -13,12 +15,14 @@ export type SoftwareList = { readonly values: string[]; readonly problem?: undef
 
 const OPERATORS = 'operators.coreos.com';
 
-/** `package:channel` of every Subscription the policies want. */
-export const readPackages = (policies: readonly SoftwarePolicy[]): SoftwareList =>
+/** `package:channel` of every Subscription the policies want; a package alone where its catalogue's default channel holds. */
+export const readPackages = (policies: readonly SoftwarePolicy[], talmStrict = false): SoftwareList =>
   collect(policies, 'Subscription', (spec, field) => {
     // Neither is set in an object that only waits for a status or approves something.
     if (!isSet(spec.name) && !isSet(spec.channel)) return undefined;
     const name = field('name', 'overrides.operatorsPackagesAndChannels');
+    // One without a catalogue only edits what another policy subscribes to.
+    if (!talmStrict && !isSet(spec.channel) && isSet(spec.source)) return name;
     const channel = field('channel', 'overrides.operatorsPackagesAndChannels');
     if (name.problem !== undefined) return name;
     return channel.problem !== undefined ? channel : { value: `${name.value}:${channel.value}` };

@@ -14,7 +14,7 @@ const raw = (text: string): SoftwarePolicy => {
   const read = objectDefinitions(
     buildPolicy('p', { spec: { 'policy-templates': [configurationPolicy({ 'object-templates-raw': text })] } }),
   );
-  return { name: 'p', objects: read.objects ?? [] };
+  return { name: 'p', objects: read.objects ?? [], unread: read.unread };
 };
 const config = (spec: PreCachingConfigSpec): PreCachingConfig =>
   PreCachingConfig.schema.parse({ metadata: { name: 'config', namespace: 'ns' }, spec });
@@ -61,6 +61,16 @@ describe('the spec', () => {
       name: 'keeps the order of the policies and lists nothing twice',
       input: { policies: [policy('first', subscription({ name: 'sriov', channel: '4.20' })), operators, operators] },
       want: { ...fromOperators, operatorsPackagesAndChannels: ['sriov:4.20', 'ptp:stable'] },
+    },
+    {
+      name: 'takes a package alone where the default channel of its catalogue holds',
+      input: { policies: [operators, policy('p', subscription({ name: 'logging', source: 'site-operators' }))] },
+      want: { ...fromOperators, operatorsPackagesAndChannels: ['ptp:stable', 'sriov:4.20', 'logging'] },
+    },
+    {
+      name: 'takes a package alone that a PreCachingConfig names',
+      input: { policies: [operators], config: config({ overrides: { operatorsPackagesAndChannels: ['ptp'] } }) },
+      want: { ...fromOperators, operatorsPackagesAndChannels: ['ptp'] },
     },
     {
       name: 'ignores the same kinds of other groups',
@@ -308,8 +318,8 @@ describe('a spec is refused', () => {
     },
     {
       name: 'when a package has no channel',
-      input: { policies: [platform], config: config({ overrides: { operatorsPackagesAndChannels: ['ptp'] } }) },
-      message: `${prefix}operatorsPackagesAndChannels entry "ptp" is not a package and a channel; write package:channel`,
+      input: { policies: [platform], config: config({ overrides: { operatorsPackagesAndChannels: ['ptp:'] } }) },
+      message: `${prefix}operatorsPackagesAndChannels entry "ptp:" is not a package and a channel; write package:channel, or package for its default channel`,
     },
     {
       name: 'when no puller takes an image',
@@ -337,7 +347,7 @@ describe('a spec is refused', () => {
     {
       name: 'when no puller takes a package, strict too',
       input: { talmStrict: true, policies: [operators], config: config({ overrides: { operatorsPackagesAndChannels: ['ptp:a:b'] } }) },
-      message: `${prefix}operatorsPackagesAndChannels entry "ptp:a:b" is not a package and a channel; write package:channel`,
+      message: `${prefix}operatorsPackagesAndChannels entry "ptp:a:b" is not a package and a channel; write package:channel, or package for its default channel`,
     },
     {
       name: 'when the PreCachingConfig is beyond what is accepted',
@@ -363,5 +373,21 @@ describe('a spec is refused', () => {
     expect(derive({ policies: [lookup], lookUpRelease })).toEqual({ pending: true });
     const named = config({ overrides: { platformImage: 'q/r@sha256:1' } });
     expect(derive({ policies: [lookup], config: named, lookUpRelease })).toMatchObject({ spec: { platformImage: 'q/r@sha256:1' } });
+  });
+});
+
+describe('a policy with a text that cannot be read', () => {
+  const unreadable = raw('a: [b');
+
+  test('is named beside what the others say', () => {
+    const { spec, note } = { note: undefined, spec: undefined, ...derive({ policies: [unreadable, platform] }) };
+    expect(spec).toMatchObject({ platformImage: 'q/release@sha256:1' });
+    expect(note).toMatch(/^nothing is derived from what cannot be read: p: spec\.policy-templates\[0\].* is no YAML/);
+  });
+
+  test('is named where nothing else is left', () => {
+    expect(derive({ policies: [unreadable] })).toMatchObject({
+      failure: { message: expect.stringMatching(/no software spec provided; nothing is derived from what cannot be read: p: /) },
+    });
   });
 });

@@ -1,6 +1,7 @@
 import { limitsOf, refKey } from '@flotilla/api';
 import type { ConfigMap } from '@flotilla/api/core';
 import {
+  cutAtWord,
   DEFAULT_SPACE_REQUIRED,
   type PreCachingConfig,
   PreCachingConfigSpec,
@@ -43,7 +44,12 @@ export interface SoftwareFailure {
 
 /** A spec, complete and consistent, without the fields that are empty; or why there is none, or none yet. */
 type SoftwareResult =
-  | { readonly spec: PrecachingSpec; readonly failure?: undefined }
+  | {
+      readonly spec: PrecachingSpec;
+      /** Policies from which nothing could be derived, and why. */
+      readonly note?: string | undefined;
+      readonly failure?: undefined;
+    }
   | { readonly failure: SoftwareFailure }
   /** A release is being looked up. */
   | { readonly pending: true; readonly failure?: undefined };
@@ -99,12 +105,23 @@ export function derivePrecachingSpec(input: SoftwareInput): SoftwareResult {
     checkConsistency(spec, input.talmStrict);
     const workloadImage = ownWorkloadImage(input.config, input.talmStrict);
     if (workloadImage) checkWorkloadImage(workloadImage, input.imageAllow);
-    return { spec };
+    const note = describeUnread(input.policies);
+    return { spec, ...(note !== undefined && { note }) };
   } catch (error) {
     if (error instanceof Pending) return { pending: true };
     if (!(error instanceof Incomplete)) throw error;
-    return { failure: { reason: 'PrecacheSpecIncomplete', message: `${INCOMPLETE}: ${error.message}`, transient: error.transient } };
+    const note = describeUnread(input.policies);
+    const message = `${INCOMPLETE}: ${error.message}${note === undefined ? '' : `; ${note}`}`;
+    return { failure: { reason: 'PrecacheSpecIncomplete', message, transient: error.transient } };
   }
+}
+
+/** Characters of a condition about policies that could not be read. */
+const MAX_NOTE = 1_000;
+
+function describeUnread(policies: readonly SoftwarePolicy[]): string | undefined {
+  const unread = policies.flatMap(({ name, unread: why }) => (why === undefined ? [] : [`${name}: ${why}`]));
+  return unread.length === 0 ? undefined : cutAtWord(`nothing is derived from what cannot be read: ${unread.join('; ')}`, MAX_NOTE);
 }
 
 /** Reads the image of the puller that a PreCachingConfig names instead of the hub's, which may not allow it; undefined: it names none. */
@@ -119,7 +136,9 @@ function derive(input: SoftwareInput): PrecachingSpec {
 
   const indexes = (talmStrict ? undefined : first(clean(fromConfig.operatorsIndexes))) ?? take(readIndexes(policies));
   const packages =
-    first(clean(fromConfig.operatorsPackagesAndChannels)) ?? first(legacy('operators.packagesAndChannels')) ?? take(readPackages(policies));
+    first(clean(fromConfig.operatorsPackagesAndChannels)) ??
+    first(legacy('operators.packagesAndChannels')) ??
+    take(readPackages(policies, talmStrict));
   const spec: PrecachingSpec = {
     platformImage: (talmStrict ? '' : fromConfig.platformImage?.trim()) || platformImageOf(input),
     operatorsIndexes: indexes,
@@ -167,7 +186,7 @@ function spaceRequiredOf({ config, overrides, talmStrict }: SoftwareInput): stri
   const legacy = overrides?.data?.['precache.spaceRequired']?.trim();
   if (!own && !legacy) return talmStrict ? DEFAULT_SPACE_REQUIRED : undefined;
   const field = own ? `spec.spaceRequired of ${nameOf(config)}` : `precache.spaceRequired of ConfigMap ${nameOf(overrides)}`;
-  const parsed = parseSpaceRequired(own || legacy || '', field);
+  const parsed = parseSpaceRequired(own || legacy || '', field, talmStrict);
   if (parsed.problem !== undefined) throw own || talmStrict ? unusable(talmStrict, parsed.problem) : new Incomplete(parsed.problem);
   return parsed.gib;
 }
@@ -225,11 +244,14 @@ function checkWorkloadImage(image: string, allowed: readonly string[]): void {
 function toPackage(entry: string): string {
   const [name = '', channel = '', ...rest] = entry.split(':').map((part) => part.trim());
   if (name && channel && rest.length === 0 && !/\s/.test(name + channel)) return `${name}:${channel}`;
+  if (name && !entry.includes(':') && !/\s/.test(name)) return name;
   throw notAPackage(entry);
 }
 
 const notAPackage = (entry: string): Incomplete =>
-  new Incomplete(`operatorsPackagesAndChannels entry ${quote(entry)} is not a package and a channel; write package:channel`);
+  new Incomplete(
+    `operatorsPackagesAndChannels entry ${quote(entry)} is not a package and a channel; write package:channel, or package for its default channel`,
+  );
 
 function take(list: SoftwareList): string[] {
   if (list.problem !== undefined) throw new Incomplete(list.problem);

@@ -16,11 +16,13 @@ test.each([
   ['40g', '38'],
   ['40 GIB', '40'],
   [' 40 GiB\n', '40'],
+  ['30 Gi', '30'],
+  ['40Gi', '40'],
 ])('%j is %s GiB', (value, gib) => {
   expect(parseSpaceRequired(value, 'spec.spaceRequired')).toEqual({ gib });
 });
 
-test.each(['-1 GB', 'lots', '', 'GiB', '4 XB', '40  GB', '40 iB', '1e3', 'Infinity', '0x10', '4.0.1 GB', '4 GBB', '40Gi'])(
+test.each(['-1 GB', 'lots', '', 'GiB', '4 XB', '40  GB', '40 iB', '1e3', 'Infinity', '0x10', '4.0.1 GB', '4 GBB', '40 i'])(
   '%j is refused with the field and the fix',
   (value) => {
     expect(parseSpaceRequired(value, 'spec.spaceRequired').problem).toBe(
@@ -28,6 +30,11 @@ test.each(['-1 GB', 'lots', '', 'GiB', '4 XB', '40  GB', '40 iB', '1e3', 'Infini
     );
   },
 );
+
+test('as the reference, a unit without its b is no size', () => {
+  expect(parseSpaceRequired('30 Gi', 'f', true).problem).toMatch(/^f "30 Gi" is not a size/);
+  expect(parseSpaceRequired('30 GiB', 'f', true)).toEqual({ gib: '30' });
+});
 
 test('a size no disk has is refused', () =>
   expect(parseSpaceRequired('99999 PiB', 'f').problem).toMatch(/^f "99999 PiB" is more than any disk has/));

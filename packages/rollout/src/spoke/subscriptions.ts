@@ -15,8 +15,8 @@ const GROUP = 'operators.coreos.com';
 /** The Subscriptions a policy wants. One whose name or namespace only a cluster can resolve cannot be looked at, and is left out. */
 function subscriptionsOf(objects: readonly PolicyObject[]): SubscriptionRef[] {
   return objects.flatMap((object) => {
-    const { definition, mustNotHave, raw } = object;
-    if (mustNotHave || !isKind(object, GROUP, 'Subscription') || !isJsonObject(definition.metadata)) return [];
+    const { definition, mustNotHave, raw, ofOperator } = object;
+    if (mustNotHave || ofOperator || !isKind(object, GROUP, 'Subscription') || !isJsonObject(definition.metadata)) return [];
     const { name, namespace } = definition.metadata;
     const known = (value: unknown): value is string =>
       typeof value === 'string' && value !== '' && !value.includes('{{') && !(raw && value.includes('placeholder'));
