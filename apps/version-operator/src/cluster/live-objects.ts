@@ -42,6 +42,7 @@ export class LiveObjects {
   readonly #gone = new Map<string, LiveObject>();
   /** Digests of what the server's own answer had otherwise than the manifest: its defaults, and its way of writing values down. */
   readonly #normal = new Map<string, string>();
+  #tracked: readonly Wanted[] = [];
   #wanted = new Map<string, Wanted>();
   /** Last of the manifests of each object. */
   #last: ReadonlyMap<string, Wanted> = new Map();
@@ -78,8 +79,9 @@ export class LiveObjects {
 
   /** From now on these are compared; resolves when every kind of theirs that is served has been read. */
   async track({ wanted, context }: Tracked): Promise<void> {
-    this.#wanted = new Map(wanted.map((one) => [one.key, one]));
-    this.#last = lastOfEach(wanted);
+    this.#tracked = wanted;
+    this.#index();
+    for (const one of wanted) this.#place(one);
     this.#context = context;
     for (const key of this.#normal.keys()) if (!this.#wanted.has(key)) this.#normal.delete(key);
     const kindKeys = [...new Set(wanted.map(({ kindKey }) => kindKey))];
@@ -134,7 +136,7 @@ export class LiveObjects {
     const cache = this.#caches.get(kindKey);
     for (const wanted of this.#wanted.values()) {
       const written = this.#written.get(wanted.key);
-      if (wanted.kindKey !== kindKey || !written || cache?.get(wanted.manifest)) continue;
+      if (wanted.kindKey !== kindKey || !written || cache?.get(wanted.ref)) continue;
       if (Number(written.metadata.resourceVersion) > Number(cache?.resourceVersion)) continue;
       this.#written.delete(wanted.key);
       this.#wakeups.wake(wanted.key);
@@ -160,8 +162,20 @@ export class LiveObjects {
   }
 
   /** The object as it is known; undefined where there is none. */
-  get({ kindKey, key, manifest }: Wanted): LiveObject | undefined {
-    return this.#written.get(key) ?? this.#caches.get(kindKey)?.get(manifest);
+  get(wanted: Wanted): LiveObject | undefined {
+    this.#place(wanted);
+    return this.#written.get(wanted.key) ?? this.#caches.get(wanted.kindKey)?.get(wanted.ref);
+  }
+
+  /** The scope under which a kind is served decides an object's key, not the namespace of its manifest. */
+  #place(wanted: Wanted): void {
+    const kind = this.kinds.find(wanted.kindKey);
+    if (kind && wanted.place(kind)) this.#index();
+  }
+
+  #index(): void {
+    this.#wanted = new Map(this.#tracked.map((one) => [one.key, one]));
+    this.#last = lastOfEach(this.#tracked);
   }
 
   /**
@@ -192,7 +206,7 @@ export class LiveObjects {
       );
     if (how === 'written') this.#keepNormal(wanted, object);
     const live = how === 'written' ? this.#compare(wanted, object) : before;
-    const told = this.#caches.get(wanted.kindKey)?.get(wanted.manifest) ?? this.#gone.get(key);
+    const told = this.#caches.get(wanted.kindKey)?.get(wanted.ref) ?? this.#gone.get(key);
     // an answer may come after what the watch has told since; a write that changed nothing has the version that was told
     if (!told || !isLater(told, live)) this.#written.set(key, live);
   }
@@ -213,6 +227,7 @@ export class LiveObjects {
   #cache(kindKey: string, kind: Resource<LiveObject>): WatchCache<LiveObject> {
     const known = this.#caches.get(kindKey);
     if (known) return known;
+    for (const wanted of this.#tracked) if (wanted.kindKey === kindKey) this.#place(wanted);
     const cache = new WatchCache(this.#client, kind, {
       ...this.#surroundings,
       optional: true,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { foreign, refKey } from '@flotilla/api';
+import { foreign, type Ref, refKey } from '@flotilla/api';
 import { ManifestAnnotation } from '@flotilla/api/config';
 import {
   type BuildContext,
@@ -22,26 +22,42 @@ export class Wanted {
   readonly manifest: Manifest;
   readonly builder: Builder;
   readonly kindKey: string;
-  readonly objectKey: string;
   /** Expectations of a ClusterOperator; undefined for any other object. */
   readonly expected: ExpectedOperator | undefined;
   /** Kinds that a CustomResourceDefinition brings; empty for any other object. */
   readonly defines: readonly string[];
   readonly #digest: string;
+  #ref: Ref;
 
   constructor(manifest: Manifest) {
     this.manifest = manifest;
     this.builder = builderOf(manifest);
     this.kindKey = kindKeyOf(manifest);
-    this.objectKey = refKey(manifest);
+    this.#ref = manifest;
     this.expected = this.kindKey === 'config.openshift.io/v1/ClusterOperator' ? expectedOperator(manifest.object) : undefined;
     this.defines = manifest.kind === 'CustomResourceDefinition' ? definedBy(manifest.object) : [];
     this.#digest = createHash('sha256').update(manifest.raw).digest('base64');
   }
 
+  /** Namespace and name of the object: a kind that is served without namespaces has none, whatever its manifest says. */
+  get ref(): Ref {
+    return this.#ref;
+  }
+
+  get objectKey(): string {
+    return refKey(this.#ref);
+  }
+
+  /** Notes where the kind is served. True when the object is at another place than its manifest says. */
+  place({ namespaced }: { readonly namespaced: boolean }): boolean {
+    if (namespaced || !this.#ref.namespace) return false;
+    this.#ref = { name: this.manifest.name };
+    return true;
+  }
+
   /** The same for all manifests of an object: versions of an API do not count. */
   get identity(): string {
-    return textOfId(this.manifest);
+    return textOfId({ ...this.manifest, namespace: this.#ref.namespace ?? '' });
   }
 
   /** Kind and name together: no other object of the cluster has it. */

@@ -12,7 +12,7 @@ interface BroughtKind {
   readonly versions: Set<string>;
 }
 
-/** Kinds that no server will know, versions that are not served, and objects without the namespace they need. */
+/** Kinds that no server will know, versions that are not served, and objects without the namespace they need, or with one that they do not have. */
 export function* checkKinds(source: LintSource): Generator<Finding> {
   const brought = broughtKinds(source.manifests);
   for (const manifest of source.manifests) {
@@ -42,6 +42,13 @@ export function* checkKinds(source: LintSource): Generator<Finding> {
       });
     if (scope === 'Namespaced' && namespace === '')
       yield findingAt(source, manifest, { rule: 'kind', message: 'has no metadata.namespace, which its kind needs', near: ['metadata'] });
+    if (scope === 'Cluster' && namespace !== '')
+      yield findingAt(source, manifest, {
+        level: 'warning',
+        rule: 'kind',
+        message: `has metadata.namespace ${namespace}, which a kind without namespaces ignores; leave it out`,
+        near: ['namespace:', '"namespace"'],
+      });
   }
 }
 

@@ -131,6 +131,12 @@ test.each<{ name: string; object: string | object; want: string[]; message: RegE
     want: [`error kind ${FILE}:1`],
     message: /serves v1, not v2/,
   },
+  {
+    name: 'a namespace that its kind does not have',
+    object: payloadObject('ClusterRole', 'x', { apiVersion: 'rbac.authorization.k8s.io/v1', namespace: 'other' }),
+    want: [`warning kind ${FILE}:1`],
+    message: /has metadata\.namespace other, which a kind without namespaces ignores/,
+  },
   { name: 'no namespace', object: payloadObject('ServiceAccount', 'x'), want: [`error kind ${FILE}:1`], message: /no metadata\.namespace/ },
   {
     name: 'too large an object',
