@@ -12,6 +12,7 @@ export type LintRule =
       | 'order'
       | 'key'
       | 'entry'
+      | 'field'
       | 'number'
     )
   | ('owner' | 'size' | 'CO-1' | 'CO-2' | 'CO-6' | 'CO-8' | 'CO-10' | 'CO-12' | 'CO-13' | 'CO-14' | 'CO-16');

@@ -316,6 +316,20 @@ describe('what an update stumbles over', () => {
     spec: { group: 'sea.example', scope: 'Cluster', names: { kind: 'Boat' }, versions: [{ name: 'v1', served: true }] },
   };
   const boat = payloadObject('Boat', 'b', { apiVersion: 'sea.example/v1' });
+  const declaring = (spec: object, featureSet?: string) => ({
+    ...boatCrd,
+    metadata: {
+      ...boatCrd.metadata,
+      annotations: { ...INCLUDED, ...(featureSet !== undefined && { 'release.openshift.io/feature-set': featureSet }) },
+    },
+    spec: { ...boatCrd.spec, versions: [{ name: 'v1', served: true, schema: { openAPIV3Schema: { properties: { spec } } } }] },
+  });
+  const sails = {
+    properties: {
+      sails: { type: 'array', items: { properties: { red: { type: 'integer' } } } },
+      free: { 'x-kubernetes-preserve-unknown-fields': true },
+    },
+  };
   const at = (level: string, component: string, content: string | object) =>
     payloadFile(`release-manifests/0000_${level}_${component}_00_x.yaml`, content);
   const account = (namespace: string) => payloadObject('ServiceAccount', 'x', { namespace });
@@ -327,6 +341,24 @@ describe('what an update stumbles over', () => {
       files: [at('20', 'fleet', boat), at('60', 'sea', boatCrd)],
       want: ['error order release-manifests/0000_20_fleet_00_x.yaml:1'],
       message: /before the CustomResourceDefinition of its kind \(release-manifests\/0000_60_sea_00_x\.yaml:1\)/,
+    },
+    {
+      name: 'fields that the definition of their kind does not declare',
+      files: [
+        at('20', 'sea', declaring(sails)),
+        at('60', 'fleet', { ...boat, spec: { sails: [{ red: 1, torn: 2 }], free: { any: 1 }, cleanup: {} } }),
+      ],
+      want: ['warning field release-manifests/0000_60_fleet_00_x.yaml:1', 'warning field release-manifests/0000_60_fleet_00_x.yaml:1'],
+      message: /^Boat b: spec\.cleanup is not declared by .*\nBoat b: spec\.sails\[0\]\.torn is not declared/,
+    },
+    {
+      name: 'not fields of a kind that several definitions define, one for each feature set',
+      files: [
+        at('20', 'sea', declaring(sails, 'Default')),
+        at('20', 'tech', declaring({}, 'TechPreviewNoUpgrade')),
+        at('60', 'fleet', { ...boat, spec: { cleanup: {} } }),
+      ],
+      want: [],
     },
     { name: 'not one whose definition comes at once with it', files: [at('20', 'fleet', boat), at('20', 'sea', boatCrd)], want: [] },
     { name: 'not one behind its definition', files: [at('20', 'sea', boatCrd), at('60', 'fleet', boat)], want: [] },
@@ -370,10 +402,14 @@ describe('what an update stumbles over', () => {
     {
       name: 'an integer that would be rounded, and not one in a text',
       files: [
-        at('60', 'fleet', `{${head},"spec":{"text":"9007199254740993","float":1e300,"most":9007199254740991,"more":9007199254740993}}`),
+        at(
+          '60',
+          'fleet',
+          `{${head},"spec":{"text":"9223372036854775808","float":1e300,"most":9223372036854775807,"more":9223372036854775808}}`,
+        ),
       ],
       want: ['error number release-manifests/0000_60_fleet_00_x.yaml:1'],
-      message: /9007199254740993 is beyond 2\^53 and reaches the cluster as 9007199254740992/,
+      message: /9223372036854775808 is beyond the 64 bits of a server's integers and is kept as 9223372036854776000/,
     },
   ])('$name', async ({ files, want, message = / ?/ }) => {
     const found = await lint([...payloadFiles(), ...files]);

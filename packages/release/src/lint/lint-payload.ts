@@ -13,6 +13,7 @@ import { readSource } from './read-source.ts';
 import { checkReportedConditions } from './reported-conditions.ts';
 import { checkSizes } from './sizes.ts';
 import type { LintCheck } from './source.ts';
+import { checkUndeclared } from './undeclared.ts';
 import { checkKeys, checkNumbers } from './values.ts';
 
 const payloadChecks: readonly LintCheck[] = [
@@ -25,6 +26,7 @@ const payloadChecks: readonly LintCheck[] = [
   checkNumbers,
   checkOwners,
   checkSizes,
+  checkUndeclared,
   checkClusterOperators,
 ];
 

@@ -13,7 +13,7 @@ export function* checkNumbers(source: LintSource): Generator<Finding> {
     for (const number of unsafeIntegers(manifest.raw).slice(0, MOST_IN_FILE))
       yield findingAt(source, manifest, {
         rule: 'number',
-        message: `the integer ${number.slice(0, 40)} is beyond 2^53 and reaches the cluster as ${String(Number(number))}; write a text, or a smaller one`,
+        message: `the integer ${number.slice(0, 40)} is beyond the 64 bits of a server's integers and is kept as ${String(Number(number))}; write a text, or a smaller one`,
         near: [number],
       });
 }
@@ -21,7 +21,7 @@ export function* checkNumbers(source: LintSource): Generator<Finding> {
 /** Numbers of a JSON text outside its texts. */
 function unsafeIntegers(json: string): string[] {
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g) ?? [];
-  return tokens.filter((token) => /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)));
+  return tokens.filter((token) => /^-?\d+$/.test(token) && BigInt.asIntN(64, BigInt(token)) !== BigInt(token));
 }
 
 /** Keys that stand twice in one object: the last value counts, and nobody knows which was meant. */
