@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { cliCommands } from '../../tools/src/reference/options.ts';
-import { documentedCommands } from './documented-commands.ts';
+import { advisedCommands, documentedCommands } from './documented-commands.ts';
+import { root, texts as sources } from './repository.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 /** Pages whose shell blocks a test runs one by one, and that test. */
 const RUN_BY: Readonly<Record<string, string>> = {
   'gitops.md': 'integration/gitops/automation.test.ts',
@@ -29,14 +29,14 @@ const texts = new Map(
 );
 const Flags = z.array(z.looseObject({ flags: z.string() }));
 
-test('every command of flotilla is shown in docs, and every one that is shown has its options', { timeout: 60_000 }, async () => {
-  const commands = await cliCommands();
-  const known = new Map(
-    commands.map(({ words, command }) => [
-      words.replace(/^flotilla /, ''),
-      new Set([...COMMON, ...Flags.parse(command.options).flatMap(({ flags }) => flags.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? [])]),
-    ]),
-  );
+const known = new Map(
+  (await cliCommands()).map(({ words, command }) => [
+    words.replace(/^flotilla /, ''),
+    new Set([...COMMON, ...Flags.parse(command.options).flatMap(({ flags }) => flags.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? [])]),
+  ]),
+);
+
+test('every command of flotilla is shown in docs, and every one that is shown has its options', () => {
   const shown = [...texts].flatMap(([file, text]) => documentedCommands(text, [...known.keys()]).map((each) => ({ ...each, file })));
   expect(shown.filter(({ words }) => words === '').map(({ file, line }) => `${file}: ${line}`)).toEqual([]);
   const wrong = shown.flatMap(({ file, line, words, flags }) =>
@@ -44,6 +44,24 @@ test('every command of flotilla is shown in docs, and every one that is shown ha
   );
   expect(wrong).toEqual([]);
   expect([...new Set(shown.map(({ words }) => words))].toSorted()).toEqual([...known.keys()].toSorted());
+});
+
+test('every command that a message or a reason advises has the options that it names', () => {
+  const advised = [...sources].flatMap(([file, text]) =>
+    /\.(?:test|cases)\.tsx?$/.test(file) ? [] : advisedCommands(text, [...known.keys()]).map((each) => ({ ...each, file })),
+  );
+  expect(advised.length).toBeGreaterThan(5);
+  const wrong = advised.filter(({ words, flags }) => !flags.every((flag) => known.get(words)?.has(flag)));
+  expect(wrong.map(({ file, line }) => `${file}: ${line}`)).toEqual([]);
+});
+
+test('advice in a sentence is found with its options and placeholders', () => {
+  const [name, namespace] = ['name', 'namespace'].map((each) => `$\{${each}}`);
+  const text = `fix: try flotilla retry --cluster {cluster}, or flotilla window set ${name} -n ${namespace}; flotilla runs`;
+  expect(advisedCommands(text, ['retry', 'window set'])).toEqual([
+    { line: 'flotilla retry --cluster {cluster}', words: 'retry', flags: ['--cluster'] },
+    { line: `flotilla window set ${name} -n ${namespace}`, words: 'window set', flags: ['-n'] },
+  ]);
 });
 
 test('every npm script that docs show is there', async () => {

@@ -1,4 +1,4 @@
-/** Commands of `flotilla` that documents show. Pure. */
+/** Commands of `flotilla` that documents show and messages advise. Pure. */
 
 /** A command line of a document, with the words of its command and the options that it names. */
 interface DocumentedCommand {
@@ -26,4 +26,16 @@ export function documentedCommands(text: string, known: readonly string[]): Docu
         { line: line.trim(), words: command ?? '', flags: words.flatMap((word) => /^\[?(--?[a-z][a-z-]*)/.exec(word)?.slice(1) ?? []) },
       ];
     });
+}
+
+/** A command in a text, and what follows as far as it may be of a command line: words, options and placeholders. */
+const ADVICE = /\bflotilla ((?:[a-z]+ ?)+(?:(?:--?[a-z][\w-]*|\$\{[^}]*\}|\{[a-z]+\}|<[a-z]+>|[A-Z][A-Z/]+)(?: |(?=[^\w-])|$))*)/g;
+
+/** Commands with options that the sentences of a source advise. */
+export function advisedCommands(source: string, known: readonly string[]): DocumentedCommand[] {
+  return [...source.matchAll(ADVICE)].flatMap(([line, said = '']) => {
+    const command = known.filter((each) => `${said.trim()} `.startsWith(`${each} `)).toSorted((a, b) => b.length - a.length)[0];
+    const flags = said.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? [];
+    return flags.length === 0 ? [] : [{ line: line.trim(), words: command ?? '', flags }];
+  });
 }

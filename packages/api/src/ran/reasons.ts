@@ -234,7 +234,7 @@ const clusterReasons = {
   },
   CacheLost: {
     meaning: 'The cluster has lost images since they were pulled, and pulling them again failed.',
-    fix: 'see status.precaching.messages, mend what it names, and try again with flotilla retry --cluster {cluster}',
+    fix: 'see status.precaching.messages, mend what it names, and try again with flotilla retry CGU {cluster}',
   },
   PodMissing: { meaning: 'The job has no pod.', fix: 'see kubectl -n {namespace} get pods,events on the cluster' },
   PodNotRunning: { meaning: 'The pod of the job does not run.', fix: 'see kubectl -n {namespace} get pods,events on the cluster' },
