@@ -12,6 +12,7 @@ export {
   type ServedResource,
   ServerRefusal,
 } from './discovery.ts';
+export { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
 export {
   ApiError,
   isAlreadyExists,
@@ -56,7 +57,7 @@ export {
 } from './reconciler.ts';
 export { RefusedValues, refusedText } from './refused-values.ts';
 export { type MetricTable, type Sample, serveSamples } from './samples.ts';
-export { patchStatus, replaceStatus } from './status.ts';
+export { patchStatus, replaceStatus, writeTaken } from './status.ts';
 export { requestToken } from './token-request.ts';
 
 export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';

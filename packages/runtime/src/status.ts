@@ -53,7 +53,12 @@ export function replaceStatus<T extends KubeObject & { readonly status?: unknown
 /** Each try leaves out what the last one was refused for; an entry of a list may go field by field first. */
 const MOST_TRIES = 8;
 
-async function writeTaken<S, T>(
+/**
+ * Writes a status as far as the server takes it: once more without each value that it refuses.
+ * @param write gets the status without refused values
+ * @returns what `write` returns; undefined for an object that is gone
+ */
+export async function writeTaken<S, T>(
   status: S,
   refused: RefusedValues | undefined,
   write: (taken: S) => Promise<T | undefined>,

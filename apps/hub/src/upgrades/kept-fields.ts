@@ -1,8 +1,7 @@
 /** Learns which fields of a status the API server keeps: its CRD may be older, or the reference's without our additions. */
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { readProofWithin } from '@flotilla/rollout';
-import type { Client } from '@flotilla/runtime';
-import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
+import { type Client, type DroppedFields, findDropped, isAllDropped } from '@flotilla/runtime';
 
 /** Milliseconds for which an answer about proofs holds: a CRD may be replaced. */
 const KEPT_MS = 600_000;
