@@ -1,3 +1,4 @@
+import { UNSEEN } from '../crd.ts';
 import { anyObject, choice, condition, flag, int64, list, object, text, texts } from '../schema-parts.ts';
 
 /** Schemas of ClusterVersion and ClusterOperator, written out as clusters enforce them today (spec/cvo 5, 6). */
@@ -121,20 +122,24 @@ export const clusterVersionSchema = {
     },
     ['clusterID'],
   ),
-  status: object(
-    {
-      availableUpdates: { ...list(release), nullable: true, ...atomic },
-      capabilities: object({ enabledCapabilities: capabilities, knownCapabilities: capabilities }),
-      conditionalUpdateRisks: { ...list(risk), maxItems: 500, ...byKeys('name') },
-      conditionalUpdates: { ...list(conditionalUpdate), maxItems: 500, ...atomic },
-      conditions,
-      desired: release,
-      history: { ...list(historyEntry), ...atomic },
-      observedGeneration: int64,
-      versionHash: text,
-    },
-    ['availableUpdates', 'desired', 'observedGeneration', 'versionHash'],
-  ),
+  status: {
+    // With everything that is required: a default has to be valid.
+    default: { ...UNSEEN, availableUpdates: null, desired: { image: '', version: '' }, versionHash: '' },
+    ...object(
+      {
+        availableUpdates: { ...list(release), nullable: true, ...atomic },
+        capabilities: object({ enabledCapabilities: capabilities, knownCapabilities: capabilities }),
+        conditionalUpdateRisks: { ...list(risk), maxItems: 500, ...byKeys('name') },
+        conditionalUpdates: { ...list(conditionalUpdate), maxItems: 500, ...atomic },
+        conditions,
+        desired: release,
+        history: { ...list(historyEntry), ...atomic },
+        observedGeneration: int64,
+        versionHash: text,
+      },
+      ['availableUpdates', 'desired', 'observedGeneration', 'versionHash'],
+    ),
+  },
   required: ['spec'],
   rules: [
     {
