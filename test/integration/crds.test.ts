@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CrdManifest, KubeObject } from '@flotilla/api';
-import { configCrds } from '@flotilla/api/config';
+import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import { managedCrds } from '@flotilla/api/managed';
+import { managedCrds, UpgradeConfig } from '@flotilla/api/managed';
 import { clusterSetCrds, ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { kstatus } from '@flotilla/api/testing';
@@ -142,6 +142,22 @@ describe('the CRDs on a real API server', () => {
   });
 
   test.each([
+    {
+      kind: UpgradeConfig,
+      metadata: { name: 'unseen', namespace: 'default' },
+      spec: { type: 'OSD', upgradeAt: '2027-01-31T22:00:00Z', PDBForceDrainTimeout: 60, desired: { version: '4.19.4' } },
+    },
+    { kind: ClusterVersion, metadata: { name: 'version' }, spec: { clusterID: '00000000-0000-4000-8000-000000000001' } },
+  ])('says of a $kind.kind that no operator has looked at that its generation is not seen', async ({ kind, metadata, spec }) => {
+    const { apiVersion, kind: name, plural } = kind;
+    const path = `/apis/${apiVersion}${'namespace' in metadata ? `/namespaces/${metadata.namespace}` : ''}/${plural}`;
+    const unseen = await post(path, { apiVersion, kind: name, metadata, spec });
+    expect(unseen).toMatchObject({ status: { observedGeneration: -1 } });
+    expect(kstatus(unseen)).toBe('InProgress');
+    expect(await client.get<KubeObject>(kind, metadata)).toMatchObject({ status: { observedGeneration: -1 } });
+  });
+
+  test.each([
     { name: 'a string for a boolean', spec: { preCaching: 'yes', remediationStrategy: { maxConcurrency: 1 } }, field: 'spec.preCaching' },
     { name: 'a missing number', spec: { remediationStrategy: {} }, field: 'spec.remediationStrategy.maxConcurrency' },
     { name: 'a fraction', spec: { remediationStrategy: { maxConcurrency: 1.5 } }, field: 'spec.remediationStrategy.maxConcurrency' },
@@ -235,6 +251,8 @@ describe('the CRDs on a real API server', () => {
     await post(CONFIGS, config('c', { overrides: { platformImage: 'registry.example/release@sha256:1' }, spaceRequired: '10 GiB' }));
     const patch = client.request('PATCH', `${CONFIGS}/c/status`, { body: {}, contentType: 'application/merge-patch+json' });
     await expect(patch).rejects.toMatchObject({ status: 404 });
+    // It is input alone, as a ConfigMap is: nothing is to be waited for, and whether it is right is said by the upgrade that names it.
+    expect(kstatus(await client.request('GET', `${CONFIGS}/c`))).toBe('Current');
   });
 
   it('wants a kind in the template of an action, and keeps the rest of it', async () => {

@@ -3,6 +3,7 @@ import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
 import { type Client, type Clock, createChannel, type Logger, type Metrics } from '@flotilla/runtime';
 import { type Caches, createCaches } from './caches.ts';
 import type { ProgramSettings } from './config.ts';
+import { DrainTroubles } from './drain/drain-troubles.ts';
 import { createNodeDrains } from './drain/node-drains.ts';
 import type { Ports } from './ports.ts';
 import { startNodeKeeper } from './reconcilers/node/reconciler.ts';
@@ -43,12 +44,15 @@ export async function runOperator(deps: OperatorDeps, { createPorts, steps = ste
     hasForcedDrain = false;
     return had;
   };
+  const wake = (): void => looks.enqueue(refKey({ namespace, name: UPGRADE_CONFIG_NAME }));
   const onForcedDrain = (): void => {
     hasForcedDrain = true;
-    looks.enqueue(refKey({ namespace, name: UPGRADE_CONFIG_NAME }));
+    wake();
   };
-  const upgradeConfigs = startUpgradeConfigs({ ...common, client, steps, looks, takeForcedDrain, retryMs: retrySeconds * 1000 }, signal);
-  const nodes = startNodeKeeper({ ...common, onForcedDrain }, signal);
+  const drainTroubles = new DrainTroubles(wake);
+  const retryMs = retrySeconds * 1000;
+  const upgradeConfigs = startUpgradeConfigs({ ...common, client, steps, looks, takeForcedDrain, drainTroubles, retryMs }, signal);
+  const nodes = startNodeKeeper({ ...common, onForcedDrain, drainTroubles }, signal);
   const others = startOtherUpgradeConfigs({ client, ports: common.ports, namespace, logger, metrics, clock }, signal);
   const { upgradeConfigs: watched } = caches;
   const reported =

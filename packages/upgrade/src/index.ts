@@ -39,6 +39,7 @@ export {
 export { advanceUpgrade, type ManagedUpgradeLook, managedUpgradeMachine } from './managed-upgrade.ts';
 export type { ObservedCluster } from './observed-cluster.ts';
 export { poolConfigurations, workerMinutes, workerPools } from './pools.ts';
+export { readingOf } from './reading.ts';
 export { reportUpgrade, type UpgradeReport } from './report.ts';
 export { isEarly, scheduleOf } from './schedule.ts';
 export { type StepName, stepConditions, stepNames, type Upgrader, upgraders } from './steps.ts';

@@ -156,6 +156,10 @@ test('UpgradeConfigs: state and tool', async ({ world: { client } }) => {
   const created = z.looseObject({}).parse(await client.request('POST', CONFIGS, { body: await readYaml('kinds/upgradeconfig.yaml') }));
   const path = `${CONFIGS}/managed-upgrade-config`;
   const want: Readonly<Record<keyof typeof upgradeConfigStates, readonly [argo: string, flux: string]>> = {
+    edited: ['Progressing', 'InProgress'],
+    begun: ['Progressing', 'InProgress'],
+    stalled: ['Degraded', 'Failed'],
+    doneAfterAnother: ['Healthy', 'Current'],
     waiting: ['Progressing', 'InProgress'],
     running: ['Progressing', 'InProgress'],
     held: ['Degraded', 'Failed'],

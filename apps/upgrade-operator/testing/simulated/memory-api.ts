@@ -79,6 +79,7 @@ export class MemoryApi {
     const metadata = {
       ...object.metadata,
       uid: `${kind.plural}-${this.#version + 1}`,
+      generation: 1,
       creationTimestamp: conditionTime(this.#clock.now()),
     };
     const created = { apiVersion: kind.apiVersion, kind: kind.kind, ...structuredClone(object), metadata, status: undefined };
@@ -95,9 +96,12 @@ export class MemoryApi {
     )
       throw refusal(409, 'Conflict', RuntimeErrorCode.conflict, `${kind.plural} "${refKey(ref)}" has been modified`);
     const patched = kind.schema.parse(type === 'merge' ? mergePatched(structuredClone(old), patch) : withOperations(old, patch));
-    const { status } = patched as Stored;
+    const { status, spec } = patched as Stored;
+    const generation = (old.metadata.generation ?? 0) + (isSameJson(spec, old.spec) ? 0 : 1);
     const next: Stored =
-      subresource === 'status' ? { ...old, status } : { ...patched, ...('status' in old ? { status: old.status } : { status: undefined }) };
+      subresource === 'status'
+        ? { ...old, status }
+        : { ...patched, metadata: { ...patched.metadata, generation }, status: 'status' in old ? old.status : undefined };
     if (
       isSameJson(
         { ...next, metadata: { ...next.metadata, resourceVersion: '' } },

@@ -1,5 +1,5 @@
 /** One operator in the time of a clock that is moved on by hand, with a cluster and an Alertmanager in memory: for tests. */
-import type { KubeObject, Resource } from '@flotilla/api';
+import type { KubeObject, Ref, Resource } from '@flotilla/api';
 import { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { MachineConfigPool, MachineSet, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 import { UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
@@ -47,6 +47,8 @@ export class SimulatedOperator {
   readonly recorder = new Recorder();
   readonly client: Client;
   readonly world: MemoryWorld;
+  /** Refusal of what the operator sends; undefined lets it through. */
+  refuse: (verb: 'patch' | 'delete', kind: Resource, ref: Ref, body?: unknown) => Error | undefined = () => undefined;
   /** The operator learns so late of changes of MachineSets, in milliseconds. */
   machineSetLagMs = 0;
   readonly #clock: ManualClock;
@@ -70,8 +72,16 @@ export class SimulatedOperator {
     const clock = this.#clock;
     const stopping = new AbortController();
     const watch: Client['watch'] = (kind, options) => this.#late(kind, client.watch(kind, options), stopping.signal);
+    const orRefused = async <T>(refusal: Error | undefined, act: () => Promise<T>): Promise<T> => {
+      if (refusal) throw refusal;
+      return act();
+    };
+    const patch: Client['patch'] = (kind, ref, body, options) =>
+      orRefused(this.refuse('patch', kind, ref, body), () => client.patch(kind, ref, body, options));
+    const remove: Client['delete'] = (kind, ref, options) =>
+      orRefused(this.refuse('delete', kind, ref), () => client.delete(kind, ref, options));
     const deps = {
-      client: { ...client, watch },
+      client: { ...client, watch, patch, delete: remove },
       clock,
       settings: readConfig([], {}),
       logger: createLogger({ name: 'o', level: 'silent' }),

@@ -1,4 +1,4 @@
-import { type CrdManifest, crd } from '../crd.ts';
+import { type CrdManifest, crd, UNSEEN } from '../crd.ts';
 import { toStructural } from '../structural.ts';
 import { UpgradeConfig, UpgradeConfigSpec, UpgradeConfigStatus } from './upgrade-config.ts';
 
@@ -12,7 +12,7 @@ export function managedCrds(): CrdManifest[] {
     crd(UpgradeConfig, {
       description: 'A managed upgrade of this cluster: what to, when, and how far it is.',
       spec: toStructural(UpgradeConfigSpec),
-      status: toStructural(UpgradeConfigStatus),
+      status: { ...toStructural(UpgradeConfigStatus), default: UNSEEN },
       shortNames: ['upgrade'],
       columns: [
         column('desired_version', '.spec.desired.version'),

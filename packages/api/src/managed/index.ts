@@ -11,5 +11,14 @@ export {
   OPERATOR_NAMESPACE,
   UPGRADE_CONFIG_NAME,
   UpgradeCondition,
+  UpgradeConfigCondition,
 } from './names.ts';
-export { StepCondition, UpgradeConfig, UpgradeConfigSpec, UpgradeHistory, UpgradePhase, UpgradeType } from './upgrade-config.ts';
+export {
+  StepCondition,
+  UpgradeConfig,
+  UpgradeConfigSpec,
+  UpgradeConfigStatus,
+  UpgradeHistory,
+  UpgradePhase,
+  UpgradeType,
+} from './upgrade-config.ts';

@@ -41,10 +41,20 @@ export const UpgradeCondition = {
   clusterVersionFound: 'ClusterVersionFound',
   /** Flotilla: the upgrade is still the wanted one; set from the first time it was not, or the provider did not answer. */
   synced: 'SpecSynced',
+  /** Flotilla: nothing kept the last pass from its end; otherwise the message says what, and of which object. Set from the first time something did. */
+  reconciled: 'Reconciled',
   /** Flotilla: this attempt has ended; the message has the cause and the start of the next attempt. */
   ended: 'UpgradeEnded',
 } as const;
 export type UpgradeCondition = (typeof UpgradeCondition)[keyof typeof UpgradeCondition];
+
+/** Flotilla: condition types of the status as a whole, for tools that know nothing of upgrades. */
+export const UpgradeConfigCondition = {
+  /** The upgrade of the spec is done. */
+  ready: 'Ready',
+  /** Somebody has to act; absent otherwise. */
+  stalled: 'Stalled',
+} as const;
 
 /** Reasons of the condition `UpgradeEnded`. */
 export const EndReason = {

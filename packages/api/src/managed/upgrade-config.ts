@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Condition } from '../conditions.ts';
 import { KubeObject, ObjectMeta, resource } from '../kubernetes.ts';
 
 const time = () => z.string().meta({ format: 'date-time' }).optional();
@@ -87,6 +88,12 @@ export type UpgradeHistory = z.output<typeof UpgradeHistory>;
 
 /** Report of the operator. */
 export const UpgradeConfigStatus = z.object({
+  observedGeneration: z.int().optional().describe('Flotilla: generation of the spec that the conditions are about.'),
+  conditions: z
+    .array(Condition)
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+    .optional()
+    .describe('Flotilla: Ready, and Stalled while somebody has to act, for tools that know nothing of upgrades.'),
   history: z.array(UpgradeHistory).optional().describe('Upgrades, the newest first.'),
 });
 export type UpgradeConfigStatus = z.output<typeof UpgradeConfigStatus>;

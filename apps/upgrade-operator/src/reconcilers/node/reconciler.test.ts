@@ -7,6 +7,7 @@ import { type Client, createLogger, createMetrics } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { MemoryWorld } from '../../../testing/memory-world.ts';
 import { createCaches } from '../../caches.ts';
+import { DrainTroubles } from '../../drain/drain-troubles.ts';
 import type { DrainContext, DrainState } from '../../drain/node-drains.ts';
 import { startNodeKeeper } from './reconciler.ts';
 
@@ -71,6 +72,7 @@ async function keep({ nodes, phase = 'Upgrading', updated = 0, drain = { isLate:
         },
       },
       onForcedDrain: () => undefined,
+      drainTroubles: new DrainTroubles(() => undefined),
       namespace: 'o',
       logger,
       metrics: createMetrics({ process: false }),

@@ -11,11 +11,13 @@ import {
   whenChanged,
 } from '@flotilla/runtime';
 import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, upgradeInForce, workerPools } from '@flotilla/upgrade';
+import type { DrainTroubles } from '../../drain/drain-troubles.ts';
 import type { ReconcilerDeps } from '../deps.ts';
 
 interface NodeDeps extends ReconcilerDeps {
   /** Called when pods with a disruption budget were removed. */
   readonly onForcedDrain: () => void;
+  readonly drainTroubles: DrainTroubles;
 }
 
 /**
@@ -23,14 +25,22 @@ interface NodeDeps extends ReconcilerDeps {
  * administrator has cordoned stays as it is.
  */
 export function startNodeKeeper(deps: NodeDeps, signal: AbortSignal): Reconciler {
-  const { caches, logger, metrics, clock } = deps;
+  const { caches, drainTroubles, logger, metrics, clock } = deps;
+  const tell = troubleEvents(deps.ports.events, (name) => eventSubject(Node, caches.nodes.get({ name })));
   const cordoned = () => caches.nodes.list().filter((node) => cordonOf(node) !== undefined);
   return startReconciler({
     name: 'node-keeper',
     for: watch(caches.nodes, { select: whenChanged(facts) }),
     watches: [watch(caches.upgradeConfigs, { enqueue: cordoned }), watch(caches.pools, { enqueue: cordoned })],
-    reconcile: (name, context) => reconcile(deps, name, context),
-    onTrouble: troubleEvents(deps.ports.events, (name) => eventSubject(Node, caches.nodes.get({ name }))),
+    reconcile: async (name, context) => {
+      const result = await reconcile(deps, name, context);
+      drainTroubles.end(name);
+      return result;
+    },
+    onTrouble: async (name, trouble, context) => {
+      drainTroubles.note(name, trouble.message);
+      await tell(name, trouble, context);
+    },
     logger,
     signal,
     metrics,

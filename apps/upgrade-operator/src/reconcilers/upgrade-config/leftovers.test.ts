@@ -21,6 +21,7 @@ const left = {
 /** Records the writes and silences of the leftovers; each of them fails while `state.problem` is set. */
 function setUp() {
   const done: string[] = [];
+  const told: string[] = [];
   const state: { problem?: Error } = {};
   const act = (what: string) => async () => {
     if (state.problem) throw state.problem;
@@ -38,9 +39,10 @@ function setUp() {
     silences: { endControlPlane: act('end control plane'), endWorkers: act('end workers') },
     clock,
     logger,
+    tell: (note) => told.push(note),
     retryMs: 60_000,
   });
-  return { leftovers, done, state, clock };
+  return { told, leftovers, done, state, clock };
 }
 
 test('a process that has just begun does not know: it ends silences once, whatever the caches show', async () => {

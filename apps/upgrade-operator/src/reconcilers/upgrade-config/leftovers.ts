@@ -11,6 +11,8 @@ interface LeftoversDeps {
   readonly silences: Pick<Silences, 'endControlPlane' | 'endWorkers'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told why something cannot be taken back, when that is news. */
+  readonly tell: (note: string) => void;
   /** Longest time between two tries. */
   readonly retryMs: number;
 }
@@ -20,6 +22,8 @@ interface TakenBack {
   readonly hasWritten: boolean;
   /** Milliseconds until the next try; undefined when nothing is left to do. */
   readonly againMs?: number;
+  /** Why something cannot be taken back yet, and of which object. */
+  readonly problem?: string;
 }
 
 /**
@@ -31,6 +35,7 @@ export class Leftovers {
   readonly #retries: Retries;
   #mayBeSilenced = true;
   #isOwed = false;
+  #problem: string | undefined;
   #retryAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: LeftoversDeps) {
@@ -61,9 +66,9 @@ export class Leftovers {
 
   /** Takes back what is there, as far as that can be done now. */
   async takeBack(machines: ObservedMachines, clusterVersion: ClusterVersion | undefined, signal: AbortSignal): Promise<TakenBack> {
-    const { writes, silences, clock, logger } = this.#deps;
+    const { writes, silences, clock } = this.#deps;
     if (!this.#mayBeSilenced && !this.isSeen(machines, clusterVersion)) return { hasWritten: false };
-    if (this.#retryAt > clock.now()) return { hasWritten: false, againMs: this.#retryAt - clock.now() };
+    if (this.#retryAt > clock.now()) return { hasWritten: false, againMs: this.#retryAt - clock.now(), ...this.#said };
     const channel = clusterVersion && channelReturn(clusterVersion);
     const inCluster = [
       ...surgeRemains(machines).sets.map((set) => writes.deleteMachineSet(set, signal)),
@@ -79,13 +84,27 @@ export class Leftovers {
     if (failures.length === 0) {
       this.#mayBeSilenced = false;
       this.#isOwed = false;
+      this.#problem = undefined;
       this.#retries.reset();
       return { hasWritten };
     }
-    const reason = failures.join('; ');
-    if (this.#retries.isNews('leftovers', reason)) logger.warn({ reason }, 'What an ended upgrade left cannot be taken back yet');
+    return { hasWritten, againMs: this.#fail(failures.join('; ')), ...this.#said };
+  }
+
+  get #said(): Pick<TakenBack, 'problem'> {
+    return this.#problem === undefined ? {} : { problem: this.#problem };
+  }
+
+  /** Milliseconds until the next try. */
+  #fail(reason: string): number {
+    const { clock, logger, tell } = this.#deps;
+    this.#problem = `What an ended upgrade left cannot be taken back yet: ${reason}`;
+    if (this.#retries.isNews('leftovers', reason)) {
+      logger.warn({ reason }, 'What an ended upgrade left cannot be taken back yet');
+      tell(this.#problem);
+    }
     const waitMs = this.#retries.after('leftovers');
     this.#retryAt = clock.now() + waitMs;
-    return { hasWritten, againMs: waitMs };
+    return waitMs;
   }
 }

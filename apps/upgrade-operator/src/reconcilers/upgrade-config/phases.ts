@@ -38,7 +38,7 @@ import { closeOpenWindows } from './open-windows.ts';
 import { givesUpAt, poolFacts } from './plan.ts';
 import { assertAsked, whileAsked } from './request.ts';
 import type { Retries } from './retries.ts';
-import { type UpgradeDraft, ValidationReason } from './status.ts';
+import { TroubleReason, type UpgradeDraft, ValidationReason } from './status.ts';
 import type { Timers } from './timers.ts';
 
 /** Dependencies of a pass that outlive it. */
@@ -208,6 +208,7 @@ async function tryToGiveUp({ draft, retries, timers, logger }: Pass, context: St
     await giveUp(draft, context);
     return true;
   } catch (error) {
+    draft.noteTrouble({ reason: TroubleReason.notGivenUp, message: `The upgrade cannot be given up yet: ${errorMessage(error)}` });
     logger.warn({ reason: errorMessage(error) }, 'The upgrade cannot be given up yet');
     timers.lookAgain(retries.after('give-up'));
     return false;

@@ -1,4 +1,4 @@
-import { refKey } from '@flotilla/api';
+import { errorMessage, refKey } from '@flotilla/api';
 import { NotificationState, UPGRADE_CONFIG_NAME, UpgradeCondition, UpgradeConfig } from '@flotilla/api/managed';
 import {
   type Channel,
@@ -7,11 +7,14 @@ import {
   type ReconcileContext,
   type ReconcileResult,
   type Reconciler,
+  RefusedValues,
+  refusedText,
   startReconciler,
   troubleEvents,
 } from '@flotilla/runtime';
 import { heldMessage, isSent, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
+import type { DrainTroubles } from '../../drain/drain-troubles.ts';
 import { restoreGauges } from '../../metrics/restored-gauges.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
 import type { UpgradeMetrics } from '../../ports.ts';
@@ -23,7 +26,8 @@ import { throughPhases } from './phase-walk.ts';
 import { notify, type Pass, type PassDeps } from './phases.ts';
 import { momentsOf } from './plan.ts';
 import { Retries } from './retries.ts';
-import { UpgradeConfigGoneError, UpgradeDraft } from './status.ts';
+import { TroubleReason, UpgradeDraft } from './status.ts';
+import { StatusWriter, UpgradeConfigGoneError } from './status-writer.ts';
 import { Timers } from './timers.ts';
 import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
 import { absentSubject, Farewell, tellOfWithdrawn, withdraw } from './withdrawal.ts';
@@ -35,6 +39,7 @@ interface UpgradeConfigDeps extends ReconcilerDeps {
   readonly looks: Channel;
   /** Pods with a disruption budget were removed from a node since it was last asked. */
   readonly takeForcedDrain: () => boolean;
+  readonly drainTroubles: Pick<DrainTroubles, 'message'>;
   /** Longest time between two tries of what fails. */
   readonly retryMs: number;
 }
@@ -44,12 +49,30 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
   const { client, caches, ports, looks, namespace, retryMs, logger, metrics, clock } = deps;
   const key = refKey({ namespace, name: UPGRADE_CONFIG_NAME });
   const writes = createClusterWrites(client, caches);
+  const subject = () => eventSubject(UpgradeConfig, caches.upgradeConfigs.get({ namespace, name: UPGRADE_CONFIG_NAME }));
+  const warn = (reason: string, note: string, regarding = subject() ?? absentSubject(namespace)): void =>
+    ports.events.record({ type: 'Warning', reason, action: 'Reconciling', note, regarding });
+  const refused = new RefusedValues({
+    clock,
+    tell: (value) => {
+      logger.warn(value, 'The server does not take a value of the status, which is left out');
+      warn('StatusValueRefused', refusedText(value));
+    },
+  });
   const shared: Shared = {
     ...deps,
+    statuses: new StatusWriter({ client, cache: caches.upgradeConfigs, refused }),
     retries: new Retries(retryMs),
     outbox: new NotificationOutbox({ notifier: ports.notifier, clock, signal, wake: () => looks.enqueue(key) }),
     writes,
-    leftovers: new Leftovers({ writes, silences: ports.silences, clock, logger, retryMs }),
+    leftovers: new Leftovers({
+      writes,
+      silences: ports.silences,
+      clock,
+      logger,
+      retryMs,
+      tell: (note) => warn(TroubleReason.leftovers, note),
+    }),
     farewell: new Farewell(),
     measure: measureOne(ports.metrics),
   };
@@ -58,9 +81,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
     for: upgradeConfigWatch(caches),
     watches: [...clusterWatches(caches, key), ports.config.watch, ports.provider.watch, looks],
     reconcile: (_, context) => reconcile(shared, context),
-    onTrouble: troubleEvents(ports.events, () =>
-      eventSubject(UpgradeConfig, caches.upgradeConfigs.get({ namespace, name: UPGRADE_CONFIG_NAME })),
-    ),
+    onTrouble: troubleEvents(ports.events, subject),
     logger,
     signal,
     metrics,
@@ -69,7 +90,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
 }
 
 type Measure = (asked: Pass['upgradeConfig'] | undefined) => void;
-type Shared = UpgradeConfigDeps & PassDeps & { readonly farewell: Farewell; readonly measure: Measure };
+type Shared = UpgradeConfigDeps & PassDeps & { readonly farewell: Farewell; readonly measure: Measure; readonly statuses: StatusWriter };
 
 /** Resets the metrics once, when the measured UpgradeConfig is deleted or replaced. Metrics that are set while there is none stay. */
 function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
@@ -108,12 +129,12 @@ async function takeBackOrphans(shared: Shared, { signal }: ReconcileContext): Pr
 const isChanging = ({ clusterVersion, pools }: Pass['cluster']): boolean => isUnderChange(clusterVersion) || workerPools(pools).isUpgrading;
 
 async function carryOut(shared: Shared, asked: Pass['upgradeConfig'], { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
-  const { caches, client, ports, clock, farewell } = shared;
+  const { caches, statuses, ports, clock, farewell } = shared;
   const { upgradeConfig, held } = upgradeInForce(asked);
   const cluster = observeCluster(caches);
   const draft = new UpgradeDraft(upgradeConfig, cluster?.clusterVersion, () => clock.now());
   const save = async () => {
-    for (const event of await draft.save(client, caches.upgradeConfigs, signal)) ports.events.record(event);
+    for (const event of await draft.save(statuses, signal)) ports.events.record(event);
   };
   const { config, problem, remark } = ports.config.current();
   const invalid = problem === undefined ? undefined : { reason: 'ConfigurationInvalid', message: problem };
@@ -125,16 +146,24 @@ async function carryOut(shared: Shared, asked: Pass['upgradeConfig'], { logger, 
   draft.say(UpgradeCondition.clusterVersionFound, cluster ? undefined : NO_CLUSTER_VERSION);
   try {
     // The entry is there before anything is done for it.
+    if (!config || !cluster) draft.sayPassed(held !== undefined);
     if (draft.isNew || !config || !cluster) await save();
     if (!config || !cluster) return {};
     const timers = new Timers();
     restoreGauges({ spec: upgradeConfig.spec, entry: draft.entry }, ports.metrics);
     const pass: Pass = { ...shared, upgradeConfig, cluster, config, draft, timers, save, logger, signal };
-    await passOver(pass, held, shared.takeForcedDrain);
+    await passOver(pass, held, shared);
     return timers.result;
   } catch (error) {
     const isWithdrawn = error instanceof WithdrawnError;
-    if (!isWithdrawn && !(error instanceof UpgradeConfigGoneError)) throw error;
+    if (!isWithdrawn && !(error instanceof UpgradeConfigGoneError)) {
+      signal.throwIfAborted();
+      draft.noteTrouble({ reason: TroubleReason.failed, message: errorMessage(error) });
+      draft.sayPassed(held !== undefined);
+      // The cause of the pass's end is thrown, also where the status cannot be written either.
+      await save().catch(() => undefined);
+      throw error;
+    }
     logger.info({ reason: error.message }, 'What was asked for has changed in mid-pass');
     if (isWithdrawn) await save().catch(unlessGone);
     return { requeueAfterMs: AGAIN_MS };
@@ -150,11 +179,16 @@ function unlessGone(error: unknown): void {
   if (!(error instanceof UpgradeConfigGoneError)) throw error;
 }
 
-async function passOver(pass: Pass, held: UpgradeBeginning | undefined, takeForcedDrain: () => boolean): Promise<void> {
+async function passOver(
+  pass: Pass,
+  held: UpgradeBeginning | undefined,
+  { takeForcedDrain, drainTroubles }: Pick<UpgradeConfigDeps, 'takeForcedDrain' | 'drainTroubles'>,
+): Promise<void> {
   const { draft, cluster, leftovers, ports, timers, save, signal } = pass;
   const isUnderWay = draft.entry.phase === 'Upgrading';
   if (!isUnderWay && (leftovers.isOwed || !isChanging(cluster))) {
-    const { hasWritten, againMs } = await leftovers.takeBack(cluster, cluster.clusterVersion, signal);
+    const { hasWritten, againMs, problem } = await leftovers.takeBack(cluster, cluster.clusterVersion, signal);
+    if (problem !== undefined) draft.noteTrouble({ reason: TroubleReason.leftovers, message: problem });
     // Watches tell at once; a write that changes nothing, as where an admission reverts it, is not repeated in a tight loop.
     timers.lookAgain(hasWritten ? AGAIN_MS : againMs);
     // An upgrade that is due begins on the cluster as it is now, not on what this pass has observed.
@@ -162,9 +196,12 @@ async function passOver(pass: Pass, held: UpgradeBeginning | undefined, takeForc
   }
   if (held && isUnderWay && !isSent({ ...pass, entry: draft.entry }, cluster.clusterVersion)) return withdraw(pass, held);
   if (isUnderWay && takeForcedDrain()) await notify(pass, NotificationState.delayed, { detail: 'drain' });
+  const { message } = drainTroubles;
+  if (isUnderWay && message !== undefined) draft.noteTrouble({ reason: TroubleReason.drain, message });
   await throughPhases(pass);
   await tellOfWithdrawn(pass);
   saySynced(pass, held);
+  draft.sayPassed(held !== undefined);
   for (const [moment, at] of momentsOf(draft.entry)) ports.metrics.moment(moment, draft.entry.version ?? '', at);
   await save();
 }

@@ -1,14 +1,19 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { EndReason, UpgradeCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
-import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
+import { ApiError, RefusedValues, RuntimeErrorCode } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { UpgradeConfigGoneError, UpgradeDraft, ValidationReason } from './status.ts';
+import { UpgradeDraft, ValidationReason } from './status.ts';
+import { StatusWriter, UpgradeConfigGoneError } from './status-writer.ts';
 
 const NOW = Date.parse('2026-02-01T10:00:00Z');
 const TIME = '2026-02-01T10:00:00Z';
 const spec = { type: 'OSD', upgradeAt: '2026-02-01T09:00:00Z', PDBForceDrainTimeout: 60, desired: { version: '4.14.12', channel: 'c' } };
 const build = (...history: UpgradeHistory[]): UpgradeConfig =>
-  UpgradeConfig.schema.parse({ metadata: { name: 'u', namespace: 'n', uid: 'u', resourceVersion: '1' }, spec, status: { history } });
+  UpgradeConfig.schema.parse({
+    metadata: { name: 'u', namespace: 'n', uid: 'u', resourceVersion: '1' },
+    spec,
+    status: { observedGeneration: -1, history },
+  });
 const clusterVersion = ClusterVersion.schema.parse({
   metadata: { name: 'version' },
   spec: { clusterID: 'x' },
@@ -113,7 +118,8 @@ describe('saving', () => {
     return { patches, client };
   };
   const { signal } = new AbortController();
-  const cache = { wrote: () => undefined };
+  const writerOf = (client: ReturnType<typeof store>['client']) =>
+    new StatusWriter({ client, cache: { wrote: () => undefined }, refused: new RefusedValues() });
   const change = () => {
     const draft = draftOf(build(waiting));
     draft.enter('Upgrading');
@@ -122,13 +128,13 @@ describe('saving', () => {
 
   test('writes nothing, and is no event, where nothing is different', async () => {
     const { patches, client } = store();
-    expect(await draftOf(build(waiting)).save(client, cache, signal)).toEqual([]);
+    expect(await draftOf(build(waiting)).save(writerOf(client), signal)).toEqual([]);
     expect(patches).toEqual([]);
   });
 
   test('writes to this object in whatever version it is, and says what the new state is worth', async () => {
     const { patches, client } = store();
-    const events = await change().save(client, cache, signal);
+    const events = await change().save(writerOf(client), signal);
     expect(patches).toMatchObject([
       [
         { op: 'test', path: '/metadata/uid', value: 'u' },
@@ -142,11 +148,11 @@ describe('saving', () => {
     { name: 'is gone', given: { refusal: notFound } },
     { name: 'is of another that has its name', given: { refusal: refused, uid: 'other' } },
   ])('the status of an UpgradeConfig that $name is not taken for saved', async ({ given }) => {
-    await expect(change().save(store(given).client, cache, signal)).rejects.toThrow(UpgradeConfigGoneError);
+    await expect(change().save(writerOf(store(given).client), signal)).rejects.toThrow(UpgradeConfigGoneError);
   });
 
   test('what else the server says is thrown as it says it', async () => {
-    await expect(change().save(store({ refusal: refused }).client, cache, signal)).rejects.toBe(refused);
+    await expect(change().save(writerOf(store({ refusal: refused }).client), signal)).rejects.toBe(refused);
   });
 });
 

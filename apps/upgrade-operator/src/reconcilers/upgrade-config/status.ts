@@ -1,4 +1,4 @@
-import { conditionTime, FlotillaError, isSameJson } from '@flotilla/api';
+import { conditionTime } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
 import {
   EndReason,
@@ -6,15 +6,17 @@ import {
   type StepCondition,
   UpgradeCondition,
   UpgradeConfig,
+  type UpgradeConfigStatus,
   type UpgradeHistory,
   type UpgradePhase,
 } from '@flotilla/api/managed';
-import { type Client, type EventToRecord, eventSubject, isNotFound, type WatchCache } from '@flotilla/runtime';
+import { type EventToRecord, eventSubject } from '@flotilla/runtime';
 import {
   beginningOf,
   conditionOf,
   historyOf,
   precedingVersion,
+  readingOf,
   type StepEnd,
   type UpgradeBeginning,
   upgradeInForce,
@@ -23,6 +25,7 @@ import {
   withStepEnd,
 } from '@flotilla/upgrade';
 import { statusEvents } from './status-events.ts';
+import type { StatusWriter } from './status-writer.ts';
 
 /** Reasons of the condition `Validated`. */
 export const ValidationReason = {
@@ -33,24 +36,30 @@ export const ValidationReason = {
 } as const;
 export type ValidationReason = (typeof ValidationReason)[keyof typeof ValidationReason];
 
+/** Reasons of the condition `Reconciled` where it is False. */
+export const TroubleReason = {
+  /** A pass was broken off, and is made again. */
+  failed: 'PassFailed',
+  /** Something of an ended upgrade cannot be taken back. */
+  leftovers: 'LeftoversRemain',
+  /** The window is over, and the upgrade cannot be given up. */
+  notGivenUp: 'GiveUpFailed',
+  /** Pods cannot be removed from a node. */
+  drain: 'DrainFailed',
+} as const;
+
 /** Conditions that an upgrade depends on, with their reason and message once they are in order again. */
 const CONCERNS = {
   [UpgradeCondition.configured]: { reason: 'ConfigurationValid', message: 'The configuration of the operator is valid' },
   [UpgradeCondition.clusterVersionFound]: { reason: 'ClusterVersionFound', message: 'The cluster has its ClusterVersion' },
   [UpgradeCondition.synced]: { reason: 'Synced', message: 'What is asked for is what is carried out' },
+  [UpgradeCondition.reconciled]: { reason: 'Reconciled', message: 'Nothing keeps the upgrade from being looked at' },
 } as const;
 interface Said {
   readonly reason: string;
   readonly message: string;
 }
 type Concern = keyof typeof CONCERNS;
-
-/** The UpgradeConfig of a pass is gone, or its name is another's by now: the pass ends. Code `FLOTILLA_UPGRADE_CONFIG_GONE`. */
-export class UpgradeConfigGoneError extends FlotillaError {
-  constructor(options?: { readonly cause: unknown }) {
-    super('FLOTILLA_UPGRADE_CONFIG_GONE', 'the UpgradeConfig was deleted', options);
-  }
-}
 
 /** Message about an attempt that has ended, by the reason of its end. */
 const ENDED: Readonly<Record<EndReason, (version: string) => string>> = {
@@ -67,11 +76,16 @@ export class UpgradeDraft {
   readonly #at: number;
   readonly #begunWith: UpgradeBeginning;
   readonly #now: () => number;
+  /** Generation of the spec that this pass judges. */
+  readonly #generation: number | undefined;
+  #isJudged = false;
+  #trouble: Said | undefined;
   readonly isNew: boolean;
 
   /** @param upgradeConfig with the spec that counts for the upgrade in force */
   constructor(upgradeConfig: UpgradeConfig, clusterVersion: ClusterVersion | undefined, now: () => number) {
     this.#base = upgradeConfig;
+    this.#generation = upgradeConfig.metadata.generation;
     this.#begunWith = beginningOf(upgradeConfig.spec);
     this.#now = now;
     const { version = '' } = upgradeConfig.spec.desired;
@@ -173,37 +187,37 @@ export class UpgradeDraft {
     this.#history = this.#history.map((other) => (other === old ? entry : other));
   }
 
+  /** Notes what this pass could not do, and of which object; the first one is said. */
+  noteTrouble(trouble: Said): void {
+    this.#trouble ??= trouble;
+  }
+
   /**
-   * Writes the history where it differs from what is stored, whatever became of the spec meanwhile: nobody else writes it.
+   * Ends the pass. From here on the conditions are about its spec; until then a tool reads an edited UpgradeConfig as in progress.
+   * @param isHeld the spec waits for the end of another upgrade
+   */
+  sayPassed(isHeld: boolean): void {
+    this.say(UpgradeCondition.reconciled, this.#trouble);
+    this.#isJudged = !isHeld;
+  }
+
+  /**
+   * Writes the status where it differs from what is stored.
    * @returns the events that this is worth
    * @throws UpgradeConfigGoneError
    */
-  async save(
-    client: Pick<Client, 'get' | 'patch'>,
-    cache: Pick<WatchCache<UpgradeConfig>, 'wrote'>,
-    signal: AbortSignal,
-  ): Promise<EventToRecord[]> {
+  async save(writer: Pick<StatusWriter, 'write'>, signal: AbortSignal): Promise<EventToRecord[]> {
     const before = historyOf(this.#base);
-    if (isSameJson(before, this.#history)) return [];
-    const stored = await this.#write(client, signal);
-    cache.wrote(stored);
+    const stored = await writer.write(this.#base, this.status, signal);
+    if (!stored) return [];
     this.#base = stored;
     return statusEvents(before, historyOf(stored)).map((event) => ({ ...event, regarding: eventSubject(UpgradeConfig, stored) }));
   }
 
-  async #write(client: Pick<Client, 'get' | 'patch'>, signal: AbortSignal): Promise<UpgradeConfig> {
-    const { namespace, name, uid } = this.#base.metadata;
-    const patch = [
-      { op: 'test', path: '/metadata/uid', value: uid },
-      { op: 'add', path: '/status', value: { history: this.#history } },
-    ];
-    try {
-      return await client.patch(UpgradeConfig, { namespace, name }, patch, { type: 'json', subresource: 'status', signal });
-    } catch (cause) {
-      signal.throwIfAborted();
-      // The server refuses another uid and a wrong value alike, so a read tells them apart.
-      const isGone = isNotFound(cause) || (await client.get(UpgradeConfig, { namespace, name }, { signal }))?.metadata.uid !== uid;
-      throw isGone ? new UpgradeConfigGoneError({ cause }) : cause;
-    }
+  /** As it is to be stored. */
+  get status(): UpgradeConfigStatus {
+    const isKnown = this.#isJudged || this.#base.status?.observedGeneration === this.#generation;
+    const reading = readingOf(this.#base, this.entry, { generation: isKnown ? this.#generation : undefined, nowMs: this.#now() });
+    return { ...reading, history: [...this.#history] };
   }
 }
