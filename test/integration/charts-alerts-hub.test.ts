@@ -121,6 +121,18 @@ const CASES: readonly AlertCase[] = [
     labels: { severity: 'warning', ...named },
   },
   {
+    alert: 'FlotillaUpgradeWaitOverdue',
+    about: 'two clusters wait beyond the time-out of their batch, and then go on',
+    series: {
+      [ofUpgrade('flotilla_upgrade_overdue_waits')]: over(10, 2, 0),
+      [series('flotilla_upgrade_overdue_waits', 'upgrade_namespace="edge", upgrade="in-time"')]: '0x60',
+    },
+    silentAt: '9m',
+    firesAt: '11m',
+    goneAt: '16m',
+    labels: { severity: 'warning', ...named },
+  },
+  {
     alert: 'FlotillaPrecachingStuck',
     about: 'a cluster is silent for half an hour, and then is seen',
     series: { [ofUpgrade('flotilla_upgrade_oldest_observation_seconds')]: '0+30x75 0x20' },
@@ -177,6 +189,7 @@ const ALERTS = [
   'FlotillaAgentsSilent',
   'FlotillaUpgradeAgentsSilent',
   'FlotillaUpgradeStuck',
+  'FlotillaUpgradeWaitOverdue',
   'FlotillaPrecachingStuck',
   'FlotillaUpgradeFailing',
   'FlotillaUpgradeRefused',

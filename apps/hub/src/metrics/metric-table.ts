@@ -14,6 +14,10 @@ export const FLEET_METRICS = {
   flotilla_upgrades_overflow: { help: 'Unfinished upgrades that have no series of their own, because there are too many', labels: [] },
   flotilla_upgrade_clusters: { help: 'Clusters of an unfinished upgrade by state of their rollout', labels: [...OF_UPGRADE, 'state'] },
   flotilla_upgrade_clusters_away: { help: 'Clusters of an unfinished upgrade whose agents do not answer', labels: OF_UPGRADE },
+  flotilla_upgrade_overdue_waits: {
+    help: 'Clusters of an unfinished upgrade, and the upgrade as a whole, whose wait is older than the time-out of their batch',
+    labels: OF_UPGRADE,
+  },
   flotilla_upgrade_paused: { help: '1 while an unfinished upgrade is paused', labels: OF_UPGRADE },
   flotilla_upgrade_batch: { help: 'Batch that is remediated, from 1; 0 before the first', labels: OF_UPGRADE },
   flotilla_upgrade_batches: { help: 'Batches of the plan', labels: OF_UPGRADE },

@@ -122,6 +122,15 @@ describe('an upgrade that runs', () => {
     expect(valuesOf({ ...runs, clusters }, 'flotilla_upgrade_clusters_away')).toEqual({ 'default u': 1 });
   });
 
+  test('counts waits that are older than the time-out of their batch', () => {
+    const wait = (minutes: number) => `waits (placement) since ${at(minutes).replace('.000', '')}: a decision`;
+    const messages = { c: wait(-400), '(upgrade)': wait(-401), d: wait(-5) };
+    expect(valuesOf({ upgrades: [upgrade('u', { ...RUNNING, messages }), upgrade('new')] }, 'flotilla_upgrade_overdue_waits')).toEqual({
+      'default u': 2,
+      'default new': 0,
+    });
+  });
+
   test('says how old the oldest observation is, and nothing where no job runs', () => {
     const oldestObservation = (uid: string) => (uid === 'uid-u' ? NOW - 90_000 : undefined);
     expect(valuesOf({ ...runs, oldestObservation }, 'flotilla_upgrade_oldest_observation_seconds')).toEqual({ 'default u': 90 });

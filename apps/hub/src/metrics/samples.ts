@@ -2,7 +2,7 @@
 import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, PrecacheState } from '@flotilla/api/ran';
-import { isAvailable, isEnding, isPrecached, isRunning, judgeWindow, leastLeftMs, RecordState } from '@flotilla/rollout';
+import { countOverdue, isAvailable, isEnding, isPrecached, isRunning, judgeWindow, leastLeftMs, RecordState } from '@flotilla/rollout';
 import type { Sample } from '@flotilla/runtime';
 import type { FleetMetric } from './metric-table.ts';
 
@@ -86,6 +86,7 @@ function upgradeSamples(upgrade: ClusterGroupUpgrade, { cluster, oldestObservati
   return [
     ...counted('flotilla_upgrade_clusters', 'state', CLUSTER_STATES, [...states.values()], labels),
     ...one('flotilla_upgrade_clusters_away', away),
+    ...one('flotilla_upgrade_overdue_waits', countOverdue(upgrade, now)),
     ...one('flotilla_upgrade_paused', Number(isPaused(upgrade))),
     ...one('flotilla_upgrade_batch', status.currentBatch ?? 0),
     ...one('flotilla_upgrade_batches', remediationPlan.length),

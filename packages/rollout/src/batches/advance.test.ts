@@ -766,8 +766,8 @@ describe('a member that is not there, and was not seen to leave', () => {
     exists: (cluster) => !clusters.includes(cluster),
     hasLeft: () => false,
   });
-  const said = (cluster: string) =>
-    `waits (cluster-missing): ${cluster} is no ManagedCluster, and nobody saw it deleted; seen: ManagedCluster ${cluster}, metadata.name: (not found); to go on: restore or register it, or take it out of spec.clusters`;
+  const said = (cluster: string, minutes: string) =>
+    `waits (cluster-missing) since 2026-01-01T00:${minutes}:00Z: ${cluster} is no ManagedCluster, and nobody saw it deleted; seen: ManagedCluster ${cluster}, metadata.name: (not found); to go on: restore or register it, or take it out of spec.clusters`;
 
   test('is waited for before the first batch, by name, for half an hour; then the batch starts and waits for it', () => {
     const given: Given = { observed: { ...missing('a', 'c'), isPrepared: () => true } };
@@ -775,19 +775,19 @@ describe('a member that is not there, and was not seen to leave', () => {
     expect([early.status.currentBatch, early.wakeAt, records(early)]).toEqual([undefined, T0 + 30 * MINUTE, []]);
     expect(Object.keys(early.messages)).toEqual(['(upgrade)']);
     expect(early.messages['(upgrade)']).toMatch(
-      /^waits \(cluster-missing\) until 2026-01-01T00:30:00Z at the latest: a, c are no ManagedClusters/,
+      /^waits \(cluster-missing\) since 2026-01-01T00:00:00Z until 2026-01-01T00:30:00Z at the latest: a, c are no ManagedClusters/,
     );
     const late = advance({ ...given, minutes: 30 });
-    expect([late.status.currentBatch, records(late), late.messages]).toEqual([1, [], { a: said('a') }]);
+    expect([late.status.currentBatch, records(late), late.messages]).toEqual([1, [], { a: said('a', '30') }]);
   });
 
   test('holds its batch, whatever is seen of its policies, and times out with it', () => {
     const given: Given = { status: running(1, { a: at(0), b: at(0) }), standings: { a: 'notMatched', b: 'done' }, observed: missing('a') };
     const waiting = advance(given);
-    expect([waiting.status.currentBatch, records(waiting), waiting.messages]).toEqual([1, ['b complete'], { a: said('a') }]);
-    const late = advance({ ...given, minutes: 30 });
+    expect([waiting.status.currentBatch, records(waiting), waiting.messages]).toEqual([1, ['b complete'], { a: said('a', '00') }]);
+    const late = advance({ ...given, minutes: 30, messages: waiting.messages });
     expect([late.status.currentBatch, records(late)]).toEqual([2, ['a timedout', 'b complete']]);
-    expect(late.clusters.find(({ name }) => name === 'a')?.message).toBe(said('a'));
+    expect(late.clusters.find(({ name }) => name === 'a')?.message).toBe(said('a', '00'));
   });
 
   test('is not complete by edits that nobody sees', () => {

@@ -24,7 +24,7 @@ import {
   tookTooLong,
   waitingForPlacement,
 } from '../upgrade/texts.ts';
-import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
+import { WHOLE_UPGRADE, waitMessage, withSince } from '../waits/wait.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
 import { chooseAgain, type Drift, findDrift, firstOpen, firstPending, toldAt } from './drift.ts';
 import { judgeLate } from './late-gate.ts';
@@ -274,7 +274,9 @@ class Pass {
     const { mode, forbids, wait, surplus } = this.#input.observation;
     const missing = this.#missing();
     const absent = missing.length > 0 ? waitForMembers(missing, { until: this.#clusters.returnsBy }) : undefined;
-    const ofAll = surplus ?? absent ?? wait?.(undefined);
+    const held = surplus ?? absent ?? wait?.(undefined);
+    const { now, status } = this.#input;
+    const ofAll = held && withSince(held, status.messages?.[WHOLE_UPGRADE], now);
     const fallen = this.#drift
       .filter((drift) => this.#isPast(toldAt(drift)))
       .map(({ cluster, policy }) => [cluster, forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)]);

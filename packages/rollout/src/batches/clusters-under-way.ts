@@ -4,7 +4,7 @@ import { type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, hasFailed
 import { RETURN_MS, waitForMembers } from '../clusters/returning.ts';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { failed, type Outcome, UNREACHED } from '../upgrade/texts.ts';
-import { readWait, waitMessage } from '../waits/wait.ts';
+import { type Wait, waitMessage, withSince } from '../waits/wait.ts';
 import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from './cluster-machine.ts';
 import { indexOf, moveCluster } from './cluster-progress.ts';
 import { lateClusters, latePulls } from './late-clusters.ts';
@@ -155,23 +155,22 @@ export class ClustersUnderWay {
   }
 
   #absenceOf(cluster: string): string | undefined {
-    return this.isMissing(cluster) ? waitMessage(waitForMembers([cluster])) : undefined;
+    return this.isMissing(cluster) ? this.#say(cluster, waitForMembers([cluster])) : undefined;
   }
 
   #waitOf(cluster: string): string | undefined {
     const { mode, wait } = this.#input.observation;
     const progress = this.progress[cluster];
     const held = progress?.state === ProgressState.inProgress ? mode.wait?.(cluster, indexOf(progress, mode.kind)) : undefined;
-    if (held) return waitMessage({ ...held, since: this.#sinceOf(cluster, held.says), until: this.until });
+    if (held) return this.#say(cluster, { ...held, since: undefined, until: this.until });
     const other = wait?.(cluster);
-    return other && waitMessage(other);
+    return other && this.#say(cluster, other);
   }
 
   /** The status remembers since when a cluster has been held by the same. */
-  #sinceOf(cluster: string, says: string): number {
+  #say(cluster: string, wait: Wait): string {
     const { status, now } = this.#input;
-    const stored = readWait(status.messages?.[cluster] ?? '');
-    return stored?.says === says ? Math.min(stored.since ?? now, now) : now;
+    return waitMessage(withSince(wait, status.messages?.[cluster], now));
   }
 
   #awayOf(cluster: string): string | undefined {

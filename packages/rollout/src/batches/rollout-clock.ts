@@ -42,6 +42,11 @@ export class RolloutClock {
     return this.#batchStart + left / Math.max(batches - (batch - 1), 1);
   }
 
+  /** Time that a batch has, milliseconds; of one that has not begun, if it began now. @param batch from 1 */
+  batchTimeoutMs(batch: number, batches: number): number {
+    return Math.max(this.batchDeadline(batch, batches) - this.#batchStart, 0);
+  }
+
   /** The deadline moves on with the time, and comes no nearer. */
   get isStopped(): boolean {
     const { now } = this.#input;

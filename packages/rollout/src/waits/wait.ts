@@ -38,6 +38,17 @@ export function waitMessage({ cause, says, fix, since, until, of, behind }: Wait
 
 const HEAD = /^waits \(([a-z-]+)\)(?: since (\S+))?(?: until (\S+) at the latest)?(?: behind (\S+))?: /;
 
+/**
+ * The wait with the time since when the same has been waited for.
+ * @param stored message of the last pass
+ * @param now milliseconds since the epoch
+ */
+export function withSince(wait: Wait, stored: string | undefined, now: number): Wait {
+  if (wait.since !== undefined) return wait;
+  const before = readWait(stored ?? '');
+  return { ...wait, since: before?.says === wait.says ? Math.min(before.since ?? now, now) : now };
+}
+
 /** The wait that a message of a status says; undefined of any other message. */
 export function readWait(message: string): Wait | undefined {
   const [head, word, since, until, behind] = HEAD.exec(message) ?? [];
