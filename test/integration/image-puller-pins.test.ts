@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { Annotation } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { z } from 'zod';
+import { blocksBelow } from '../fixtures/documented-blocks.ts';
 import { canRunContainerd, startNode, VERSIONS } from './containerd-node.ts';
 import { type PullerWorld, startPullerWorld } from './image-puller-fixture.ts';
 import { World } from './precache/world.ts';
@@ -29,6 +32,23 @@ afterAll(async () => {
   await hub?.stop();
   await release?.[Symbol.asyncDispose]();
 });
+
+const Unpin = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({ initContainers: z.tuple([z.object({ env: z.array(z.object({ name: z.string(), value: z.string() })) })]) }),
+    }),
+  }),
+});
+
+/** Variables of the puller that docs/uninstalling.md runs on each node, but for the socket, which is elsewhere here. */
+async function documentedUnpin(): Promise<Record<string, string>> {
+  const page = await readFile(new URL('../../docs/uninstalling.md', import.meta.url), 'utf8');
+  const [script = ''] = blocksBelow(page, 'Pins on a spoke');
+  const [, manifest = ''] = /<<EOF\n([\s\S]*?)\nEOF\n/.exec(script) ?? [];
+  const [{ env }] = Unpin.parse(parse(manifest)).spec.template.spec.initContainers;
+  return Object.fromEntries(env.flatMap(({ name, value }) => (name === 'CRI_SOCKET' ? [] : [[name, value]])));
+}
 
 /** What the hub tells the puller of the Job that is on the spoke now; undefined while there is none of that mode. */
 function plannedFor(mode: string | undefined): Record<string, string> | undefined {
@@ -69,5 +89,19 @@ describe.skipIf(!canRunContainerd).each(VERSIONS.filter(({ knowsPins }) => knows
     expect(images).toEqual(expect.arrayContaining(Object.values(release.release.components)));
     hub.spokes.setFaults(SPOKE, {});
     await hub.untilClean([SPOKE]);
+  });
+
+  test('what docs/uninstalling.md runs removes the pins of every upgrade, without a hub', async () => {
+    await using node = await startNode(release, { ...version, program: await version.program() });
+    const pins = async () => (await node.ctr('images', 'ls', '--quiet')).split('\n').filter((name) => name.startsWith('precache.invalid/'));
+    for (const uid of ['aa-1', 'bb-2']) expect((await node.run({ PIN_FOR: uid })).exitCode).toBe(PullerExit.done);
+    const owners = new Set((await pins()).map((name) => name.split(':')[0]));
+    expect(owners).toEqual(new Set(['precache.invalid/aa-1', 'precache.invalid/bb-2']));
+    const ended = await node.run(await documentedUnpin(), {});
+    expect(ended.exitCode, ended.log).toBe(PullerExit.done);
+    expect(await pins()).toEqual([]);
+    expect((await node.ctr('images', 'ls', '--quiet')).split('\n')).toEqual(
+      expect.arrayContaining(Object.values(release.release.components)),
+    );
   });
 });

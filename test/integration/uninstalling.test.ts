@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { conditionTime, findCondition, Label } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { ConfigMap, Lease, Namespace } from '@flotilla/api/core';
+import { PinnedImageSet, POOL_ROLE } from '@flotilla/api/machine';
 import { OPERATOR_LEASE, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
@@ -20,6 +21,7 @@ import { blocksBelow } from '../fixtures/documented-blocks.ts';
 import { allObjects } from './all-objects.ts';
 import { CHARTS, HUB, HUB_IMAGES, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
 import { REQUIRED, sets } from './chart-server.ts';
+import { machineConfigCrds } from './pinned-image-sets.ts';
 import { placePolicy } from './rollout/policies.ts';
 import { createTemplate } from './rollout/templates.ts';
 import { PLATFORM, PULLER } from './world.ts';
@@ -41,16 +43,18 @@ class Site implements AsyncDisposable {
     this.#stack.defer(() => rm(dir, { recursive: true, force: true }));
     this.#stack.use(server);
     [this.server, this.admin, this.dir] = [server, admin, dir];
-    this.#env = { PATH: path, KUBECONFIG: server.kubeconfig, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
+    this.#env = { PULLER, PATH: path, KUBECONFIG: server.kubeconfig, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
   }
 
-  static async start(crds: readonly unknown[]): Promise<Site> {
+  /** @param controllers beside those that delete */
+  static async start(crds: readonly unknown[], controllers: readonly string[] = []): Promise<Site> {
     const tools = await ensureTools(['helm', 'kubectl']);
     const path = [...['helm', 'kubectl'].map((name) => dirname(tools.path(name as 'helm'))), '/usr/bin', '/bin'].join(':');
     const dir = await mkdtemp(join(tmpdir(), 'flotilla-uninstalling-'));
     const server = await startApiServer({ crds, users: [{ name: HUB, groups: SERVICE_ACCOUNT }] });
     const site = new Site(server, await server.client(), dir, path);
-    site.#stack.use(await startControllerManager(server));
+    const all = ['namespace-controller', 'garbage-collector-controller', ...controllers];
+    site.#stack.use(await startControllerManager(server, { controllers: all }));
     return site;
   }
 
@@ -62,10 +66,15 @@ class Site implements AsyncDisposable {
 
   /** Installs a chart by its documented command, and notes first what is there. */
   async install(release: string, chart: 'hub' | 'spoke', values: readonly string[]): Promise<void> {
+    await this.note();
+    await this.#run(['helm install', release, join(CHARTS, chart), '-n', NAMESPACE, '--create-namespace', ...sets(values)].join(' '));
+  }
+
+  /** Notes what is there. */
+  async note(): Promise<void> {
     // The server makes it a moment after it is ready.
     await eventually(() => this.admin.request('GET', '/api/v1/namespaces/default/services/kubernetes'));
     this.#before = await allObjects(this.admin);
-    await this.#run(['helm install', release, join(CHARTS, chart), '-n', NAMESPACE, '--create-namespace', ...sets(values)].join(' '));
   }
 
   /** Runs the blocks below these headings. */
@@ -262,6 +271,23 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
     );
     await site.untilAsBefore();
   });
+});
+
+test('a spoke has no pins left, without a hub', async () => {
+  await using site = await Site.start(machineConfigCrds, ['daemonset-controller']);
+  const { admin } = site;
+  await site.note();
+  for (const [name, labels] of [
+    ['flotilla-one-master', { [Label.upgradeUid]: 'one' }],
+    ['somebody-else', {}],
+  ] as const)
+    await admin.create(PinnedImageSet, {
+      metadata: { name, labels: { [POOL_ROLE]: 'master', ...labels } },
+      spec: { pinnedImages: [{ name: `registry.example.com/a@sha256:${'a'.repeat(64)}` }] },
+    });
+  await site.follow('Pins on a spoke', 'PinnedImageSets on a spoke');
+  await eventually(async () => (await site.difference()).left.length === 1, 'the rest to go', 60_000);
+  expect((await site.difference()).left).toEqual([expect.stringContaining('/somebody-else')]);
 });
 
 test('a spoke has nothing left of agent and operators', async () => {

@@ -73,7 +73,7 @@ export const options = {
   mode: [
     '<mode>',
     z.enum(['pull', 'prove', 'unpin', 'inspect']).default('pull'),
-    '`pull`: puts the images of the spec into the store; `prove`: compares what the runtime has with what the last pull of the same spec has left; `unpin`: removes the pins of `--pin-for`; `inspect`: says which layers of `layers.json.gz` in that folder the store has; all but `pull` ask no registry',
+    '`pull`: puts the images of the spec into the store; `prove`: compares what the runtime has with what the last pull of the same spec has left; `unpin`: removes the pins of `--pin-for`, or without it those of every upgrade in the containerd of this node; `inspect`: says which layers of `layers.json.gz` in that folder the store has; all but `pull` ask no registry',
   ],
   specDir: ['<folder>', z.string().default('/etc/config'), 'folder with ConfigMap `pre-cache-spec`', 'CONFIG_VOLUME_PATH'],
   store: ['<store>', z.enum(['cri', 'layout']).default('cri'), "`cri`: the node's runtime; `layout`: an OCI layout directory"],

@@ -79,10 +79,10 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
   }
 }
 
-/** Removes pins. The images stay, and their spec may be gone. */
+/** Removes pins: those of one upgrade, or of all. The images stay, and their spec may be gone. */
 async function unpin({ config, openStore, progress }: RunDeps): Promise<ExitCode> {
   await using store = await openStore();
-  if (config.pinFor !== undefined) await store.pins?.remove(config.pinFor);
+  await store.pins?.remove(config.pinFor);
   await store.pins?.removeExpired();
   progress.enter('done');
   return PullerExit.done;

@@ -1,3 +1,4 @@
+import { Annotation } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -46,17 +47,24 @@ beforeEach(() => {
 });
 afterEach(() => hub.stop());
 
-test.each<{ name: string; pins?: 'runtime'; completedAt?: string; keeps?: boolean; want: readonly string[] }>([
+test.each<{ name: string; pins?: 'runtime'; asked?: boolean; completedAt?: string; keeps?: boolean; want: readonly string[] }>([
   { name: 'every cluster that has begun', pins: 'runtime', want: ['failed', 'good'] },
   { name: 'no failed one whose job is kept for its users', pins: 'runtime', keeps: true, want: ['good'] },
   { name: 'none of an upgrade without pins', want: [] },
-  { name: 'none again when a completed upgrade is deleted', pins: 'runtime', completedAt: '2026-01-01T00:00:00Z', want: [] },
-])('the end of an upgrade owes its pins to $name', async ({ pins, completedAt, keeps = false, want }) => {
+  { name: 'none again when a completed upgrade is deleted', pins: 'runtime', asked: true, completedAt: '2026-01-01T00:00:00Z', want: [] },
+  {
+    name: 'every cluster of one that was ended by a hub which knew no pins, and whose status has lost them',
+    asked: true,
+    completedAt: '2026-01-01T00:00:00Z',
+    want: ['failed', 'good'],
+  },
+  { name: 'none of such a one whose pins have ended by themselves', asked: true, completedAt: '2025-12-01T00:00:00Z', want: [] },
+])('the end of an upgrade owes its pins to $name', async ({ pins, asked = false, completedAt, keeps = false, want }) => {
   const { client, caches } = await hub.process();
   for (const name of ['good', 'failed', 'waiting']) hub.put(ManagedCluster, { metadata: { name } });
   await vi.waitFor(() => expect(caches.clusters.size).toBe(3));
   const upgrade = ClusterGroupUpgrade.schema.parse({
-    metadata: { name: 'u', namespace: 'ns', uid: 'abc-1' },
+    metadata: { name: 'u', namespace: 'ns', uid: 'abc-1', ...(asked && { annotations: { [Annotation.pins]: 'runtime' } }) },
     spec: {
       remediationStrategy: { maxConcurrency: 1 },
       preCaching: true,
@@ -74,6 +82,7 @@ test.each<{ name: string; pins?: 'runtime'; completedAt?: string; keeps?: boolea
   const deps = {
     client,
     caches,
+    now: () => Date.parse('2026-01-02T00:00:00Z'),
     signal: new AbortController().signal,
     precaching: { jobs: { job: createPrecacheJob(settings) }, settings },
   };

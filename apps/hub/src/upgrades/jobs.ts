@@ -4,6 +4,8 @@ import {
   type ClusterGroupUpgradeStatus,
   hasFailedPrecache,
   isFinalPrecacheState,
+  PIN_LIFE_MS,
+  type PinWay,
   type PrecacheState,
   type PrecachingSpec,
 } from '@flotilla/api/ran';
@@ -187,16 +189,26 @@ export class UpgradeJobs {
     await Promise.all([precaching.jobs.end(uid), backup.jobs.end(uid)]);
   }
 
-  /** Marks the clusters of an upgrade that has ended, if it had pins: they are removed by themselves from then on (pins/). */
-  async owePins(upgrade: ClusterGroupUpgrade): Promise<void> {
+  /**
+   * Marks the clusters of an upgrade that has ended, if it had pins: they are removed by themselves from then on (pins/).
+   * @returns way of the pins that it had; undefined where there were none, or they were owed before
+   */
+  async owePins(upgrade: ClusterGroupUpgrade): Promise<PinWay | undefined> {
     const { client, caches, signal, precaching } = this.#deps;
     const { pins, status: states = {} } = upgrade.status?.precaching ?? {};
     // An older CRD keeps no such field.
     const way = strongerPins(pins, pinsWanted(upgrade, precaching.settings));
-    // They were owed when the upgrade ended, before its deletion.
-    if (way === undefined || upgrade.status?.status.completedAt !== undefined) return;
+    if (way === undefined || this.#werePinsOwed(upgrade)) return undefined;
     const image = precaching.jobs.job.inputsIn(upgrade)?.image ?? '';
     await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image, way }, { client, caches, signal });
+    return way;
+  }
+
+  /** They were owed when the upgrade ended, unless a hub ended it that knew no pins: it has dropped what the status said of them. */
+  #werePinsOwed({ status }: ClusterGroupUpgrade): boolean {
+    const { completedAt } = status?.status ?? {};
+    if (completedAt === undefined) return false;
+    return status?.precaching?.pins !== undefined || this.#deps.now() > Date.parse(completedAt) + PIN_LIFE_MS;
   }
 
   /** Creates the teardowns of an upgrade's jobs. */

@@ -26,6 +26,8 @@ let events: EventToRecord[];
 /** Value of `force` in each teardown. */
 let gaveUp: boolean[];
 let hold: HubProcess['hold'];
+/** Way of pins that another hub has left. */
+let pinsLeft: 'runtime' | undefined;
 
 beforeEach(async () => {
   hub = new MemoryHub();
@@ -33,6 +35,7 @@ beforeEach(async () => {
   now = T0;
   events = [];
   gaveUp = [];
+  pinsLeft = undefined;
   await begin();
 });
 afterEach(() => {
@@ -68,7 +71,7 @@ async function begin(talmStrict = false): Promise<void> {
       gaveUp.push(force);
       return undefined;
     },
-    owePins: () => Promise.resolve(),
+    owePins: async () => pinsLeft,
   };
   reconciler = new UpgradeReconciler({
     client,
@@ -282,6 +285,15 @@ test('ended upgrades of another version are brought up to date once, the newest 
   expect(
     (hub.get(ClusterGroupUpgrade, { ...UPGRADE, name: 'old' }) as ClusterGroupUpgrade).status?.conditions?.map(({ type }) => type),
   ).toEqual(['Progressing', 'Succeeded']);
+});
+
+test('pins that another hub has left are noted of the ended upgrade, so that no later leader looks for them', async () => {
+  const ended = endedAt(UPGRADE.name, '2026-01-01T00:00:00Z');
+  hub.put(ClusterGroupUpgrade, { ...ended, status: { status: {}, ...ended.status, precaching: { status: { spoke: 'Succeeded' } } } });
+  await untilCached();
+  pinsLeft = 'runtime';
+  await settle(UPGRADE.name);
+  expect(stored()?.status?.precaching?.pins).toBe('runtime');
 });
 
 test('an edit after the end is told by name in conditions of its generation', async () => {

@@ -1,5 +1,11 @@
 import { foreign, limitsOf, refOfKey } from '@flotilla/api';
-import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import {
+  CLEANUP_FINALIZER,
+  type ClusterGroupUpgrade,
+  ClusterGroupUpgradeSpec,
+  type ClusterGroupUpgradeStatus,
+  type PinWay,
+} from '@flotilla/api/ran';
 import type { Stall, ValidationFacts } from '@flotilla/rollout';
 import { awaitsStatusUntil, eventsBetween, isRunning, isTurningPoint, keepsObjects, stateOf, wasMadeAgain } from '@flotilla/rollout';
 import type { Client, EventRecorder, ReconcileResult } from '@flotilla/runtime';
@@ -53,6 +59,8 @@ interface Memory {
   teardowns?: Teardowns | undefined;
   /** Start of the clean-up in this process. */
   cleaningSince?: number | undefined;
+  /** Pins were looked for; those that a hub has left which knew none, by their way. */
+  pins?: PinWay | 'settled';
   /** Version from which our finalizer was removed. */
   letGo?: string | undefined;
 }
@@ -178,7 +186,8 @@ export class UpgradeReconciler {
 
   /** An upgrade that has ended says what is so of its spec, though another version or mode of the hub wrote its status, or its spec was edited since. */
   async #revise(key: string, upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
-    const desired = this.#read(upgrade, upgrade.status ?? { status: {} });
+    memory.pins ??= (await this.#deps.jobs.owePins(upgrade)) ?? 'settled';
+    const desired = this.#read(upgrade, withPins(upgrade.status ?? { status: {} }, memory.pins));
     if (!changesOf(upgrade, withSummary(upgrade, desired), this.#kept)) {
       this.#turns.forget(key);
       return {};
@@ -211,6 +220,7 @@ export class UpgradeReconciler {
     const spokesAt = keepsObjects(upgrade) ? undefined : await jobs.tearDown(memory.teardowns, upgrade, isLate);
     if (spokesAt === undefined && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
       await jobs.owePins(upgrade);
+      memory.pins = 'settled';
       return undefined;
     }
     const waitMs = isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, LEAST_RECHECK_MS);
@@ -260,3 +270,7 @@ export class UpgradeReconciler {
     this.#turns.forget(key);
   }
 }
+
+/** Says of an ended upgrade that it had pins, so that no later leader looks for them again. */
+const withPins = (status: ClusterGroupUpgradeStatus, pins: PinWay | 'settled'): ClusterGroupUpgradeStatus =>
+  pins === 'settled' || !status.precaching ? status : { ...status, precaching: { ...status.precaching, pins } };

@@ -1,3 +1,4 @@
+import { PIN_LIFE_MS } from '@flotilla/api/ran';
 import { type Clock, mapConcurrently, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -17,8 +18,6 @@ const StatusAnswer = z.object({ image: z.object({ pinned: z.boolean() }).nullish
 const HOST = 'precache.invalid';
 /** Labels of a pin: the runtime's own, whose pin it is, and until when. */
 const PinLabel = { pinned: 'io.cri-containerd.pinned', owner: 'flotilla.io/upgrade-uid', until: 'flotilla.io/pinned-until' } as const;
-/** Life of a pin that nobody renews or removes: every later run on the node removes what is older. */
-const LIFE_MS = 7 * 24 * 3_600_000;
 /** Time in which the runtime notices a pin. */
 const NOTICE_MS = 5_000;
 const NOTICE_STEP_MS = 100;
@@ -60,9 +59,9 @@ export class Pins {
     return pinned.count;
   }
 
-  /** Removes the pins of an upgrade; their images stay. Returns their number. */
-  remove(owner: string): Promise<number> {
-    return this.#remove((labels) => labels[PinLabel.owner] === owner);
+  /** Removes the pins of an upgrade; their images stay. Returns their number. @param owner uid; undefined: every upgrade */
+  remove(owner: string | undefined): Promise<number> {
+    return this.#remove((labels) => owner === undefined || labels[PinLabel.owner] === owner);
   }
 
   /** Removes pins that nobody has renewed: their upgrade ended while this node was away. */
@@ -88,7 +87,7 @@ export class Pins {
     const target = found?.image?.target;
     if (!target) return false;
     const name = `${HOST}/${owner}:${target.digest.replace(/^sha256:/, '')}`;
-    const until = new Date(this.#deps.clock.now() + LIFE_MS).toISOString();
+    const until = new Date(this.#deps.clock.now() + PIN_LIFE_MS).toISOString();
     const labels = { [PinLabel.pinned]: 'pinned', [PinLabel.owner]: owner, [PinLabel.until]: until };
     // containerd 2 ends at a record without its target, so every record is sent whole.
     const image = { name, labels, target };

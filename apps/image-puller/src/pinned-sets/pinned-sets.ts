@@ -1,13 +1,12 @@
 import { errorMessage, Label } from '@flotilla/api';
 import { MachineConfigNode, MachineConfigPool, PinnedImageSet, POOL_ROLE } from '@flotilla/api/machine';
+import { PIN_LIFE_MS } from '@flotilla/api/ran';
 import { type Clock, pause } from '@flotilla/pace';
 import { type Client, isAlreadyExists, isForbidden, isNotFound, type Logger } from '@flotilla/runtime';
 import { findDegraded, findUnfilled, type PoolFacts, pinnedNodes, planSets, type WantedSet } from './plan.ts';
 
 /** Annotation of a set: time after which any later run removes it. */
 const UNTIL = 'flotilla.io/pinned-until';
-/** Life of a set that nobody renews or removes. */
-const LIFE_MS = 7 * 24 * 3_600_000;
 /** Milliseconds between two looks at nodes and pools. */
 const LOOK_MS = 2_000;
 const CALL_MS = 10_000;
@@ -110,7 +109,7 @@ export class PinnedSets {
   /** Writes a set, or renews it. One of the same name that is not this upgrade's stays. */
   async #write({ name, role, images }: WantedSet): Promise<void> {
     const { cluster, owner, clock } = this.#deps;
-    const until = new Date(clock.now() + LIFE_MS).toISOString();
+    const until = new Date(clock.now() + PIN_LIFE_MS).toISOString();
     const metadata = { name, labels: { [POOL_ROLE]: role, [Label.upgradeUid]: owner }, annotations: { [UNTIL]: until } };
     const spec = { pinnedImages: images.map((image) => ({ name: image })) };
     const { apiVersion, kind } = PinnedImageSet;

@@ -16,6 +16,7 @@ export {
   CLEANUP_FINALIZER,
   ClusterGroupUpgradeCondition,
   OVERRIDES_CONFIG_MAP,
+  PIN_LIFE_MS,
   PinsName,
   POD_AUDIENCE,
   PRECACHE_WORK,

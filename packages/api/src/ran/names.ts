@@ -61,6 +61,9 @@ export const PinsName = {
   action: (name: string): string => name.replace(/^precache-/, 'pins-'),
 } as const;
 
+/** Life of a pin that nobody renews or removes, milliseconds: every later run of the puller on the node removes what is older. */
+export const PIN_LIFE_MS = 7 * 24 * 3_600_000;
+
 /** Finalizer of a ClusterGroupUpgrade. */
 export const CLEANUP_FINALIZER = 'ran.openshift.io/cleanup-finalizer';
 
