@@ -1,6 +1,6 @@
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/rollout/testing';
-import type { Client } from '@flotilla/runtime';
+import { ApiError, type Client, RefusedValues, RuntimeErrorCode } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { writeStatus } from './apply.ts';
 import { KeptFields } from './kept-fields.ts';
@@ -20,4 +20,34 @@ test('writes that are under way beside one another both teach what the server dr
   await Promise.all(under);
   expect([kept.changesNothing({ waits: [], messages: {} }), kept.changesNothing({ status: {} })]).toEqual([true, false]);
   expect([await write(waits), await write(messages), answers.length]).toEqual([undefined, undefined, 2]);
+});
+
+test('a value that the served definition refuses costs that value alone, and is written once the definition takes it', async () => {
+  let isOld = true;
+  const stored = buildClusterGroupUpgrade({ status: { status: {} } });
+  const patch = async (_kind: unknown, _ref: unknown, { status }: { status: ClusterGroupUpgradeStatus }) => {
+    if (isOld && status.precaching?.pins) {
+      const causes = [
+        { field: 'status.precaching.pins', reason: 'FieldValueNotSupported', message: 'Unsupported value: supported values: "runtime"' },
+      ];
+      throw new ApiError(RuntimeErrorCode.invalid, 'PATCH', { status: 422, reason: 'Invalid', serverMessage: 'no', causes });
+    }
+    return { ...stored, status: { ...stored.status, ...status } };
+  };
+  const told: string[] = [];
+  const refused = new RefusedValues({ tell: ({ field }) => told.push(field) });
+  const deps = { client: { patch } as unknown as Client, kept: new KeptFields(), refused };
+  const status: ClusterGroupUpgradeStatus = {
+    status: {},
+    messages: { a: 'held' },
+    precaching: { status: { a: 'Succeeded' }, pins: 'pinned-image-set' },
+  };
+  const written = await writeStatus(stored, status, deps);
+  expect(written?.status).toMatchObject({ messages: { a: 'held' }, precaching: { status: { a: 'Succeeded' } } });
+  expect([written?.status?.precaching?.pins, told]).toEqual([undefined, ['status.precaching.pins']]);
+  // Nothing is left to write, so nothing is sent.
+  expect(await writeStatus(written ?? stored, status, deps)).toBeUndefined();
+  isOld = false;
+  refused.forget();
+  expect((await writeStatus(written ?? stored, status, deps))?.status?.precaching?.pins).toBe('pinned-image-set');
 });

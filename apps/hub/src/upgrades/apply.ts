@@ -1,32 +1,40 @@
 import { Label, mergePatch } from '@flotilla/api';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { takenUpValue } from '@flotilla/rollout';
-import { type Client, isNotFound, patchStatus } from '@flotilla/runtime';
+import { type Client, isNotFound, patchStatus, type RefusedValues } from '@flotilla/runtime';
 import { withWholeStatus } from '../stored-upgrade.ts';
 import type { KeptFields } from './kept-fields.ts';
 import { fitStatus } from './status-budget.ts';
 
+/** Memory of what a server takes of a status. */
+interface StatusWriting {
+  readonly client: Client;
+  /** Learns from the answer; concurrent writes share it. */
+  readonly kept: KeptFields;
+  /** Learns from refusals. Default: a value that is refused refuses the status. */
+  readonly refused?: RefusedValues;
+}
+
 /**
- * Patches the changes of the status, if any; fields that the server is known to drop do not count. A conflict means that the name belongs to another
+ * Patches the changes of the status, if any; fields that the server is known to drop do not count, and values that it refuses are left out. A conflict means that the name belongs to another
  * object, or that the object has changed since: a stale cache must not undo our own last write.
- * @param kept learns from the answer; concurrent writes share it
  * @returns the upgrade as stored, with its status in full; undefined without a write
  */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,
   desired: ClusterGroupUpgradeStatus,
-  { client, kept }: { readonly client: Client; readonly kept: KeptFields },
+  { client, kept, refused }: StatusWriting,
 ): Promise<ClusterGroupUpgrade | undefined> {
   const canPack = kept.isPackedKept;
   const changes = changesOf(upgrade, desired, kept);
   if (!changes) return undefined;
   const { before, fitted } = changes;
-  const answer = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted);
+  const answer = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted, { refused });
   if (!answer) return undefined;
-  kept.learn(fitted, answer.status);
+  kept.learn(refused?.without(fitted) ?? fitted, answer.status);
   const stored = withWholeStatus(answer);
   // A CRD without `packed` has dropped the packed fields, so the status is written again in full.
-  return canPack && !kept.isPackedKept ? ((await writeStatus(stored, desired, { client, kept })) ?? stored) : stored;
+  return canPack && !kept.isPackedKept ? ((await writeStatus(stored, desired, { client, kept, refused })) ?? stored) : stored;
 }
 
 /**

@@ -1,14 +1,15 @@
 import { foreign, limitsOf, refOfKey } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
 import {
   CLEANUP_FINALIZER,
-  type ClusterGroupUpgrade,
+  ClusterGroupUpgrade,
   ClusterGroupUpgradeSpec,
   type ClusterGroupUpgradeStatus,
   type PinWay,
 } from '@flotilla/api/ran';
 import type { Stall, ValidationFacts } from '@flotilla/rollout';
 import { awaitsStatusUntil, eventsBetween, isRunning, isTurningPoint, keepsObjects, stateOf, wasMadeAgain } from '@flotilla/rollout';
-import type { Client, EventRecorder, ReconcileResult } from '@flotilla/runtime';
+import { type Client, type EventRecorder, type ReconcileResult, RefusedValues, refusedText } from '@flotilla/runtime';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
@@ -74,10 +75,12 @@ export class UpgradeReconciler {
   readonly #memory = new Map<string, Memory>();
   readonly #passes: UpgradePasses;
   readonly #kept = new KeptFields();
+  readonly #refused: RefusedValues;
   readonly #turns: EndedTurns;
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
+    this.#refused = refusedValues(deps);
     this.#passes = new UpgradePasses(deps, this.#kept);
     this.#turns = new EndedTurns(deps.now());
   }
@@ -242,7 +245,11 @@ export class UpgradeReconciler {
     memory: Memory,
     facts: ValidationFacts = {},
   ): Promise<void> {
-    const written = await writeStatus(upgrade, withSummary(upgrade, desired), { client: this.#deps.client, kept: this.#kept });
+    const written = await writeStatus(upgrade, withSummary(upgrade, desired), {
+      client: this.#deps.client,
+      kept: this.#kept,
+      refused: this.#refused,
+    });
     if (!written) return;
     memory.writtenAt = this.#deps.now();
     memory.writtenBytes = sizeOf(written.status);
@@ -269,6 +276,22 @@ export class UpgradeReconciler {
     this.#memory.delete(key);
     this.#turns.forget(key);
   }
+}
+
+/** Values that the served definition refuses; the event is about the definition, because it is older than the status. */
+function refusedValues({ recorder, logger }: Pick<ReconcilerDeps, 'recorder' | 'logger'>): RefusedValues {
+  const { apiVersion, kind, plural } = CustomResourceDefinition;
+  const name = `${ClusterGroupUpgrade.plural}.${ClusterGroupUpgrade.apiVersion.split('/')[0]}`;
+  return new RefusedValues({
+    tell: (value) => {
+      logger.warn(
+        { definition: `${plural} ${name}`, reason: refusedText(value) },
+        'The server does not take a value of a status, which is left out',
+      );
+      const regarding = { apiVersion, kind, name };
+      recorder.record({ type: 'Warning', reason: 'StatusValueRefused', action: 'WriteStatus', note: refusedText(value), regarding });
+    },
+  });
 }
 
 /** Says of an ended upgrade that it had pins, so that no later leader looks for them again. */

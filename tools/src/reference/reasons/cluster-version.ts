@@ -24,7 +24,7 @@ export const acceptanceReasons: ReasonRows = {
   PreconditionWarn: ['Event: the update goes on although something speaks against it; the history says so in `acceptedRisks`.'],
   PreconditionsPassed: ['Event: nothing speaks against the update.'],
   StatusValueRefused: [
-    'Event: the definition that the cluster serves of ClusterVersion, or of UpgradeConfig, does not take a value of the status, which is left out.',
+    'Event: the definition that is served of ClusterVersion, UpgradeConfig or ClusterGroupUpgrade does not take a value of the status, which is left out.',
     'let the update end, which brings the definition of its release; or update the definition',
   ],
   PayloadLoadedFailed: ['Event: the release could not be taken.', 'see the message'],
