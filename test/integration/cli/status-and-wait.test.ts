@@ -27,6 +27,16 @@ test('an upgrade behind a closed window is waiting for it, and wait ends with 4 
   const wait = await flotilla(world.server.kubeconfig, 'wait', 'shut', '--timeout', '1s');
   expect(wait.code).toBe(4);
   expect(wait.out).toMatch(/waits for +2 +spoke-1 +the window to open/);
+  const beyond = await flotilla(world.server.kubeconfig, 'wait', 'default/shut', '--for', 'batch=9');
+  expect(beyond).toMatchObject({
+    code: 3,
+    err: expect.stringMatching(/^flotilla: default\/shut has one batch, and will never be batch=9: /m),
+  });
+  const nobody = await flotilla(world.server.kubeconfig, 'why', 'shut', 'no-such-cluster');
+  expect(nobody).toMatchObject({ code: 3, out: expect.stringContaining('there is no ManagedCluster no-such-cluster') });
+  expect((await flotilla(world.server.kubeconfig, 'status', '-l', 'app=nothing')).err).toBe(
+    'no ClusterGroupUpgrade in namespace default has the labels app=nothing\n',
+  );
   const why = await flotilla(world.server.kubeconfig, 'why', 'shut', 'spoke-2', '-o', 'json');
   expect(WhyAnswer.parse(JSON.parse(why.out))).toMatchObject({
     cause: 'gate-window',

@@ -59,6 +59,12 @@ test('pause and resume say what they touch, change nothing without consent, and 
     code: 0,
     out: expect.stringContaining('nothing was changed'),
   });
+  // The reason stays, and a name may be written as tables print it.
+  expect(await run('pause', 'default/paused', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('nothing was changed') });
+  expect(await run('pause', 'default/paused', '-n', 'other', '--yes')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('default/paused is in namespace default, and --namespace is other'),
+  });
 
   world.propagator.script('policies/paused-p', 'paused-1', { seconds: 0 });
   await eventually(async () => (await world.recorded('paused')).includes('paused-1: complete'), 'the first batch to end', 60_000);

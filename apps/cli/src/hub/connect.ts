@@ -7,6 +7,11 @@ import type { AccessOptions } from './options.ts';
 interface Connected extends AsyncDisposable {
   readonly client: Client;
   readonly namespace: string;
+  /**
+   * The object that an argument names: by its name, or as `namespace/name`, which is how tables print it.
+   * @throws FlotillaError `FLOTILLA_CONFIG` where an option names another namespace
+   */
+  readonly refOf: (argument: string) => { readonly namespace: string; readonly name: string };
 }
 
 const NO_KUBECONFIG = 'no kubeconfig: name one with --kubeconfig, in KUBECONFIG, or put it at ~/.kube/config';
@@ -21,9 +26,24 @@ export function connect({ kubeconfig, context, namespace }: AccessOptions & { re
   try {
     const client = createClient({ ...source, userAgent: 'flotilla-cli', onInvalid: () => undefined });
     const meant = namespace ?? readContextNamespace(source) ?? 'default';
-    return { client, namespace: meant, [Symbol.asyncDispose]: () => client.close() };
+    const refOf = (argument: string) => readRef(argument, namespace) ?? { namespace: meant, name: argument };
+    return { client, namespace: meant, refOf, [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     if (paths.length > 0) throw error;
     throw new FlotillaError('FLOTILLA_CONFIG', NO_KUBECONFIG, { cause: error });
   }
+}
+
+/** @param given namespace of an option */
+function readRef(argument: string, given: string | undefined): { readonly namespace: string; readonly name: string } | undefined {
+  const [namespace = '', name, ...more] = argument.split('/');
+  if (name === undefined) return undefined;
+  if (namespace === '' || name === '' || more.length > 0)
+    throw new FlotillaError('FLOTILLA_CONFIG', `${JSON.stringify(argument)} is no name: write NAME, or NAMESPACE/NAME`);
+  if (given !== undefined && given !== namespace)
+    throw new FlotillaError(
+      'FLOTILLA_CONFIG',
+      `${argument} is in namespace ${namespace}, and --namespace is ${given}: leave one of them out`,
+    );
+  return { namespace, name };
 }

@@ -20,9 +20,8 @@ export const showPlan: Run = async ([name], given) => {
   if ((name === undefined) === (options.file === undefined))
     throw new FlotillaError('FLOTILLA_CONFIG', 'give the name of a ClusterGroupUpgrade, or a file with -f; one of them');
   await using connected = connect(options);
-  const { client, namespace } = connected;
-  const objects =
-    options.file === undefined ? await readGiven(client, { namespace, name: name ?? '' }) : await readGivenFile(options.file, namespace);
+  const { client, namespace, refOf } = connected;
+  const objects = options.file === undefined ? await readGiven(client, refOf(name ?? '')) : await readGivenFile(options.file, namespace);
   const observed = await observe(client, objects);
   const answer = await makeAnswer(client, observed, options);
   const screen = standardScreen(options.output === 'wide');

@@ -31,11 +31,11 @@ export const showStatus: Run = async ([name], given) => {
   if (name !== undefined && (options.allNamespaces || options.selector !== undefined))
     throw new FlotillaError('FLOTILLA_CONFIG', 'a name goes with neither -A nor -l: leave out one of them');
   await using connected = connect(options);
-  const { client, namespace } = connected;
+  const { client, namespace, refOf } = connected;
   // Awaited here: the client is closed when this returns.
   if (name === undefined) return await listAll(client, namespace, options);
-  if (options.watch) return await follow(client, { namespace, name }, options);
-  const answer = await askStatus(new FactStore({ client, ...options }), await readUpgrade(client, { namespace, name }));
+  if (options.watch) return await follow(client, refOf(name), options);
+  const answer = await askStatus(new FactStore({ client, ...options }), await readUpgrade(client, refOf(name)));
   const screen = screenFor(options);
   screen.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${statusPage(answer, screen, Date.now())}\n`);
   if (hasFailed(answer)) endWith(Exit.no);
@@ -53,11 +53,14 @@ async function listAll(client: Client, namespace: string, options: Options): Pro
   for (const item of items) answers.push(await judgeStatus(store, whole(item)));
   if (options.output === 'json') screen.write(`${safeJson({ items: answers })}\n`);
   else if (answers.length > 0) screen.write(`${statusTable(answers, screen)}\n`);
-  else
-    process.stderr.write(
-      `no ClusterGroupUpgrade ${options.allNamespaces ? 'in any namespace' : `in namespace ${namespace}: name another with -n, or add -A for all`}\n`,
-    );
+  else process.stderr.write(`no ClusterGroupUpgrade ${nothingFound(namespace, options)}\n`);
   for (const note of store.notes) process.stderr.write(`? ${safeText(note)}\n`);
+}
+
+function nothingFound(namespace: string, { selector, allNamespaces }: Options): string {
+  const where = allNamespaces ? 'in any namespace' : `in namespace ${namespace}`;
+  if (selector !== undefined) return `${where} has the labels ${selector}`;
+  return allNamespaces ? where : `${where}: name another with -n, or add -A for all`;
 }
 
 async function follow(client: Client, ref: UpgradeRef, options: Options): Promise<void> {

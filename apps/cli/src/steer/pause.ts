@@ -17,13 +17,13 @@ const PauseOptions = SteerOptions.extend({ reason: Reason.optional(), now: z.boo
 /** `flotilla pause CGU`. */
 export const pauseUpgrade: Run = async ([name = ''], given) => {
   const options = checkOptions(PauseOptions, given);
-  await steer(options, ({ client, namespace }) => planPause(client, { namespace, name }, options));
+  await steer(options, ({ client, refOf }) => planPause(client, refOf(name), options));
 };
 
 /** `flotilla resume CGU`. */
 export const resumeUpgrade: Run = async ([name = ''], given) => {
   const options = checkOptions(SteerOptions, given);
-  await steer(options, ({ client, namespace }) => planResume(client, { namespace, name }, options));
+  await steer(options, ({ client, refOf }) => planResume(client, refOf(name), options));
 };
 
 /** Where the hub's Lease is, and why it is done. */
@@ -38,11 +38,13 @@ interface PausePlan {
 export async function planPause(
   client: Client,
   ref: UpgradeRef,
-  { hubNamespace, reason, now = false }: PausePlan,
+  { hubNamespace, reason: given, now = false }: PausePlan,
 ): Promise<PlannedChange<ClusterGroupUpgrade>> {
   const { upgrade, status } = await look(client, ref, hubNamespace);
   if (hasEnded(status)) return { refused: `${refKey(ref)} has ended (${status.stage}): there is nothing to pause` };
   const value = now ? 'stop' : 'drain';
+  // One that was given before stays.
+  const reason = given ?? upgrade.metadata.annotations?.[Annotation.pausedReason];
   const wanted = { [Annotation.paused]: value, ...(reason !== undefined && { [Annotation.pausedReason]: reason }) };
   const said = findPause({ metadata: { annotations: wanted } })?.message;
   return {

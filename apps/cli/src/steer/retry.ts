@@ -21,7 +21,7 @@ export const retryUpgrade: Run = async ([name = '', ...clusters], given) => {
   if (options.failed && clusters.length > 0)
     throw new FlotillaError('FLOTILLA_CONFIG', `--failed means all that failed: leave it out, or leave out ${clusters.join(' ')}`);
   const { hubNamespace } = options;
-  await steer(options, ({ client, namespace }) => planRetry(client, { namespace, name }, { hubNamespace, clusters }));
+  await steer(options, ({ client, refOf }) => planRetry(client, refOf(name), { hubNamespace, clusters }));
 };
 
 /** Clusters to try again, and where the hub's Lease is. */

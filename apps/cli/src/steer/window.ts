@@ -25,7 +25,7 @@ const SetOptions = SteerOptions.extend({ start: part, end: part, schedule: part,
 export const showWindow: Run = async ([name = ''], given) => {
   const options = checkOptions(HubOptions, given);
   await using connected = connect(options);
-  const upgrade = await readUpgrade(connected.client, { namespace: connected.namespace, name });
+  const upgrade = await readUpgrade(connected.client, connected.refOf(name));
   const all = Object.entries(upgrade.metadata.annotations ?? {});
   const answer: WindowAnswer = {
     upgrade: refKey(upgrade.metadata),
@@ -52,7 +52,7 @@ async function change(name: string, options: z.output<typeof SteerOptions>, wind
   // Asked before the server is: by the rule that the hub goes by.
   annotationsOf(window);
   const { hubNamespace } = options;
-  await steer(options, ({ client, namespace }) => planWindow(client, { namespace, name }, { hubNamespace, window }));
+  await steer(options, ({ client, refOf }) => planWindow(client, refOf(name), { hubNamespace, window }));
 }
 
 /** A window to set, and where the hub's Lease is. */

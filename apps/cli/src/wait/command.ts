@@ -1,4 +1,4 @@
-import { FlotillaError } from '@flotilla/api';
+import { FlotillaError, refKey } from '@flotilla/api';
 import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { duration } from '@flotilla/api/units';
@@ -49,18 +49,25 @@ export const waitFor: Run = async ([name = ''], given) => {
   const options = checkOptions(Options, given);
   if (options.output === 'wide') throw new FlotillaError('FLOTILLA_CONFIG', '--output is "wide": must be json');
   await using connected = connect(options);
-  const { client, namespace } = connected;
-  const ref = { namespace, name };
+  const { client } = connected;
+  const ref = connected.refOf(name);
   const { verdict, upgrade } = await untilJudged(client, ref, options);
   const store = new FactStore({ client, ...options });
   const answer = await askStatus(store, upgrade);
   if (options.output === 'json') process.stdout.write(`${safeJson(answer)}\n`);
   if (verdict === 'yes') return;
   if (options.output !== 'json') process.stdout.write(causes(answer));
-  const why = verdict === 'no' ? `will not be ${options.for} any more` : `is not ${options.for} after ${duration(options.timeout / 1000)}`;
-  process.stderr.write(`flotilla: ${ref.namespace}/${name} ${why}: ${safeText(answer.says)}\n`);
+  process.stderr.write(`flotilla: ${refKey(ref)} ${whyNot(verdict, answer, options)}: ${safeText(answer.says)}\n`);
   endWith(verdict === 'no' ? Exit.no : Exit.timeUp);
 };
+
+function whyNot(verdict: Verdict, { batch }: StatusAnswer, { for: goal, timeout }: z.output<typeof Options>): string {
+  if (verdict !== 'no') return `is not ${goal} after ${duration(timeout / 1000)}`;
+  const isBeyond = goal.startsWith('batch=') && batch.of > 0 && Number(goal.slice('batch='.length)) > batch.of;
+  return isBeyond
+    ? `has ${batch.of === 1 ? 'one batch' : `${batch.of} batches`}, and will never be ${goal}`
+    : `will not be ${goal} any more`;
+}
 
 /** By the upgrade alone: a look at all clusters for each change would cost the server more than the wait is worth. */
 async function untilJudged(client: Client, ref: UpgradeRef, options: Options): Promise<{ verdict: Verdict; upgrade: ClusterGroupUpgrade }> {

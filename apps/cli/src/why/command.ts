@@ -14,8 +14,8 @@ import { whyAllText, whyText } from './print.ts';
 export const showWhy: Run = async ([name = '', cluster], given) => {
   const options = checkOptions(HubOptions, given);
   await using connected = connect(options);
-  const { client, namespace } = connected;
-  const upgrade = await readUpgrade(client, { namespace, name });
+  const { client, refOf } = connected;
+  const upgrade = await readUpgrade(client, refOf(name));
   const store = new FactStore({ client, ...options });
   const screen = standardScreen(options.output === 'wide');
   const answer = cluster === undefined ? await askAll(store, upgrade) : await askOne(store, upgrade, cluster);

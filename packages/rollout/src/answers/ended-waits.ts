@@ -6,7 +6,7 @@ import { RecordState } from '../upgrade/model.ts';
 import { isEnding } from '../upgrade/stage.ts';
 import { policyFellBackFrom } from '../upgrade/texts.ts';
 import { conditionEvidence } from './conditions.ts';
-import { byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
+import { byItself, bySomebody, clusterEvidence, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
 import { leftAt, standsNow } from './left-at.ts';
 import type { ClusterQuestion, Question } from './question.ts';
 import { storedWait } from './stored-wait.ts';
@@ -81,6 +81,16 @@ function verdictOf(facts: Question['facts']) {
 /** Finding for a cluster that is no part of the upgrade. */
 export function strangerWait({ facts, members, cluster }: ClusterQuestion): Finding | undefined {
   if (members.all.has(cluster)) return undefined;
+  const seen = facts.cluster(cluster);
+  if (seen.kind === 'read' && !seen.object)
+    return finding(
+      'not-a-member',
+      link(
+        `there is no ManagedCluster ${cluster}`,
+        clusterEvidence(cluster, 'metadata.name', '(not found)', new Date(facts.now).toISOString()),
+      ),
+      bySomebody('Correct the name: kubectl get managedclusters lists those that there are.'),
+    );
   const { spec, status } = facts.upgrade;
   const says = `${cluster} is no part of this upgrade`;
   return finding(
