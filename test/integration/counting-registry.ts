@@ -34,6 +34,8 @@ export interface CountingRegistry extends AsyncDisposable {
   readonly corrupt: Set<string>;
   /** Called when a blob is asked for. */
   onAsked: OnAsked | undefined;
+  /** Called before a request of the runtime, as `METHOD path`, goes on to the registry. */
+  beforeRuntime: ((request: string) => Promise<void>) | undefined;
   /** Cuts all connections. */
   cut(): void;
 }
@@ -51,6 +53,7 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
     freeAt: 0,
     requests: 0,
     onAsked: undefined as OnAsked | undefined,
+    beforeRuntime: undefined as CountingRegistry['beforeRuntime'],
   };
 
   async function pass(answer: IncomingMessage, response: ServerResponse, transfer: BlobTransfer): Promise<void> {
@@ -73,10 +76,12 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
     response.end();
   }
 
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     state.requests += 1;
     const by = /flotilla/.test(request.headers['user-agent'] ?? '') ? 'puller' : 'runtime';
-    if (by === 'runtime') runtimeRequests.push(`${request.method} ${request.url}`);
+    const asked = `${request.method} ${request.url}`;
+    if (by === 'runtime') runtimeRequests.push(asked);
+    if (by === 'runtime') await state.beforeRuntime?.(asked);
     const options = { method: request.method, headers: request.headers };
     const passed = forward(`${target}${request.url}`, options, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);

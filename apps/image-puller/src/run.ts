@@ -108,15 +108,48 @@ async function release(store: ImageStore, { logger }: RunDeps): Promise<void> {
   }
 }
 
+/** Times that images are listed at most, because tags moved before they were pulled. */
+const MOST_LISTS = 3;
+
+/** Fills the store by lists, the next one when a tag of the last has moved meanwhile: the runtime asks for tags by itself. */
 async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Promise<ExitCode> {
-  const { progress, logger, signal, config } = deps;
+  const { progress, logger } = deps;
   progress.fetchBy(store.fetchedBy);
+  for (let lists = 1; ; lists++) {
+    const list = await listImages(store, spec, deps);
+    const { failures, moved } = await pullList(store, { spec, list }, deps);
+    const [first] = moved;
+    if (first && lists < MOST_LISTS) {
+      logger.warn({ image: first.pullSpec, tags: moved.length, err: errorMessage(first) }, 'Listing images again: a tag has moved');
+      progress.enter('listing');
+      progress.triesAgain(first, { pullSpec: first.pullSpec });
+      continue;
+    }
+    const code = conclude(deps, failures.length + list.unresolved.length);
+    if (code !== PullerExit.done) return code;
+    await record(spec, list, deps);
+    const names = list.images.flatMap(({ pullSpecs }) => pullSpecs);
+    deps.onCached?.({ spec, names });
+    await keepPinned(store, names, deps);
+    return code;
+  }
+}
+
+async function listImages(store: ImageStore, spec: PullSpec, deps: RunDeps): Promise<ImageList> {
   const source = await deps.openSource(store.listContent);
-  const found = await buildImageList(spec, source, signal);
+  const found = await buildImageList(spec, source, deps.signal);
   const list = store.findsImages ? handOver(found) : found;
   recordList(list, deps);
-  progress.readForList(source.bytesRead);
+  deps.progress.readForList(source.bytesRead);
+  return list;
+}
 
+async function pullList(
+  store: ImageStore,
+  { spec, list }: { readonly spec: PullSpec; readonly list: ImageList },
+  deps: RunDeps,
+): ReturnType<typeof pullImages> {
+  const { progress, logger, signal, config } = deps;
   progress.enter('checking-space');
   const { retryForMs } = config;
   const retries = { ...deps, retryForMs };
@@ -142,14 +175,7 @@ async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Prom
   const outcome = await pullImages({ ...retries, store, images: missing, parallel });
   // zero requirement: a full store would make the kubelet remove pulled images
   requireSpace(await askStore(() => store.usage(signal), retries), 0, config.imageCare.gcThresholdPercent);
-  const code = conclude(deps, outcome.failures.length + list.unresolved.length);
-  if (code === PullerExit.done) {
-    await record(spec, list, deps);
-    const names = list.images.flatMap(({ pullSpecs }) => pullSpecs);
-    deps.onCached?.({ spec, names });
-    await keepPinned(store, names, deps);
-  }
-  return code;
+  return outcome;
 }
 
 /** Notes on the node what was cached. A pull without its record is whole all the same: only a proof misses it. */

@@ -40,7 +40,7 @@ export async function findLoss(deps: PresenceDeps, { digest, name, layers }: Nee
   const { image, info } = await callContainerd(deps, Protocol.imageStatus, request, StatusAnswer);
   if (!image) return 'the image is gone';
   // A tag may have moved since its pull.
-  if (!name.pullSpec.includes('@') && !image.repoDigests.some((own) => own.endsWith(`@${name.referenceDigest}`)))
+  if (!name.pullSpec.includes('@') && !meansImage(digestsOf(image), { digest, referenceDigest: name.referenceDigest }))
     return `the name means ${image.repoDigests[0] ?? image.id} now`;
   if (snapshotter === undefined) return undefined;
   for (const document of new Set([name.referenceDigest, digest, image.id]))
@@ -52,6 +52,21 @@ export async function findLoss(deps: PresenceDeps, { digest, name, layers }: Nee
   for (const layer of layers) if (!(await hasBlob(deps, layer))) lost.push(layer);
   return lost.length === 0 ? undefined : `${lost.length} of ${layers.length} layers are gone, the first is ${lost[0]}`;
 }
+
+/** True when one of the digests that a runtime has for a name is that of the image: runtimes keep the index's, the platform's manifest's, or both. */
+export const meansImage = (
+  digests: readonly string[],
+  { digest, referenceDigest }: { readonly digest?: string | undefined; readonly referenceDigest: string },
+): boolean => digests.some((own) => own === referenceDigest || own === digest);
+
+/** Digests that the runtime has for a name; empty when the image is not there. */
+export async function readDigests(asked: Asked, pullSpec: string): Promise<readonly string[]> {
+  const { image } = await callContainerd(asked, Protocol.imageStatus, { image: { image: pullSpec } }, StatusAnswer);
+  return image ? digestsOf(image) : [];
+}
+
+const digestsOf = ({ repoDigests }: { readonly repoDigests: readonly string[] }): string[] =>
+  repoDigests.map((name) => name.slice(name.lastIndexOf('@') + 1));
 
 /** The runtime's own answer, which is JSON in a text; a runtime that answers otherwise says nothing of layers. */
 function chainIdOf(text: string | undefined): string | undefined {

@@ -31,6 +31,7 @@ const store: ImageStore = {
   findsImages: true,
   fetchedBy: 'puller',
   findLoss: async ({ name }) => (name.pullSpec === 'there' ? undefined : 'it is not there'),
+  digestsOf: async () => [],
   pull: async () => expect.fail('an inspection pulls nothing'),
   usage: async () => ({ path: '/store', sizeBytes: 100, usedBytes: 40, availableBytes: 60 }),
   stored: async () => content,

@@ -60,16 +60,18 @@ export class Progress {
     this.#trouble = { text: `tries again: ${shorten(errorMessage(error), pullSpec)}`, layers: new Set(layers.map(({ digest }) => digest)) };
   }
 
-  /** Sets the expected images; unresolved ones count as images too. */
+  /** Sets the expected images; unresolved ones count as images too. A later list takes the place of the former, and what has arrived counts on. */
   expect(images: readonly WantedImage[], unresolved: number): void {
+    this.#imagesDone = 0;
+    this.#failures.clear();
     this.#imagesTotal = images.length + unresolved;
     this.#imagesUnsized = images.filter(({ handedOver }) => handedOver !== undefined).length;
     const list = toLayerList(images.filter(({ layers }) => layers.length > 0));
     this.#list = { digest: layerListDigest(list), layers: list.layers };
-    for (const { digest, size } of list.layers) {
-      if (!this.#sizes.has(digest)) this.#bytesTotal += size;
-      this.#sizes.set(digest, size);
-    }
+    this.#sizes.clear();
+    for (const { digest, size } of list.layers) this.#sizes.set(digest, size);
+    this.#bytesTotal = list.layers.reduce((sum, { size }) => sum + size, 0);
+    this.#bytesDone = list.layers.reduce((sum, { digest, size }) => sum + Math.min(this.#have.get(digest) ?? 0, size), 0);
   }
 
   /** Sets the number of images of a proof. */

@@ -9,7 +9,7 @@ import { ContentStore } from '../content/content-store.ts';
 import { ContentWay } from '../content/content-way.ts';
 import { snapshotterOf } from '../content/image-content.ts';
 import { Pins } from '../content/pins.ts';
-import { dropBlobs, findLoss, type NeededImage } from '../content/presence.ts';
+import { dropBlobs, findLoss, type NeededImage, readDigests } from '../content/presence.ts';
 import { PullerErrorCode, StoreError } from '../errors.ts';
 import type { BlobSharing } from '../nodes/coordination.ts';
 import { CriConnection, isRefusal } from '../socket/connection.ts';
@@ -191,6 +191,10 @@ class CriStore implements ImageStore {
       if (!isRefusal(error, 'UNIMPLEMENTED')) throw error;
       return await findLoss({ ...asked, snapshotter: undefined }, image);
     }
+  }
+
+  digestsOf(pullSpec: string, signal: AbortSignal): Promise<readonly string[]> {
+    return readDigests({ connection: this.#connection, signal }, pullSpec);
   }
 
   async dropCut(signal: AbortSignal): Promise<void> {

@@ -17,6 +17,7 @@ export async function openLayoutStore(directory: string, client: RegistryClient)
     async findLoss({ name }) {
       return (await layout.findImage(name.pullSpec))?.digest === name.referenceDigest ? undefined : 'the image is not there';
     },
+    digestsOf: async (pullSpec) => [(await layout.findImage(pullSpec))?.digest ?? []].flat(),
     async pull({ pullSpec }, _layers, signal) {
       const reference = parseImageReference(pullSpec);
       await downloadImage(reference, { client, layout, parallelBlobs: PARALLEL_BLOBS, signal }).catch((error: unknown) => {

@@ -16,12 +16,15 @@ const image = (name: string, size: number, ...more: string[]): WantedImage => ({
 function fakeStore(pulling: (name: string, signal: AbortSignal) => Promise<void> = async () => {}) {
   const held = new Set<string>();
   const pulls: string[] = [];
+  const digests = new Map<string, string>();
   const store: ImageStore = {
     description: 'memory',
     findsImages: false,
     fetchedBy: 'puller',
     findLoss: async ({ name }) => (held.has(name.pullSpec) ? undefined : 'it is not there'),
-    async pull({ pullSpec }, _layers, signal) {
+    digestsOf: async (pullSpec) => [digests.get(pullSpec) ?? []].flat(),
+    async pull({ pullSpec, referenceDigest }, _layers, signal) {
+      digests.set(pullSpec, referenceDigest);
       pulls.push(pullSpec);
       await pulling(pullSpec, signal);
       held.add(pullSpec);
@@ -59,7 +62,7 @@ test('the largest first, never more at once than allowed, and the next as soon a
   await expect.poll(() => pulls).toEqual(['large', 'middle', 'small']);
   gates.get('small')?.();
   gates.get('large')?.();
-  expect(await outcome).toEqual({ pulled: 3, failures: [] });
+  expect(await outcome).toEqual({ pulled: 3, failures: [], moved: [] });
 });
 
 test('an image is pulled under each of its names that is not there', async () => {
@@ -86,7 +89,19 @@ test('a broken transfer is tried again', async () => {
   const { store } = fakeStore(async () => {
     if (failures-- > 0) throw new StoreError(PullerErrorCode.storeRefused, 'connection reset', { transient: true });
   });
-  expect(await pull(store, [image('a', 1)]).outcome).toEqual({ pulled: 1, failures: [] });
+  expect(await pull(store, [image('a', 1)]).outcome).toEqual({ pulled: 1, failures: [], moved: [] });
+});
+
+test.each([
+  { has: ['sha256:index'], means: 'the index that was listed', failures: 0 },
+  { has: ['sha256:other', 'sha256:manifest'], means: 'the manifest of the platform, as CRI-O tells it', failures: 0 },
+  { has: ['sha256:other'], means: 'another image', failures: 1 },
+  { has: [], means: 'nothing', failures: 1 },
+])('a tag that means $means after its pull has $failures failures', async ({ has, failures }) => {
+  const { store } = fakeStore();
+  const tagged = { ...image('h/a:1', 1), digest: 'sha256:manifest', pullSpecs: [{ pullSpec: 'h/a:1', referenceDigest: 'sha256:index' }] };
+  const { outcome } = pull({ ...store, digestsOf: async () => has }, [tagged]);
+  expect(await outcome).toMatchObject({ pulled: 1 - failures, moved: Array.from({ length: failures }, () => ({ pullSpec: 'h/a:1' })) });
 });
 
 test('a full disk stops everything', async () => {
@@ -153,7 +168,7 @@ test('a runtime that is away for a while costs no image', async () => {
   const { store, held } = fakeStore();
   const images = Array.from({ length: 20 }, (_, i) => image(`image-${i}`, i + 1));
   const { outcome } = pull(unavailableFor(store, 6), images, { parallel: 5 });
-  expect(await outcome).toEqual({ pulled: 20, failures: [] });
+  expect(await outcome).toEqual({ pulled: 20, failures: [], moved: [] });
   expect(held.size).toBe(20);
 });
 
@@ -172,7 +187,7 @@ test('a broken pull of an image that is there by then is not pulled again', asyn
     held.add(name);
     throw new StoreError(PullerErrorCode.storeUnreachable, 'the runtime went away', { transient: true });
   });
-  expect(await pull(store, [image('a', 1)]).outcome).toEqual({ pulled: 1, failures: [] });
+  expect(await pull(store, [image('a', 1)]).outcome).toEqual({ pulled: 1, failures: [], moved: [] });
   expect(pulls).toEqual(['a']);
 });
 

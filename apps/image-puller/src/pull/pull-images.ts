@@ -3,7 +3,7 @@ import { mapConcurrently } from '@flotilla/pace';
 import { isTransient as isTransientRegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { judgeLayers, type PullName, sumLayers, type WantedImage } from '@flotilla/software';
-import type { NeededImage } from '../content/presence.ts';
+import { meansImage, type NeededImage } from '../content/presence.ts';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { Progress } from '../progress/progress.ts';
 import type { ImageStore } from './store.ts';
@@ -29,6 +29,19 @@ interface PullOptions extends StoreRetries {
 interface PullOutcome {
   readonly pulled: number;
   readonly failures: readonly unknown[];
+  /** Those of the failures that are tags which mean another image by now than when they were listed. */
+  readonly moved: readonly MovedTagError[];
+}
+
+/** The runtime has pulled another image than was listed: it asks the registry for a tag by itself. */
+export class MovedTagError extends StoreError {
+  readonly pullSpec: string;
+
+  constructor({ pullSpec, referenceDigest }: PullName, found: readonly string[]) {
+    const both = `the runtime pulled ${found[0] ?? 'nothing'}, listed was ${referenceDigest}`;
+    super(PullerErrorCode.storeRefused, `${both}: the tag has moved; name the image by its digest`, { transient: false });
+    this.pullSpec = pullSpec;
+  }
 }
 
 const POLL_MS = 1_000;
@@ -84,6 +97,7 @@ export async function askStore<T>(ask: () => Promise<T>, retries: StoreRetries):
 export async function pullImages(options: PullOptions): Promise<PullOutcome> {
   const active = new Set<WantedImage>();
   const failures: unknown[] = [];
+  const moved: MovedTagError[] = [];
   let pulled = 0;
   using _poll = pollLayers(options, active);
   await mapConcurrently(
@@ -100,15 +114,17 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
         if (failure instanceof NoSpaceError) throw failure;
         const error = withReason(failure, image);
         failures.push(error);
-        options.progress.imageFailed(image.pullSpecs[0]?.pullSpec ?? image.digest, error);
-        options.logger.error({ image: image.pullSpecs[0]?.pullSpec, err: errorMessage(error) }, 'Pulling failed');
+        if (failure instanceof MovedTagError) moved.push(failure);
+        const pullSpec = failure instanceof MovedTagError ? failure.pullSpec : image.pullSpecs[0]?.pullSpec;
+        options.progress.imageFailed(pullSpec ?? image.digest, error);
+        options.logger.error({ image: pullSpec, err: errorMessage(error) }, 'Pulling failed');
       } finally {
         active.delete(image);
       }
     },
     { stopAtFailure: true },
   );
-  return { pulled, failures };
+  return { pulled, failures, moved };
 }
 
 /** Adds the error of our own search to the store's. */
@@ -141,8 +157,18 @@ async function pullImage(image: WantedImage, { store, logger, progress, ...optio
       progress.imageFetched(await store.pull(name, image.layers, signal));
       return true;
     }, retries);
-    if (isPulled) logger.info({ image: name.pullSpec, digest: image.digest }, 'Pulled');
+    if (!isPulled) continue;
+    logger.info({ image: name.pullSpec, digest: image.digest }, 'Pulled');
+    await requireListed(image, name, { ...options, store, logger, progress });
   }
+}
+
+/** @throws MovedTagError when the store has another image under a tag than the list */
+async function requireListed({ digest }: WantedImage, name: PullName, options: Omit<PullOptions, 'images' | 'parallel'>): Promise<void> {
+  const { store, signal } = options;
+  if (name.pullSpec.includes('@')) return;
+  const found = await askStore(() => store.digestsOf(name.pullSpec, signal), options);
+  if (!meansImage(found, { digest, referenceDigest: name.referenceDigest })) throw new MovedTagError(name, found);
 }
 
 function isTransient(error: unknown): boolean {

@@ -21,6 +21,8 @@ export interface ImageStore extends AsyncDisposable {
   readonly listContent?: ListContent | undefined;
   /** Finds what the store lacks of the image under this name, as the registry has it now; undefined when it is whole. */
   findLoss(image: NeededImage, signal: AbortSignal): Promise<string | undefined>;
+  /** Digests that this name means in the store, the index's or the manifest's; empty when it is not there. */
+  digestsOf(pullSpec: string, signal: AbortSignal): Promise<readonly string[]>;
   /**
    * Pulls under exactly this name, and returns who fetched the blobs.
    * @throws StoreError, NoSpaceError or RegistryError
