@@ -89,7 +89,7 @@ export const options = {
   registryConfig: [
     '<json>',
     Mirrors,
-    'mirrors as JSON: `[{"source":"registry.example","mirrors":["10.0.0.1:5000"],"insecure":true}]`; it counts instead of what the node\'s files say about the same names and those below',
+    'mirrors as JSON: `[{"source":"registry.example","mirrors":["10.0.0.1:5000"],"insecure":true}]`; it counts instead of what the node\'s files say about the same names and those below; a source that is `insecure` may also be storage to which a registry redirects for blobs',
   ],
   registriesConfDir: [
     '<folder>',

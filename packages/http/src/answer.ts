@@ -20,6 +20,8 @@ export interface HttpRequest {
   readonly dispatcherFor: (url: URL) => Dispatcher;
   /** Bound of redirects, which `redirectOf` allows. Default `MAX_REDIRECTS`; 0: a redirect is a normal answer. */
   readonly redirects?: number | undefined;
+  /** True for a server that a redirect from https may lead to over plain HTTP, `host[:port]`. Default: none. */
+  readonly allowsPlain?: ((host: string) => boolean) | undefined;
 }
 
 /** Time-outs of a streamed answer, in milliseconds. */
@@ -48,7 +50,7 @@ export interface OpenAnswer {
  * @throws HttpError `redirected`; errors of `dispatcherFor` and of the connection
  */
 export async function openAnswer(call: HttpRequest & StreamLimits): Promise<OpenAnswer> {
-  const { method = 'GET', body: sent, signal, redirects: most, headersTimeout, bodyTimeout, highWaterMark } = call;
+  const { method = 'GET', body: sent, signal, redirects: most, allowsPlain, headersTimeout, bodyTimeout, highWaterMark } = call;
   const options = { method, body: sent, signal, headersTimeout, bodyTimeout, highWaterMark };
   let { url, headers: asking = {} } = call;
   for (let followed = 0; ; followed++) {
@@ -56,7 +58,7 @@ export async function openAnswer(call: HttpRequest & StreamLimits): Promise<Open
     // An error after the caller has stopped reading must not end the process.
     body.on('error', () => undefined);
     const location = [headers.location].flat()[0];
-    const redirect = redirectOf({ method, url, status, location, followed, most });
+    const redirect = redirectOf({ method, url, status, location, followed, most, allowsPlain });
     if (redirect.kind === 'answer') return { status, headers: firstValues(headers), body, url };
     body.destroy();
     if (redirect.kind === 'refused') throw new HttpError(HttpErrorCode.redirected, redirect.why, { status });

@@ -19,6 +19,16 @@ test.each([
 });
 
 test.each([
+  { location: 'http://b.example:9000/', kind: 'follow' },
+  { location: 'http://b.example/', kind: 'refused' },
+  { location: 'ftp://b.example:9000/', kind: 'refused' },
+])('a server that may be read over plain HTTP: $location is $kind', ({ location, kind }) => {
+  const allowsPlain = (host: string) => host === 'b.example:9000';
+  const verdict = redirectOf({ method: 'GET', url: new URL(from), status: 307, location, followed: 0, allowsPlain });
+  expect(verdict).toMatchObject(kind === 'follow' ? { kind, dropsCredentials: true } : { kind });
+});
+
+test.each([
   { name: 'http', location: 'http://a.example/secret', why: 'redirected to http://a.example, which is not https' },
   { name: 'a file', location: 'file:///etc/passwd', why: 'redirected to file://, which is not https' },
   { name: 'another protocol', location: 'ftp://u:p@b.example/', why: 'redirected to ftp://b.example, which is not https' },

@@ -6,7 +6,7 @@ import { drainBody, type StallLimits } from './body.ts';
 import type { Bandwidth, BlobRanges, RegistryClientOptions } from './client-options.ts';
 import { credentialProblem, type DockerConfig } from './credentials.ts';
 import { digestOf } from './digest-folder.ts';
-import { type Endpoint, endpointUrl, listEndpoints, type RegistryRule } from './endpoint.ts';
+import { type Endpoint, endpointUrl, isPlainHost, listEndpoints, type RegistryRule } from './endpoint.ts';
 import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withProblems, withSkipped } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
@@ -31,6 +31,8 @@ interface RepositoryCall {
   attempts?: number;
   /** Creates the body for each try. */
   body?: () => Call['body'];
+  /** A digest proves the answer, whoever sends it. */
+  isProven?: boolean;
 }
 
 /** Jitters the whole wait, so that a fleet does not return in one instant. */
@@ -200,7 +202,7 @@ export class RegistryClient {
   async #openBlob(reference: ImageReference, descriptor: Descriptor, { offset, end, signal }: BlobRange) {
     const isWhole = end === descriptor.size;
     const headers = offset > 0 || !isWhole ? { range: `bytes=${offset}-${isWhole ? '' : end - 1}` } : undefined;
-    const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal } as const;
+    const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal, isProven: true } as const;
     return this.callMirrors(reference, call, async (answer, { host }) => {
       const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
       // A server without ranges sends all bytes again (200), so known ones are skipped.
@@ -258,9 +260,10 @@ export class RegistryClient {
       throw withProblems(failure, [...(this.#hostTls?.get(failure.host ?? '')?.problems ?? []), ...(credential ? [credential] : [])]);
     };
     const once = async (): Promise<T> => {
-      const { method, headers, deadlineMs, body, actions = 'pull' } = call;
+      const { method, headers, deadlineMs, body, actions = 'pull', isProven } = call;
       const url = await this.#urlOf(endpoint, call, image);
-      const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, image };
+      const allowsPlain = isProven ? (host: string) => isPlainHost(host, this.#rules, this.#insecureHosts) : undefined;
+      const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, allowsPlain, image };
       const answer = await this.#authenticator.send(request, { endpoint, actions, reopen: body });
       await requireSuccess(answer, { image, host: endpoint.host });
       return read(answer, endpoint);
@@ -298,7 +301,8 @@ export class RegistryClient {
 
   #manifestCall(method: 'GET' | 'HEAD', { digest, tag = 'latest' }: ImageReference, signal: AbortSignal | undefined): RepositoryCall {
     const headers = { accept: MANIFEST_ACCEPT };
-    return { method, path: `manifests/${digest ?? tag}`, headers, deadlineMs: this.#timeouts.documentMs, signal };
+    const deadlineMs = this.#timeouts.documentMs;
+    return { method, path: `manifests/${digest ?? tag}`, headers, deadlineMs, signal, isProven: digest !== undefined };
   }
 
   async close(): Promise<void> {

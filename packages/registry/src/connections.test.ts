@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
@@ -8,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readBounded } from '@flotilla/http';
 import { playChains, playRedirects, redirectsByRule, trustByRule } from '@flotilla/http/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { RegistryClient } from './client.ts';
 import type { RegistryClientOptions } from './client-options.ts';
 import type { Scheme } from './endpoint.ts';
@@ -220,6 +221,60 @@ describe('trust', () => {
     for (const options of [{ ca: tls.cert }, { ca: tls.cert, credentials }])
       await expect(fetchFrom(host, options, 'https')).rejects.toThrow(/redirected to http:\/\/127.0.0.1:\d+, which is not https/);
     expect(reached).toBe(0);
+  });
+
+  describe('storage over plain HTTP behind a registry over HTTPS', () => {
+    const blob = Buffer.from('the bytes of a layer');
+    const digest = `sha256:${createHash('sha256').update(blob).digest('hex')}`;
+    const descriptor = { mediaType: MediaType.ociLayerGzip, digest, size: blob.length };
+    let asked: (string | undefined)[];
+    let [storage, registry] = ['', ''];
+    beforeEach(async () => {
+      asked = [];
+      const plain = createHttpServer((request, response) => {
+        asked.push(request.headers.authorization);
+        response.end(request.url?.includes('manifests') ? MANIFEST : blob);
+      });
+      storage = `127.0.0.1:${await listen(plain)}`;
+      const secure = createServer(tls, ({ url, headers }, response) => {
+        if (headers.authorization === undefined) return void response.writeHead(401, { 'www-authenticate': 'Basic' }).end();
+        response.writeHead(307, { location: `http://${storage}${url}` }).end();
+      });
+      registry = `localhost:${await listen(secure)}`;
+    });
+    const open = (options: RegistryClientOptions) =>
+      makeClient({ ca: tls.cert, credentials: { auths: { [registry]: { username: 'u', password: 'p' } } }, ...options });
+    const readBlob = (options: RegistryClientOptions) =>
+      open(options).readBlob(parseImageReference(`${registry}/a:1`), descriptor, { maxBytes: 100 });
+
+    test.each<[string, () => RegistryClientOptions]>([
+      ['an option', () => ({ insecureHosts: [storage] })],
+      ['a rule', () => ({ rules: [{ prefix: `${storage}/bucket`, scheme: 'http', mirrors: [] }] })],
+      ['the location of a rule', () => ({ rules: [{ prefix: 'x.test', location: storage, scheme: 'either', mirrors: [] }] })],
+      ['a mirror', () => ({ rules: [{ prefix: 'x.test', mirrors: [{ location: storage, scheme: 'http' }] }] })],
+    ])('is read for blobs where %s names it insecure, without credentials', async (_, options) => {
+      expect(await readBlob(options())).toEqual(blob);
+      expect(asked).toEqual([undefined]);
+    });
+
+    test('is read for a manifest by its digest, which proves it, and never for one by its tag', async () => {
+      const client = open({ insecureHosts: [storage] });
+      const manifest = `sha256:${createHash('sha256').update(MANIFEST).digest('hex')}`;
+      expect((await client.fetchManifest(parseImageReference(`${registry}/a@${manifest}`))).digest).toBe(manifest);
+      await expect(client.fetchManifest(parseImageReference(`${registry}/a:1`))).rejects.toThrow(/which is not https/);
+      expect(asked).toHaveLength(1);
+    });
+
+    test.each<[string, () => RegistryClientOptions]>([
+      ['nothing', () => ({})],
+      ['another option', () => ({ insecureHosts: ['127.0.0.1:1'] })],
+      ['a rule over HTTPS', () => ({ rules: [{ prefix: storage, mirrors: [] }] })],
+    ])('is not asked where %s names it, and the error says how to, and what it costs', async (_, options) => {
+      await expect(readBlob(options())).rejects.toThrow(
+        `redirected to http://${storage}, which is not https: name a server that stays on https; or name ${storage} as insecure (registries.conf, REGISTRY_CONFIG, --insecure-registry): its blobs are then read over plain HTTP, where anybody on the way sees them`,
+      );
+      expect(asked).toEqual([]);
+    });
   });
 
   test('an image that is blocked everywhere says so', async () => {

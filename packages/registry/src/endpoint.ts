@@ -88,6 +88,13 @@ function toEndpoint({ location, scheme = 'https' }: { location: string; scheme?:
   };
 }
 
+/** True for a server that the configuration names with plain HTTP, `host[:port]`: by an option, or as the place of a rule or of its mirror. */
+export function isPlainHost(host: string, rules: readonly RegistryRule[], plainHosts: ReadonlySet<string>): boolean {
+  const places = rules.flatMap(({ prefix, location = prefix, scheme, mirrors }) => [{ location, scheme }, ...mirrors]);
+  const named = [...plainHosts, ...places.flatMap(({ location, scheme = 'https' }) => (scheme === 'https' ? [] : [location]))];
+  return named.some((location) => URL.parse(`http://${location}`)?.host === host);
+}
+
 /** Builds the URL of a path under `/v2/` of a server; `path` is already escaped. */
 export function endpointUrl(host: string, scheme: 'https' | 'http', path: string): URL {
   return new URL(`${scheme}://${host}/v2/${path}`);

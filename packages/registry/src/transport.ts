@@ -105,8 +105,9 @@ export class Transport {
   async send(call: Call): Promise<Answer> {
     const { image, signal, deadlineMs, unverified = false } = call;
     const { headersMs, bodyIdleMs } = this.#options.timeouts;
-    // Last asked server, which redirects may change.
+    // Last asked server, which redirects may change, and one that was not asked over plain HTTP.
     let { host } = call.url;
+    let plain: string | undefined;
     try {
       const answer = await openAnswer({
         ...call,
@@ -116,6 +117,10 @@ export class Transport {
           host = url.host;
           return this.#connectionsTo(host, unverified).dispatcherFor(url);
         },
+        allowsPlain: (next) => {
+          plain = call.allowsPlain && next;
+          return call.allowsPlain?.(next) === true;
+        },
         headersTimeout: headersMs,
         bodyTimeout: bodyIdleMs,
         // A small buffer: buffered bytes were served, and are lost at a kill.
@@ -123,7 +128,8 @@ export class Transport {
       });
       return { ...answer, redirected: answer.url.origin !== call.url.origin };
     } catch (error) {
-      throw toNetworkError(error, { image, host, signal });
+      if (plain === undefined || !isRedirected(error)) throw toNetworkError(error, { image, host, signal });
+      throw toNetworkError(new HttpError(error.code, `${error.message}; ${adviceOnPlain(plain)}`), { image, host, signal });
     }
   }
 
@@ -150,6 +156,11 @@ export class Transport {
   }
 }
 
+const isRedirected = (error: unknown): error is HttpError => error instanceof HttpError && error.code === HttpErrorCode.redirected;
+
+const adviceOnPlain = (host: string): string =>
+  `or name ${host} as insecure (registries.conf, REGISTRY_CONFIG, --insecure-registry): its blobs are then read over plain HTTP, where anybody on the way sees them`;
+
 /** Converts an exception of a request or body to a RegistryError; RegistryErrors pass through. */
 export function toNetworkError(
   error: unknown,
@@ -157,8 +168,7 @@ export function toNetworkError(
 ): RegistryError {
   if (error instanceof RegistryError) return error;
   if (signal?.aborted) return abortedError(signal, { image, host });
-  if (error instanceof HttpError && error.code === HttpErrorCode.redirected)
-    return new RegistryError(RegistryErrorCode.badResponse, `${image}: ${host}: ${error.message}`, { image, host });
+  if (isRedirected(error)) return new RegistryError(RegistryErrorCode.badResponse, `${image}: ${host}: ${error.message}`, { image, host });
   const details = { image, host, cause: error };
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/.test(code)) {
