@@ -158,14 +158,13 @@ class LayerReading {
       throw this.#tooLarge(`file "${path.slice(0, 200)}" has ${size} bytes, at most ${this.#limits.file} are read`);
     this.#kept += size - (captured.get(path)?.length ?? 0);
     if (this.#kept > this.#limits.total) throw this.#tooLarge(`the files to read have more than ${this.#limits.total} bytes`);
-    // Allocated as bytes arrive, because a header may lie about its size.
-    const pieces: Buffer[] = [];
+    // Not filled, so that a header which lies about its size takes no memory; and no second copy at the end.
+    const content = Buffer.allocUnsafeSlow(size);
     let have = 0;
     captured.set(path, Buffer.alloc(0));
     return (piece) => {
-      pieces.push(Buffer.from(piece));
-      have += piece.length;
-      if (have === size) captured.set(path, Buffer.concat(pieces));
+      have += piece.copy(content, have);
+      if (have === size) captured.set(path, content);
     };
   }
 

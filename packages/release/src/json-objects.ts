@@ -1,50 +1,78 @@
 import { quoted } from './errors.ts';
+import { decodeUtf8, markLength } from './utf8.ts';
 
-/** The text of one object, and where it begins. */
+/** The text of one object, and the byte where it begins. */
 interface JsonObjectText {
   readonly at: number;
   readonly text: string;
 }
 
+/** Bounds of one object. */
+interface ObjectLimits {
+  readonly depth: number;
+  /** Default: none. */
+  readonly bytes?: number;
+}
+
+const [TAB, NEWLINE, RETURN, SPACE, QUOTE, BACKSLASH] = [0x09, 0x0a, 0x0d, 0x20, 0x22, 0x5c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** True for a text whose first sign is a brace. */
+export const beginsWithBrace = (content: Uint8Array): boolean => content[skipBlanks(content, markLength(content))] === OPEN_OBJECT;
+
 /**
- * Finds the objects of a text that has one JSON object after the other; whether each is JSON is for the caller to see.
- * @throws Error `has "…" between objects`, `nests deeper than …`, `ends inside the object …`
+ * Finds the objects of a text that has one JSON object after the other; whether each is JSON is for the caller to see. Each is decoded by itself: a text
+ * of hundreds of megabytes takes its bytes and one object, no more.
+ * @throws Error `has "…" between objects`, `nests deeper than …`, `has an object of more than …`, `ends inside the object …`, `is not UTF-8 text`
  */
-export function* jsonObjects(text: string, maxDepth: number): Generator<JsonObjectText> {
-  for (let at = nextObject(text, 0); at < text.length; ) {
-    const end = endOfObject(text, at, maxDepth);
-    yield { at, text: text.slice(at, end) };
-    at = nextObject(text, end);
+export function* jsonObjects(content: Uint8Array, limits: ObjectLimits): Generator<JsonObjectText> {
+  for (let at = nextObject(content, markLength(content)); at < content.length; ) {
+    const end = endOfObject(content, at, limits);
+    yield { at, text: decodeUtf8(content.subarray(at, end)) };
+    at = nextObject(content, end);
   }
 }
 
-function nextObject(text: string, from: number): number {
+function skipBlanks(content: Uint8Array, from: number): number {
   let at = from;
-  while (at < text.length && ' \t\r\n'.includes(text.charAt(at))) at++;
-  if (at < text.length && text.charAt(at) !== '{')
-    throw new Error(`has ${quoted(text.slice(at, at + 20))} between objects, at character ${at}`);
+  for (let code = content[at]; code === SPACE || code === NEWLINE || code === RETURN || code === TAB; code = content[at]) at++;
   return at;
 }
 
-/** Index behind the brace that closes the object at `start`. Strings are skipped. */
-function endOfObject(text: string, start: number, maxDepth: number): number {
-  let depth = 0;
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) at = endOfString(text, at);
-    else if (code === 0x7b || code === 0x5b) {
-      if (++depth > maxDepth) throw new Error(`nests deeper than ${maxDepth} levels`);
-    } else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at + 1;
+/** Bytes behind an object that a message quotes. */
+const QUOTED_BYTES = 20;
+
+function nextObject(content: Uint8Array, from: number): number {
+  const at = skipBlanks(content, from);
+  if (at < content.length && content[at] !== OPEN_OBJECT) {
+    const strange = new TextDecoder().decode(content.subarray(at, at + QUOTED_BYTES));
+    throw new Error(`has ${quoted(strange)} between objects, at byte ${at}`);
   }
-  throw new Error(`ends inside the object at character ${start}`);
+  return at;
+}
+
+/** Index behind the brace that closes the object at `start`. Strings are skipped. No byte of a longer sign looks like one of these. */
+function endOfObject(content: Uint8Array, start: number, { depth: most, bytes = Number.POSITIVE_INFINITY }: ObjectLimits): number {
+  let depth = 0;
+  for (let at = start; at < content.length; at++) {
+    const code = content[at];
+    if (code === QUOTE) at = endOfString(content, at);
+    else if (code === OPEN_OBJECT || code === OPEN_LIST) {
+      if (++depth > most) throw new Error(`nests deeper than ${most} levels`);
+    } else if ((code === CLOSE_OBJECT || code === CLOSE_LIST) && --depth === 0) {
+      if (at + 1 - start > bytes) throw new Error(`has an object of more than ${bytes} bytes`);
+      return at + 1;
+    }
+  }
+  throw new Error(`ends inside the object at byte ${start}`);
 }
 
 /** Index of the quote that closes the string at `start`. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x5c) at++;
-    else if (code === 0x22) return at;
+function endOfString(content: Uint8Array, start: number): number {
+  for (let at = start + 1; at < content.length; at++) {
+    const code = content[at];
+    if (code === BACKSLASH) at++;
+    else if (code === QUOTE) return at;
   }
-  return text.length;
+  return content.length;
 }

@@ -34,7 +34,7 @@ interface PullOutcome {
 }
 
 /** The runtime has pulled another image than was listed: it asks the registry for a tag by itself. */
-export class MovedTagError extends StoreError {
+class MovedTagError extends StoreError {
   readonly pullSpec: string;
 
   constructor({ pullSpec, referenceDigest }: PullName, found: readonly string[]) {

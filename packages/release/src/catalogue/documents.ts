@@ -1,8 +1,8 @@
 import { errorMessage, readJson } from '@flotilla/api';
 import { z } from 'zod';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { jsonObjects } from '../json-objects.ts';
-import { decodeUtf8 } from '../payload/documents.ts';
+import { beginsWithBrace, jsonObjects } from '../json-objects.ts';
+import { decodeUtf8, markLength } from '../utf8.ts';
 import { canonicalJson } from '../yaml/canonical-json.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
 
@@ -41,9 +41,8 @@ export function* readDocuments(file: CatalogueFile): Generator<unknown> {
   try {
     if (file.content.byteLength > catalogueLimits.fileBytes)
       throw new Error(`has ${file.content.byteLength} bytes, at most ${catalogueLimits.fileBytes} are read`);
-    const text = decodeUtf8(file.content);
     // as opm decides it: a text that starts with a brace is JSON, whatever the name of the file
-    yield* text.trimStart().startsWith('{') ? jsonDocuments(text) : yamlDocuments(text);
+    yield* beginsWithBrace(file.content) ? jsonDocuments(file.content) : yamlDocuments(file.content);
   } catch (cause) {
     throw invalidFile(file, cause instanceof Error ? cause.message : String(cause), cause);
   }
@@ -56,26 +55,43 @@ export function invalidFile(file: CatalogueFile, why: string, cause?: unknown): 
   });
 }
 
-function* jsonDocuments(text: string): Generator<unknown> {
-  for (const { at, text: object } of jsonObjects(text, catalogueLimits.depth)) {
-    if (object.length > catalogueLimits.documentBytes)
-      throw new Error(`has an object of more than ${catalogueLimits.documentBytes} characters`);
-    const value = readJson(object);
-    if (value === undefined) throw new Error(`is not JSON in the object at character ${at}`);
+function* jsonDocuments(content: Uint8Array): Generator<unknown> {
+  for (const { at, text } of jsonObjects(content, { depth: catalogueLimits.depth, bytes: catalogueLimits.documentBytes })) {
+    const value = readJson(text);
+    if (value === undefined) throw new Error(`is not JSON in the object at byte ${at}`);
     yield value;
   }
 }
 
-function* yamlDocuments(text: string): Generator<unknown> {
-  // a line that starts with --- always begins a document, so big streams are parsed one document at a time
-  for (const part of text.split(/^---(?=\s|$)/m)) {
-    if (part.trim() === '') continue;
+function* yamlDocuments(content: Uint8Array): Generator<unknown> {
+  for (const part of yamlParts(content)) {
     if (part.length > catalogueLimits.yamlDocumentBytes)
-      throw new Error(`has a YAML document of more than ${catalogueLimits.yamlDocumentBytes} characters (JSON may be larger)`);
-    const document = parseYaml(part);
+      throw new Error(`has a YAML document of more than ${catalogueLimits.yamlDocumentBytes} bytes (JSON may be larger)`);
+    const text = decodeUtf8(part);
+    const document = text.trim() === '' ? null : parseYaml(text);
     if (document !== null) yield document;
   }
 }
+
+const MARKER = '---';
+
+/** A line that starts with `---` always begins a document, so a large stream is decoded one document at a time. */
+function* yamlParts({ buffer, byteOffset, byteLength }: Uint8Array): Generator<Uint8Array> {
+  const content = Buffer.from(buffer, byteOffset, byteLength);
+  const start = markLength(content);
+  let from = start;
+  for (let at = content.indexOf(MARKER, from); at >= 0; at = content.indexOf(MARKER, at + 1)) {
+    const isLine = at === start || endsLine(content[at - 1]);
+    if (!isLine || !isBlank(content[at + MARKER.length])) continue;
+    yield content.subarray(from, at);
+    from = at + MARKER.length;
+  }
+  yield content.subarray(from);
+}
+
+const endsLine = (code: number | undefined): boolean => code === 0x0a || code === 0x0d;
+/** The end of the text is as good as a blank. */
+const isBlank = (code: number | undefined): boolean => code === undefined || code === 0x20 || (code >= 0x09 && code <= 0x0d);
 
 /** A key that stands twice is refused, as opm refuses it. */
 function parseYaml(text: string): unknown {

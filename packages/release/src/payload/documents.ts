@@ -1,5 +1,6 @@
 import { errorMessage } from '@flotilla/api';
 import { jsonObjects } from '../json-objects.ts';
+import { decodeUtf8 } from '../utf8.ts';
 import { canonicalJson, type YamlValue } from '../yaml/canonical-json.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
 
@@ -13,6 +14,7 @@ export interface ManifestDocument {
 }
 
 const MAX_DEPTH = 100;
+const NEWLINE = 0x0a;
 
 /**
  * The documents of a manifest file, empty ones left out: JSON objects one after the other, or YAML documents. A text that begins with a brace
@@ -24,9 +26,9 @@ export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
   if (!text.trimStart().startsWith('{')) return readYaml(text);
   const read: ManifestDocument[] = [];
   try {
-    for (const { at, text: raw } of jsonObjects(text, MAX_DEPTH)) {
+    for (const { at, text: raw } of jsonObjects(content, { depth: MAX_DEPTH })) {
       const head: unknown = JSON.parse(raw);
-      read.push({ raw, line: lineAt(text, at), head });
+      read.push({ raw, line: lineAt(content, at), head });
     }
     return read;
   } catch (cause) {
@@ -40,18 +42,9 @@ export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
   }
 }
 
-/** @throws Error for bytes that are no text */
-export function decodeUtf8(content: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(content);
-  } catch (cause) {
-    throw new Error('is not UTF-8 text', { cause });
-  }
-}
-
-function lineAt(text: string, index: number): number {
+function lineAt(content: Uint8Array, index: number): number {
   let line = 1;
-  for (let at = text.indexOf('\n'); at >= 0 && at < index; at = text.indexOf('\n', at + 1)) line++;
+  for (let at = content.indexOf(NEWLINE); at >= 0 && at < index; at = content.indexOf(NEWLINE, at + 1)) line++;
   return line;
 }
 

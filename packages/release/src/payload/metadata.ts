@@ -3,7 +3,7 @@ import type { Release } from '@flotilla/api/config';
 import { quoted } from '../errors.ts';
 import { type Json, objectAt } from '../json-values.ts';
 import { isStrictVersion } from '../semantic-version.ts';
-import { decodeUtf8 } from './documents.ts';
+import { decodeUtf8 } from '../utf8.ts';
 
 type Details = Pick<Release, 'url' | 'architecture' | 'channels'>;
 
