@@ -12,7 +12,7 @@ test.each(['json', 'yaml'])(
   'a catalogue file of 200 MiB of %s is read within half of the memory of the Job',
   { timeout: 180_000 },
   async (form) => {
-    const program = fileURLToPath(new URL('../testing/large-catalogue.ts', import.meta.url));
+    const program = fileURLToPath(new URL('../../packages/software/testing/large-catalogue.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [program, String(FILE_MIB), form]);
     const { head, mostMiB } = JSON.parse(stdout) as { head: string; mostMiB: number };
     expect(head).toBe('ptp.v1');
