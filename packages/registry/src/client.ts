@@ -199,19 +199,28 @@ export class RegistryClient {
     if (state.position < end) throw new Error(`blob ${descriptor.digest} ended at byte ${state.position} of ${descriptor.size}`);
   }
 
+  /** Asks for a closed range, which more registries know than an open one, and for the whole blob where the range is refused. */
   async #openBlob(reference: ImageReference, descriptor: Descriptor, { offset, end, signal }: BlobRange) {
-    const isWhole = end === descriptor.size;
-    const headers = offset > 0 || !isWhole ? { range: `bytes=${offset}-${isWhole ? '' : end - 1}` } : undefined;
-    const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal, isProven: true } as const;
-    return this.callMirrors(reference, call, async (answer, { host }) => {
-      const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
-      // A server without ranges sends all bytes again (200), so known ones are skipped.
-      if (start === undefined || Number(start) > offset) {
-        answer.body.destroy();
-        throw new RegistryError(RegistryErrorCode.badResponse, `${host} answered another range than bytes ${offset}-`, { host });
-      }
-      return { body: answer.status === 206 ? answer.body : decodedBody(answer), skip: offset - Number(start), host };
-    });
+    const open = (headers: { range: string } | undefined) => {
+      const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal, isProven: true } as const;
+      return this.callMirrors(reference, call, async (answer, { host }) => {
+        const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
+        // A server without ranges sends all bytes again (200), so known ones are skipped.
+        if (start === undefined || Number(start) > offset) {
+          answer.body.destroy();
+          const message = `${host} answered another range than bytes ${offset}-${end - 1}`;
+          throw new RegistryError(RegistryErrorCode.badResponse, message, { host, status: RANGE_REFUSED });
+        }
+        return { body: answer.status === 206 ? answer.body : decodedBody(answer), skip: offset - Number(start), host };
+      });
+    };
+    if (offset === 0 && end === descriptor.size) return open(undefined);
+    try {
+      return await open({ range: `bytes=${offset}-${end - 1}` });
+    } catch (error) {
+      if (!(error instanceof RegistryError) || error.status !== RANGE_REFUSED) throw error;
+      return open(undefined);
+    }
   }
 
   /** Asks mirrors and source in turn, each with retries, until `read` succeeds; throws the last failure. */
@@ -313,6 +322,9 @@ export class RegistryClient {
     await this.close();
   }
 }
+
+/** Status of an answer that does not give the range that was asked for. */
+const RANGE_REFUSED = 416;
 
 interface StreamOptions {
   /** Place in the blob, and server of the last connection. */
