@@ -1,4 +1,4 @@
-import { FlotillaError, KubeObject } from '@flotilla/api';
+import { FlotillaError, KubeObject, managedFieldsOf, readable } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion, REFERENCE_OPERATOR, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { Deployment } from '@flotilla/api/core';
 import type { Client, Clock } from '@flotilla/runtime';
@@ -9,8 +9,7 @@ const RECENT_MS = 5 * 60_000;
 /** Label of a Deployment of that name that runs this operator. */
 const OURS = 'flotilla.io/version-operator';
 
-const Status = z.looseObject({ readyReplicas: z.number().optional() }).optional();
-const ManagedFields = z.array(z.looseObject({ manager: z.string().default(''), time: z.string().nullish() })).default([]);
+const Status = readable(z.looseObject({ readyReplicas: z.number().optional() }));
 
 /** Finds a sign that the reference operator runs on the cluster; undefined without one. */
 export async function signOfReferenceOperator(client: Client, clock: Clock): Promise<string | undefined> {
@@ -18,7 +17,7 @@ export async function signOfReferenceOperator(client: Client, clock: Clock): Pro
   if ((Status.parse(deployment?.status)?.readyReplicas ?? 0) > 0 && deployment?.metadata.labels?.[OURS] !== 'true')
     return `Deployment ${VERSION_NAMESPACE}/${REFERENCE_OPERATOR} has ready replicas`;
   const version = await client.get<KubeObject>({ ...ClusterVersion, schema: KubeObject }, { name: CLUSTER_VERSION_NAME });
-  const recent = ManagedFields.parse(version?.metadata.managedFields).find(
+  const recent = (version ? managedFieldsOf(version.metadata) : []).find(
     ({ manager, time }) => manager === REFERENCE_OPERATOR && time && clock.now() - Date.parse(time) < RECENT_MS,
   );
   return recent && `field manager ${REFERENCE_OPERATOR} wrote ClusterVersion ${CLUSTER_VERSION_NAME} at ${recent.time}`;

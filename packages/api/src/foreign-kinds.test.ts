@@ -72,7 +72,35 @@ const content: Readonly<Record<string, object>> = {
       desired: { version: '4.20.1', image: 'i' },
       history: [{ state: 'Completed', version: '4', image: 'i', startedTime: 't', completionTime: 't' }],
       conditions: [condition],
+      capabilities: { enabledCapabilities: ['a'], knownCapabilities: ['a', 'b'] },
+      availableUpdates: [{ version: '4.20.2', image: 'i', url: 'u', channels: ['c'] }],
+      conditionalUpdates: [
+        {
+          release: { version: '4.20.3', image: 'i' },
+          risks: [{ url: 'u', name: 'n', message: 'm', matchingRules: [{ type: 'PromQL', promql: { promql: 'p' } }] }],
+          conditions: [condition],
+        },
+      ],
     },
+  },
+  Node: {
+    spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule', value: 'v', timeAdded: 't' }] },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  },
+  Pod: { metadata: { name: 'a', namespace: 'n', ownerReferences: [{ kind: 'DaemonSet', name: 'd' }] }, spec: { nodeName: 'n' } },
+  PodDisruptionBudget: {
+    spec: { selector: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'k', operator: 'In', values: ['v'] }] }, minAvailable: 1 },
+  },
+  ConfigMap: { data: { a: 'b' } },
+  Secret: { data: { a: 'b' }, type: 'Opaque' },
+  Lease: { spec: { holderIdentity: 'h', leaseDurationSeconds: 1, acquireTime: 't', renewTime: 't', leaseTransitions: 1 } },
+  Event: {
+    eventTime: 't',
+    type: 'Normal',
+    reason: 'r',
+    note: 'n',
+    regarding: { kind: 'Pod', name: 'p', uid: 'u' },
+    related: { kind: 'Node' },
   },
 };
 

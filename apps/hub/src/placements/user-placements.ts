@@ -1,9 +1,8 @@
 /** Watches of what places policies on clusters, written by the policies' authors; those of upgrades are in `caches.ts`. */
-import { Label, type ObjectMeta, refKey } from '@flotilla/api';
+import { Label, managedFieldsOf, type ObjectMeta, refKey } from '@flotilla/api';
 import { Placement, PlacementBinding } from '@flotilla/api/ocm';
 import { PLACEMENT_APP, type PolicyWays } from '@flotilla/rollout';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
-import { z } from 'zod';
 import { BY_PLACEMENT, type PlacementCaches } from './caches.ts';
 
 /** Index of PlacementBindings by their namespace. */
@@ -55,8 +54,7 @@ function trimPlacement({ metadata, spec, status }: Placement): Placement {
 }
 
 /** The latest write of anything but the status. */
-function editedAt({ managedFields }: ObjectMeta): number | undefined {
-  const entries = z.array(z.looseObject({ subresource: z.string().optional(), time: z.string() })).safeParse(managedFields).data ?? [];
-  const times = entries.flatMap(({ subresource, time }) => (subresource === 'status' ? [] : [Date.parse(time)]));
+function editedAt(metadata: ObjectMeta): number | undefined {
+  const times = managedFieldsOf(metadata).flatMap(({ subresource, time }) => (subresource === 'status' ? [] : [Date.parse(time ?? '')]));
   return times.length > 0 && times.every(Number.isFinite) ? Math.max(...times) : undefined;
 }

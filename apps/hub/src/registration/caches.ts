@@ -1,8 +1,7 @@
-import { type KubeObject, Label, type Resource } from '@flotilla/api';
+import { isJsonObject, type KubeObject, Label, managedFieldsOf, type ObjectMeta, type Resource } from '@flotilla/api';
 import { Lease, Namespace } from '@flotilla/api/core';
 import { AGENT_LEASE } from '@flotilla/api/ocm';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
-import { z } from 'zod';
 import { BY_CLUSTER } from '../indexes.ts';
 import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
 
@@ -62,20 +61,18 @@ function trimmed({ metadata }: KubeObject, isRight: boolean): KubeObject {
 /** Keeps only the time of the last renewal, by the clock of the hub's server: the agent's clock may be minutes off. */
 export function trimLease({ metadata, spec }: Lease): Lease {
   const { name, namespace, uid, resourceVersion } = metadata;
-  const renewTime = spec?.renewTime ? (takenAt(metadata.managedFields) ?? spec.renewTime) : undefined;
+  const renewTime = spec?.renewTime ? (takenAt(metadata) ?? spec.renewTime) : undefined;
   return { metadata: { name, namespace, uid, resourceVersion }, spec: { renewTime } };
 }
 
-const ManagedFields = z
-  .array(z.looseObject({ time: z.string().optional(), fieldsV1: z.looseObject({ 'f:spec': z.looseObject({}).optional() }).optional() }))
-  .catch([]);
 /** Servers cut times to the second. */
 const SECOND_MS = 1000;
 
 /** Latest possible time of the write of `spec.renewTime`, RFC 3339. */
-function takenAt(managedFields: unknown): string | undefined {
-  const times = ManagedFields.parse(managedFields ?? [])
-    .filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:renewTime'] !== undefined)
+function takenAt(metadata: ObjectMeta): string | undefined {
+  const wroteTime = (spec: unknown): boolean => isJsonObject(spec) && spec['f:renewTime'] !== undefined;
+  const times = managedFieldsOf(metadata)
+    .filter(({ fieldsV1 }) => wroteTime(fieldsV1?.['f:spec']))
     .map(({ time }) => Date.parse(time ?? ''))
     .filter((time) => !Number.isNaN(time));
   return times.length > 0 ? new Date(Math.max(...times) + SECOND_MS).toISOString() : undefined;

@@ -72,6 +72,11 @@ describe('taints of a cluster', () => {
     { name: 'another reason replaces the first', given: { available: 'False', taints: [taint(UNREACHABLE)] }, want: [taint(UNAVAILABLE)] },
     { name: 'everything when it is available', given: { available: 'True', taints: [taint(UNREACHABLE)] }, want: null },
     {
+      name: 'nothing, and taints of others stay to the last null',
+      given: { available: 'Unknown', taints: [{ key: 'mine', effect: null, value: null }, taint('theirs')] },
+      want: [{ key: 'mine', effect: null, value: null }, taint('theirs'), taint(UNREACHABLE)],
+    },
+    {
       name: 'what its other taints allow when it is available',
       given: { available: 'True', taints: [mine, taint(UNREACHABLE)] },
       want: [mine],

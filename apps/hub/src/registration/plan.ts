@@ -1,6 +1,5 @@
-import { type Condition, conditionTime, findCondition, isSameJson } from '@flotilla/api';
+import { type Condition, conditionTime, findCondition, isJsonObject, isSameJson } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, leaseSecondsOf, type ManagedCluster } from '@flotilla/api/ocm';
-import { z } from 'zod';
 import { type AccessObject, clusterAccess, clusterLease, clusterNamespace } from './access.ts';
 import { conditionsOf, type DenialText } from './status.ts';
 
@@ -74,7 +73,7 @@ function leaseEnd({ metadata, spec }: ManagedCluster, renewTime: string | undefi
   return from + leaseSecondsOf({ spec }) * MISSED_LEASES * 1000;
 }
 
-const Taints = z.array(z.looseObject({ key: z.string(), effect: z.string() })).catch([]);
+const keyOf = (taint: unknown): unknown => (isJsonObject(taint) ? taint.key : undefined);
 
 /** Patches RHACM's label for placements, and the taints that keep placements off unavailable clusters. */
 function editsOf(
@@ -82,10 +81,11 @@ function editsOf(
   available: Condition['status'] | undefined,
   now: number,
 ): RegistrationVerdict['edits'] {
-  const taints = Taints.parse(spec?.taints ?? []);
+  // Taints of others stay as they are, whatever they have.
+  const taints: readonly unknown[] = Array.isArray(spec?.taints) ? spec.taints : [];
   const wanted = available === 'True' ? undefined : available === 'False' ? UNAVAILABLE : UNREACHABLE;
-  const others = taints.filter(({ key }) => key === wanted || (key !== UNREACHABLE && key !== UNAVAILABLE));
-  const isTainted = wanted === undefined || others.some(({ key }) => key === wanted);
+  const others = taints.filter((taint) => keyOf(taint) === wanted || (keyOf(taint) !== UNREACHABLE && keyOf(taint) !== UNAVAILABLE));
+  const isTainted = wanted === undefined || others.some((taint) => keyOf(taint) === wanted);
   const next = isTainted ? others : [...others, { key: wanted, effect: 'NoSelect', timeAdded: conditionTime(now) }];
   const isLabelled = metadata.labels?.name === metadata.name;
   const areRight = isTainted && others.length === taints.length;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { foreign } from '../foreign.ts';
 import { KubeObject, resource } from '../kubernetes.ts';
 import { readable, readableList } from '../readable.ts';
 import { configConditions } from './conditions.ts';
@@ -96,7 +97,7 @@ export const ClusterVersionStatus = z.looseObject({
   ),
   conditions: configConditions,
   /** Null without known updates. */
-  availableUpdates: z.array(Release).nullish().catch(undefined),
+  availableUpdates: foreign(z.array(Release)).nullish().catch(undefined),
   conditionalUpdates: readableList(ConditionalUpdate, 1_000),
   /** Behind a feature gate: all risks of these updates, without repetition. */
   conditionalUpdateRisks: readableList(ConditionalUpdateRisk, 1_000),

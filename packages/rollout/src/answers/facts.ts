@@ -1,9 +1,8 @@
 /** Facts that an answer rests on. The caller reads the objects; nothing is read here. */
-import { findCondition } from '@flotilla/api';
+import { findCondition, managedFieldsOf } from '@flotilla/api';
 import type { Lease } from '@flotilla/api/core';
 import type { ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
-import { z } from 'zod';
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
 
@@ -49,12 +48,9 @@ export const decidesAsReference = ({ status }: Pick<ClusterGroupUpgrade, 'status
 /** The object, where it was read and is there. */
 export const objectOf = <T>(seen: Seen<T>): T | undefined => (seen.kind === 'read' ? seen.object : undefined);
 
-const ManagedFields = z.array(z.looseObject({ subresource: z.string().optional(), time: z.string().optional() })).catch([]);
-
 /** When the status of an upgrade was written last, as the API server noted it. */
 export function statusWrittenAt({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>): string | undefined {
-  const fields = ManagedFields.parse(metadata.managedFields ?? []);
-  return fields
+  return managedFieldsOf(metadata)
     .flatMap(({ subresource, time }) => (subresource === 'status' && time !== undefined ? [time] : []))
     .reduce<string | undefined>((latest, time) => (latest === undefined || time > latest ? time : latest), undefined);
 }

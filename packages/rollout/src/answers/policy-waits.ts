@@ -1,4 +1,5 @@
 /** Why a cluster does not comply with the policy it is at. Pure. */
+import { foreign } from '@flotilla/api';
 import type { WhyLink } from '@flotilla/api/answers';
 import type { Policy } from '@flotilla/api/ocm';
 import { z } from 'zod';
@@ -11,15 +12,13 @@ import { operatorsNamed } from './managed-upgrade.ts';
 import { progressEvidence, progressOf } from './progress.ts';
 import type { ClusterQuestion } from './question.ts';
 
-const Details = z
-  .array(
-    z.looseObject({
-      compliant: z.string().optional(),
-      templateMeta: z.looseObject({ name: z.string().optional() }).optional(),
-      history: z.array(z.looseObject({ message: z.string().optional(), lastTimestamp: z.string().optional() })).optional(),
-    }),
-  )
-  .catch([]);
+const Detail = z.looseObject({
+  compliant: z.string().optional(),
+  templateMeta: z.looseObject({ name: z.string().optional() }).optional(),
+  history: z.array(z.looseObject({ message: z.string().optional(), lastTimestamp: z.string().optional() })).optional(),
+});
+/** One that cannot be read keeps its place, which the answer names. */
+const Details = z.array(foreign(Detail).catch({})).catch([]);
 
 /** Latest message of the first template of a replicated policy that is not compliant. */
 function worst({ status }: Policy): { readonly at: string; readonly message: string; readonly time: string | undefined } | undefined {
