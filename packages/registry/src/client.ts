@@ -10,7 +10,7 @@ import { type Endpoint, endpointUrl, isPlainHost, listEndpoints, type RegistryRu
 import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withProblems, withSkipped } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
-import { decodedBody, requireSuccess } from './response.ts';
+import { decodedBody, RANGE_REFUSED, requireSuccess } from './response.ts';
 import { type Answer, type Call, defaultTimeouts, type Timeouts, Transport, toNetworkError } from './transport.ts';
 
 interface FetchedManifest {
@@ -322,9 +322,6 @@ export class RegistryClient {
     await this.close();
   }
 }
-
-/** Status of an answer that does not give the range that was asked for. */
-const RANGE_REFUSED = 416;
 
 interface StreamOptions {
   /** Place in the blob, and server of the last connection. */

@@ -22,17 +22,26 @@ const MAX_ERROR_BYTES = 16 * 1024;
 const WORDS_MS = 2_000;
 
 /**
- * Returns for 2xx; otherwise reads the server's message (bounded) and throws.
- * @throws RegistryError `_UNAUTHORIZED` (401, 403), `_NOT_FOUND`, `_RATE_LIMITED`, `_UNAVAILABLE` (408, 5xx), `_BAD_RESPONSE` (the rest).
+ * Returns for 2xx; otherwise reads the server's message (bounded) and throws. A refusal by storage that the registry led to says nothing of the image:
+ * its address may have run out, and the registry gives a fresh one.
+ * @throws RegistryError `_UNAUTHORIZED` (401, 403), `_NOT_FOUND`, `_RATE_LIMITED`, `_UNAVAILABLE` (408, 5xx, and what storage refuses but ranges),
+ * `_BAD_RESPONSE` (the rest).
  */
-export async function requireSuccess(answer: Answer, { image, host }: { image: string; host: string }): Promise<void> {
-  const { status } = answer;
+export async function requireSuccess(answer: Answer, { image, host: registry }: { image: string; host: string }): Promise<void> {
+  const { status, redirected, url } = answer;
   if (status >= 200 && status < 300) return;
   const words = await serverWords(answer);
+  const host = redirected ? url.host : registry;
   const details = { image, host, status, retryAfterMs: parseRetryAfter(answer.headers['retry-after']) };
-  const { code, text } = verdict(status);
-  throw new RegistryError(code, `${image}: ${host} answered ${status}${words ? ` (${words})` : ''}; ${text}`, details);
+  const { code, text } = redirected && status !== RANGE_REFUSED ? STORAGE_REFUSES : verdict(status);
+  const who = redirected ? `${host} (storage of ${registry})` : host;
+  throw new RegistryError(code, `${image}: ${who} answered ${status}${words ? ` (${words})` : ''}; ${text}`, details);
 }
+
+/** Status of an answer that does not give the range that was asked for. */
+export const RANGE_REFUSED = 416;
+
+const STORAGE_REFUSES = { code: RegistryErrorCode.unavailable, text: 'the registry is asked for a fresh address' } as const;
 
 function verdict(status: number): { code: RegistryErrorCode; text: string } {
   if (status === 401) return { code: RegistryErrorCode.unauthorized, text: 'check the pull secret for this registry' };
@@ -46,6 +55,12 @@ function verdict(status: number): { code: RegistryErrorCode; text: string } {
 async function serverWords(answer: Answer): Promise<string | undefined> {
   // The message is optional: for HTML, a cut body or none the status suffices.
   const text = await readBounded(decodedBody(answer), MAX_ERROR_BYTES, { signal: AbortSignal.timeout(WORDS_MS) }).then(String, () => '');
-  const first = ErrorBody.safeParse(readJson(text)).data?.errors[0];
+  const first = ErrorBody.safeParse(readJson(text)).data?.errors[0] ?? storageWords(text);
   return first && `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256);
+}
+
+/** An error as cloud storage writes it. */
+function storageWords(text: string): { readonly code: string; readonly message?: string | undefined } | undefined {
+  const [, code] = /<Code>([^<]{1,100})<\/Code>/.exec(text) ?? [];
+  return code === undefined ? undefined : { code, message: /<Message>([^<]{1,200})/.exec(text)?.[1] };
 }
