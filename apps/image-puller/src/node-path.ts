@@ -27,6 +27,17 @@ export async function nodePath(path: string, root = NODE_ROOT): Promise<string> 
   return root + at;
 }
 
+/** Place that a path leads to by its links; undefined where it is no link. */
+export async function leadsTo(path: string): Promise<string | undefined> {
+  const target = await nodePath(path);
+  if (target !== path) return target;
+  const link = await linkOf(path);
+  return link === undefined ? undefined : posix.resolve(posix.dirname(path), link);
+}
+
+/** A path of this pod as the node has it. */
+export const onNode = (path: string): string => (path.startsWith(`${NODE_ROOT}/`) ? path.slice(NODE_ROOT.length) : path);
+
 /** Target of a link; undefined for anything else. */
 async function linkOf(path: string): Promise<string | undefined> {
   const found = await lstat(path).catch(() => undefined);

@@ -77,7 +77,19 @@ test('bundles that are there are joined; that none is there is said', async () =
 });
 
 test.each([
-  { name: 'a link that dangles', file: 'ca.crt', link: '/nowhere/ca.crt', problem: /ca\.crt: it is not there/ },
+  {
+    name: 'a link out of what is mounted',
+    file: 'ca.crt',
+    link: '/etc/pki/nowhere/ca.crt',
+    problem:
+      /ca\.crt: it leads to \/etc\/pki\/nowhere\/ca\.crt, outside of the folders that this pod has of the node \(\S+etc\/certs\.d, \S+docker, \S+etc\): put the file itself in its place, or name an authority in REGISTRY_CA \(annotation flotilla\.io\/ca-bundle-path\)/,
+  },
+  {
+    name: 'a link to what is missing within',
+    file: 'ca.crt',
+    link: '../gone/ca.crt',
+    problem: /ca\.crt: it leads to \S+\/etc\/certs\.d\/gone\/ca\.crt, which is not there; put the file itself in its place/,
+  },
   { name: 'an empty file', file: 'ca.crt', text: '', problem: /ca\.crt: it has no readable certificate; put PEM there/ },
   { name: 'a file in DER', file: 'ca.crt', text: 'der', problem: /ca\.crt: it has no readable certificate/ },
   { name: 'a file that is too large', file: 'ca.crt', text: 'x'.repeat(5_000_000), problem: /ca\.crt cannot be read: it has more than/ },
@@ -95,6 +107,18 @@ test.each([
   const { hostTls } = await read();
   expect(hostTls.get('good.test')).toEqual({ ca: pem.trim() });
   expect(hostTls.get('odd.test')).toMatchObject({ ca: pem.trim(), problems: [expect.stringMatching(problem)] });
+});
+
+test('a folder of a host that leads out of what is mounted is told to that host', async () => {
+  await put('etc/certs.d/good.test/ca.crt', pem);
+  await symlink('/etc/pki/nowhere', join(root, 'etc/certs.d/odd.test'));
+  const { hostTls } = await read();
+  expect(hostTls.get('good.test')).toEqual({ ca: pem.trim() });
+  expect(hostTls.get('odd.test')?.problems).toEqual([
+    expect.stringMatching(
+      /certs\.d\/odd\.test: it leads to \/etc\/pki\/nowhere, outside of the folders .*: put the folder itself in its place/,
+    ),
+  ]);
 });
 
 test.each<[string, string, string, RegExp]>([

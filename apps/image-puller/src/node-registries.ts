@@ -4,7 +4,7 @@ import { readCertificates, tlsContext } from '@flotilla/http';
 import { type HostTls, parseRegistriesConf, type RegistriesFile, type RegistryRule } from '@flotilla/registry';
 import type { Config } from './config.ts';
 import { PullerErrorCode } from './errors.ts';
-import { nodePath } from './node-path.ts';
+import { leadsTo, onNode } from './node-path.ts';
 import { listFolder, readSmallFile } from './small-file.ts';
 
 /** Setting of the folders with certificates. */
@@ -30,7 +30,7 @@ export async function readNodeRegistries(settings: NodeRegistrySettings): Promis
   const [own, ca, hostTls] = await Promise.all([
     readRules(settings.registriesDir),
     readBundles(settings.registryCaPaths),
-    readHostTls(settings.certsDirs),
+    readHostTls(settings.certsDirs, [...settings.certsDirs, settings.registriesDir]),
   ]);
   const given = settings.registryRules;
   const isGiven = ({ prefix }: RegistryRule): boolean =>
@@ -69,18 +69,18 @@ async function readBundles(paths: readonly string[]): Promise<string | undefined
 }
 
 /** Reads `certs.d` of the first folder with the host, as runtimes do: `*.crt` are authorities, `*.cert` with `*.key` are client certificates. */
-async function readHostTls(dirs: readonly string[]): Promise<Map<string, HostTls>> {
+async function readHostTls(dirs: readonly string[], mounted: readonly string[]): Promise<Map<string, HostTls>> {
   const found = new Map<string, HostTls>();
   for (const dir of dirs) {
     for (const host of await listFolder(dir, SETTING)) {
-      if (!found.has(host)) found.set(host, await readHostFolder(join(dir, host)));
+      if (!found.has(host)) found.set(host, await readHostFolder(join(dir, host), mounted));
     }
   }
   return found;
 }
 
 /** A file that cannot be used costs that file: the error of its host names it, and no other host sees it. */
-async function readHostFolder(dir: string): Promise<HostTls> {
+async function readHostFolder(dir: string, mounted: readonly string[]): Promise<HostTls> {
   const problems: string[] = [];
   const attempt = async <T>(path: string, use: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -91,17 +91,16 @@ async function readHostFolder(dir: string): Promise<HostTls> {
     }
   };
   const names = (await attempt(dir, () => listFolder(dir, SETTING))) ?? [];
-  const target = await nodePath(dir);
-  if (names.length === 0 && target !== dir)
-    problems.push(`${dir}: it leads to ${target}, where there is nothing; put the folder itself in its place`);
+  const target = await leadsTo(dir);
+  if (names.length === 0 && target !== undefined) problems.push(`${dir}: ${lostLink('folder', target, mounted)}`);
   const authorities: string[] = [];
   for (const path of names.filter((name) => name.endsWith('.crt')).map((name) => join(dir, name))) {
-    const certificates = await attempt(path, async () => readCertificates(await readLinked(path)));
+    const certificates = await attempt(path, async () => readCertificates(await readLinked(path, mounted)));
     if (certificates?.length === 0) problems.push(`${path}: it has no readable certificate; put PEM there`);
     authorities.push(...(certificates ?? []));
   }
   const certName = names.find((name) => name.endsWith('.cert'));
-  const client = certName && (await attempt(join(dir, certName), () => readClientPair(join(dir, certName))));
+  const client = certName && (await attempt(join(dir, certName), () => readClientPair(join(dir, certName), mounted)));
   return {
     ...(authorities.length > 0 && { ca: authorities.join('\n') }),
     ...client,
@@ -110,16 +109,25 @@ async function readHostFolder(dir: string): Promise<HostTls> {
 }
 
 /** @throws Error when one of both is missing, or they cannot be used together */
-async function readClientPair(certPath: string): Promise<{ cert: string; key: string }> {
-  const pair = { cert: await readLinked(certPath), key: await readLinked(certPath.replace(/cert$/, 'key')) };
+async function readClientPair(certPath: string, mounted: readonly string[]): Promise<{ cert: string; key: string }> {
+  const pair = { cert: await readLinked(certPath, mounted), key: await readLinked(certPath.replace(/cert$/, 'key'), mounted) };
   tlsContext(pair);
   return pair;
 }
 
 /** @throws Error naming the link's target when that is missing */
-async function readLinked(path: string): Promise<string> {
+async function readLinked(path: string, mounted: readonly string[]): Promise<string> {
   const text = await readSmallFile(path, SETTING);
   if (text !== undefined) return text;
-  const target = await nodePath(path);
-  throw new Error(target === path ? 'it is not there' : `it leads to ${target}, which is not there; put the file itself in its place`);
+  const target = await leadsTo(path);
+  throw new Error(target === undefined ? 'it is not there' : lostLink('file', target, mounted));
+}
+
+/** The sentence on a link whose target the pod does not find: it cannot know what the node has outside of its mounts. */
+function lostLink(what: 'file' | 'folder', target: string, mounted: readonly string[]): string {
+  const isSeen = mounted.some((folder) => target.startsWith(`${folder}/`));
+  if (isSeen) return `it leads to ${onNode(target)}, which is not there; put the ${what} itself in its place`;
+  const folders = mounted.map(onNode).join(', ');
+  const instead = `put the ${what} itself in its place, or name an authority in REGISTRY_CA (annotation flotilla.io/ca-bundle-path)`;
+  return `it leads to ${onNode(target)}, outside of the folders that this pod has of the node (${folders}): ${instead}`;
 }
