@@ -204,6 +204,11 @@ export class RegistryClient {
     const open = (headers: { range: string } | undefined) => {
       const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal, isProven: true } as const;
       return this.callMirrors(reference, call, async (answer, { host }) => {
+        const other = otherContent(answer, descriptor);
+        if (other !== undefined) {
+          answer.body.destroy();
+          throw new RegistryError(RegistryErrorCode.badResponse, `${host} answered ${other}`, { host });
+        }
         const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
         // A server without ranges sends all bytes again (200), so known ones are skipped.
         if (start === undefined || Number(start) > offset) {
@@ -321,6 +326,15 @@ export class RegistryClient {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** Says what is wrong with an answer before any byte of it is taken for the blob's: a log-in page comes with status 200. */
+function otherContent({ status, headers }: Answer, { digest, size }: Descriptor): string | undefined {
+  if (/^text\/html\b/i.test(headers['content-type'] ?? ''))
+    return `a web page in place of blob ${digest}: see whether a proxy or a log-in page is in between`;
+  const isWhole = status === 200 && headers['content-encoding'] === undefined;
+  const length = isWhole ? headers['content-length'] : /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1];
+  return length === undefined || Number(length) === size ? undefined : `${length} bytes for blob ${digest}, which has ${size}`;
 }
 
 interface StreamOptions {

@@ -124,3 +124,21 @@ test.each([
     await expect(read(1)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_UNAVAILABLE', message: expect.stringContaining(said) });
   },
 );
+
+test.each([
+  { name: 'a log-in page', head: { 'content-type': 'text/html; charset=utf-8' }, says: /answered a web page in place of blob sha256:/ },
+  { name: 'another length', head: { 'content-length': 999 }, says: /answered 999 bytes for blob sha256:\w+, which has 1000/ },
+])('$name with status 200 is refused before its first byte', async ({ head, says }) => {
+  const blob = registry.serve(randomBytes(1_000));
+  registry.handlers.push((_, response) => {
+    response.writeHead(200, head).end('x'.repeat(999));
+    return true;
+  });
+  await using client = new RegistryClient({ insecureHosts: [registry.host], retry: { attempts: 2, baseMs: 1, maxMs: 2 } });
+  const chunks: Buffer[] = [];
+  const read = async () => {
+    for await (const chunk of client.streamBlob(parseImageReference(`${registry.host}/team/app:1`), blob)) chunks.push(chunk);
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_BAD_RESPONSE', message: expect.stringMatching(says) });
+  expect(chunks).toEqual([]);
+});
