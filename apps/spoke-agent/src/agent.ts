@@ -66,8 +66,10 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const accessBy = (client: Client) => withPullerAccount(createObjectAccess(client, AGENT_FIELD_MANAGER), pullerRole);
   const spoke = accessBy(spokeClient);
   const limit = createHubLimiter(clock);
+  // Without a part of it the result would be another object.
+  const refused = refusedValues(options, ['status.result']);
   const actions = startKind(options, signal, ManagedClusterAction, (name, get, context) =>
-    reconcileAction(name, { hub, spoke, clock, limit, get }, context),
+    reconcileAction(name, { hub, spoke, clock, limit, refused, get }, context),
   );
   const views = startKind(options, signal, ManagedClusterView, (name, get, context) =>
     reconcileView(name, { hub, spoke, clock, limit, get }, context),
@@ -110,9 +112,8 @@ function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spo
   const { hub, clusterName, works: cadence, workEvictionGraceMs: evictionGraceMs, logger, clock = systemClock } = options;
   const limit = createHubLimiter(clock, WORK_HUB_QPS, WORK_HUB_BURST);
   const memories = new Map<string, WorkMemory>();
-  const tell = (value: Parameters<typeof refusedText>[0]) => logger.warn({ reason: refusedText(value) }, 'Leaving a value out of a status');
   // Without its text a value would be another one.
-  const refused = new RefusedValues({ whole: ['status.resourceStatus.manifests[].statusFeedback.values[]'], clock, tell });
+  const refused = refusedValues(options, ['status.resourceStatus.manifests[].statusFeedback.values[]']);
   const deps = { hub, spoke, clock, limit, cadence, memories, refused, random: Math.random, clusterName, evictionGraceMs };
   const works = startKind(options, signal, ManifestWork, (name, get, context) => reconcileWork(name, { ...deps, get }, context), {
     optional: true,
@@ -120,6 +121,13 @@ function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spo
   const recorded = lookAtRecorded({ records: spoke.records, enqueue: (name) => works.enqueue(name), clock, logger }, signal);
   return { stopped: Promise.all([works.stopped, recorded]) };
 }
+
+const refusedValues = ({ logger, clock = systemClock }: Pick<AgentOptions, 'logger' | 'clock'>, whole: readonly string[]): RefusedValues =>
+  new RefusedValues({
+    whole,
+    clock,
+    tell: (value) => logger.warn({ reason: refusedText(value) }, 'Leaving a value out of a status'),
+  });
 
 type ReconcileKind<T> = (name: string, get: (name: string) => T | undefined, context: ReconcileContext) => Promise<ReconcileResult>;
 

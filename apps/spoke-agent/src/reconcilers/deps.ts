@@ -1,4 +1,4 @@
-import type { Client, Clock } from '@flotilla/runtime';
+import type { Client, Clock, RefusedValues } from '@flotilla/runtime';
 import type { HubLimiter } from '../hub-limiter.ts';
 
 /** Dependencies of the reconciler of a kind. */
@@ -8,6 +8,8 @@ export interface KindDeps<T, A> {
   readonly spoke: A;
   readonly clock: Clock;
   readonly limit: HubLimiter;
+  /** Values of statuses that the hub refused before. Default: one that is refused refuses the status. */
+  readonly refused?: RefusedValues;
   /** Returns the last known version. */
   readonly get: (name: string) => T | undefined;
 }

@@ -1,6 +1,6 @@
 import type { SpokeAccess } from '@flotilla/agent';
 import { ManagedClusterAction } from '@flotilla/api/ocm';
-import { type Client, systemClock as clock, createLogger } from '@flotilla/runtime';
+import { ApiError, type Client, systemClock as clock, createLogger, RefusedValues, RuntimeErrorCode } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { createHubLimiter } from '../../hub-limiter.ts';
 import type { KindDeps } from '../deps.ts';
@@ -15,13 +15,14 @@ const action = ManagedClusterAction.schema.parse({
   },
 });
 
+const served = { group: '', version: 'v1', plural: 'configmaps', singular: 'configmap', namespaced: true, kind: 'ConfigMap' };
+
 /** An agent whose stop comes as it creates the object; its verdicts, and how often it created. */
 async function reconcileWhileStopping(isStopped: boolean) {
   const stopping = new AbortController();
   if (isStopped) stopping.abort();
   const verdicts: unknown[] = [];
   let created = 0;
-  const served = { group: '', version: 'v1', plural: 'configmaps', singular: 'configmap', namespaced: true, kind: 'ConfigMap' };
   const spoke = {
     findKind: async () => served,
     findResource: async () => served,
@@ -51,4 +52,28 @@ test('an action that was executed is told, although the agent is being stopped',
 
 test('an agent that is being stopped begins no action', async () => {
   expect(await reconcileWhileStopping(true)).toEqual({ created: 0, verdicts: [] });
+});
+
+test('an action whose result the hub refuses is told without it, or it would be executed again and again', async () => {
+  const spoke = {
+    findKind: async () => served,
+    findResource: async () => served,
+    create: async () => ({ metadata: { name: 'm' } }),
+    get: async () => ({ metadata: { name: 'm' } }),
+  } as unknown as SpokeAccess;
+  const written: ManagedClusterAction['status'][] = [];
+  const hub = {
+    replace: async (_kind: unknown, object: ManagedClusterAction) => {
+      if (object.status?.result) {
+        const causes = [{ field: 'status.result.apiVersion', reason: 'FieldValueRequired', message: 'must not be empty' }];
+        throw new ApiError(RuntimeErrorCode.invalid, 'PUT', { status: 422, reason: 'Invalid', serverMessage: 'no', causes });
+      }
+      written.push(object.status);
+      return object;
+    },
+  } as unknown as Client;
+  const refused = new RefusedValues({ whole: ['status.result'] });
+  const deps = { get: () => action, spoke, hub, clock, limit: createHubLimiter(clock), refused };
+  await reconcileAction('a', deps, { logger, signal: new AbortController().signal });
+  expect(written).toMatchObject([{ conditions: [{ status: 'True', reason: 'ActionDone' }] }]);
 });

@@ -26,7 +26,7 @@ export async function reconcileAction(
   logger.info({ managedClusterAction: name, actionType: action.spec?.actionType, reason: condition.reason }, 'Executed an action');
   if (isSameJson(conditions, action.status?.conditions ?? [])) return {};
 
-  // The executed version guards the write: a conflict means that the action has changed.
-  await replaceStatus(deps.hub, ManagedClusterAction, action, { conditions, result: result ?? null });
+  // The executed version guards the write: a conflict means that the action has changed. A result that the hub refuses must not hide that it was executed.
+  await replaceStatus(deps.hub, ManagedClusterAction, action, { conditions, result: result ?? null }, { refused: deps.refused });
   return {};
 }
