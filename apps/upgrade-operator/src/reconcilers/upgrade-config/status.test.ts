@@ -144,6 +144,32 @@ describe('saving', () => {
     expect(events).toMatchObject([{ reason: 'UpgradeUnderWay', regarding: { kind: 'UpgradeConfig', name: 'u', uid: 'u' } }]);
   });
 
+  test('sends nothing again that a definition of others drops', async () => {
+    const patches: unknown[] = [];
+    const client = {
+      get: async () => undefined as never,
+      async patch(_kind: unknown, _ref: unknown, patch: readonly [unknown, { readonly value: { readonly history: UpgradeHistory[] } }]) {
+        patches.push(patch);
+        return { ...build(), status: { history: patch[1].value.history } } as never;
+      },
+    };
+    const writer = writerOf(client as never);
+    const passOf = (upgradeConfig: UpgradeConfig) => {
+      const draft = draftOf({ ...upgradeConfig, metadata: { ...upgradeConfig.metadata, generation: patches.length + 1 } });
+      draft.sayPassed(false);
+      return draft;
+    };
+    await passOf(build(waiting)).save(writer, signal);
+    expect(patches).toHaveLength(1);
+    const stored = { ...build(waiting), status: { history: [waiting] } };
+    await passOf(stored).save(writer, signal);
+    expect(patches).toHaveLength(1);
+    const begun = passOf(stored);
+    begun.enter('Upgrading');
+    await begun.save(writer, signal);
+    expect(patches).toHaveLength(2);
+  });
+
   test.each([
     { name: 'is gone', given: { refusal: notFound } },
     { name: 'is of another that has its name', given: { refusal: refused, uid: 'other' } },
