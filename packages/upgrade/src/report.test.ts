@@ -88,3 +88,8 @@ test('a change that waits for the end of the upgrade is said, and the steps are 
   expect(report).toMatchObject({ phase: 'Upgrading', to: '4.14.12', complaints: ['the UpgradeConfig asks for 4.15.3: held'] });
   expect(report.steps).toHaveLength(17);
 });
+
+test('what keeps the operator from its work is a complaint', () => {
+  const said = { type: 'Reconciled', status: 'False' as const, reason: 'DrainFailed', message: 'node worker-0: denied by policy' };
+  expect(reportUpgrade(build(entry({ conditions: [said] }))).complaints).toEqual(['node worker-0: denied by policy']);
+});

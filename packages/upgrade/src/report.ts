@@ -26,7 +26,13 @@ export interface UpgradeReport {
 }
 
 /** Conditions of an upgrade besides its steps'. */
-const COMPLAINTS = [UpgradeCondition.validated, UpgradeCondition.configured, UpgradeCondition.clusterVersionFound, UpgradeCondition.synced];
+const COMPLAINTS = [
+  UpgradeCondition.validated,
+  UpgradeCondition.configured,
+  UpgradeCondition.clusterVersionFound,
+  UpgradeCondition.synced,
+  UpgradeCondition.reconciled,
+];
 
 /** Reports the running upgrade, else the one that the UpgradeConfig asks for. */
 export function reportUpgrade(asked: UpgradeConfig): UpgradeReport {
