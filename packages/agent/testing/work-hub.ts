@@ -55,8 +55,9 @@ class PlainSpoke implements WorkAccess {
 
   mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json) {
     const key = this.#call('patch', [served, namespace, name]);
-    this.objects.set(key, Object(mergePatched(this.objects.get(key), patch)));
-    return Promise.resolve();
+    const stored: Json = Object(mergePatched(this.objects.get(key), patch));
+    this.objects.set(key, stored);
+    return Promise.resolve(stored);
   }
 
   deleteExactly(...where: Where) {

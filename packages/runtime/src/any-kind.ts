@@ -19,7 +19,8 @@ export interface ObjectAccess {
   find(served: ServedResource, namespace: string | undefined, name: string): Promise<Json | undefined>;
   /** Resolves to the stored object. */
   create(served: ServedResource, namespace: string | undefined, object: Json): Promise<Json>;
-  mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<void>;
+  /** Resolves to the stored object. */
+  mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<Json>;
   /** Server-side apply; resolves to the stored object. */
   apply(served: ServedResource, namespace: string | undefined, name: string, object: Json, options: ApplyFields): Promise<Json>;
   /** Foreground. */
@@ -73,10 +74,8 @@ export function createObjectAccess(client: Client, fieldManager: string): Object
       return AnyObject.parse(await call('POST', `${collectionPath(served, namespace)}?${manager}`, { body: object }));
     },
     async mergePatch(served, namespace, name, patch) {
-      await call('PATCH', `${objectPath(served, namespace, name)}?${manager}`, {
-        body: patch,
-        contentType: 'application/merge-patch+json',
-      });
+      const path = `${objectPath(served, namespace, name)}?${manager}`;
+      return AnyObject.parse(await call('PATCH', path, { body: patch, contentType: 'application/merge-patch+json' }));
     },
     async delete(served, namespace, name) {
       await call('DELETE', objectPath(served, namespace, name), { body: foreground({}) });

@@ -94,8 +94,7 @@ async function replaceObject({ target, object }: Ready, holder: Holder, access: 
     const metadata = { ...(isJsonObject(patch.metadata) && patch.metadata), resourceVersion };
     try {
       // all that an update would write, by the right that an apply takes
-      await access.mergePatch(served, namespace, name, { ...patch, metadata });
-      return live;
+      return await access.mergePatch(served, namespace, name, { ...patch, metadata });
     } catch (error) {
       if (writes >= MOST_WRITES || !(error instanceof ServerRefusal && isConflict(error.cause))) throw error;
     }

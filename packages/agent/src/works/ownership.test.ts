@@ -146,6 +146,18 @@ test.each([
   expect(isThere(hub, 'two')).toBe(false);
 });
 
+test('an object that was replaced goes with its work after one apply, also where its mark was taken off then', async () => {
+  const hub = new Hub([configMap('one')]);
+  await hub.run(60_000);
+  hub.spoke.objects.set('ConfigMap/ns/one', { metadata: { name: 'one', namespace: 'ns', uid: 'another' } });
+  hub.edit({ workload: { manifests: [configMap('one', { a: '2' })] } });
+  await hub.pass();
+  removeMark(hub, 'one');
+  hub.edit({}, DELETED);
+  await hub.pass();
+  expect(isThere(hub, 'one')).toBe(false);
+});
+
 test('works of the version before, without a record, are adopted: theirs goes, what they found stays', async () => {
   const hub = new Hub([configMap('made'), configMap('found')]);
   hub.spoke.objects.set('ConfigMap/ns/found', { metadata: { name: 'found', namespace: 'ns', uid: 'theirs' } });

@@ -85,8 +85,8 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     return this.put(served, namespace, object);
   }
 
-  async mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<void> {
-    this.patch(served, namespace, name, patch);
+  async mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<StoredObject> {
+    return this.patch(served, namespace, name, patch);
   }
 
   async delete(served: ServedResource, namespace: string | undefined, name: string): Promise<void> {
