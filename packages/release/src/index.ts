@@ -1,5 +1,7 @@
+export { scaledKeyOf, scaleTargetOf } from './builders/autoscaler.ts';
 export { type BuildContext, type Builder, type ObjectVerdict, ready, waiting } from './builders/builder.ts';
 export { type ExpectedOperator, expectedOperator, judgeOperator } from './builders/cluster-operator.ts';
+export { keepScale } from './builders/contracts.ts';
 export { deviationOf, isSameContent } from './builders/deviation.ts';
 export { builderOf, buildObject, type Intent, intentOf } from './builders/dispatch.ts';
 export { type Drift, driftOf } from './builders/drift.ts';

@@ -1,5 +1,6 @@
 import { errorMessage, type KubeObject, KubeObject as KubeObjectSchema, type Ref, type Resource } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
+import { HorizontalPodAutoscaler } from '@flotilla/api/core';
 import {
   type BuildContext,
   builderOf,
@@ -8,9 +9,12 @@ import {
   fieldChanges,
   intentOf,
   isSameContent,
+  keepScale,
   type Manifest,
+  scaledKeyOf,
+  scaleTargetOf,
 } from '@flotilla/release';
-import { ApiError, type Client, isNotFound } from '@flotilla/runtime';
+import { ApiError, type Client, isForbidden, isNotFound } from '@flotilla/runtime';
 import type { ServedKinds } from './cluster-view.ts';
 
 /** Effect of an update on an object. */
@@ -94,8 +98,11 @@ interface Found {
 }
 
 async function planChange(plan: Plan, { kind, live, built }: Found, { client }: PlanTools): Promise<ObjectPlan> {
-  const { merge, resembles } = builderOf(plan('change').manifest);
-  const next = merge(live, built);
+  const { manifest } = plan('change');
+  const { merge, resembles } = builderOf(manifest);
+  const merged = merge(live, built);
+  const scaled = keepScale(live, merged);
+  const next = scaled !== merged && (await hasAutoscaler(manifest, client)) ? scaled : merged;
   if (isSameContent(live, next)) return plan('leave');
   try {
     const stored = await client.replace(kind, KubeObjectSchema.parse(next), { fieldManager: VERSION_FIELD_MANAGER, dryRun: true });
@@ -106,6 +113,17 @@ async function planChange(plan: Plan, { kind, live, built }: Found, { client }: 
     if (resembles(live, next))
       return plan('leave', { note: `compared without the server, which refused the dry run: ${refusalOf(error)}` });
     return plan('change', { changes: [], refused: refusalOf(error) });
+  }
+}
+
+/** True when an autoscaler names the object; without the right to list them none counts, as for the operator. */
+async function hasAutoscaler(manifest: Manifest, client: Client): Promise<boolean> {
+  try {
+    const { items } = await client.list(HorizontalPodAutoscaler, { namespace: manifest.namespace });
+    return items.some((autoscaler) => scaleTargetOf(autoscaler) === scaledKeyOf(manifest));
+  } catch (error) {
+    if (isForbidden(error) || isNotFound(error)) return false;
+    throw error;
   }
 }
 

@@ -172,7 +172,7 @@ async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'
     case 'unproven':
       return prove(given, kind);
     case 'drifted':
-      return write(given, kind);
+      return (await isScaled(given)) ? undefined : write(given, kind);
     case 'unwanted':
       return remove(given, kind);
   }
@@ -206,15 +206,20 @@ async function read({ wanted, tools }: Pick<Act, 'wanted' | 'tools'>, kind: Reso
   return undefined;
 }
 
+async function isScaled({ wanted, object, tools }: Act): Promise<boolean> {
+  const { whole } = object?.seen ?? {};
+  return whole !== undefined && (await tools.live.isScaled(wanted, KubeObject.parse(whole)));
+}
+
 async function write(
-  { wanted, object, purpose: { context, state }, tools, onConflict }: Act,
+  { wanted, object, purpose: { state }, tools, onConflict }: Act,
   kind: Resource<LiveObject>,
 ): Promise<StepEnd | undefined> {
   const { live, writer } = tools;
   const { whole } = object?.seen ?? {};
   if (!whole) return read({ wanted, tools }, kind);
   try {
-    const stored = await writer.replace(kind, whole, wanted.builder.merge(whole, wanted.build(context)));
+    const stored = await writer.replace(kind, whole, live.merge(wanted, whole));
     if (!stored) return { done: true };
     if (state === 'Reconciling') tools.drift.changed(wanted, whole, stored);
     live.take(wanted, stored, 'written');
@@ -226,12 +231,12 @@ async function write(
 
 /** Asks the server whether the object is what it makes of the manifest. One that it refuses to answer about counts as it seems. */
 async function prove(given: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
-  const { task, wanted, object, purpose, tools } = given;
+  const { task, wanted, object, tools } = given;
   const { whole } = object?.seen ?? {};
   if (!whole) return read(given, kind);
   let made: Json | undefined;
   try {
-    made = await tools.writer.prove(kind, wanted.builder.merge(whole, wanted.build(purpose.context)));
+    made = await tools.writer.prove(kind, tools.live.merge(wanted, whole));
   } catch (error) {
     if (!isRefusal(error)) return readAgain(given, kind, error);
     tools.drift.unproven(task, wanted, error);

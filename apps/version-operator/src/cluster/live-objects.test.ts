@@ -18,11 +18,15 @@ class ToldServer {
   readonly client: Client;
   /** Kinds whose objects were asked for. */
   readonly listed: string[] = [];
+  /** Objects of a kind that are listed, or what a list of it fails with; default none. */
+  readonly items = new Map<string, readonly KubeObject[] | Error>();
 
   constructor() {
     const list = async ({ kind }: Resource<LiveObject>) => {
       this.listed.push(kind);
-      return { items: [], resourceVersion: '1' };
+      const items = this.items.get(kind) ?? [];
+      if (items instanceof Error) throw items;
+      return { items, resourceVersion: '1' };
     };
     const watch = (kind: Resource<LiveObject>, { signal }: { signal: AbortSignal }) => this.#watch(kind.kind, signal);
     const request = async () => ({ groups: [] });
@@ -203,4 +207,64 @@ test.each([
 ])('reading of a kind $name is not put off', async ({ kindKey }) => {
   live.expectNone([kindKey]);
   expect(await live.readNew()).toBe(false);
+});
+
+const AUTOSCALER = 'HorizontalPodAutoscaler';
+const autoscaler = (scaleTargetRef: unknown, namespace = 'shop'): KubeObject => ({
+  metadata: { name: 'scaler', namespace, resourceVersion: '5' },
+  spec: { scaleTargetRef },
+});
+const named = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' };
+const scaled = (version: string, replicas: number): KubeObject => {
+  const { metadata, spec, ...rest } = applied(version, Number(version));
+  return { ...rest, metadata, spec: { ...Object(spec), replicas } };
+};
+
+test('replicas that an autoscaler has set stay, and autoscalers are listed once for all of them', async () => {
+  server.items.set(AUTOSCALER, [autoscaler(named)]);
+  await server.tell('Deployment', 'ADDED', applied('9', 9));
+  expect(server.listed).not.toContain(AUTOSCALER);
+  await server.tell('Deployment', 'MODIFIED', scaled('10', 5));
+  expect(live.standing(wanted)).toBe('different');
+  expect(await live.isScaled(wanted, scaled('10', 5))).toBe(true);
+  expect(live.standing(wanted)).toBe('same');
+  await server.tell('Deployment', 'MODIFIED', scaled('11', 7));
+  expect(live.standing(wanted)).toBe('same');
+  expect(server.listed.filter((kind) => kind === AUTOSCALER)).toHaveLength(1);
+});
+
+test('beside replicas of an autoscaler other differences count', async () => {
+  server.items.set(AUTOSCALER, [autoscaler(named)]);
+  const whole = scaled('10', 5);
+  const other = { ...whole, spec: { ...Object(whole.spec), paused: true } };
+  await server.tell('Deployment', 'ADDED', other);
+  expect(await live.isScaled(wanted, other)).toBe(false);
+  expect(live.merge(wanted, other)).toMatchObject({ spec: { replicas: 5 } });
+});
+
+test.each([
+  { name: 'of another object', items: [autoscaler({ ...named, name: 'other' })] },
+  { name: 'of another kind', items: [autoscaler({ ...named, kind: 'StatefulSet' })] },
+  { name: 'of another API', items: [autoscaler({ ...named, apiVersion: 'v1' })] },
+  { name: 'of another namespace', items: [autoscaler(named, 'elsewhere')] },
+  { name: 'that may not be listed', items: new Error('forbidden') },
+])('an autoscaler $name keeps nothing', async ({ items }) => {
+  server.items.set(AUTOSCALER, items);
+  await server.tell('Deployment', 'ADDED', scaled('10', 5));
+  expect(await live.isScaled(wanted, scaled('10', 5))).toBe(false);
+  expect(live.standing(wanted)).toBe('different');
+  server.items.set(AUTOSCALER, [autoscaler(named)]);
+  expect(await live.isScaled(wanted, scaled('10', 5))).toBe(items instanceof Error);
+});
+
+test('an autoscaler that names its object no more gives the replicas back', async () => {
+  server.items.set(AUTOSCALER, [autoscaler(named)]);
+  await server.tell('Deployment', 'ADDED', scaled('10', 5));
+  expect(await live.isScaled(wanted, scaled('10', 5))).toBe(true);
+  const missed: Wanted[] = [];
+  live.onDrift = (one) => void missed.push(one);
+  await server.tell(AUTOSCALER, 'DELETED', autoscaler(named));
+  expect([missed, live.standing(wanted)]).toEqual([[wanted], 'different']);
+  live.take(wanted, scaled('10', 5), 'read');
+  expect(live.merge(wanted, scaled('10', 5))).toMatchObject({ spec: { replicas: 1 } });
 });

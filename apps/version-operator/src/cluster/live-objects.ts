@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type KubeObject, type Resource, refKey } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import { type BuildContext, deviationOf, fieldChanges, type Intent, intentOf, type Json } from '@flotilla/release';
+import { type BuildContext, deviationOf, fieldChanges, type Intent, intentOf, type Json, keepScale, scaledKeyOf } from '@flotilla/release';
 import { type Change, type Client, pause, systemClock, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { lastOfEach, type Wanted } from '../payload/wanted.ts';
+import { Autoscalers } from './autoscalers.ts';
 import { definedKinds, type Kinds, kindServed } from './kinds.ts';
 import { desiredOf, judgedParts, LiveObject, plainMetadata, type Standing } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
@@ -35,6 +36,7 @@ export class LiveObjects {
   readonly #client: Client;
   readonly #wakeups: Wakeups;
   readonly #surroundings: WatchSurroundings;
+  readonly #autoscalers: Autoscalers;
   readonly #caches = new Map<string, WatchCache<LiveObject>>();
   /** Results of our own writes, until the watch tells of them. */
   readonly #written = new Map<string, LiveObject>();
@@ -61,6 +63,8 @@ export class LiveObjects {
     this.#wakeups = wakeups;
     this.#surroundings = surroundings;
     this.kinds = surroundings.kinds;
+    this.#autoscalers = new Autoscalers(client, surroundings);
+    this.#autoscalers.onLeave = (target) => this.#doubt(target);
   }
 
   /** Called for each object that comes to differ from what is wanted of it, or goes. */
@@ -71,10 +75,11 @@ export class LiveObjects {
   /** Reads until the signal aborts; nothing before the first `track`. */
   start(signal: AbortSignal): void {
     this.#signal = signal;
+    this.#autoscalers.start(signal);
   }
 
   async stopped(): Promise<void> {
-    await Promise.all([...this.#caches.values()].map((cache) => cache.stopped()));
+    await Promise.all([this.#autoscalers, ...this.#caches.values()].map((part) => part.stopped()));
   }
 
   /** From now on these are compared; resolves when every kind of theirs that is served has been read. */
@@ -195,6 +200,33 @@ export class LiveObjects {
     return seen?.fingerprint === wanted.fingerprint(this.#context) ? seen.standing : undefined;
   }
 
+  /** The object to be written over a live one, with what is somebody else's as the live one has it. @throws UpdateError for what cannot be */
+  merge(wanted: Wanted, object: Json): Json {
+    const next = wanted.builder.merge(object, wanted.build(this.#context));
+    return this.#autoscalers.names(wanted.manifest) ? keepScale(object, next) : next;
+  }
+
+  /** Asks for the autoscalers where a live object has other replicas than its manifest. True when one has set them, and nothing else differs. */
+  async isScaled(wanted: Wanted, object: KubeObject): Promise<boolean> {
+    const next = wanted.builder.merge(object, wanted.build(this.#context));
+    if (keepScale(object, next) === next) return false;
+    await this.#autoscalers.read();
+    if (!this.#autoscalers.names(wanted.manifest)) return false;
+    this.take(wanted, object, 'read');
+    return this.standing(wanted) !== 'different';
+  }
+
+  /** An autoscaler has let go of an object: it is read, because what it has got may no longer be somebody else's. */
+  #doubt(target: string): void {
+    for (const wanted of this.#wanted.values()) {
+      const { seen } = scaledKeyOf(wanted.manifest) === target ? (this.get(wanted) ?? {}) : {};
+      if (!seen) continue;
+      Object.assign(seen, { standing: 'different', whole: undefined });
+      this.#wakeups.wake(wanted.key);
+      this.#onDrift(wanted);
+    }
+  }
+
   /** Takes an object as a request of ours brought it: until the watch tells of it, or of a later one. */
   take(wanted: Wanted, object: KubeObject, how: 'read' | 'written'): void {
     const { key } = wanted;
@@ -261,7 +293,7 @@ export class LiveObjects {
     if (before?.standing === 'same' && desired !== undefined && before.desired === desired && before.fingerprint === fingerprint)
       return { ...kept, seen: before };
     try {
-      const next = builder.merge(object, wanted.build(this.#context));
+      const next = this.merge(wanted, object);
       const deviation = deviationOf(object, next);
       const isNormal = deviation === '' || this.#normal.get(key) === normalOf(fingerprint, deviation);
       const standing = isNormal ? 'same' : builder.resembles(object, next) ? 'unproven' : 'different';
@@ -274,7 +306,7 @@ export class LiveObjects {
 
   /** Fields of the manifest that a server's answer has otherwise, or not at all. */
   #lostFields(wanted: Wanted, object: Json): string[] {
-    const changes = fieldChanges(object, wanted.builder.merge(object, wanted.build(this.#context)));
+    const changes = fieldChanges(object, this.merge(wanted, object));
     return changes
       .filter(({ to }) => to !== undefined)
       .map(({ path }) => path)
@@ -282,7 +314,7 @@ export class LiveObjects {
   }
 
   #keepNormal(wanted: Wanted, object: Json): void {
-    const deviation = deviationOf(object, wanted.builder.merge(object, wanted.build(this.#context)));
+    const deviation = deviationOf(object, this.merge(wanted, object));
     this.#normal.set(wanted.key, normalOf(wanted.fingerprint(this.#context), deviation));
   }
 

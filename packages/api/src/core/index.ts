@@ -5,6 +5,7 @@ export {
   CustomResourceDefinition,
   Deployment,
   Event,
+  HorizontalPodAutoscaler,
   Job,
   JobStatus,
   Lease,

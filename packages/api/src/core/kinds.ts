@@ -43,6 +43,21 @@ const DisruptionBudgetSchema = KubeObject.extend({
 export type PodDisruptionBudget = z.output<typeof DisruptionBudgetSchema>;
 export const PodDisruptionBudget = resource('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', true, DisruptionBudgetSchema);
 
+const AutoscalerSchema = KubeObject.extend({
+  spec: readable(
+    z.looseObject({ scaleTargetRef: z.looseObject({ apiVersion: z.string().nullish(), kind: z.string(), name: z.string() }) }),
+  ),
+});
+/** Names an object whose replicas it sets. */
+export type HorizontalPodAutoscaler = z.output<typeof AutoscalerSchema>;
+export const HorizontalPodAutoscaler = resource(
+  'autoscaling/v2',
+  'HorizontalPodAutoscaler',
+  'horizontalpodautoscalers',
+  true,
+  AutoscalerSchema,
+);
+
 const ConfigMapSchema = KubeObject.extend({ data: z.record(z.string(), z.string()).nullish() });
 /** Texts by key. */
 export type ConfigMap = z.output<typeof ConfigMapSchema>;

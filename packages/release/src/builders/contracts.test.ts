@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Json } from '../json-values.ts';
-import { contracts } from './contracts.ts';
+import { contracts, keepScale } from './contracts.ts';
 import { isSameContent } from './deviation.ts';
 import { builderOf } from './dispatch.ts';
 
@@ -91,6 +91,16 @@ test.each<Row>([
   const next = builderOf({ ...versionOf(built), kind: String(built.kind) }).merge(live, built);
   expect(isSameContent(live, next)).toBe(written === undefined);
   if (written) expect(next).toMatchObject(written);
+});
+
+test.each([
+  { name: 'more than the release has', live: 5, wanted: 3, kept: 5 },
+  { name: 'fewer than the release has', live: 1, wanted: 3, kept: 1 },
+  { name: 'not the zero by which somebody turned it off', live: 0, wanted: 3, kept: 3 },
+  { name: 'none of an object that the release turns off', live: 5, wanted: 0, kept: 0 },
+])('an autoscaler that names an object keeps $name', ({ live, wanted, kept }) => {
+  const of = (replicas: number) => objectOf('apps/v1', 'StatefulSet', { spec: { replicas, serviceName: 's' } });
+  expect(keepScale(of(live), of(wanted))).toEqual(of(kept));
 });
 
 function versionOf({ apiVersion }: Json): { group: string; version: string } {

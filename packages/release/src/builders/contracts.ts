@@ -9,6 +9,8 @@ interface Contract {
   readonly name: string;
   /** The object to be written, with what is somebody else's as the live object has it. */
   readonly keep: (live: Json, next: Json) => Json;
+  /** It holds for an object that an autoscaler names: no object says that of itself. */
+  readonly isForScaled?: true;
 }
 
 const annotationsOf = ({ metadata }: Json): Json => objectAt(objectAt(metadata).annotations);
@@ -87,6 +89,13 @@ function keepReplicas(live: Json, next: Json): Json {
   return { ...next, spec: { ...next.spec, replicas } };
 }
 
+/** Zero turns an autoscaler off, so that a zero on either side is no number of its. */
+function keepScaled(live: Json, next: Json): Json {
+  const [{ replicas: before }, { replicas }] = [objectAt(live.spec), objectAt(next.spec)];
+  const isScaled = typeof before === 'number' && before > 0 && typeof replicas === 'number' && replicas > 0 && before !== replicas;
+  return isScaled ? { ...next, spec: { ...objectAt(next.spec), replicas: before } } : next;
+}
+
 /** Kinds whose spec a server completes once, and refuses to have changed afterwards. */
 const COMPLETED: ReadonlySet<string> = new Set(['v1/Pod', 'v1/PersistentVolumeClaim', 'v1/PersistentVolume', 'batch/v1/Job']);
 
@@ -105,8 +114,17 @@ export const contracts: readonly Contract[] = [
   { name: 'injected CA bundles', keep: keepBundles },
   { name: 'injected data', keep: keepData },
   { name: 'replicas left out', keep: keepReplicas },
+  { name: 'scale by an autoscaler', keep: keepScaled, isForScaled: true },
   { name: 'what a server completes', keep: keepCompleted },
 ];
 
+const keepBy =
+  (held: readonly Contract[]) =>
+  (live: Json, next: Json): Json =>
+    held.reduce((object, { keep }) => keep(live, object), next);
+
 /** The object to be written, with what the contracts give to others. */
-export const keepGiven = (live: Json, next: Json): Json => contracts.reduce((object, { keep }) => keep(live, object), next);
+export const keepGiven = keepBy(contracts.filter(({ isForScaled }) => !isForScaled));
+
+/** The same for what the contracts give to an autoscaler that names the object; `next` itself where that is nothing. */
+export const keepScale = keepBy(contracts.filter(({ isForScaled }) => isForScaled));
