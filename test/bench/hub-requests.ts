@@ -1,6 +1,6 @@
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER, readAuditLog } from '../fixtures/audit-log.ts';
 
-/** Requests by `verb resource` or `verb resource/subresource`, as the audit log calls them. */
+/** Requests by `verb resource` or `verb resource/subresource`, as the audit log calls them; a dry run's verb is `dry-run`. */
 export interface UserRequests {
   readonly counts: ReadonlyMap<string, number>;
   /** Answers of 400 and above, by `code verb resource`. */
@@ -20,10 +20,10 @@ export async function countRequests(auditLogPath: string, user: string, sinceMs:
   const counts = new Map<string, number>();
   const refused = new Map<string, number>();
   const add = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1);
-  for await (const { verb, user: by, objectRef, responseStatus, requestReceivedTimestamp } of readAuditLog(auditLogPath)) {
+  for await (const { verb, requestURI, user: by, objectRef, responseStatus, requestReceivedTimestamp } of readAuditLog(auditLogPath)) {
     if (by.username !== user || verb === 'watch' || !objectRef || objectRef.resource === 'leases') continue;
     if (Date.parse(requestReceivedTimestamp) < sinceMs) continue;
-    const what = `${verb} ${objectRef.resource}${objectRef.subresource ? `/${objectRef.subresource}` : ''}`;
+    const what = `${requestURI.includes('dryRun=All') ? 'dry-run' : verb} ${objectRef.resource}${objectRef.subresource ? `/${objectRef.subresource}` : ''}`;
     add(counts, what);
     if (responseStatus.code >= 400) add(refused, `${responseStatus.code} ${what}`);
   }
