@@ -212,6 +212,8 @@ export class LiveObjects {
     if (keepScale(object, next) === next) return false;
     await this.#autoscalers.read();
     if (!this.#autoscalers.names(wanted.manifest)) return false;
+    const { kind } = wanted.manifest;
+    this.#surroundings.logger?.debug({ kind, object: wanted.objectKey }, 'Leaving the replicas of an object to its autoscaler');
     this.take(wanted, object, 'read');
     return this.standing(wanted) !== 'different';
   }
