@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
-import { ConfigMap, Deployment, Namespace, Secret } from '@flotilla/api/core';
+import { ConfigMap, Deployment, HorizontalPodAutoscaler, Namespace, Secret } from '@flotilla/api/core';
 import { buildOpenDefinition } from '@flotilla/api/testing';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
@@ -22,12 +22,12 @@ let client: Client;
 let root = '';
 
 /** A crew of one container. */
-const deployment = (name: string, image: string, annotations: Record<string, string> = INCLUDED) => ({
+const deployment = (name: string, image: string, annotations: Record<string, string> = INCLUDED, replicas = 1) => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { name, namespace: 'fleet', annotations },
   spec: {
-    replicas: 1,
+    replicas,
     selector: { matchLabels: { app: name } },
     template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'crew', image, command: ['row'] }] } },
   },
@@ -116,7 +116,12 @@ beforeAll(async () => {
   await client.create(Namespace, owned({ metadata: { name: 'fleet', annotations: INCLUDED } }));
   await client.create(ConfigMap, owned(inFleet('ConfigMap', 'same', { data: { a: '1', more: 'of others' } })));
   await client.create(Secret, owned(inFleet('Secret', 'secret', { stringData: { password: 'old-password' } })));
-  await client.create(Deployment, owned(deployment('crew', 'host/crew:1')));
+  // as many as its autoscaler has set, which the release does not decide
+  await client.create(Deployment, owned(deployment('crew', 'host/crew:1', INCLUDED, 4)));
+  await client.create(HorizontalPodAutoscaler, {
+    metadata: { name: 'crew', namespace: 'fleet' },
+    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'crew' }, maxReplicas: 9 },
+  });
   for (const name of ['once', 'old', 'unmanaged'])
     await client.create(ConfigMap, owned(inFleet('ConfigMap', name, { data: { a: 'old' } })));
 });
