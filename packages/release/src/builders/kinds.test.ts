@@ -358,3 +358,19 @@ describe('an object of any other kind', () => {
     expect(objectAt(secret)).not.toHaveProperty('stringData');
   });
 });
+
+test.each([
+  {
+    name: 'with all that the server fills in',
+    spec: { targetNamespaces: ['a'], staticProvidedAPIs: false },
+    want: { targetNamespaces: ['a'], upgradeStrategy: 'Default' },
+  },
+  {
+    name: 'as it says',
+    spec: { staticProvidedAPIs: true, upgradeStrategy: 'Other' },
+    want: { staticProvidedAPIs: true, upgradeStrategy: 'Other' },
+  },
+])('an OperatorGroup is created $name, so that the next start writes nothing', ({ spec, want }) => {
+  const created = operatorGroup.build({ spec }, {});
+  expect([created, operatorGroup.merge(created, created)].map((object) => object.spec)).toEqual([want, want]);
+});

@@ -1,4 +1,4 @@
-import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
+import { defined, flagOf, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { leaveKeys } from './leftovers.ts';
 import { mergeByKey, mergeMaps, textOr } from './merge.ts';
 import { merged } from './merged.ts';
@@ -69,17 +69,17 @@ const withImportMode = (tag: Json, live: Json): Json | undefined => {
   return defined({ ...rest, importMode: importMode ?? objectAt(live.importPolicy).importMode });
 };
 
-/** Selector and namespaces are the release's; account and upgrade strategy stay where it names none. */
-export const operatorGroup = merged((live, built) => {
-  const [before, next] = [objectAt(live.spec), objectAt(built.spec)];
-  return {
-    spec: defined({
-      ...before,
-      selector: next.selector,
-      targetNamespaces: next.targetNamespaces,
-      serviceAccountName: textOr(next.serviceAccountName, before.serviceAccountName),
-      staticProvidedAPIs: next.staticProvidedAPIs === true ? true : undefined,
-      upgradeStrategy: next.upgradeStrategy ?? before.upgradeStrategy ?? 'Default',
-    }),
-  };
+/** Selector and namespaces are the release's; account and upgrade strategy stay where it names none. It is created as it is kept. */
+export const operatorGroup = merged((live, built) => ({ spec: operatorGroupSpec(objectAt(live.spec), objectAt(built.spec)) }), {
+  build: (manifest) => ({ ...manifest, spec: operatorGroupSpec(objectAt(manifest.spec), objectAt(manifest.spec)) }),
 });
+
+const operatorGroupSpec = (before: Json, next: Json): Json =>
+  defined({
+    ...before,
+    selector: next.selector,
+    targetNamespaces: next.targetNamespaces,
+    serviceAccountName: textOr(next.serviceAccountName, before.serviceAccountName),
+    staticProvidedAPIs: flagOf(next.staticProvidedAPIs),
+    upgradeStrategy: textOr(next.upgradeStrategy, before.upgradeStrategy) ?? 'Default',
+  });
