@@ -34,7 +34,9 @@ export async function startHostileRegistry(): Promise<HostileRegistry> {
     registry.requests.push(`${request.method} ${path}`);
     registry.authorizations.push(request.headers.authorization);
     for (const handler of registry.handlers) if (await handler(request, response, path)) return;
-    const found = content.get(decodeURIComponent(path.split('/').at(-1) ?? ''));
+    // Runtimes name the image's host to a mirror, as a query.
+    const name = path.split('?')[0]?.split('/').at(-1) ?? '';
+    const found = content.get(decodeURIComponent(name));
     if (!found) {
       response.writeHead(404).end(JSON.stringify({ errors: [{ code: 'MANIFEST_UNKNOWN', message: 'not here' }] }));
       return;

@@ -1,3 +1,4 @@
+export { type HostileRegistry, startHostileRegistry } from './hostile-registry.ts';
 export { type LayerFile, type WrittenLayer, writeImage, writeIndex, writeLayer } from './image-writer.ts';
 export { MemoryBlobs } from './memory-blobs.ts';
 export { type ServedImage, serveImage } from './serve-image.ts';
