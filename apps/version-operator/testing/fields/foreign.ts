@@ -107,6 +107,8 @@ export const foreign: readonly FieldObject[] = [
           'merge rules of a kind',
           /^spec\.tags\[0\](\.annotations added|\.referencePolicy added|\.reference\b.*| extended|\.importPolicy extended)/,
         ],
+        // a tag of another name is a further one
+        ['merge rules of a kind', /^spec\.tags\[0\]\.name\b/],
       ],
     },
   ),
