@@ -122,10 +122,14 @@ export class PolicyWorld {
     const { client } = await this.#hub.process();
     this.#caches = createCaches(client, { logger, metrics: createMetrics() });
     await fillCaches(this.#caches, logger, this.#stop.signal);
-    const jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'> = {
+    const jobs: Pick<
+      UpgradeJobs,
+      'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
+    > = {
       nextProofs: () => undefined,
       precache: () => undefined,
       backUp: () => undefined,
+      backUpLate: () => undefined,
       precacheLate: () => ({}),
       end: async () => {},
       teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,

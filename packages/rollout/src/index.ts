@@ -10,15 +10,17 @@ export { answerWhy, Inquiry } from './answers/why.ts';
 export { type Advance, advanceRollout } from './batches/advance.ts';
 export { rolloutClusterMachine } from './batches/cluster-machine.ts';
 export { estimateEnd, leastLeftMs } from './batches/estimate.ts';
+export { describeNewcomer, takeBackImported, withImports } from './batches/imported-again.ts';
 export { joinRollout } from './batches/join.ts';
 export { lastBatch } from './batches/last-batch.ts';
-export { latePulls } from './batches/late-clusters.ts';
+export { latePulls, newcomers } from './batches/late-clusters.ts';
 export { countRetries, findRetry, retriedPrecaches, retryInRollout } from './batches/retry.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';
 export { isTurningPoint } from './batches/turning-point.ts';
 export { isAvailable } from './clusters/availability.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';
 export { selectPresent } from './clusters/cluster-selection.ts';
+export { importCounts, withImportsOf } from './clusters/imports.ts';
 export { NAME_LABEL } from './clusters/name-label.ts';
 export {
   awaitsStatusUntil,

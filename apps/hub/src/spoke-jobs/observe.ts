@@ -180,14 +180,12 @@ export function differs<S extends JobState, I>(
   upgrade: ClusterGroupUpgrade,
   previous: ClusterGroupUpgrade | undefined,
 ): (cluster: string) => boolean {
-  const digestOf = (stored: ClusterGroupUpgrade | undefined) => {
-    const inputs = stored && job.inputsIn(stored);
-    return inputs && (job.digest?.(inputs) ?? '');
-  };
+  const [inputsBefore, inputsNow] = [previous && job.inputsIn(previous), job.inputsIn(upgrade)];
+  const digestOf = (inputs: I | undefined, cluster?: string) => inputs && (job.digest?.(inputs, cluster) ?? '');
   // By these a spoke is left to its stored state.
   const stageOf = (stored: ClusterGroupUpgrade | undefined) =>
     stored && (isEnding(stored) ? `ended, keeps: ${keepsObjects(stored)}` : `runs: ${isRunning(stored)}`);
   const [before, now] = [job.statesIn(previous?.status) ?? {}, job.statesIn(upgrade.status) ?? {}];
-  const isOther = digestOf(previous) !== digestOf(upgrade) || stageOf(upgrade) !== stageOf(previous);
-  return (cluster) => isOther || before[cluster] !== now[cluster];
+  const isOther = digestOf(inputsBefore) !== digestOf(inputsNow) || stageOf(upgrade) !== stageOf(previous);
+  return (cluster) => isOther || before[cluster] !== now[cluster] || digestOf(inputsBefore, cluster) !== digestOf(inputsNow, cluster);
 }

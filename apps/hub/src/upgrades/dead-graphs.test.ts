@@ -22,6 +22,7 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 const jobs = {
   precache: () => undefined,
   backUp: () => undefined,
+  backUpLate: () => undefined,
   precacheLate: () => ({}),
   nextProofs: () => undefined,
 };

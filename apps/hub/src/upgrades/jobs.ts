@@ -1,8 +1,10 @@
 import {
+  type BackupState,
   type ClusterGroupUpgrade,
   type ClusterGroupUpgradeSpec,
   type ClusterGroupUpgradeStatus,
   hasFailedPrecache,
+  isFinalBackupState,
   isFinalPrecacheState,
   PIN_LIFE_MS,
   type PinWay,
@@ -16,10 +18,12 @@ import {
   findRetry,
   type GateInput,
   identityOf,
+  importCounts,
   judgeGates,
   keepsObjects,
   latePulls,
   namedClusters,
+  newcomers,
   remainingClusters,
   retriedPrecaches,
   strongerPins,
@@ -126,7 +130,7 @@ export class UpgradeJobs {
     // As whoever takes a step reads them from the status, so that both decide by the same rules of nodes and of the link.
     const precaching = { ...upgrade.status?.precaching, status: states, spec: wanted, retries };
     const own = jobs.job.inputsIn({ ...upgrade, spec, status: { status: {}, ...upgrade.status, precaching } });
-    const inputs = own && { ...own, proofs: proofs?.byCluster };
+    const inputs = own && { ...own, imports: this.#importsOf(upgrade), proofs: proofs?.byCluster };
     return inputs && jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
 
@@ -153,7 +157,22 @@ export class UpgradeJobs {
     const isBegun = jobs.run(identity.uid) !== undefined || Object.keys(stored).length > 0;
     const isNext = judgeGates(gates)?.gate === 'backup';
     if (!gates.wantsBackup || !(isBegun || isNext)) return undefined;
-    return requestBackup(jobs, settings, { upgrade: identity, clusters: remainingClusters(gates), stored });
+    const clusters = remainingClusters(gates);
+    return requestBackup(jobs, settings, { upgrade: identity, clusters, stored, imports: this.#importsOf(upgrade) });
+  }
+
+  /** Backs up members of a running rollout that were imported again; undefined where there are none. @param status the next one, which names them */
+  backUpLate(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus): BackupReport | undefined {
+    const { jobs, settings } = this.#deps.backup;
+    const { status: stored = {} } = status.backup ?? {};
+    const isOpen = (state: BackupState | undefined): boolean => state !== undefined && !isFinalBackupState(state);
+    const clusters = settings.talmStrict ? [] : newcomers(status).filter((cluster) => isOpen(stored[cluster]));
+    if (clusters.length === 0) return undefined;
+    return requestBackup(jobs, settings, { upgrade: identityOf(upgrade), clusters, stored, imports: this.#importsOf(upgrade) });
+  }
+
+  #importsOf({ status }: ClusterGroupUpgrade): ReadonlyMap<string, number> | undefined {
+    return this.#deps.precaching.settings.talmStrict ? undefined : importCounts(status ?? { status: {} });
   }
 
   /**
@@ -172,7 +191,7 @@ export class UpgradeJobs {
     const unclean = () => Object.keys(all).filter((cluster) => jobs.hasHubObjects(uid, cluster));
     const known = proofs ? [...unclean(), ...proofs.byCluster.keys()] : (jobs.run(uid)?.request.clusters ?? unclean());
     const clusters = [...new Set([...known, ...pulls])];
-    const wanted = { ...inputs, ...(proofs && { proofs: proofs.byCluster }) };
+    const wanted = { ...inputs, imports: this.#importsOf(upgrade), ...(proofs && { proofs: proofs.byCluster }) };
     const { spokes } = jobs.request({ upgrade: identityOf(upgrade), clusters, stored: states, inputs: wanted, paused: findPause(upgrade) });
     const seen = new Map(Object.entries(states));
     for (const cluster of pulls) seen.set(cluster, spokes.get(cluster)?.state ?? 'NotStarted');

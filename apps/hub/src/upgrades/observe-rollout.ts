@@ -10,6 +10,7 @@ import {
   isAvailable,
   isOurs,
   judgePlacements,
+  keepsObjects,
   manifestWorkMode,
   notBound,
   type PolicyRef,
@@ -41,6 +42,10 @@ interface ObserveDeps {
   readonly hasLeft: (cluster: string) => boolean;
   /** Why a cluster must not begin before what it has is proven; absent: nothing is to be proven. */
   readonly unproven?: ((cluster: string) => string | undefined) | undefined;
+  /** Why a member that was imported again does not begin; absent: there are none. */
+  readonly newcomer?:
+    | ((cluster: string, facts: { readonly isPrepared: boolean; readonly hasWork: boolean }) => string | undefined)
+    | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -68,6 +73,12 @@ export function observeRollout(
   const nameLabel = mode.kind === 'policy';
   const { namespace = '', name } = upgrade.metadata;
   const placements = nameLabel ? caches.placements.byIndex(BY_UPGRADE_NAME, upgradeIndexValue({ namespace, name })) : [];
+  const isPrepared = (cluster: string): boolean => {
+    const managed = find(cluster);
+    return managed === undefined || areEditsApplied(managed, actions?.beforeEnable, { nameLabel, decidingLabels });
+  };
+  // Works that are kept at the end are never removed.
+  const isLeft = (cluster: string) => !keepsObjects(upgrade) && hasWork(cluster);
   const planned = new Set((upgrade.status?.remediationPlan ?? []).flat());
   const placement = judgePlacements(placements, {
     cluster: find,
@@ -87,12 +98,11 @@ export function observeRollout(
       const managed = find(cluster);
       const refusal = talmStrict ? undefined : (findPause(upgrade)?.message ?? findHold(managed));
       const isReached = tenancy === undefined || managed === undefined || tenancy.reaches(managed);
-      return refusal ?? (isReached ? deps.unproven?.(cluster) : notBound(cluster, namespace));
+      if (refusal !== undefined) return refusal;
+      if (!isReached) return notBound(cluster, namespace);
+      return deps.unproven?.(cluster) ?? deps.newcomer?.(cluster, { isPrepared: isPrepared(cluster), hasWork: isLeft(cluster) });
     },
-    isPrepared: (cluster) => {
-      const managed = find(cluster);
-      return managed === undefined || areEditsApplied(managed, actions?.beforeEnable, { nameLabel, decidingLabels });
-    },
+    isPrepared,
     isEdited: (cluster) => {
       const managed = find(cluster);
       return managed === undefined || areEditsApplied(managed, actions?.afterCompletion, { decidingLabels });

@@ -4,6 +4,7 @@ import {
   advanceRollout,
   batchGatesOf,
   deferUnproven,
+  describeNewcomer,
   FirstSeen,
   findOtherVersion,
   findRetry,
@@ -16,7 +17,9 @@ import {
   judgeBatchGates,
   judgeBlocking,
   judgeGates,
+  latePulls,
   type Missing,
+  newcomers,
   type ObservedUpgrade,
   type PlanDeps,
   planUpgrade,
@@ -30,6 +33,7 @@ import {
   startRollout,
   stateBeforeStart,
   type UpgradePlan,
+  withImportsOf,
   withTemplateVersions,
 } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
@@ -44,13 +48,13 @@ import type { KeptFields } from './kept-fields.ts';
 import { observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { observeRollout } from './observe-rollout.ts';
 import { describePreparation, describeRollout } from './status.ts';
-import { describeLatePulls, describeProofs, type PrecachingReport } from './status-jobs.ts';
+import { describeLateBackups, describeLatePulls, describeProofs, type PrecachingReport } from './status-jobs.ts';
 
 /** Dependencies of `UpgradePasses`. */
 export interface PassDeps extends PlanDeps {
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
   readonly rollout: Pick<SpokeRollouts, 'problems'>;
-  readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate'>;
+  readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate'>;
   readonly now: () => number;
   readonly logger: Logger;
 }
@@ -128,7 +132,7 @@ export class UpgradePasses {
       now: now(),
       talmStrict,
     });
-    return this.rollOut({ ...upgrade, status: started }, spec);
+    return this.rollOut({ ...upgrade, status: withImportsOf(started, upgrade.status ?? started) }, spec);
   }
 
   /** Members that the stored plan names, and that are neither there nor known to have left; for half an hour from the first look. */
@@ -149,6 +153,7 @@ export class UpgradePasses {
     const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
     const states = stored.precaching?.status ?? {};
+    const fresh = new Set(talmStrict ? [] : newcomers(stored));
     const otherVersion = talmStrict ? undefined : findOtherVersion(upgrade, templateOf(upgrade, caches));
     const gates = { ...batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: this.#kept.areProofsKept }), otherVersion };
     const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
@@ -157,6 +162,8 @@ export class UpgradePasses {
     const observation = observeRollout(upgrade, caches, {
       problem: (cluster = '') => problems.get(cluster),
       unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states }, asked.ask)),
+      newcomer:
+        fresh.size > 0 ? (cluster, facts) => (fresh.has(cluster) ? describeNewcomer(stored, cluster, facts) : undefined) : undefined,
       sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
       otherVersion,
       talmStrict,
@@ -169,10 +176,13 @@ export class UpgradePasses {
     const joined =
       talmStrict || !isOpenToMembers(upgrade) ? rememberMeant(versioned, mode) : this.#join(upgrade, spec, versioned, observation);
     const retried = retry ? retryInRollout(joined, retry) : joined;
-    const isLater = (cluster: string): boolean => isPutOff(proofs?.byCluster.get(cluster), states[cluster]);
-    const next = deferUnproven(retried, isLater, spec.remediationStrategy.canaries);
+    const isPulling = new Set(latePulls(stored).filter((cluster) => fresh.has(cluster)));
+    const isLater = (cluster: string): boolean =>
+      proofs?.byCluster.has(cluster) ? isPutOff(proofs.byCluster.get(cluster), states[cluster]) : isPulling.has(cluster);
+    const next = withImportsOf(deferUnproven(retried, isLater, spec.remediationStrategy.canaries), stored);
     const late = jobs.precacheLate(upgrade, next, proofs);
-    const status = describeLatePulls(next, late.pulls);
+    const pulled = describeLatePulls(next, late.pulls);
+    const status = describeLateBackups(pulled, jobs.backUpLate(upgrade, pulled), { now: new Date(at) });
     const advance = advanceRollout({ spec, status, observation, gates, now: at, talmStrict });
     const described = describeRollout(status, advance, {
       now: new Date(at),

@@ -60,10 +60,14 @@ async function begin(talmStrict = false): Promise<void> {
     logger,
     signal: stop.signal,
   });
-  const jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'> = {
+  const jobs: Pick<
+    UpgradeJobs,
+    'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
+  > = {
     nextProofs: () => undefined,
     precache: () => undefined,
     backUp: () => undefined,
+    backUpLate: () => undefined,
     precacheLate: () => ({}),
     end: () => Promise.resolve(),
     teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,

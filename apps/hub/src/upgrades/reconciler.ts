@@ -8,7 +8,17 @@ import {
   type PinWay,
 } from '@flotilla/api/ran';
 import type { Stall, ValidationFacts } from '@flotilla/rollout';
-import { awaitsStatusUntil, eventsBetween, isRunning, isTurningPoint, keepsObjects, stateOf, wasMadeAgain } from '@flotilla/rollout';
+import {
+  awaitsStatusUntil,
+  eventsBetween,
+  isRunning,
+  isTurningPoint,
+  keepsObjects,
+  stateOf,
+  takeBackImported,
+  wasMadeAgain,
+  withImports,
+} from '@flotilla/rollout';
 import { type Client, type EventRecorder, type ReconcileResult, RefusedValues, refusedText } from '@flotilla/runtime';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
@@ -145,18 +155,21 @@ export class UpgradeReconciler {
       return {};
     }
     if (!this.#deps.talmStrict) await this.#kept.ask(upgrade, { client: this.#deps.client, now: this.#deps.now() });
+    const uidOf = (name: string) => this.#deps.caches.clusters.get({ name })?.metadata.uid;
+    const seen = this.#deps.talmStrict ? upgrade : takeBackImported(upgrade, uidOf);
     const running = isRunning(upgrade);
     if (running) {
       memory.advancedAt = this.#deps.now();
     } else memory.preparedAt = this.#deps.now();
-    const result = running ? this.#passes.rollOut(upgrade, spec.data) : this.#passes.prepare(upgrade, spec.data);
+    const result = running ? this.#passes.rollOut(seen, spec.data) : this.#passes.prepare(seen, spec.data);
     if (!result) {
       // The pass after the policies are read replaces this one.
       memory.preparedAt = undefined;
       return {};
     }
     const { wakeAt, facts, fallenSince, stall } = result;
-    const status = { ...this.#read(upgrade, result.status, stall), waits: upgrade.status?.waits };
+    const described = this.#deps.talmStrict ? result.status : withImports(result.status, seen.status, uidOf);
+    const status = { ...this.#read(upgrade, described, stall), waits: upgrade.status?.waits };
     const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
     const pauseMs = this.#pauseLeft(memory, newsOf(upgrade.status, status));
     if (pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))

@@ -14,6 +14,8 @@ const pick = <T>(list: readonly T[], index: number): T => list[index % list.leng
 const each = <T>(value: (index: number) => T): Record<string, T> => Object.fromEntries(names.map((name, index) => [name, value(index)]));
 const time = (index: number) => new Date(Date.parse('2026-01-01T00:00:00Z') + (index % 40) * 1000).toISOString().replace('.000Z', 'Z');
 
+/** Digests of the uids of all clusters, as the hub notes them. */
+const UIDS = 'x'.repeat(6 + 5 * FLEET);
 const LONG = 'registry.example refused the image: '.padEnd(256, 'x');
 const NUMBERS = { imagesDone: 199, imagesTotal: 200, bytesDone: 19_999_999_999, bytesTotal: 20_000_000_000, bytesPerSecond: 99_999_999 };
 const one = [names];
@@ -100,12 +102,13 @@ function statesOf(status: ClusterGroupUpgradeStatus) {
 
 describe(`${FLEET} clusters with names of 40 characters`, () => {
   test.each(Object.entries(phases))('%s: at most 512 KiB, and no state is lost', (name, parts) => {
-    const status = Status.parse(parts);
+    const status = Status.parse({ ...parts, clusterUids: UIDS });
     const fitted = fitStatus(status);
     process.stdout.write(`${name}: ${(bytes(status) / 1024).toFixed(0)} → ${(bytes(fitted) / 1024).toFixed(0)} KiB\n`);
     expect(names[0]).toHaveLength(40);
     expect(bytes(fitted)).toBeLessThanOrEqual(LIMIT);
     expect(statesOf(fitted)).toEqual(statesOf(status));
+    expect(fitted.clusterUids).toBe(UIDS);
   });
 
   test.each(Object.entries(phases))('%s: the next pass over what was stored changes nothing', (_, parts) => {

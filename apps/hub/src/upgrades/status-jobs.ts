@@ -63,6 +63,18 @@ export function describeLatePulls(before: ClusterGroupUpgradeStatus, pulls: Late
   return status;
 }
 
+/** Adds backups of a running rollout to the status that its pass goes by: one that failed leaves its cluster out. */
+export function describeLateBackups(
+  before: ClusterGroupUpgradeStatus,
+  report: BackupReport | undefined,
+  wording: Pick<Wording, 'now'>,
+): ClusterGroupUpgradeStatus {
+  if (!report) return before;
+  const status = { ...before, backup: describeBackup(before.backup, report, wording) };
+  if (report.rollUp.failed.length > 0) recordFailed(status, report.rollUp.failed);
+  return status;
+}
+
 const omit = (messages: Readonly<Record<string, string>> = {}, clusters: readonly string[]): Record<string, string> =>
   Object.fromEntries(Object.entries(messages).filter(([cluster]) => !clusters.includes(cluster)));
 

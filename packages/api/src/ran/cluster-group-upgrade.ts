@@ -239,6 +239,12 @@ export const ClusterGroupUpgradeStatus = z.object({
     })
     .optional()
     .describe('Flotilla: the upgrade in four values, which `kubectl get -o wide` shows.'),
+  clusterUids: z
+    .string()
+    .optional()
+    .describe(
+      'Flotilla: which ManagedClusters the rest of the status is about: digests of their uids in the order of all names. What is said of one does not count for another that is imported under its name. Absent: no hub has noted them.',
+    ),
   packed: PackedStatus.optional().describe(
     'Flotilla: what a status of thousands of clusters would say twice, by numbers: places among all clusters that it names, sorted.',
   ),

@@ -213,6 +213,11 @@ const clusterReasons = {
     meaning: "The cluster's agent does not renew its lease.",
     fix: 'see kubectl describe managedcluster {cluster}, and whether the cluster and its agent run',
   },
+  ImportedAgain: {
+    meaning:
+      'Another ManagedCluster has the name of a member: its images, backup, proof and progress are those of the machine before, and are made again.',
+    fix: 'it begins by itself once {cluster} has what the upgrade wants of it before its part',
+  },
   CacheUnproven: {
     meaning: 'It is not proven yet that the cluster still has its images; others go on.',
     fix: 'it begins by itself once a job on {cluster} has proven it',

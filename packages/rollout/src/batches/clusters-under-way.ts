@@ -55,6 +55,13 @@ export class ClustersUnderWay {
     this.pulling = new Set(latePulls(status));
     this.canaries = new Set(spec.remediationStrategy.canaries);
     this.#recorded = new Map(this.records.map(({ name, state }) => [name, state]));
+    this.canaryFailure = this.#unreadyCanary();
+  }
+
+  /** A canary that was imported again, and that could not be given again what it needs before its part. */
+  #unreadyCanary(): Outcome | undefined {
+    const canary = this.current.find((cluster) => this.canaries.has(cluster) && this.#recorded.get(cluster) === RecordState.failed);
+    return canary === undefined ? undefined : failed(`Canary cluster ${canary} failed: it could not be made ready again`);
   }
 
   /** Clusters of the current batch; none while they are prepared. */

@@ -1,5 +1,6 @@
 /** Clusters that come to the plan of a rollout that runs: tried again after a failure, or by their membership. Pure. */
 import { type ClusterGroupUpgradeStatus, isFinalPrecacheState } from '@flotilla/api/ran';
+import { importCounts } from '../clusters/imports.ts';
 import { planBatches } from './batches.ts';
 
 /** Batches that have started, from the first. */
@@ -11,11 +12,24 @@ export function lateClusters({ remediationPlan = [], batchesAtStart, status }: C
   return batchesAtStart === undefined ? [] : remediationPlan.slice(Math.max(batchesAtStart, startedBatches(status))).flat();
 }
 
-/** Late clusters whose images are waited for. */
+/** Members that were imported again and whose part has not begun, in a rollout whose batches have. */
+export function newcomers(status: ClusterGroupUpgradeStatus): string[] {
+  const counts = importCounts(status);
+  const { remediationPlan = [], clusters = [], status: times } = status;
+  const { currentBatch = 0, currentBatchRemediationProgress: progress = {} } = times;
+  if (counts.size === 0 || currentBatch === 0) return [];
+  const begun = new Set([...clusters.map(({ name }) => name), ...Object.keys(progress)]);
+  return remediationPlan
+    .slice(currentBatch - 1)
+    .flat()
+    .filter((cluster) => counts.has(cluster) && !begun.has(cluster));
+}
+
+/** Late clusters and newcomers whose images are waited for. */
 export function latePulls(status: ClusterGroupUpgradeStatus): string[] {
   const recorded = new Set((status.clusters ?? []).map(({ name }) => name));
   const states = status.precaching?.status ?? {};
-  return lateClusters(status).filter((cluster) => {
+  return [...new Set([...lateClusters(status), ...newcomers(status)])].filter((cluster) => {
     const state = states[cluster];
     return state !== undefined && !isFinalPrecacheState(state) && !recorded.has(cluster);
   });

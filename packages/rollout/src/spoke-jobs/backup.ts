@@ -8,6 +8,7 @@ export const backupJobMachine = createSpokeJobMachine<BackupState>({
   states: BackupState,
   initial: 'PreparingToStart',
   timeout: 'BackupTimeout',
+  followsSpec: true,
 });
 
 /** The same as the reference takes it: the deletions are made in `PreparingToStart` without looking whether there is anything to delete. */

@@ -1,7 +1,7 @@
 import { foreign, perObject, readJson } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
-import { lateClusters } from '../batches/late-clusters.ts';
+import { lateClusters, newcomers } from '../batches/late-clusters.ts';
 import { type ClusterProgress, ProgressState, type SpokeTarget, type SubscriptionRef } from '../upgrade/model.ts';
 import { isRunning, keepsObjects, templatesOf } from '../upgrade/stage.ts';
 
@@ -21,7 +21,8 @@ function derive(upgrade: ClusterGroupUpgrade): Map<string, SpokeTarget> {
   const targets = new Map<string, SpokeTarget>();
   const nameLabel = templatesOf(upgrade).length === 0;
   const isLate = (status.currentBatch ?? 0) > 0;
-  for (const cluster of isLate ? lateClusters({ ...upgrade.status, status }) : remediationPlan.flat())
+  const own = upgrade.status ?? { status };
+  for (const cluster of isLate ? [...lateClusters(own), ...newcomers(own)] : remediationPlan.flat())
     if (!recorded.has(cluster)) targets.set(cluster, { phase: 'prepare', edits: beforeEnable, nameLabel, ...(isLate && { isLate }) });
   const remediate = remediation(upgrade);
   for (const [cluster, progress] of Object.entries(status.currentBatchRemediationProgress ?? {})) {

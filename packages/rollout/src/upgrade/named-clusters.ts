@@ -5,7 +5,7 @@ import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
  * The clusters that an upgrade names in its spec and its stored status. Nothing is created for it elsewhere, so what bears its labels there is
  * somebody else's doing and holds nothing up.
  */
-export function namedClusters({ spec, status }: ClusterGroupUpgrade): ReadonlySet<string> {
+export function namedClusters({ spec, status }: Pick<ClusterGroupUpgrade, 'spec' | 'status'>): ReadonlySet<string> {
   return new Set([
     ...(spec?.clusters ?? []),
     ...(status?.remediationPlan ?? []).flat(),

@@ -1,6 +1,6 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
-import { backupJobMachine, strictBackupJobMachine } from '@flotilla/rollout';
+import { backupJobMachine, importCounts, strictBackupJobMachine } from '@flotilla/rollout';
 import type { SpokeJobNames } from '../../../spokes/port/workload.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../reconciler.ts';
@@ -12,6 +12,8 @@ import type { BackupSettings } from './settings.ts';
 export interface BackupInputs {
   /** Image that takes the backup. */
   readonly image: string;
+  /** How often each cluster was imported again: its backup is another machine's. */
+  readonly imports?: ReadonlyMap<string, number> | undefined;
 }
 /** Kind of job that backs up a spoke before its upgrade. */
 type BackupJob = SpokeJob<BackupState, BackupInputs>;
@@ -75,13 +77,14 @@ export function createBackupJob({
     words: { work: 'the backup', doing: 'backing up', active: 'running' },
     priorities,
     statesIn: (status) => status?.backup?.status,
-    inputsIn: ({ status }) => status?.backup && { image: ownImage },
+    inputsIn: ({ status }) => status?.backup && { image: ownImage, imports: talmStrict ? undefined : importCounts(status) },
     workload: ({ image }, { upgradeUid }) => ({
       manifests: () => backupManifests({ upgradeUid, image }),
       deletions,
       jobViewSeconds,
       patienceMs: (BACKUP_JOB_SECONDS + GRACE_SECONDS) * 1000,
     }),
+    ...(!talmStrict && { digest: ({ imports }: BackupInputs, cluster = '') => String(imports?.get(cluster) ?? 0) }),
   };
 }
 

@@ -20,6 +20,7 @@ import {
 import {
   type ClusterProof,
   findHold,
+  importCounts,
   isImageAllowed,
   ownWorkloadImage,
   type PullerVariables,
@@ -54,6 +55,8 @@ export interface PrecacheInputs {
   readonly jobSeconds: number;
   /** Number of tries on demand beyond the first, by cluster. */
   readonly retries?: Readonly<Record<string, number>> | undefined;
+  /** How often each cluster was imported again: its job is another machine's. */
+  readonly imports?: ReadonlyMap<string, number> | undefined;
   /** Proofs are asked for, so each pull leaves a record. */
   readonly keepsRecord?: boolean | undefined;
   /** Way of pinning pulled images for the upgrade; default none. */
@@ -148,6 +151,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
         profile,
         jobSeconds,
         retries,
+        imports: settings.talmStrict || !upgrade.status ? undefined : importCounts(upgrade.status),
         keepsRecord: keepsRecord(upgrade, settings),
         pins: pinsWanted(upgrade, settings),
         proofs: proofs && readProofs(proofs),
@@ -182,11 +186,15 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
   };
 }
 
-/** A retry or a proof is another job of the same spec: what the one before left is another's. */
-function digestOf({ spec, retries = {}, proofs }: Pick<PrecacheInputs, 'spec' | 'retries' | 'proofs'>, cluster = ''): string {
+/** A retry, a proof or the job of another machine is another job of the same spec: what the one before left is another's. */
+function digestOf(
+  { spec, retries = {}, imports, proofs }: Pick<PrecacheInputs, 'spec' | 'retries' | 'imports' | 'proofs'>,
+  cluster = '',
+): string {
   const count = Object.hasOwn(retries, cluster) ? retries[cluster] : undefined;
   const proof = proofs?.get(cluster);
-  return `${specDigest(spec)}${count ? `-${count}` : ''}${proof ? `-proof-${proof.number}` : ''}`;
+  const imported = imports?.get(cluster);
+  return `${specDigest(spec)}${count ? `-${count}` : ''}${imported ? `-import-${imported}` : ''}${proof ? `-proof-${proof.number}` : ''}`;
 }
 
 /** Deadline of a proof: it asks the runtime alone, some thousand times. */
