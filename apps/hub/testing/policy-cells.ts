@@ -48,6 +48,10 @@ export const causes = {
     end: (facts) => Object.assign(facts, { exists: true }),
     names: /it was deleted|Missing managed policies/,
   },
+  'enforced by its owner, in vain': {
+    begin: (facts, cluster) => Object.assign(facts, { enforced: true }).failing.add(cluster),
+    names: undefined,
+  },
 } as const satisfies Record<string, Cause>;
 export type CauseName = keyof typeof causes;
 
@@ -60,6 +64,8 @@ interface CellResult {
   /** Verdict of the upgrade, or of its validation where it never began. */
   readonly end: string | undefined;
   readonly recorded: Readonly<Record<string, string>>;
+  /** Policies that clusters without success were at, with what they were there. */
+  readonly leftAt: Readonly<Record<string, unknown>>;
 }
 
 const CLUSTERS = ['c1', 'c2', 'c3', 'c4'];
@@ -98,6 +104,9 @@ export async function playCell(cause: CauseName, moment: Moment, { shift = 0, ta
       isNamed: names === undefined || [...world.said].some((message) => names.test(message)),
       end: verdict ?? world.condition('Validated'),
       recorded: world.recorded,
+      leftAt: Object.fromEntries(
+        (world.upgrade?.status?.clusters ?? []).flatMap(({ name, currentPolicy }) => (currentPolicy ? [[name, currentPolicy]] : [])),
+      ),
     };
   } finally {
     world.stop();

@@ -47,6 +47,10 @@ export interface Framework {
   setBound: boolean;
   tolerates: boolean;
   isRollUpStalled: boolean;
+  /** Its owner enforces the policy in the root itself. */
+  enforced: boolean;
+  /** Clusters that never comply. */
+  readonly failing: Set<string>;
   /** Clusters whose copy is lost and not made again. */
   readonly uncopied: Set<string>;
   /** Clusters that the Placement does not select. */
@@ -65,6 +69,8 @@ export class PolicyWorld {
     setBound: true,
     tolerates: false,
     isRollUpStalled: false,
+    enforced: false,
+    failing: new Set(),
     uncopied: new Set(),
     unselected: new Set(),
     unlabelled: new Set(),
@@ -249,7 +255,7 @@ export class PolicyWorld {
   }
 
   #putPolicy(): void {
-    const { exists, disabled } = this.facts;
+    const { exists, disabled, enforced } = this.facts;
     if (!exists) {
       this.#hub.remove(Policy, { namespace: NAMESPACE, name: 'p' });
       return;
@@ -259,7 +265,7 @@ export class PolicyWorld {
     const { status } = (this.#hub.get(Policy, metadata) as Policy | undefined) ?? {};
     this.#put(Policy, {
       metadata: { ...metadata, annotations: { 'ran.openshift.io/soak-seconds': String(soakSeconds) } },
-      spec: { ...spec, disabled },
+      spec: { ...spec, disabled, ...(enforced && { remediationAction: 'enforce' }) },
       ...(status && { status }),
     });
   }
@@ -270,7 +276,7 @@ export class PolicyWorld {
     if (!isPlaced || this.facts.uncopied.has(cluster)) this.#hub.remove(Policy, at);
     else {
       const reached = this.#reachedAt.get(cluster);
-      const complies = reached !== undefined && this.now - reached >= COMPLIES_MS;
+      const complies = reached !== undefined && this.now - reached >= COMPLIES_MS && !this.facts.failing.has(cluster);
       const compliant = this.facts.away.has(cluster) ? found?.status?.compliant : complies ? 'Compliant' : 'NonCompliant';
       this.#put(Policy, {
         metadata: { ...at, labels: { [Label.rootPolicy]: COPY_OF } },

@@ -30,6 +30,12 @@ test('before the start, a cluster that no Placement selects is said to be reache
   });
 });
 
+test('the only policy is enforced by its owner and does not comply: the cluster times out with its name, and nothing complies already', async () => {
+  const { recorded, end, leftAt } = await playCell('enforced by its owner, in vain', 'before the start');
+  expect(recorded).toEqual({ c1: 'complete', c2: 'timedout', c3: 'complete', c4: 'complete' });
+  expect({ end, leftAt }).toEqual({ end: 'False TimedOut', leftAt: { c2: { name: 'p', status: 'NonCompliant' } } });
+});
+
 test.each<[CauseName, Moment]>([
   ['unbound', 'canary'],
   ['unreachable', 'later batch'],
