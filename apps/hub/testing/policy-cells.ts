@@ -48,6 +48,11 @@ export const causes = {
     end: (facts) => Object.assign(facts, { exists: true }),
     names: /it was deleted|Missing managed policies/,
   },
+  'imported again': {
+    begin: (facts, cluster) => facts.imports.set(cluster, 1),
+    end: () => undefined,
+    names: /imported again/,
+  },
   'enforced by its owner, in vain': {
     begin: (facts, cluster) => Object.assign(facts, { enforced: true }).failing.add(cluster),
     names: undefined,

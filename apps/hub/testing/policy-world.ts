@@ -49,6 +49,8 @@ export interface Framework {
   isRollUpStalled: boolean;
   /** Its owner enforces the policy in the root itself. */
   enforced: boolean;
+  /** How often each cluster was imported again, as another machine that has to comply anew. */
+  readonly imports: Map<string, number>;
   /** Clusters that never comply. */
   readonly failing: Set<string>;
   /** Clusters whose copy is lost and not made again. */
@@ -70,13 +72,14 @@ export class PolicyWorld {
     tolerates: false,
     isRollUpStalled: false,
     enforced: false,
+    imports: new Map(),
     failing: new Set(),
     uncopied: new Set(),
     unselected: new Set(),
     unlabelled: new Set(),
     away: new Set(),
   };
-  /** All messages, conditions included, that the status has ever had. */
+  /** All messages, conditions included, that the status has ever had, and the notes of events. */
   readonly said = new Set<string>();
   now = T0;
   readonly #options: PolicyWorldOptions;
@@ -147,7 +150,7 @@ export class PolicyWorld {
       caches: this.#caches,
       rollout: { problems: () => new Map(), isClean: () => true },
       jobs,
-      recorder: { record: () => undefined },
+      recorder: { record: ({ note }) => void this.said.add(note) },
       now: () => this.now,
       logger,
       talmStrict: this.#options.talmStrict ?? false,
@@ -218,9 +221,15 @@ export class PolicyWorld {
     const labels = { name, ...(!unlabelled.has(name) && { fleet: 'edge' }) };
     const status = away.has(name) ? 'Unknown' : 'True';
     const condition = { type: CLUSTER_AVAILABLE, status, reason: 'Lease', message: 'its lease', lastTransitionTime: conditionTime(T0) };
+    const uid = `uid-${name}-${this.facts.imports.get(name) ?? 0}`;
+    const before = this.#hub.get(ManagedCluster, { name });
+    if (before && before.metadata.uid !== uid) {
+      this.#hub.remove(ManagedCluster, { name });
+      for (const known of [this.#reachedAt, this.#seenSince, this.#seenMs]) known.delete(name);
+    }
     const taints = away.has(name) ? [{ key: UNREACHABLE, effect: 'NoSelect' }] : [];
     this.#put(ManagedCluster, {
-      metadata: { name, labels },
+      metadata: { name, labels, uid },
       spec: { hubAcceptsClient: true, taints },
       status: { conditions: [condition] },
     });

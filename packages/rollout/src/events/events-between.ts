@@ -11,6 +11,7 @@ import {
   hasFailedPrecache,
   isFinalBackupState,
 } from '@flotilla/api/ran';
+import { importCounts } from '../clusters/imports.ts';
 import { TROUBLE_PREFIX } from '../upgrade/texts.ts';
 import { type Batch, type Phase, type UpgradeEvent, type UpgradeEvents, upgradeEvents } from './events.ts';
 import { newProblems, type ValidationFacts } from './events-validation.ts';
@@ -40,6 +41,7 @@ export function eventsBetween(
     ...windowEvents(before, after, events),
     ...pauseEvents(before, after, events),
     ...retryEvents(before, after, events),
+    ...importEvents(before, after, events),
     ...verdictEvents(after, events),
   ];
 }
@@ -208,6 +210,13 @@ function retryEvents(before: Status | undefined, after: Status, events: UpgradeE
     (status?.clusters ?? []).flatMap(({ name, state }) => (state === 'complete' ? [] : [name]));
   const left = new Set(failed(after));
   return [events.retried([...new Set([...pulled.map(([name]) => name), ...failed(before).filter((name) => !left.has(name))])])];
+}
+
+function importEvents(before: Status | undefined, after: Status, events: UpgradeEvents): UpgradeEvent[] {
+  const counts = importCounts(after);
+  const known = before && counts.size > 0 ? importCounts(before) : new Map<string, number>();
+  const again = [...counts].flatMap(([cluster, count]) => (known.get(cluster) === count ? [] : [cluster]));
+  return again.length > 0 ? [events.importedAgain(again)] : [];
 }
 
 function verdictEvents(after: Status, events: UpgradeEvents): UpgradeEvent[] {

@@ -127,6 +127,13 @@ const eventsOfUpgrade = ({ name, title, totals, event, ofUpgrade }: Maker) => ({
 
   /** `clusters`: those that failed and are tried again. */
   retried: (clusters: readonly string[]) => ofUpgrade(['Normal', 'CguRetried', 'Retried'], `${title}: ${retryText(clusters)}`),
+
+  /** `clusters`: those whose name another ManagedCluster has now. */
+  importedAgain: (clusters: readonly string[]) =>
+    ofUpgrade(
+      ['Normal', 'CguImportedAgain', 'Restarted'],
+      `${title}: begins anew on clusters that were imported again: ${cutAtWord(clusters.toSorted().join(', '))}`,
+    ),
 });
 
 const retryText = (clusters: readonly string[]): string =>

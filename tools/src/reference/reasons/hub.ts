@@ -26,6 +26,9 @@ export const upgradeEventReasons: ReasonRows = {
   ],
   CguClusterFailed: ['A cluster is recorded as failed.', 'mend what the note names, and upgrade it by another upgrade'],
   CguHeld: ['An error holds a cluster, or a part of the upgrade.', 'mend what the note names; the hub tries again'],
+  CguImportedAgain: [
+    'Another ManagedCluster has the name of a member: what was concluded about the one before is taken back; the note names them.',
+  ],
   CguPaused: ['Somebody has paused the upgrade: nothing new starts.', 'remove annotation `flotilla.io/paused` to go on'],
   CguResumed: ['The upgrade goes on after a pause.'],
   CguRetried: ['Clusters that failed are tried again, as somebody has asked; the note names them.'],
