@@ -2,7 +2,7 @@
  * A hub in memory whose policy framework is played step by step on one clock: what places policies, their copies and roll-ups, and clusters that
  * comply a while after their batch has reached them. It remembers what could be seen, to compare with what the hub calls complete.
  */
-import { conditionTime, findCondition, Label } from '@flotilla/api';
+import { conditionTime, Label } from '@flotilla/api';
 import {
   CLUSTER_AVAILABLE,
   ManagedCluster,
@@ -12,31 +12,17 @@ import {
   PlacementDecision,
   Policy,
 } from '@flotilla/api/ocm';
-import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { objectDefinitions } from '@flotilla/rollout';
-import { buildClusterGroupUpgrade, buildPolicy, UPGRADE } from '@flotilla/rollout/testing';
-import { createLogger, createMetrics } from '@flotilla/runtime';
-import { createCaches, fillCaches } from '../src/caches.ts';
-import type { UpgradeJobs } from '../src/upgrades/jobs.ts';
-import { UpgradeReconciler } from '../src/upgrades/reconciler.ts';
-import { MemoryHub } from './memory-hub.ts';
+import { buildPolicy } from '@flotilla/rollout/testing';
+import { T0, UpgradeWorld, type UpgradeWorldOptions } from './upgrade-world.ts';
 
-const T0 = Date.parse('2026-01-01T12:00:00Z');
 const NAMESPACE = 'policies';
 const COPY_OF = `${NAMESPACE}.p`;
 const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
-/** Milliseconds of a step. */
-const STEP_MS = 10_000;
 /** Milliseconds from the moment at which its batch reaches a cluster until it complies. */
 const COMPLIES_MS = 60_000;
 
-/** Options of a world. */
-interface PolicyWorldOptions {
-  readonly clusters: readonly string[];
-  readonly canaries: readonly string[];
+interface PolicyWorldOptions extends UpgradeWorldOptions {
   readonly soakSeconds: number;
-  readonly timeoutMinutes: number;
-  readonly talmStrict?: boolean;
 }
 
 /** Facts of the framework, which a test changes; the world makes the objects follow. */
@@ -63,7 +49,8 @@ export interface Framework {
 }
 
 /** See the head of this file. */
-export class PolicyWorld {
+export class PolicyWorld extends UpgradeWorld {
+  protected override readonly asks = { managedPolicies: ['p'] };
   readonly facts: Framework = {
     exists: true,
     disabled: false,
@@ -79,38 +66,17 @@ export class PolicyWorld {
     unlabelled: new Set(),
     away: new Set(),
   };
-  /** All messages, conditions included, that the status has ever had, and the notes of events. */
-  readonly said = new Set<string>();
-  now = T0;
   readonly #options: PolicyWorldOptions;
-  readonly #hub = new MemoryHub();
-  readonly #stop = new AbortController();
-  readonly #reachedAt = new Map<string, number>();
   /** Since when the hub can see that a cluster complies. */
   readonly #seenSince = new Map<string, number>();
   /** Longest time for which that could be seen without a gap, after its batch had reached it. */
   readonly #seenMs = new Map<string, number>();
   /** Clusters that the policy was known not to be meant for when the upgrade was created. */
   #unmeant: ReadonlySet<string> = new Set();
-  #caches: ReturnType<typeof createCaches> | undefined;
-  #reconciler: UpgradeReconciler | undefined;
 
   constructor(options: PolicyWorldOptions) {
+    super(options);
     this.#options = options;
-  }
-
-  get upgrade(): ClusterGroupUpgrade | undefined {
-    return this.#hub.get(ClusterGroupUpgrade, UPGRADE) as ClusterGroupUpgrade | undefined;
-  }
-
-  /** Status and reason of a condition. */
-  condition(type: string): string | undefined {
-    const found = findCondition(this.upgrade?.status?.conditions, type);
-    return found && `${found.status} ${found.reason}`;
-  }
-
-  get recorded(): Readonly<Record<string, string>> {
-    return Object.fromEntries((this.upgrade?.status?.clusters ?? []).map(({ name, state }) => [name, state]));
   }
 
   /**
@@ -125,87 +91,15 @@ export class PolicyWorld {
     });
   }
 
-  async begin(): Promise<void> {
-    this.#propagate();
-    const logger = createLogger({ name: 'test', level: 'silent' });
-    const { client } = await this.#hub.process();
-    this.#caches = createCaches(client, { logger, metrics: createMetrics() });
-    await fillCaches(this.#caches, logger, this.#stop.signal);
-    const jobs: Pick<
-      UpgradeJobs,
-      'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
-    > = {
-      nextProofs: () => undefined,
-      precache: () => undefined,
-      backUp: () => undefined,
-      backUpLate: () => undefined,
-      precacheLate: () => ({}),
-      end: async () => {},
-      teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
-      tearDown: async () => undefined,
-      owePins: async () => {},
-    };
-    this.#reconciler = new UpgradeReconciler({
-      client,
-      caches: this.#caches,
-      rollout: { problems: () => new Map(), isClean: () => true },
-      jobs,
-      recorder: { record: ({ note }) => void this.said.add(note) },
-      now: () => this.now,
-      logger,
-      talmStrict: this.#options.talmStrict ?? false,
-      updateGraphUrl: undefined,
-      lookUpRelease: () => ({ kind: 'pending' }),
-      readPolicy: (policy) => objectDefinitions(policy),
-      isBusy: () => false,
-      standalone: false,
-      precacheImage: '',
-      precacheImageAllow: [],
-    });
-  }
-
-  /** Creates the upgrade: canaries first, then one cluster at a time. */
-  create(): void {
-    const { clusters, canaries, timeoutMinutes } = this.#options;
+  override create(): void {
     const { unselected, unlabelled, away } = this.facts;
-    this.#unmeant = new Set(clusters.filter((cluster) => !away.has(cluster) && (unselected.has(cluster) || unlabelled.has(cluster))));
-    const remediationStrategy = { canaries, maxConcurrency: 1, timeout: timeoutMinutes };
-    const spec = { clusters, managedPolicies: ['p'], enable: true, remediationStrategy, batchTimeoutAction: 'Continue' };
-    this.#hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: { finalizers: [CLEANUP_FINALIZER] }, spec }));
+    this.#unmeant = new Set(
+      this.#options.clusters.filter((cluster) => !away.has(cluster) && (unselected.has(cluster) || unlabelled.has(cluster))),
+    );
+    super.create();
   }
 
-  /** One step of the clock: the framework follows its facts, and the hub looks. */
-  async step(): Promise<void> {
-    this.now += STEP_MS;
-    this.#propagate();
-    await this.#settle();
-    await this.#reconciler?.reconcile(`${UPGRADE.namespace}/${UPGRADE.name}`);
-    await this.#settle();
-    this.#look();
-  }
-
-  stop(): void {
-    this.#stop.abort();
-    this.#hub.stop();
-  }
-
-  /** Watches have shown every object to the caches. */
-  async #settle(): Promise<void> {
-    const version = () => this.#caches?.upgrades.get(UPGRADE)?.metadata.resourceVersion;
-    for (let turn = 0; turn < 3 || version() !== this.upgrade?.metadata.resourceVersion; turn += 1)
-      await new Promise((resolve) => setImmediate(resolve));
-  }
-
-  #look(): void {
-    const { status } = this.upgrade ?? {};
-    for (const message of Object.values(status?.messages ?? {})) this.said.add(message);
-    for (const { message } of [...(status?.conditions ?? []), ...(status?.clusters ?? [])])
-      if (message !== undefined) this.said.add(message);
-    for (const [cluster, { state }] of Object.entries(status?.status.currentBatchRemediationProgress ?? {}))
-      if (state === 'InProgress' && !this.#reachedAt.has(cluster)) this.#reachedAt.set(cluster, this.now);
-  }
-
-  #propagate(): void {
+  protected override follow(): void {
     for (const cluster of this.#options.clusters) this.#putCluster(cluster);
     const decided = this.#putPlacement();
     const { facts } = this;
@@ -221,14 +115,10 @@ export class PolicyWorld {
     const labels = { name, ...(!unlabelled.has(name) && { fleet: 'edge' }) };
     const status = away.has(name) ? 'Unknown' : 'True';
     const condition = { type: CLUSTER_AVAILABLE, status, reason: 'Lease', message: 'its lease', lastTransitionTime: conditionTime(T0) };
-    const uid = `uid-${name}-${this.facts.imports.get(name) ?? 0}`;
-    const before = this.#hub.get(ManagedCluster, { name });
-    if (before && before.metadata.uid !== uid) {
-      this.#hub.remove(ManagedCluster, { name });
-      for (const known of [this.#reachedAt, this.#seenSince, this.#seenMs]) known.delete(name);
-    }
+    const { uid, isOther } = this.uidOf(name, this.facts.imports);
+    if (isOther) for (const known of [this.#seenSince, this.#seenMs]) known.delete(name);
     const taints = away.has(name) ? [{ key: UNREACHABLE, effect: 'NoSelect' }] : [];
-    this.#put(ManagedCluster, {
+    this.put(ManagedCluster, {
       metadata: { name, labels, uid },
       spec: { hubAcceptsClient: true, taints },
       status: { conditions: [condition] },
@@ -246,16 +136,16 @@ export class PolicyWorld {
         ? ['True', 'AllDecisionsScheduled']
         : ['False', setBound ? 'NoManagedClusterMatched' : 'NoManagedClusterSetBindings'];
     const condition = { type: PLACEMENT_SATISFIED, status, reason, message: reason, lastTransitionTime: conditionTime(T0) };
-    this.#put(Placement, {
+    this.put(Placement, {
       metadata: { ...at, generation: 1 },
       spec: { tolerations: tolerates ? [{ key: UNREACHABLE, operator: 'Exists' }] : [] },
       status: { conditions: [condition], numberOfSelectedClusters: decided.length },
     });
     const metadata = { namespace: NAMESPACE, name: 'where-decision-1', labels: { [Label.placement]: 'where' } };
-    this.#put(PlacementDecision, { metadata, status: { decisions: decided.map((clusterName) => ({ clusterName, reason: '' })) } });
-    if (!bound) this.#hub.remove(PlacementBinding, at);
+    this.put(PlacementDecision, { metadata, status: { decisions: decided.map((clusterName) => ({ clusterName, reason: '' })) } });
+    if (!bound) this.hub.remove(PlacementBinding, at);
     else
-      this.#put(PlacementBinding, {
+      this.put(PlacementBinding, {
         metadata: at,
         placementRef: { apiGroup: 'cluster.open-cluster-management.io', kind: 'Placement', name: 'where' },
         subjects: [{ apiGroup: 'policy.open-cluster-management.io', kind: 'Policy', name: 'p' }],
@@ -266,13 +156,13 @@ export class PolicyWorld {
   #putPolicy(): void {
     const { exists, disabled, enforced } = this.facts;
     if (!exists) {
-      this.#hub.remove(Policy, { namespace: NAMESPACE, name: 'p' });
+      this.hub.remove(Policy, { namespace: NAMESPACE, name: 'p' });
       return;
     }
     const { soakSeconds } = this.#options;
     const { metadata, spec } = buildPolicy('p', { objects: [{ kind: 'ConfigMap' }] });
-    const { status } = (this.#hub.get(Policy, metadata) as Policy | undefined) ?? {};
-    this.#put(Policy, {
+    const { status } = (this.hub.get(Policy, metadata) as Policy | undefined) ?? {};
+    this.put(Policy, {
       metadata: { ...metadata, annotations: { 'ran.openshift.io/soak-seconds': String(soakSeconds) } },
       spec: { ...spec, disabled, ...(enforced && { remediationAction: 'enforce' }) },
       ...(status && { status }),
@@ -281,13 +171,13 @@ export class PolicyWorld {
 
   #putCopy(cluster: string, isPlaced: boolean): void {
     const at = { namespace: cluster, name: COPY_OF };
-    const found = this.#hub.get(Policy, at) as Policy | undefined;
-    if (!isPlaced || this.facts.uncopied.has(cluster)) this.#hub.remove(Policy, at);
+    const found = this.hub.get(Policy, at) as Policy | undefined;
+    if (!isPlaced || this.facts.uncopied.has(cluster)) this.hub.remove(Policy, at);
     else {
-      const reached = this.#reachedAt.get(cluster);
+      const reached = this.reachedAt.get(cluster);
       const complies = reached !== undefined && this.now - reached >= COMPLIES_MS && !this.facts.failing.has(cluster);
       const compliant = this.facts.away.has(cluster) ? found?.status?.compliant : complies ? 'Compliant' : 'NonCompliant';
-      this.#put(Policy, {
+      this.put(Policy, {
         metadata: { ...at, labels: { [Label.rootPolicy]: COPY_OF } },
         spec: { remediationAction: 'inform' },
         ...(compliant !== undefined && { status: { compliant } }),
@@ -296,37 +186,27 @@ export class PolicyWorld {
   }
 
   #rollUp(): void {
-    const root = this.#hub.get(Policy, { namespace: NAMESPACE, name: 'p' });
+    const root = this.hub.get(Policy, { namespace: NAMESPACE, name: 'p' });
     if (!root || this.facts.isRollUpStalled) return;
     const status = this.#options.clusters.flatMap((clustername) => {
-      const copy = this.#hub.get(Policy, { namespace: clustername, name: COPY_OF }) as Policy | undefined;
+      const copy = this.hub.get(Policy, { namespace: clustername, name: COPY_OF }) as Policy | undefined;
       return copy ? [{ clustername, ...(copy.status?.compliant !== undefined && { compliant: copy.status.compliant }) }] : [];
     });
-    this.#put(Policy, { ...root, status: { status } });
+    this.put(Policy, { ...root, status: { status } });
   }
 
   /** Takes note of a compliance that the hub can see. */
   #note(cluster: string): void {
-    const root = this.#hub.get(Policy, { namespace: NAMESPACE, name: 'p' }) as Policy | undefined;
-    const copy = this.#hub.get(Policy, { namespace: cluster, name: COPY_OF });
+    const root = this.hub.get(Policy, { namespace: NAMESPACE, name: 'p' }) as Policy | undefined;
+    const copy = this.hub.get(Policy, { namespace: cluster, name: COPY_OF });
     const entry = root?.status?.status?.find(({ clustername }) => clustername === cluster);
     const isSeen =
-      copy && !root?.spec?.disabled && !this.facts.away.has(cluster) && entry?.compliant === 'Compliant' && this.#reachedAt.has(cluster);
+      copy && !root?.spec?.disabled && !this.facts.away.has(cluster) && entry?.compliant === 'Compliant' && this.reachedAt.has(cluster);
     if (!isSeen) this.#seenSince.delete(cluster);
     else {
       const since = this.#seenSince.get(cluster) ?? this.now;
       this.#seenSince.set(cluster, since);
       this.#seenMs.set(cluster, Math.max(this.#seenMs.get(cluster) ?? 0, this.now - since));
     }
-  }
-
-  /** Writes an object where it differs. */
-  #put(kind: Parameters<MemoryHub['put']>[0], object: Parameters<MemoryHub['put']>[1]): void {
-    const found = this.#hub.get(kind, object.metadata);
-    const bare = ({ metadata, ...rest }: Record<string, unknown> & { metadata: object }) => {
-      const { uid: _, resourceVersion: __, creationTimestamp: ___, ...others } = metadata as Record<string, unknown>;
-      return JSON.stringify([others, rest]);
-    };
-    if (!found || bare({ ...found }) !== bare({ ...object })) this.#hub.put(kind, object);
   }
 }
