@@ -35,7 +35,7 @@ export interface Framework {
   isRollUpStalled: boolean;
   /** Its owner enforces the policy in the root itself. */
   enforced: boolean;
-  /** How often each cluster was imported again, as another machine that has to comply anew. */
+  /** Number of times that each cluster was imported again, as another machine that has to comply anew. */
   readonly imports: Map<string, number>;
   /** Clusters that never comply. */
   readonly failing: Set<string>;

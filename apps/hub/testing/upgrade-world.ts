@@ -61,7 +61,7 @@ export abstract class UpgradeWorld {
   protected abstract readonly asks: Readonly<Record<string, unknown>>;
   /** The surroundings follow their facts. */
   protected abstract follow(): void;
-  /** What other loops of the hub write for the stored status. */
+  /** Plays the other loops of the hub, which write for the stored status. */
   protected async write(_: { readonly client: Client; readonly caches: ReturnType<typeof createCaches> }): Promise<void> {}
 
   get upgrade(): ClusterGroupUpgrade | undefined {

@@ -18,14 +18,14 @@ const AVAILABLE_MS = 60_000;
 const TEMPLATES = ['t', 'u'] as const;
 
 /** Facts around the works, which a test changes; the world makes the objects follow. */
-export interface WorkFacts {
+interface WorkFacts {
   /** Version of the first template; undefined: it is gone. */
   version: number | undefined;
   /** Clusters whose agent cannot apply the work. */
   readonly failing: Set<string>;
   /** Clusters whose agent is cut off. */
   readonly away: Set<string>;
-  /** How often each cluster was imported again, as another machine. */
+  /** Number of times that each cluster was imported again, as another machine. */
   readonly imports: Map<string, number>;
 }
 

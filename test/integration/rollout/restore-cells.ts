@@ -67,7 +67,8 @@ export const phases = {
   ended: { spec: () => ({ remediationStrategy: batches(3) }), isThere: ({ status }) => status.completedAt !== undefined },
   blocked: { spec: () => ({ blockingCRs: [{ name: 'canary', namespace: 'default' }] }), isThere: says('IncompleteBlockingCR') },
 } as const satisfies Record<string, Phase>;
-export type PhaseName = keyof typeof phases;
+type PhaseName = keyof typeof phases;
+/** Names of the phases. */
 export const phaseNames = Object.keys(phases) as PhaseName[];
 
 /** One cell: an upgrade in its phase, the order of its objects, and whether its status comes back. */
@@ -100,7 +101,7 @@ interface Saved {
 }
 
 /** Observations of one cell. */
-export interface CellResult {
+interface CellResult {
   /** Clusters that were called complete after the loss and had never complied. */
   readonly unseen: readonly string[];
   /** Most jobs that a cluster got after the loss. */

@@ -13,12 +13,12 @@ type Status = ClusterGroupUpgradeStatus;
 interface Imported {
   /** Digest of its uid; undefined: no hub has noted it. */
   readonly digest: string | undefined;
-  /** How often it was imported again since the upgrade names it; after 63 it begins at 1 again. */
+  /** Number of imports after the first, since the upgrade names it; after 63 it begins at 1 again. */
   readonly count: number;
 }
 
 /** ManagedClusters by name. */
-export type Imports = ReadonlyMap<string, Imported>;
+type Imports = ReadonlyMap<string, Imported>;
 
 /** Finds the uid of a ManagedCluster that is there now. */
 export type UidOf = (cluster: string) => string | undefined;

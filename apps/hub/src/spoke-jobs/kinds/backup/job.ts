@@ -12,7 +12,7 @@ import type { BackupSettings } from './settings.ts';
 export interface BackupInputs {
   /** Image that takes the backup. */
   readonly image: string;
-  /** How often each cluster was imported again: its backup is another machine's. */
+  /** Number of times that each cluster was imported again: its backup is another machine's. */
   readonly imports?: ReadonlyMap<string, number> | undefined;
 }
 /** Kind of job that backs up a spoke before its upgrade. */

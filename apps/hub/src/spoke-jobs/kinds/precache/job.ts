@@ -55,7 +55,7 @@ export interface PrecacheInputs {
   readonly jobSeconds: number;
   /** Number of tries on demand beyond the first, by cluster. */
   readonly retries?: Readonly<Record<string, number>> | undefined;
-  /** How often each cluster was imported again: its job is another machine's. */
+  /** Number of times that each cluster was imported again: its job is another machine's. */
   readonly imports?: ReadonlyMap<string, number> | undefined;
   /** Proofs are asked for, so each pull leaves a record. */
   readonly keepsRecord?: boolean | undefined;
