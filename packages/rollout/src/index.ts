@@ -49,6 +49,7 @@ export { readMeant, rememberMeant } from './policies/meant.ts';
 export { policyMode } from './policies/policy-mode.ts';
 export { objectDefinitions, type PolicyStructure, readInPieces } from './policies/policy-structure.ts';
 export { findAway, type PolicyWays } from './policies/reach.ts';
+export { placementOf, trimPlacement } from './policies/user-placement.ts';
 export { advanceProofs, type ClusterProof, deferUnproven, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
 export type { ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';

@@ -26,6 +26,12 @@ interface Case {
 const WORKS = 'manifestworks.work.open-cluster-management.io';
 const ACTIONS = 'managedclusteractions.action.open-cluster-management.io';
 const VIEWS = 'managedclusterviews.view.open-cluster-management.io';
+/** Objects by which it is known where policies are placed. */
+const PLACES: readonly Right[] = [
+  'list placementbindings.policy.open-cluster-management.io',
+  'list placements.cluster.open-cluster-management.io',
+  'list placementdecisions.cluster.open-cluster-management.io',
+];
 /** Words in which a test's own paths stand. */
 const FILE = 'FILE';
 const CONF = 'CONF';
@@ -38,11 +44,15 @@ const cases: readonly Case[] = [
   { args: ['wait', 'asked', '--timeout', '0'], needs: [`get ${CGUS}`] },
   { args: ['wait', 'asked', '--timeout', '1s'], needs: [`get ${CGUS}`, `list ${CGUS}`, `watch ${CGUS}`] },
   { args: ['window', 'show', 'asked'], needs: [`get ${CGUS}`] },
-  { args: ['plan', 'asked', '--no-images'], needs: [`get ${CGUS}`, `list ${CLUSTERS}`, `list ${POLICIES}`, 'get configmaps'] },
+  {
+    args: ['plan', 'asked', '--no-images'],
+    needs: [`get ${CGUS}`, `list ${CLUSTERS}`, `list ${POLICIES}`, 'get configmaps'],
+    wants: PLACES,
+  },
   {
     args: ['plan', '-f', FILE, '--registries-conf', CONF, '--inspect', '--dry-run', '--puller-image', 'registry.example/puller:1'],
     needs: [`list ${CLUSTERS}`, `list ${POLICIES}`, 'get configmaps', `list ${WORKS}`, `create ${ACTIONS}`],
-    wants: [`list ${VIEWS}`, `list ${CGUS}`],
+    wants: [`list ${VIEWS}`, `list ${CGUS}`, ...PLACES],
   },
   { args: ['pause', 'asked', '--dry-run'], needs: [`get ${CGUS}`, `patch ${CGUS}`], wants: LEASES },
   { args: ['pause', 'asked', '--now', '--dry-run'], needs: [`get ${CGUS}`, `patch ${CGUS}`], wants: LEASES },

@@ -11,7 +11,7 @@ import { standardScreen } from '../terminal/screen.ts';
 import { estimatePulls } from './estimate.ts';
 import { PlanOptions } from './options.ts';
 import { planPage } from './print.ts';
-import { observe, readGiven, readGivenFile, specOf } from './read.ts';
+import { type Observed, observe, readGiven, readGivenFile, specOf } from './read.ts';
 
 /** `flotilla plan CGU|-f FILE`. */
 export const showPlan: Run = async ([name], given) => {
@@ -34,10 +34,13 @@ export const showPlan: Run = async ([name], given) => {
 };
 
 /** The answer on an upgrade as it was observed. */
-export async function makeAnswer(client: Client, observed: ObservedUpgrade, options: PlanOptions): Promise<PlanAnswer> {
+export async function makeAnswer(client: Client, observed: Observed, options: PlanOptions): Promise<PlanAnswer> {
   const spec = specOf(observed.upgrade);
   const plan = planHere(observed, spec);
-  const notes = ['settings of the hub are not known here: its allowed images, tenancy and update graph are taken as given'];
+  const notes = [
+    'settings of the hub are not known here: its allowed images, tenancy and update graph are taken as given',
+    ...observed.unseen,
+  ];
   const { images, pulls } = await estimatePulls(client, { observed, spec, plan }, options, notes);
   const { batchMinutes } = options;
   return answerPlan({

@@ -4,17 +4,27 @@ import {
   foreign,
   isJsonObject,
   type KubeObject,
+  Label,
   limitsOf,
   type Resource,
   refKey,
   refOfKey,
 } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
-import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
+import { ManagedCluster, ManifestWorkReplicaSet, Placement, PlacementBinding, PlacementDecision, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
-import { CHILD_POLICIES, type ObservedUpgrade, trimChild } from '@flotilla/rollout';
-import { type Client, readOptionFile } from '@flotilla/runtime';
+import {
+  CHILD_POLICIES,
+  type ObservedUpgrade,
+  PLACEMENT_APP,
+  type PolicyWays,
+  placementOf,
+  trimChild,
+  trimPlacement,
+} from '@flotilla/rollout';
+import { type Client, isForbidden, readOptionFile } from '@flotilla/runtime';
 import { parseAllDocuments } from 'yaml';
+import { nextStep } from '../complain.ts';
 import { callersPath } from '../config.ts';
 import { listServed } from '../hub/list-served.ts';
 import { readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
@@ -81,16 +91,24 @@ export function specOf({ metadata, spec }: ClusterGroupUpgrade): ClusterGroupUpg
 
 const findExcess = limitsOf(ClusterGroupUpgradeSpec);
 
+/** Facts of a plan. */
+export interface Observed extends ObservedUpgrade {
+  /** Facts that the asker may not see. */
+  readonly unseen: readonly string[];
+}
+
 /** Reads what a plan looks at, with the asker's rights. The whole fleet and its policies are listed once each. */
-export async function observe(client: Client, { upgrade, configs, templates }: GivenObjects): Promise<ObservedUpgrade> {
+export async function observe(client: Client, { upgrade, configs, templates }: GivenObjects): Promise<Observed> {
   const { namespace = '', annotations = {} } = upgrade.metadata;
   const spec = specOf(upgrade);
   const isByPolicies = (spec.managedPolicies?.length ?? 0) > 0;
-  const [managed, children, parents, served] = await Promise.all([
+  const unseen: string[] = [];
+  const [managed, children, parents, served, places] = await Promise.all([
     listServed(client, ManagedCluster),
     isByPolicies ? listServed(client, Policy, { labelSelector: CHILD_POLICIES, transform: trimChild }) : [],
     isByPolicies ? listServed(client, Policy, { labelSelector: `!${CHILD_POLICIES}` }) : [],
     spec.manifestWorkTemplates?.length ? listServed(client, ManifestWorkReplicaSet, { namespace }) : [],
+    isByPolicies ? readWays(client, unseen) : undefined,
   ]);
   const ref = spec.preCachingConfigRef;
   const configRef = ref?.name ? { namespace: ref.namespace || namespace, name: ref.name } : undefined;
@@ -105,6 +123,9 @@ export async function observe(client: Client, { upgrade, configs, templates }: G
     upgrade,
     managed: managed ?? [],
     tenancy: undefined,
+    unseen,
+    ways: places && { ...places, cluster: (name) => managed?.find(({ metadata }) => metadata.name === name), now: Date.now() },
+    policiesNamed: (name) => (parents ?? []).filter(({ metadata }) => metadata.name === name),
     childrenOf: (clusters) => clusters.flatMap((cluster) => copies.get(cluster) ?? []),
     parent: (ns, name) => parents?.find(isAt({ namespace: ns, name })),
     config,
@@ -114,6 +135,32 @@ export async function observe(client: Client, { upgrade, configs, templates }: G
     servesClusters: managed !== undefined,
     upgradeAt: (at) => (retried && isAt(at)(retried) ? whole(retried) : undefined),
   };
+}
+
+type Places = Pick<PolicyWays, 'bindings' | 'placement' | 'decisions'>;
+
+/** Reads what places policies on clusters; undefined where the server does not serve it, or the asker may not see it, which is said. */
+async function readWays(client: Client, unseen: string[]): Promise<Places | undefined> {
+  const users = { labelSelector: `${Label.app}!=${PLACEMENT_APP}` };
+  try {
+    const [bindings, placements, decisions] = await Promise.all([
+      listServed(client, PlacementBinding, users),
+      listServed(client, Placement, { ...users, transform: trimPlacement }),
+      listServed(client, PlacementDecision, { labelSelector: Label.placement }),
+    ]);
+    if (!bindings || !placements || !decisions) return undefined;
+    const byPlacement = Map.groupBy(decisions, (decision) => refKey(placementOf(decision)));
+    const placementAt = new Map(placements.map((placement) => [refKey(placement.metadata), placement]));
+    return {
+      bindings: (namespace) => bindings.filter(({ metadata }) => metadata.namespace === namespace),
+      placement: (ref) => placementAt.get(refKey(ref)),
+      decisions: (ref) => byPlacement.get(refKey(ref)) ?? [],
+    };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    unseen.push(`where policies are placed is not seen, so clusters that no roll-up lists may be planned otherwise: ${nextStep(error)}`);
+    return undefined;
+  }
 }
 
 const isAt =

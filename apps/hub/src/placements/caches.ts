@@ -1,6 +1,6 @@
-import { Label, type Ref, refKey } from '@flotilla/api';
+import { Label, refKey } from '@flotilla/api';
 import { Placement, PlacementBinding, PlacementDecision } from '@flotilla/api/ocm';
-import { PLACEMENT_APP, upgradeIndexOf } from '@flotilla/rollout';
+import { PLACEMENT_APP, placementOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 
 /** The watches of the objects that enforce policies. */
@@ -33,12 +33,6 @@ export function placementCaches(client: Client, shared: WatchSurroundings): Plac
     }),
   };
 }
-
-/** The Placement that a decision is about. */
-export const placementOf = ({ metadata }: PlacementDecision): Ref => ({
-  namespace: metadata.namespace,
-  name: metadata.labels?.[Label.placement] ?? '',
-});
 
 /** Clusters in the decisions of a Placement; undefined where the API server serves no decisions. */
 export const decidedBy =

@@ -1,7 +1,7 @@
 /** Watches of what places policies on clusters, written by the policies' authors; those of upgrades are in `caches.ts`. */
-import { Label, managedFieldsOf, type ObjectMeta, refKey } from '@flotilla/api';
+import { Label, refKey } from '@flotilla/api';
 import { Placement, PlacementBinding } from '@flotilla/api/ocm';
-import { PLACEMENT_APP, type PolicyWays } from '@flotilla/rollout';
+import { PLACEMENT_APP, type PolicyWays, trimPlacement } from '@flotilla/rollout';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { BY_PLACEMENT, type PlacementCaches } from './caches.ts';
 
@@ -41,20 +41,4 @@ export function waysFrom(
     cluster,
     now,
   };
-}
-
-function trimPlacement({ metadata, spec, status }: Placement): Placement {
-  const { name, namespace, uid, resourceVersion, generation, deletionTimestamp } = metadata;
-  return {
-    metadata: { name, namespace, uid, resourceVersion, generation, deletionTimestamp },
-    spec: { tolerations: spec?.tolerations },
-    ...(status && { status: { conditions: status.conditions, numberOfSelectedClusters: status.numberOfSelectedClusters } }),
-    editedAt: editedAt(metadata),
-  };
-}
-
-/** The latest write of anything but the status. */
-function editedAt(metadata: ObjectMeta): number | undefined {
-  const times = managedFieldsOf(metadata).flatMap(({ subresource, time }) => (subresource === 'status' ? [] : [Date.parse(time ?? '')]));
-  return times.length > 0 && times.every(Number.isFinite) ? Math.max(...times) : undefined;
 }

@@ -7,6 +7,7 @@ import {
   isRunning,
   keepsObjects,
   namedClusters,
+  placementOf,
   targetsOf,
   templatesOf,
   upgradeIndexOf,
@@ -23,7 +24,7 @@ import {
   type WatchCache,
   watch,
 } from '@flotilla/runtime';
-import { BY_UPGRADE_NAME, placementOf } from '../placements/caches.ts';
+import { BY_UPGRADE_NAME } from '../placements/caches.ts';
 import { isBound, placementWrites } from '../placements/plan.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
 import { BY_UID } from '../spokes/port/caches.ts';

@@ -3,9 +3,8 @@
 import { findCondition, isSameJson, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
 import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
-import { blockingRefs, isEnding, isOpenToMembers, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
+import { blockingRefs, isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
-import { placementOf } from '../placements/caches.ts';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { BY_LABELS } from '../spoke-rollouts/reconciler.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
