@@ -14,7 +14,7 @@ import { RolloutWorld } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
 import { flotilla } from './flotilla.ts';
 
-const spokes = ['plan-1', 'plan-2', 'plan-3', 'plan-4', 'bound-1', 'bound-2'];
+const spokes = ['plan-1', 'plan-2', 'plan-3', 'plan-4', 'bound-1', 'bound-2', 'doubt-1', 'doubt-2'];
 const test = testIn(() => RolloutWorld.start({ spokes }));
 
 /** Everything on the server that a plan could have written. */
@@ -174,6 +174,16 @@ test('an upgrade that is bound to a plan starts by no other, says what differs, 
 
   await world.annotate('bound', { [Annotation.plan]: other.digest ?? '' });
   await world.untilCompleted('bound');
+});
+
+test('a cluster of which nobody can say whether the policy is meant for it is planned as the hub plans it', async ({ world }) => {
+  await world.setAvailable('doubt-2', false);
+  await world.policies(['doubt-1'], { 'doubt-p': { decided: true } });
+  await world.client.create(ClusterGroupUpgrade, upgradeOf('doubt', ['doubt-1', 'doubt-2'], ['doubt-p']));
+  await world.untilCondition('doubt', 'Progressing', /NotEnabled/);
+  const answer = PlanAnswer.parse(JSON.parse((await flotilla(world.server.kubeconfig, 'plan', 'doubt', '--no-images', '-o', 'json')).out));
+  expect(answer.batches).toEqual([['doubt-1', 'doubt-2']]);
+  expect(answer.batches).toEqual((await world.get('doubt'))?.status?.remediationPlan);
 });
 
 test.for([

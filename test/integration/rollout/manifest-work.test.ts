@@ -150,7 +150,9 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
     );
     await world.untilCondition('edit', 'Progressing', /^True TemplateChanged: ManifestWorkReplicaSet default\/edit-t is not what/);
     await eventually(async () => (await world.recorded('edit')).join() === 'edit-1: complete', 'the first cluster to complete');
-    expect((await world.get('edit'))?.status?.messages?.['(upgrade)']).toMatch(/^waits \(work\) since \S+: .* to go on: put it back as it was/);
+    expect((await world.get('edit'))?.status?.messages?.['(upgrade)']).toMatch(
+      /^waits \(work\) since \S+: .* to go on: put it back as it was/,
+    );
 
     await world.client.delete(ManifestWorkReplicaSet, ref);
     await world.untilCondition('edit', 'Progressing', /TemplateChanged: ManifestWorkReplicaSet default\/edit-t is gone/);
