@@ -24,7 +24,7 @@ const MAX_INDEX_BYTES = 64 * 1024 * 1024;
  */
 export class OciLayout implements BlobStore {
   readonly directory: string;
-  readonly #inFlight = new Map<string, Promise<'present' | 'fetched'>>();
+  readonly #inFlight = new Map<string, { readonly done: Promise<'present' | 'fetched'>; readonly signal: AbortSignal | undefined }>();
   #indexWrites: Promise<unknown> = Promise.resolve();
 
   private constructor(directory: string) {
@@ -120,16 +120,16 @@ export class OciLayout implements BlobStore {
       if (options.signal?.aborted) throw abortedError(options.signal);
       const shared = this.#inFlight.get(descriptor.digest);
       if (!shared) {
-        const started = this.#fetchTwice(client, { reference, descriptor, ...options });
-        this.#inFlight.set(descriptor.digest, started);
-        return await started.finally(() => this.#inFlight.delete(descriptor.digest));
+        const done = this.#fetchTwice(client, { reference, descriptor, ...options });
+        this.#inFlight.set(descriptor.digest, { done, signal: options.signal });
+        return await done.finally(() => this.#inFlight.delete(descriptor.digest));
       }
       try {
-        await shared;
+        await shared.done;
         return 'present';
       } catch (error) {
-        // An abort of the downloading caller does not concern this one.
-        if (!isAborted(error)) throw error;
+        // An abort of the downloading caller does not concern this one; its reason may be the failure of another layer.
+        if (!isAborted(error) && shared.signal?.aborted !== true) throw error;
       }
     }
   }
