@@ -76,7 +76,7 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
     response.end();
   }
 
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     state.requests += 1;
     const by = /flotilla/.test(request.headers['user-agent'] ?? '') ? 'puller' : 'runtime';
     const asked = `${request.method} ${request.url}`;
@@ -95,7 +95,8 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
     });
     response.on('close', () => passed.destroy());
     passed.on('error', () => response.destroy()).end();
-  });
+  };
+  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(state, {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -62,7 +62,7 @@ export abstract class UpgradeWorld {
   /** The surroundings follow their facts. */
   protected abstract follow(): void;
   /** Plays the other loops of the hub, which write for the stored status. */
-  protected async write(_: { readonly client: Client; readonly caches: ReturnType<typeof createCaches> }): Promise<void> {}
+  protected write?(hub: { readonly client: Client; readonly caches: ReturnType<typeof createCaches> }): Promise<void>;
 
   get upgrade(): ClusterGroupUpgrade | undefined {
     return this.hub.get(ClusterGroupUpgrade, UPGRADE) as ClusterGroupUpgrade | undefined;
@@ -119,7 +119,7 @@ export abstract class UpgradeWorld {
     await this.#settle();
     await this.#reconciler?.reconcile(`${UPGRADE.namespace}/${UPGRADE.name}`);
     await this.#settle();
-    if (this.#process) await this.write(this.#process);
+    if (this.#process) await this.write?.(this.#process);
     this.#look();
   }
 

@@ -99,7 +99,7 @@ test('a tag that moves between the list and the pull is listed again, which is s
 });
 
 test('a tag that moves at each pull fails, and is never called done', async () => {
-  const { code, report } = await run([...'abcdefghij']);
+  const { code, report } = await run(Array.from('abcdefghij'));
   expect(code).toBe(PullerExit.partlyDone);
   expect(report).toMatchObject({ phase: 'failed', imagesDone: 1, imagesTotal: 2, failures: [{ image: TAGGED }] });
   expect(report.failures[0]?.error).toMatch(

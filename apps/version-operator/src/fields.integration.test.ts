@@ -47,8 +47,10 @@ async function read(one: FieldObject): Promise<KubeObject> {
   return found;
 }
 /** All that a manifest can be about, the server's own counters aside: a DaemonSet has one of its templates among its annotations. */
-function contentOf({ metadata: { labels, annotations, ownerReferences, finalizers }, status: _, ...rest }: KubeObject): unknown {
-  const { 'deprecated.daemonset.template.generation': __, ...others } = annotations ?? {};
+function contentOf(object: KubeObject): unknown {
+  const { labels, annotations, ownerReferences, finalizers } = object.metadata;
+  const { 'deprecated.daemonset.template.generation': _, ...others } = annotations ?? {};
+  const { status: __, ...rest } = object;
   return { ...rest, metadata: { labels, annotations: others, ownerReferences, finalizers } };
 }
 function isNormal(one: FieldObject, object: KubeObject): boolean {

@@ -146,15 +146,17 @@ function readList(list: unknown, at: string): PolicyStructure {
 function* readRaw(raw: string, at: string, talmStrict: boolean): Generator<undefined, PolicyStructure> {
   const text = talmStrict ? withoutPlainExpressions(raw) : withoutExpressions(raw);
   const objects: PolicyObject[] = [];
-  let unread: string | undefined;
   for (const { piece, line } of yamlPieces(text)) {
     yield;
     const read = readPiece(piece);
-    if (typeof read !== 'string') objects.push(...read);
-    else unread ??= `${line === 1 ? at : `${at} from line ${line}`} ${read}`;
-    if (talmStrict && unread !== undefined) return { invalid: unread };
+    if (typeof read === 'string') {
+      const unread = `${line === 1 ? at : `${at} from line ${line}`} ${read}`;
+      // What follows a mistake may be anything, and takes a parser long.
+      return talmStrict ? { invalid: unread } : { objects, unread };
+    }
+    objects.push(...read);
   }
-  return { objects, ...(unread !== undefined && { unread }) };
+  return { objects };
 }
 
 /** Objects of a piece of a raw template, or why it cannot be read. */
