@@ -81,7 +81,7 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     node.registry.rate = 12_000_000;
     const running = await node.start();
     for (const share of [0.3, 0.6]) {
-      await eventually(() => servedBytes(node.registry.transfers) >= share * neededBytes(), 'the moment of the cut', 60_000, 5);
+      await eventually(() => servedBytes(node.registry.transfers) >= share * neededBytes(), 'the moment of the cut', 240_000, 5);
       node.registry.cut();
     }
     const ended = await running.finished;
