@@ -151,7 +151,7 @@ function* readRaw(raw: string, at: string, talmStrict: boolean): Generator<undef
     const read = readPiece(piece);
     if (typeof read === 'string') {
       const unread = `${line === 1 ? at : `${at} from line ${line}`} ${read}`;
-      // What follows a mistake may be anything, and takes a parser long.
+      // A parser takes long over the rest, which may be anything.
       return talmStrict ? { invalid: unread } : { objects, unread };
     }
     objects.push(...read);
