@@ -24,8 +24,18 @@ export function withCondition(
   next: Omit<Condition, 'lastTransitionTime'>,
   nowMs: number,
 ): Condition[] {
-  const old = conditions?.find(({ type }) => type === next.type);
-  const condition = { ...next, lastTransitionTime: old?.status === next.status ? old.lastTransitionTime : conditionTime(nowMs) };
+  const condition = datedCondition(conditions, next, nowMs);
+  const old = findCondition(conditions, next.type);
   if (!old) return [...(conditions ?? []), condition];
   return (conditions ?? []).map((other) => (other === old ? condition : other));
 }
+
+/** A condition with the time at which its status last changed, by those that stood before. */
+export const datedCondition = (
+  before: readonly Condition[] | null | undefined,
+  next: Omit<Condition, 'lastTransitionTime'>,
+  nowMs: number,
+): Condition => {
+  const old = findCondition(before, next.type);
+  return { ...next, lastTransitionTime: old?.status === next.status ? old.lastTransitionTime : conditionTime(nowMs) };
+};

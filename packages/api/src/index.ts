@@ -1,4 +1,4 @@
-export { Condition, conditionTime, findCondition, withCondition } from './conditions.ts';
+export { Condition, conditionTime, datedCondition, findCondition, withCondition } from './conditions.ts';
 export type { CrdManifest } from './crd.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
 export { foreign } from './foreign.ts';

@@ -1,5 +1,5 @@
 /** Derives the status of an UpgradeConfig for tools that know nothing of upgrades: `Ready`, `Stalled` while somebody has to act, generations. Pure. */
-import { type Condition, conditionTime, findCondition } from '@flotilla/api';
+import { type Condition, datedCondition } from '@flotilla/api';
 import {
   UpgradeCondition,
   type UpgradeConfig,
@@ -42,11 +42,8 @@ export function readingOf(
   if (generation === undefined) return { observedGeneration, ...(before && { conditions: before }) };
   const obstacle = obstacleOf(entry);
   const isReady = entry.phase === 'Upgraded';
-  const set = (type: string, is: Condition['status'], text: Text): Condition => {
-    const old = findCondition(before, type);
-    const lastTransitionTime = old?.status === is ? old.lastTransitionTime : conditionTime(nowMs);
-    return { type, status: is, ...text, lastTransitionTime, observedGeneration: generation };
-  };
+  const set = (type: string, is: Condition['status'], text: Text): Condition =>
+    datedCondition(before, { type, status: is, ...text, observedGeneration: generation }, nowMs);
   const conditions = [
     set(UpgradeConfigCondition.ready, isReady ? 'True' : 'False', obstacle ?? progressOf(entry)),
     ...(obstacle ? [set(UpgradeConfigCondition.stalled, 'True', obstacle)] : []),

@@ -1,6 +1,6 @@
 /** Derives the status for tools that know nothing of upgrades: `Ready`, `Stalled` while somebody has to act, generations, edits that do not count. Pure. */
 
-import { type Condition, conditionTime, findCondition } from '@flotilla/api';
+import { type Condition, datedCondition, findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, ClusterGroupUpgradeCondition as Type } from '@flotilla/api/ran';
 import { describeIgnoredEdits, effectOf, isRunning, type Stall } from '@flotilla/rollout';
 
@@ -44,7 +44,7 @@ export function withReading(
   // From the start on every condition holds for the spec, but for the edits that are named; before it, one that was not judged keeps its generation.
   const holdsAll = isRunning({ ...upgrade, status }) || findCondition(others, Type.succeeded) !== undefined;
   const conditions = [
-    ...own.map((condition) => ({ ...condition, lastTransitionTime: transitionTime(before, condition, now), ...stamp(generation) })),
+    ...own.map((condition) => datedCondition(before, { ...condition, ...stamp(generation) }, now.getTime())),
     ...(holdsAll ? others.map((condition) => ({ ...condition, ...stamp(generation) })) : others),
   ];
   return { ...status, observedGeneration: generation, effect, conditions: status.conditions && conditions };
@@ -73,10 +73,4 @@ function ownConditions(
     ...(obstacle ? [condition(Type.stalled, true, obstacle)] : []),
     ...(ignored ? [condition(Type.editsIgnored, true, ignored)] : []),
   ];
-}
-
-/** When the status of the condition last changed. */
-function transitionTime(before: readonly Condition[], { type, status }: Pick<Condition, 'type' | 'status'>, now: Date): string {
-  const known = findCondition(before, type);
-  return known?.status === status ? known.lastTransitionTime : conditionTime(now.getTime());
 }
