@@ -10,7 +10,7 @@ import { DiffOptions } from '../payload/options.ts';
 import type { Run } from '../run.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { type ClusterView, ServedKinds, viewCluster } from './cluster-view.ts';
-import { kindKeyOf, type ObjectPlan, type PlanTools, planObject } from './object-plan.ts';
+import { kindKeyOf, type ObjectPlan, type PlanTools, planObject, scaledObjects } from './object-plan.ts';
 import { diffAsJson, diffAsText } from './print.ts';
 
 /** Objects that are asked about at once. */
@@ -23,7 +23,13 @@ export const showDiff: Run = async ([given = ''], options) => {
   const { client } = connected;
   const view = await viewCluster(client);
   const { version, nodes, included } = await planUpdate(given, settings, view);
-  const tools = { client, kinds: new ServedKinds(client), context: view.context, brought: broughtBy(included) };
+  const tools = {
+    client,
+    kinds: new ServedKinds(client),
+    context: view.context,
+    brought: broughtBy(included),
+    scaled: scaledObjects(client),
+  };
   const plans = await planAll(nodes, tools);
   const diff = { version, from: view.clusterVersion?.status?.desired?.version ?? '', nodes, plans };
   process.stdout.write(wantsJson(settings) ? `${diffAsJson(diff)}\n` : diffAsText(diff, settings.all));

@@ -38,6 +38,8 @@ export interface PlanTools {
   readonly context: BuildContext;
   /** Namespaces and kinds of the release itself, which need not exist yet. */
   readonly brought: { readonly namespaces: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };
+  /** Keys of the objects that autoscalers name; asked once one is needed. */
+  readonly scaled: () => Promise<ReadonlySet<string>>;
 }
 
 /** Builds `group/version/Kind`. */
@@ -97,12 +99,12 @@ interface Found {
   readonly built: KubeObject;
 }
 
-async function planChange(plan: Plan, { kind, live, built }: Found, { client }: PlanTools): Promise<ObjectPlan> {
+async function planChange(plan: Plan, { kind, live, built }: Found, { client, scaled: scaledKeys }: PlanTools): Promise<ObjectPlan> {
   const { manifest } = plan('change');
   const { merge, resembles } = builderOf(manifest);
   const merged = merge(live, built);
   const scaled = keepScale(live, merged);
-  const next = scaled !== merged && (await hasAutoscaler(manifest, client)) ? scaled : merged;
+  const next = scaled !== merged && (await scaledKeys()).has(scaledKeyOf(manifest)) ? scaled : merged;
   if (isSameContent(live, next)) return plan('leave');
   try {
     const stored = await client.replace(kind, KubeObjectSchema.parse(next), { fieldManager: VERSION_FIELD_MANAGER, dryRun: true });
@@ -116,15 +118,22 @@ async function planChange(plan: Plan, { kind, live, built }: Found, { client }: 
   }
 }
 
-/** True when an autoscaler names the object; without the right to list them none counts, as for the operator. */
-async function hasAutoscaler(manifest: Manifest, client: Client): Promise<boolean> {
-  try {
-    const { items } = await client.list(HorizontalPodAutoscaler, { namespace: manifest.namespace });
-    return items.some((autoscaler) => scaleTargetOf(autoscaler) === scaledKeyOf(manifest));
-  } catch (error) {
-    if (isForbidden(error) || isNotFound(error)) return false;
-    throw error;
-  }
+/** Lists the objects that autoscalers name, at the first call; without the right to list them none counts, as for the operator. */
+export function scaledObjects(client: Client): PlanTools['scaled'] {
+  let listed: Promise<ReadonlySet<string>> | undefined;
+  const list = async () => {
+    try {
+      const { items } = await client.list(HorizontalPodAutoscaler);
+      return new Set(items.flatMap((autoscaler) => scaleTargetOf(autoscaler) ?? []));
+    } catch (error) {
+      if (isForbidden(error) || isNotFound(error)) return new Set<string>();
+      throw error;
+    }
+  };
+  return () => {
+    listed ??= list();
+    return listed;
+  };
 }
 
 /** Hides the values of a Secret. */

@@ -110,6 +110,7 @@ export async function observe(client: Client, { upgrade, configs, templates }: G
     spec.manifestWorkTemplates?.length ? listServed(client, ManifestWorkReplicaSet, { namespace }) : [],
     isByPolicies ? readWays(client, unseen) : undefined,
   ]);
+  const byName = new Map((managed ?? []).map((cluster) => [cluster.metadata.name, cluster]));
   const ref = spec.preCachingConfigRef;
   const configRef = ref?.name ? { namespace: ref.namespace || namespace, name: ref.name } : undefined;
   const first = annotations[Annotation.retryOf];
@@ -124,7 +125,7 @@ export async function observe(client: Client, { upgrade, configs, templates }: G
     managed: managed ?? [],
     tenancy: undefined,
     unseen,
-    ways: places && { ...places, cluster: (name) => managed?.find(({ metadata }) => metadata.name === name), now: Date.now() },
+    ways: places && { ...places, cluster: (name) => byName.get(name), now: Date.now() },
     policiesNamed: (name) => (parents ?? []).filter(({ metadata }) => metadata.name === name),
     childrenOf: (clusters) => clusters.flatMap((cluster) => copies.get(cluster) ?? []),
     parent: (ns, name) => parents?.find(isAt({ namespace: ns, name })),
