@@ -31,7 +31,7 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
 
 /** Downloads the Go sources of the demo's clusters beside the packages, where nothing is built yet; whoever builds them says what is wrong. */
 function fetchSources() {
-  const cache = process.env.FLOTILLA_CACHE ?? path.join(process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'), 'flotilla');
+  const cache = process.env.FLOTILLA_CACHE ?? path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'flotilla');
   const isDemo = process.argv.includes('demo/src/main.ts') && !process.argv.includes('--help');
   if (!isDemo || process.env.KUBEBUILDER_ASSETS || existsSync(path.join(cache, 'tools'))) return undefined;
   const child = spawn('go', ['list', '-deps', 'tool'], {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 const Environment = z.object({
   KUBEBUILDER_ASSETS: z.string().min(1).optional(),
   FLOTILLA_CACHE: z.string().min(1).optional(),
-  XDG_CACHE_HOME: z.string().min(1).optional(),
+  XDG_CACHE_HOME: z.string().optional(),
   FLOTILLA_DEBUG: z.string().optional(),
   FLOTILLA_STARTED_AT: z.coerce.number().positive().optional(),
   FLOTILLA_FUZZ_SEED: z.coerce.number().int().default(1),
@@ -68,7 +68,7 @@ export function readEnvironment(): ControlPlaneEnvironment {
   const env = Environment.parse(process.env);
   return {
     ...(env.KUBEBUILDER_ASSETS && { assetsDir: env.KUBEBUILDER_ASSETS }),
-    cacheDir: env.FLOTILLA_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'flotilla'),
+    cacheDir: env.FLOTILLA_CACHE ?? join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'flotilla'),
     ...(env.FLOTILLA_PAYLOADS && { payloadsDir: env.FLOTILLA_PAYLOADS }),
     keepFolders: Boolean(env.FLOTILLA_DEBUG),
     startedAt: env.FLOTILLA_STARTED_AT ?? performance.timeOrigin,
