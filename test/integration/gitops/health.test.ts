@@ -193,7 +193,7 @@ test('ClusterVersions: state and tool', async ({ world: { client } }) => {
   }
 });
 
-/** What kstatus itself says of an object. */
+/** The word of kstatus itself on an object. */
 async function genericVerdict(object: object): Promise<string> {
   const tools = await ensureTools(['kstatus']);
   return (await runCommand(tools.path('kstatus'), [], { input: JSON.stringify(object) })).trim();

@@ -286,7 +286,7 @@ export class RestoreWorld {
     );
   }
 
-  /** What kept them is taken off, and the time goes on: windows open, soaks end, statuses are not waited for any more. */
+  /** Takes off what kept them and lets the time go on: windows open, soaks end, statuses are not waited for any more. */
   async #release(cells: readonly Cell[]): Promise<void> {
     const { world } = this;
     for (const { phase } of cells)
