@@ -62,9 +62,10 @@ export {
   enabledCapabilities,
   implicitCapabilities,
   releaseCapabilities,
+  type WantedCapabilities,
 } from './inclusion/capabilities.ts';
 export { featureSets } from './inclusion/features.ts';
-export { type ExcludedManifest, exclusionOf, partManifests } from './inclusion/inclusion.ts';
+export { type ExcludedManifest, exclusionOf, type InclusionFilter, partManifests } from './inclusion/inclusion.ts';
 export { releaseFeatureGates } from './inclusion/release-features.ts';
 export type { Json } from './json-values.ts';
 export { payloadHash } from './payload/hash.ts';

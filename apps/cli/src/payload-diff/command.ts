@@ -1,11 +1,11 @@
 import { mapConcurrently } from '@flotilla/pace';
-import { enabledCapabilities, type Manifest, partManifests, planApply, releaseFeatureGates, type TaskNode } from '@flotilla/release';
+import { type Manifest, planApply, releaseFeatureGates, type TaskNode } from '@flotilla/release';
 import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { wantsJson } from '../hub/options.ts';
-import { readPayload } from '../payload/load.ts';
+import { partByCapabilities, readPayload } from '../payload/load.ts';
 import { DiffOptions } from '../payload/options.ts';
 import type { Run } from '../run.ts';
 import { safeText } from '../terminal/safe-text.ts';
@@ -45,19 +45,15 @@ async function planUpdate(given: string, options: DiffOptions, view: ClusterView
   const audience = { profile, featureSet: view.featureSet, majorVersion };
   const featureGates = view.gatesOf(version) ?? releaseFeatureGates(payload.manifests, audience) ?? new Set<string>();
   const { spec, status } = view.clusterVersion ?? {};
-  const capabilities = enabledCapabilities({
-    baseline: spec?.capabilities?.baselineCapabilitySet,
-    additional: spec?.capabilities?.additionalEnabledCapabilities ?? [],
-    previous: status?.capabilities?.enabledCapabilities ?? [],
-    featureGates,
-  });
-  const { included } = partManifests(payload.manifests, {
-    ...audience,
-    featureGates,
-    capabilities,
-    excludeIdentifier,
-    overrides: spec?.overrides ?? [],
-  });
+  const { included } = partByCapabilities(
+    payload.manifests,
+    { ...audience, featureGates, excludeIdentifier, overrides: spec?.overrides ?? [] },
+    {
+      baseline: spec?.capabilities?.baselineCapabilitySet,
+      additional: spec?.capabilities?.additionalEnabledCapabilities ?? [],
+      previous: status?.capabilities?.enabledCapabilities ?? [],
+    },
+  );
   return { version, included, nodes: planApply(included, 'Updating').nodes };
 }
 

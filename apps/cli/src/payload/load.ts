@@ -1,12 +1,16 @@
 import { FlotillaError } from '@flotilla/api';
 import {
+  type EnabledCapabilities,
   type ExcludedManifest,
   enabledCapabilities,
+  type InclusionFilter,
   loadPayload,
   type Manifest,
   type Payload,
   partManifests,
+  releaseCapabilities,
   releaseFeatureGates,
+  type WantedCapabilities,
 } from '@flotilla/release';
 import type { RegistryOptions } from '../registry/options.ts';
 import { safeText } from '../terminal/safe-text.ts';
@@ -40,12 +44,25 @@ export async function loadFiltered(given: string, options: PayloadOptions): Prom
   const featureGates = options.featureGates
     ? new Set(options.featureGates)
     : (releaseFeatureGates(payload.manifests, { profile, featureSet, majorVersion }) ?? noGates(options));
-  const capabilities = enabledCapabilities({ baseline: options.capabilities, additional: options.enableCapability, featureGates });
-  refuseUnknownCapabilities(options, capabilities.known);
-  return {
-    payload,
-    ...partManifests(payload.manifests, { profile, featureSet, majorVersion, featureGates, capabilities, excludeIdentifier }),
-  };
+  const wanted = { baseline: options.capabilities, additional: options.enableCapability };
+  const { known, ...parts } = partByCapabilities(
+    payload.manifests,
+    { profile, featureSet, majorVersion, featureGates, excludeIdentifier },
+    wanted,
+  );
+  refuseUnknownCapabilities(options, known);
+  return { payload, ...parts };
+}
+
+/** Parts manifests as the operator of their release does: it knows the capabilities that the release lists, which may be newer than this program. */
+export function partByCapabilities(
+  manifests: readonly Manifest[],
+  filter: InclusionFilter & Pick<WantedCapabilities, 'featureGates'>,
+  wanted: Pick<WantedCapabilities, 'baseline' | 'additional' | 'previous'>,
+): Omit<FilteredPayload, 'payload'> & Pick<EnabledCapabilities, 'known'> {
+  const listed = releaseCapabilities(partManifests(manifests, { ...filter, overrides: [] }).included);
+  const capabilities = enabledCapabilities({ ...wanted, featureGates: filter.featureGates, listed });
+  return { known: capabilities.known, ...partManifests(manifests, { ...filter, capabilities }) };
 }
 
 function noGates({ featureSet, profile }: PayloadOptions): ReadonlySet<string> {

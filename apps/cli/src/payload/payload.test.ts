@@ -60,6 +60,34 @@ test('what is left out and why, as a table', async () => {
   );
 });
 
+test('a release knows the capabilities that it lists itself, which may be newer than this program', async () => {
+  const names = ['Console', 'FromTomorrow'];
+  const knownCapabilities = { type: 'array', items: { type: 'string', enum: names } };
+  const status = { type: 'object', properties: { capabilities: { type: 'object', properties: { knownCapabilities } } } };
+  const schema = { openAPIV3Schema: { type: 'object', properties: { status } } };
+  const annotations = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
+  const definition = {
+    ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+    metadata: { name: 'clusterversions.config.openshift.io', annotations },
+    spec: { group: 'config.openshift.io', names: { kind: 'ClusterVersion' }, versions: [{ name: 'v1', served: true, schema }] },
+  };
+  const capable = (name: string) => object('Namespace', name.toLowerCase(), { ...annotations, 'capability.openshift.io/name': name });
+  const added = {
+    'release-manifests/0000_60_a_00.json': JSON.stringify(definition),
+    'release-manifests/0000_60_a_01.json': capable('FromTomorrow'),
+    'release-manifests/0000_60_a_02.json': capable('Insights'),
+  };
+  for (const [path, text] of Object.entries(added)) await writeFile(join(root, path), text);
+  const { stdout } = await flotilla('payload', 'included', '.', '--why', '--json');
+  const refused = await flotilla('payload', 'included', '.', '--enable-capability', 'Insights');
+  for (const path of Object.keys(added)) await rm(join(root, path));
+  expect(JSON.parse(stdout).filter(({ rule }: { rule: string }) => rule === 'capability')).toEqual([
+    expect.objectContaining({ name: 'insights', message: 'unrecognized capability names: Insights' }),
+  ]);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain('Insights is not known; there are Console, FromTomorrow');
+});
+
 test('the order of an update, as JSON', async () => {
   const { stdout } = await flotilla('payload', 'graph', '.', '--format', 'json');
   const { nodes } = JSON.parse(stdout);

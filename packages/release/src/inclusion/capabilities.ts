@@ -42,7 +42,8 @@ const gatedCapabilities: ReadonlyMap<string, readonly string[]> = new Map([
 export const knownCapabilities = (featureGates: ReadonlySet<string>, listed: readonly string[] = current): readonly string[] =>
   listed.filter((name) => gatedCapabilities.get(name)?.some((gate) => featureGates.has(gate)) ?? true).toSorted();
 
-interface WantedCapabilities {
+/** Wishes of a cluster and of its operator. */
+export interface WantedCapabilities {
   /** `ClusterVersion.spec.capabilities.baselineCapabilitySet`; default and for an empty one `vCurrent`. */
   readonly baseline?: string;
   /** `ClusterVersion.spec.capabilities.additionalEnabledCapabilities`. */
