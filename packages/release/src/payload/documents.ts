@@ -1,5 +1,5 @@
 import { errorMessage } from '@flotilla/api';
-import { jsonObjects } from '../json-objects.ts';
+import { beginsWithBrace, jsonObjects } from '../json-objects.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { canonicalJson, type YamlValue } from '../yaml/canonical-json.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
@@ -23,7 +23,7 @@ const NEWLINE = 0x0a;
  */
 export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
   const text = decodeUtf8(content);
-  if (!text.trimStart().startsWith('{')) return readYaml(text);
+  if (!beginsWithBrace(content)) return readYaml(text);
   const read: ManifestDocument[] = [];
   try {
     for (const { at, text: raw } of jsonObjects(content, { depth: MAX_DEPTH })) {

@@ -1,5 +1,5 @@
 /**
- * Which ManagedClusters a status is about. A cluster that is imported again keeps its name and gets another uid: what is known of the machine before is
+ * Knows the ManagedClusters that a status is about. A cluster that is imported again keeps its name and gets another uid: what is known of the machine before is
  * not known of it. The status holds five characters for each cluster that it names, in the order of their names. Pure.
  */
 import { createHash } from 'node:crypto';
