@@ -75,8 +75,8 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
       const [run] = observer.runs;
       console.log(`  ${SPOKES[index]}: pod start to end ${run?.seconds} s, ${((run?.seconds ?? 0) / byLink).toFixed(2)} times the link's`);
       expect(run?.exitCode).toBe(0);
-      // The figure is printed above; a busy machine adds to it.
-      expect(run?.seconds).toBeLessThanOrEqual(1.5 * byLink);
+      // The figure is printed above; a busy machine adds to it, and puts no second pull beside the first.
+      expect(run?.seconds).toBeLessThan(3 * byLink);
     }
 
     for (const name of SPOKES) await expectDigests(name, imagesOf(release));

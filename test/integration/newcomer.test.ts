@@ -195,7 +195,10 @@ const normalizeTable = (table: string): string =>
 function normalize(description: string): string {
   const status = description.includes('\nStatus:') ? description.slice(description.indexOf('\nStatus:') + 1) : description;
   const [state = '', events = ''] = status.split(/^Events:/m);
-  const lines = state.replaceAll(/((?:Time|At|Since): +)\S+Z$/gm, '$1TIME').replaceAll(/(: +\S+-)[a-z0-9]{5}$/gm, '$1SUFFIX');
+  const lines = state
+    .replaceAll(/((?:Time|At|Since): +)\S+Z$/gm, '$1TIME')
+    .replaceAll(/(Cluster Uids: +)\S+$/gm, '$1UIDS')
+    .replaceAll(/(: +\S+-)[a-z0-9]{5}$/gm, '$1SUFFIX');
   const told = events
     .split('\n')
     .slice(3)

@@ -8,7 +8,7 @@ interface CountedCall {
 
 const COUNTED = new Set(['request', 'get', 'list', 'create', 'replace', 'apply', 'patch', 'delete', 'evict']);
 
-/** A client that tells of each of its calls; watches are not told of, nor what a watch lists. */
+/** A client that tells of each of its calls; watches are not told of, the list that a cache begins with is. */
 export const countedCalls = (client: Client, tell: (call: CountedCall) => void): Client =>
   new Proxy(client, {
     get(target, name) {

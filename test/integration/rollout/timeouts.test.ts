@@ -63,7 +63,7 @@ test.concurrent('while it runs, edits of enable, clusters, policies and maxConcu
 test.concurrent('a policy with a soak must stay compliant for it; a relapse begins it anew', async ({ world }) => {
   const clusters = spokeNames(2, 'soak');
   await world.policies(clusters, { 'soak-base': { annotations: { 'ran.openshift.io/soak-seconds': '3' } }, 'soak-app': {} });
-  world.propagator.script('policies/soak-base', 'soak-2', { relapse: { afterSeconds: 1.5, recoverSeconds: 0.5 } });
+  world.propagator.script('policies/soak-base', 'soak-2', { relapse: { afterSeconds: 1, recoverSeconds: 1.5 } });
   await world.upgrade('soak', clusters, ['soak-base', 'soak-app']);
   await eventually(() =>
     world.history('soak').sights.some(({ status: { status } }) => status.currentBatchRemediationProgress?.['soak-1']?.firstCompliantAt),

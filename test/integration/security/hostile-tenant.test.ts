@@ -248,13 +248,10 @@ const slowPolicy = (characters: number) => {
 };
 
 test.each([
-  {
-    name: 'huge',
-    characters: 1_200_000,
-    want: /Validated=False\/NotAllManagedPoliciesExist: Invalid managed policies: \[huge-0 huge-1 huge-2\]; huge-0: spec\.policy-templates\[\d\]\.objectDefinition\.spec\.object-templates-raw brings the raw templates of the policy to \d+ characters; at most 262144 are read/,
-  },
-  { name: 'slow', characters: 250_000, want: /Validated=True/ },
-])('three $name policies keep the hub from nobody, and from nothing when their status changes', async ({ name, characters, want }) => {
+  { name: 'huge', characters: 1_200_000 },
+  { name: 'slow', characters: 250_000 },
+])('three $name policies keep the hub from nobody, and from nothing when their status changes', async ({ name, characters }) => {
+  const want = /Validated=True/;
   const names = [0, 1, 2].map((i) => `${name}-${i}`);
   const slowest = await slowestAnswerDuring(async () => {
     for (const each of names) await placePolicy(admin, each, slowPolicy(characters));

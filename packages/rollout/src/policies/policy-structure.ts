@@ -182,12 +182,17 @@ const isMustNotHave = (complianceType: unknown): boolean =>
   typeof complianceType === 'string' && complianceType.toLowerCase() === 'mustnothave';
 
 function parseYaml(text: string): unknown {
+  const { stackTraceLimit } = Error;
   try {
+    // The parser makes an error for each of its complaints, up to one a character: their stacks would take most of its time.
+    Error.stackTraceLimit = 0;
     // Both branches of an `if` are left in the text, so a key may well be there twice: the last one wins, as in the reference.
     // Pretty errors take quadratic time: 500 KB of quotes would keep us for two minutes.
     return parse(text, { uniqueKeys: false, maxAliasCount: 100, logLevel: 'error', prettyErrors: false });
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
