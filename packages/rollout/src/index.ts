@@ -3,7 +3,7 @@ export { exact, forecast, unknown } from './answers/figures.ts';
 export { foldWaits, summarizeWaits } from './answers/fold.ts';
 export { judgeHub } from './answers/hub-sign.ts';
 export { countOverdue } from './answers/overdue-waits.ts';
-export { answerPlan } from './answers/plan-answer.ts';
+export { answerPlan, findRefusal } from './answers/plan-answer.ts';
 export { type ClusterPull, estimatePull, type PullFacts } from './answers/pulls.ts';
 export { answerStatus, describeWindow } from './answers/status-answer.ts';
 export { answerWhy, Inquiry } from './answers/why.ts';

@@ -4,11 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { Annotation } from '@flotilla/api';
+import { Annotation, findCondition } from '@flotilla/api';
 import { PlanAnswer } from '@flotilla/api/answers';
 import { ManagedCluster, ManagedClusterAction, ManifestWork, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { expect } from 'vitest';
+import { z } from 'zod';
 import { hostOf, type PullerWorld, REGISTRY_NAME, startPullerWorld } from '../image-puller-fixture.ts';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
@@ -209,4 +210,26 @@ test('what would be refused is said in the words of the hub, and ends with 3', a
     code: 2,
     err: expect.stringContaining('document 1:'),
   });
+});
+
+test('the check before a move from TALM refuses what the hub then holds, in its words', async ({ world }) => {
+  await world.policies(['plan-1'], { 'held-p': {} });
+  const held = { 'held-by-policy': [['plan-1'], ['no-such-policy']], 'held-by-cluster': [['no-such-cluster'], ['held-p']] } as const;
+  for (const [name, [clusters, policies]] of Object.entries(held))
+    await world.client.create(ClusterGroupUpgrade, upgradeOf(name, clusters, policies));
+  await world.client.create(ClusterGroupUpgrade, upgradeOf('not-held', ['plan-1'], ['held-p']));
+  await world.untilCondition('not-held', 'Validated', /^True/);
+  await world.untilCondition('held-by-policy', 'Validated', /^False/);
+  await world.untilCondition('held-by-cluster', 'ClustersSelected', /^False/);
+  const saidBy = async (name: string, type: string) => findCondition((await world.get(name))?.status?.conditions, type)?.message;
+  const { code, out } = await flotilla(world.server.kubeconfig, 'check', 'talm', '-o', 'json');
+  expect(code).toBe(3);
+  const { objects } = z.object({ objects: z.array(z.record(z.string(), z.string())) }).parse(JSON.parse(out));
+  const verdict = (name: string) => {
+    const { verdict, why, fix } = objects.find(({ object }) => object === `ClusterGroupUpgrade default/${name}`) ?? {};
+    return `${verdict}: ${why}${fix ? `; ${fix}` : ''}`;
+  };
+  expect(verdict('held-by-policy')).toBe(`refused: ${await saidBy('held-by-policy', 'Validated')}`);
+  expect(verdict('held-by-cluster')).toBe(`refused: ${await saidBy('held-by-cluster', 'ClustersSelected')}`);
+  expect(verdict('not-held')).toMatch(/^carriesOver: /);
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { render } from './command.ts';
 import { judgeTalmHub, type TalmHub } from './judge.ts';
 
-const nothing: TalmHub = { managers: [], upgrades: [], configs: [], groups: [], keepsOurStatus: true };
+const nothing: TalmHub = { managers: [], upgrades: [], configs: [], groups: [], refusals: new Map(), keepsOurStatus: true };
 const object = (name: string, rest: object = {}): KubeObject => Parsed.parse({ metadata: { name, namespace: 'ns' }, ...rest });
 const spec = { clusters: ['a'], managedPolicies: ['p'], remediationStrategy: { maxConcurrency: 1 } };
 const condition = (type: string, status: string) => ({
@@ -91,6 +91,14 @@ test.each<{ name: string; hub: Partial<TalmHub>; want: string[] }>([
     name: 'one with an annotation that is not known',
     hub: { upgrades: [object('u', { metadata: { name: 'u', namespace: 'ns', annotations: { 'flotilla.io/windowstart': 'x' } }, spec })] },
     want: [expect.stringMatching(/^refused \| flotilla\.io\/windowstart is not known; did you mean flotilla\.io\/window-start/)],
+  },
+  {
+    name: 'one that this hub would hold',
+    hub: {
+      upgrades: [upgrade()],
+      refusals: new Map([['ns/u', { reason: 'NotAllManagedPoliciesExist' as const, message: 'Missing managed policies: [p]' }]]),
+    },
+    want: [expect.stringMatching(/^refused \| Missing managed policies: \[p\] \| see that each policy is there/)],
   },
 ])('$name', ({ hub, want }) => expect(judged(hub)).toEqual(want));
 

@@ -1,15 +1,18 @@
 /** Judges which objects of a hub that TALM manages carry over to Flotilla's hub. Pure. */
-import { findCondition, foreign, type KubeObject, limitsOf, refKey } from '@flotilla/api';
+import { findCondition, foreign, type KubeObject, refKey } from '@flotilla/api';
 import {
   ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
-  ClusterGroupUpgradeSpec,
+  type ClusterGroupUpgradeSpec,
+  type ConditionReason,
+  fixOf,
   hasFailedPrecache,
   isFinalPrecacheState,
   type PreCachingConfig,
 } from '@flotilla/api/ran';
 import { findUnknownAnnotation, isEnding, isRunning, stateOf } from '@flotilla/rollout';
 import { z } from 'zod';
+import { type Issue, parseSpec } from '../plan/read.ts';
 
 /** Verdicts, from the one that stops the move to the one that needs nothing. */
 export const Verdict = z.enum(['stopFirst', 'refused', 'missing', 'differs', 'carriesOver']);
@@ -32,6 +35,12 @@ export type TalmCheck = z.output<typeof TalmCheck>;
 
 type Row = TalmCheck['objects'][number];
 
+/** What the hub would say of an upgrade that it holds. */
+interface Refusal {
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
 /** Objects of the hub, as its API server has them. */
 export interface TalmHub {
   /** Deployments whose name is the reference's. */
@@ -40,6 +49,8 @@ export interface TalmHub {
   readonly configs: readonly PreCachingConfig[];
   /** ImageBasedGroupUpgrades. */
   readonly groups: readonly KubeObject[];
+  /** Why this hub would hold an upgrade that has not begun, by `namespace/name`. */
+  readonly refusals: ReadonlyMap<string, Refusal>;
   /** Whether the CRD of ClusterGroupUpgrades keeps the parts of the status that only Flotilla writes. */
   readonly keepsOurStatus: boolean;
 }
@@ -53,7 +64,7 @@ export function judgeTalmHub(hub: TalmHub): TalmCheck {
     ...hub.managers.flatMap(judgeManager),
     ...hub.groups.map(judgeGroup),
     ...(hub.upgrades.length > 0 && !hub.keepsOurStatus ? [OLD_CRD] : []),
-    ...hub.upgrades.flatMap((upgrade) => judgeUpgrade(upgrade)),
+    ...hub.upgrades.flatMap((upgrade) => judgeUpgrade(upgrade, hub.refusals.get(refKey(upgrade.metadata)))),
     ...hub.configs.map(judgeConfig),
   ];
   const rank = (row: Row) => Verdict.options.indexOf(row.verdict);
@@ -85,25 +96,20 @@ const OLD_CRD: Row = {
   fix: 'install the CRDs of charts/hub (crds.enabled) over it: they accept every stored object',
 };
 
-const findExcess = limitsOf(ClusterGroupUpgradeSpec);
-
-function judgeUpgrade(given: KubeObject): Row[] {
+function judgeUpgrade(given: KubeObject, refusal: Refusal | undefined): Row[] {
   const object = nameOf('ClusterGroupUpgrade', given);
   const parsed = ClusterGroupUpgrade.schema.safeParse(given);
   if (!parsed.success) return [refused(object, parsed.error.issues[0])];
   const upgrade = parsed.data;
   if (isEnding(upgrade)) return [{ object, verdict: 'carriesOver', why: endedWhy(upgrade) }];
-  const spec = foreign(ClusterGroupUpgradeSpec).safeParse(upgrade.spec ?? {});
-  if (!spec.success) return [refused(object, spec.error.issues[0], 'spec')];
-  const excess = findExcess(upgrade.spec);
-  if (excess) return [refused(object, excess, 'spec')];
+  const { spec, issue } = parseSpec(upgrade);
+  if (issue) return [refused(object, issue, 'spec')];
   const unknown = findUnknownAnnotation(upgrade);
   if (unknown !== undefined) return [{ object, verdict: 'refused', why: unknown, fix: 'correct or remove the annotation' }];
-  const differences = differencesOf(upgrade, spec.data).map((row) => ({ object, verdict: 'differs' as const, ...row }));
+  if (refusal) return [{ object, verdict: 'refused', why: refusal.message.trim(), fix: fixOf(refusal.reason) }];
+  const differences = differencesOf(upgrade, spec).map((row) => ({ object, verdict: 'differs' as const, ...row }));
   return differences.length > 0 ? differences : [{ object, verdict: 'carriesOver', why: goesOn(upgrade) }];
 }
-
-type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
 function refused(object: string, issue: Issue | undefined, root = ''): Row {
   const field = [root, ...(issue?.path ?? [])].filter((part) => part !== '').join('.') || 'the object';

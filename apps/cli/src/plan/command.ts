@@ -1,7 +1,6 @@
 import { Annotation, FlotillaError } from '@flotilla/api';
 import type { PlanAnswer } from '@flotilla/api/answers';
-import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
-import { answerPlan, type ObservedUpgrade, objectDefinitions, planUpgrade, repositoryOf, type UpgradePlan } from '@flotilla/rollout';
+import { answerPlan } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
@@ -10,6 +9,7 @@ import { safeJson } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { estimatePulls } from './estimate.ts';
 import { PlanOptions } from './options.ts';
+import { planHere } from './plan-here.ts';
 import { planPage } from './print.ts';
 import { type Observed, observe, readGiven, readGivenFile, specOf } from './read.ts';
 
@@ -53,27 +53,6 @@ export async function makeAnswer(client: Client, observed: Observed, options: Pl
     now: Date.now(),
     notes,
   });
-}
-
-/** By the function that the hub plans with; what only a running hub knows counts as allowed. */
-function planHere(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec): UpgradePlan {
-  const wanted = observed.config?.spec?.overrides?.preCacheImage?.trim();
-  return planUpgrade(unbound(observed), spec, {
-    talmStrict: false,
-    updateGraphUrl: undefined,
-    lookUpRelease: () => ({ kind: 'pending' }),
-    readPolicy: (policy) => objectDefinitions(policy),
-    standalone: false,
-    now: Date.now,
-    precacheImage: 'the image of the hub',
-    precacheImageAllow: wanted ? [repositoryOf(wanted)] : [],
-  });
-}
-
-/** A plan says what would be done now, whatever was saved before. */
-function unbound(observed: ObservedUpgrade): ObservedUpgrade {
-  const { [Annotation.plan]: _, ...annotations } = observed.upgrade.metadata.annotations ?? {};
-  return { ...observed, upgrade: { ...observed.upgrade, metadata: { ...observed.upgrade.metadata, annotations } } };
 }
 
 /** Says how to bind the upgrade to the plan, beside standard output, which is for the answer. */

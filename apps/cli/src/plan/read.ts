@@ -75,18 +75,30 @@ function parseObject<T extends KubeObject>(file: string, { kind, schema }: Resou
   return { ...parsed.data, metadata: { ...metadata, namespace: metadata.namespace ?? namespace } };
 }
 
+/** A field of an object that cannot be read, and why. */
+export type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
+/** The spec of an upgrade by its schema and its limits, or the first field that is wrong in it. */
+export function parseSpec({
+  spec,
+}: Pick<ClusterGroupUpgrade, 'spec'>):
+  | { readonly spec: ClusterGroupUpgradeSpec; readonly issue?: undefined }
+  | { readonly spec?: undefined; readonly issue: Issue } {
+  const parsed = foreign(ClusterGroupUpgradeSpec).safeParse(spec ?? {});
+  if (!parsed.success) return { issue: parsed.error.issues[0] ?? { path: [], message: 'cannot be read' } };
+  const issue = findExcess(spec);
+  return issue ? { issue } : { spec: parsed.data };
+}
+
 /**
- * The spec of an upgrade, by its schema and its limits.
+ * The spec of an upgrade.
  * @throws FlotillaError `FLOTILLA_NO_UPGRADE` naming the field
  */
-export function specOf({ metadata, spec }: ClusterGroupUpgrade): ClusterGroupUpgradeSpec {
-  const parsed = foreign(ClusterGroupUpgradeSpec).safeParse(spec ?? {});
-  const issue = parsed.error?.issues[0] ?? findExcess(spec);
-  if (parsed.success && !issue) return parsed.data;
-  throw new FlotillaError(
-    'FLOTILLA_NO_UPGRADE',
-    `${refKey(metadata)}: ${['spec', ...(issue?.path ?? [])].map(String).join('.')} ${issue?.message}`,
-  );
+export function specOf(upgrade: ClusterGroupUpgrade): ClusterGroupUpgradeSpec {
+  const { spec, issue } = parseSpec(upgrade);
+  if (spec) return spec;
+  const field = ['spec', ...issue.path].map(String).join('.');
+  throw new FlotillaError('FLOTILLA_NO_UPGRADE', `${refKey(upgrade.metadata)}: ${field} ${issue.message}`);
 }
 
 const findExcess = limitsOf(ClusterGroupUpgradeSpec);
@@ -97,29 +109,51 @@ export interface Observed extends ObservedUpgrade {
   readonly unseen: readonly string[];
 }
 
-/** Reads what a plan looks at, with the asker's rights. The whole fleet and its policies are listed once each. */
-export async function observe(client: Client, { upgrade, configs, templates }: GivenObjects): Promise<Observed> {
-  const { namespace = '', annotations = {} } = upgrade.metadata;
-  const spec = specOf(upgrade);
-  const isByPolicies = (spec.managedPolicies?.length ?? 0) > 0;
+/** What the plans of a hub look at together: the fleet and its policies. */
+interface Fleet {
+  readonly managed: readonly ManagedCluster[] | undefined;
+  /** Policies by the cluster whose copies they are; undefined: the server does not serve them. */
+  readonly copies: ReadonlyMap<string, readonly Policy[]> | undefined;
+  readonly parents: readonly Policy[] | undefined;
+  readonly places: Places | undefined;
+  readonly unseen: readonly string[];
+}
+
+/** Lists a fleet, with the asker's rights. @param isByPolicies a plan needs the policies too */
+export async function readFleet(client: Client, isByPolicies: boolean): Promise<Fleet> {
   const unseen: string[] = [];
-  const [managed, children, parents, served, places] = await Promise.all([
+  const [managed, children, parents, places] = await Promise.all([
     listServed(client, ManagedCluster),
     isByPolicies ? listServed(client, Policy, { labelSelector: CHILD_POLICIES, transform: trimChild }) : [],
     isByPolicies ? listServed(client, Policy, { labelSelector: `!${CHILD_POLICIES}` }) : [],
-    spec.manifestWorkTemplates?.length ? listServed(client, ManifestWorkReplicaSet, { namespace }) : [],
     isByPolicies ? readWays(client, unseen) : undefined,
   ]);
+  const copies = children && Map.groupBy(children, ({ metadata }) => metadata.namespace ?? '');
+  return { managed, copies, parents, places, unseen };
+}
+
+/** True for an upgrade whose plan looks at policies. */
+export const isByPolicies = ({ managedPolicies }: ClusterGroupUpgradeSpec): boolean => (managedPolicies?.length ?? 0) > 0;
+
+/** Reads what a plan looks at, with the asker's rights. The whole fleet and its policies are listed once each. */
+export const observe = async (client: Client, given: GivenObjects): Promise<Observed> =>
+  observeIn(await readFleet(client, isByPolicies(specOf(given.upgrade))), client, given);
+
+/** Reads what one plan looks at besides its fleet. */
+export async function observeIn(fleet: Fleet, client: Client, { upgrade, configs, templates }: GivenObjects): Promise<Observed> {
+  const { managed, copies, parents, places, unseen } = fleet;
+  const { namespace = '', annotations = {} } = upgrade.metadata;
+  const spec = specOf(upgrade);
   const byName = new Map((managed ?? []).map((cluster) => [cluster.metadata.name, cluster]));
   const ref = spec.preCachingConfigRef;
   const configRef = ref?.name ? { namespace: ref.namespace || namespace, name: ref.name } : undefined;
   const first = annotations[Annotation.retryOf];
-  const [config, overrides, retried] = await Promise.all([
+  const [config, overrides, retried, served] = await Promise.all([
     configRef && (configs.find(isAt(configRef)) ?? client.get(PreCachingConfig, configRef)),
     client.get(ConfigMap, { namespace, name: OVERRIDES_CONFIG_MAP }),
     first === undefined ? undefined : client.get(ClusterGroupUpgrade, refOfKey(first)),
+    spec.manifestWorkTemplates?.length ? listServed(client, ManifestWorkReplicaSet, { namespace }) : [],
   ]);
-  const copies = Map.groupBy(children ?? [], ({ metadata }) => metadata.namespace ?? '');
   return {
     upgrade,
     managed: managed ?? [],
@@ -127,12 +161,12 @@ export async function observe(client: Client, { upgrade, configs, templates }: G
     unseen,
     ways: places && { ...places, cluster: (name) => byName.get(name), now: Date.now() },
     policiesNamed: (name) => (parents ?? []).filter(({ metadata }) => metadata.name === name),
-    childrenOf: (clusters) => clusters.flatMap((cluster) => copies.get(cluster) ?? []),
+    childrenOf: (clusters) => clusters.flatMap((cluster) => copies?.get(cluster) ?? []),
     parent: (ns, name) => parents?.find(isAt({ namespace: ns, name })),
     config,
     overrides,
     template: (name) => [...templates, ...(served ?? [])].find(isAt({ namespace, name })),
-    servesPolicies: children !== undefined && parents !== undefined,
+    servesPolicies: copies !== undefined && parents !== undefined,
     servesClusters: managed !== undefined,
     upgradeAt: (at) => (retried && isAt(at)(retried) ? whole(retried) : undefined),
   };

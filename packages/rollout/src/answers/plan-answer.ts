@@ -48,12 +48,18 @@ export function answerPlan(facts: PlanFacts): PlanAnswer {
   };
 }
 
-function refusalOf({ stopped, selection, validation, precaching }: UpgradePlan): string | undefined {
-  if (stopped === undefined) return undefined;
-  if (stopped === 'releaseLookup')
+function refusalOf(plan: UpgradePlan): string | undefined {
+  if (plan.stopped === 'releaseLookup')
     return 'the policies name a release by its version alone: its image is known when the hub has asked the update graph; apply the upgrade with enable: false and plan again';
-  if (stopped === 'policyReading') return 'the policies are still being read';
-  return (selection.failure ?? (stopped === 'validation' ? validation : precaching?.failure))?.message.trim();
+  if (plan.stopped === 'policyReading') return 'the policies are still being read';
+  return findRefusal(plan)?.message.trim();
+}
+
+/** The verdict for which the hub would hold the upgrade of a plan; undefined for one that waits for an answer, or goes on. */
+export function findRefusal({ stopped, selection, validation, precaching }: UpgradePlan) {
+  if (stopped === 'selection') return selection.failure;
+  if (stopped === 'validation') return validation;
+  return stopped === 'precacheSpec' ? precaching?.failure : undefined;
 }
 
 /** Sums bytes up; the sum is as sure as the least sure of them. */
