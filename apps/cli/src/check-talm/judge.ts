@@ -35,7 +35,7 @@ export type TalmCheck = z.output<typeof TalmCheck>;
 
 type Row = TalmCheck['objects'][number];
 
-/** What the hub would say of an upgrade that it holds. */
+/** Verdict of the hub on an upgrade that it holds. */
 interface Refusal {
   readonly reason: ConditionReason;
   readonly message: string;

@@ -109,7 +109,7 @@ export interface Observed extends ObservedUpgrade {
   readonly unseen: readonly string[];
 }
 
-/** What the plans of a hub look at together: the fleet and its policies. */
+/** The fleet and its policies, which the plans of a hub look at together. */
 interface Fleet {
   readonly managed: readonly ManagedCluster[] | undefined;
   /** Policies by the cluster whose copies they are; undefined: the server does not serve them. */
