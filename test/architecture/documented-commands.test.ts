@@ -8,6 +8,7 @@ import { root, texts as sources } from './repository.ts';
 
 /** Pages whose shell blocks a test runs one by one, and that test. */
 const RUN_BY: Readonly<Record<string, string>> = {
+  'from-talm.md': 'integration/from-talm.test.ts',
   'gitops.md': 'integration/gitops/automation.test.ts',
   'install/air-gapped.md': 'e2e/install.test.ts',
   'install/operators.md': 'e2e/install.test.ts',

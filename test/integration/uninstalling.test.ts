@@ -1,7 +1,5 @@
 /** The blocks of docs/uninstalling.md, run as they stand: a cluster has nothing left of what was installed. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { conditionTime, findCondition, Label } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { ConfigMap, Lease, Namespace } from '@flotilla/api/core';
@@ -9,107 +7,23 @@ import { PinnedImageSet, POOL_ROLE } from '@flotilla/api/machine';
 import { OPERATOR_LEASE, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
-import { runCommand } from '@flotilla/control-plane/processes';
-import { type ApiServer, startApiServer, startControllerManager } from '@flotilla/control-plane/servers';
 import { registerSpokes, startPolicyPropagator, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
-import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
-import { blocksBelow } from '../fixtures/documented-blocks.ts';
 import { allObjects } from './all-objects.ts';
-import { CHARTS, HUB, HUB_IMAGES, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
-import { REQUIRED, sets } from './chart-server.ts';
+import { HUB, HUB_IMAGES, NAMESPACE } from './chart-hub.ts';
+import { REQUIRED } from './chart-server.ts';
 import { machineConfigCrds } from './pinned-image-sets.ts';
 import { placePolicy } from './rollout/policies.ts';
 import { createTemplate } from './rollout/templates.ts';
+import { Site } from './site.ts';
 import { PLATFORM, PULLER } from './world.ts';
 
 const PAGE = await readFile(new URL('../../docs/uninstalling.md', import.meta.url), 'utf8');
 /** Clusters of the fleet; the last one has no agent. */
 const [CLUSTERS, SILENT] = [['spoke-1', 'spoke-2', 'spoke-3'], 'spoke-4'];
-
-/** A cluster on which charts are installed, and how its user removes them. */
-class Site implements AsyncDisposable {
-  readonly #stack = new AsyncDisposableStack();
-  readonly #env: Readonly<Record<string, string>>;
-  readonly server: ApiServer;
-  readonly admin: Client;
-  readonly dir: string;
-  #before: ReadonlyMap<string, readonly string[]> = new Map();
-
-  private constructor(server: ApiServer, admin: Client, dir: string, path: string) {
-    this.#stack.defer(() => rm(dir, { recursive: true, force: true }));
-    this.#stack.use(server);
-    [this.server, this.admin, this.dir] = [server, admin, dir];
-    this.#env = { PULLER, PATH: path, KUBECONFIG: server.kubeconfig, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
-  }
-
-  /** @param controllers beside those that delete */
-  static async start(crds: readonly unknown[], controllers: readonly string[] = []): Promise<Site> {
-    const tools = await ensureTools(['helm', 'kubectl']);
-    const path = [...['helm', 'kubectl'].map((name) => dirname(tools.path(name as 'helm'))), '/usr/bin', '/bin'].join(':');
-    const dir = await mkdtemp(join(tmpdir(), 'flotilla-uninstalling-'));
-    const server = await startApiServer({ crds, users: [{ name: HUB, groups: SERVICE_ACCOUNT }] });
-    const site = new Site(server, await server.client(), dir, path);
-    const all = ['namespace-controller', 'garbage-collector-controller', ...controllers];
-    site.#stack.use(await startControllerManager(server, { controllers: all }));
-    return site;
-  }
-
-  /** Has something end with the site. */
-  use<T extends { stop(): Promise<unknown> }>(what: T): T {
-    this.#stack.defer(async () => void (await what.stop()));
-    return what;
-  }
-
-  /** Installs a chart by its documented command, and notes first what is there. */
-  async install(release: string, chart: 'hub' | 'spoke', values: readonly string[]): Promise<void> {
-    await this.note();
-    await this.#run(['helm install', release, join(CHARTS, chart), '-n', NAMESPACE, '--create-namespace', ...sets(values)].join(' '));
-  }
-
-  /** Notes what is there. */
-  async note(): Promise<void> {
-    // The server makes it a moment after it is ready.
-    await eventually(() => this.admin.request('GET', '/api/v1/namespaces/default/services/kubernetes'));
-    this.#before = await allObjects(this.admin);
-  }
-
-  /** Runs the blocks below these headings. */
-  async follow(...headings: readonly string[]): Promise<void> {
-    for (const heading of headings) {
-      for (const block of blocksBelow(PAGE, heading)) await this.#run(block);
-    }
-  }
-
-  /** What is there and was not, and what was there and is not. */
-  async difference(): Promise<{ left: string[]; lost: string[] }> {
-    const now = await allObjects(this.admin);
-    const left = [...now].filter(([name]) => !this.#before.has(name)).map(([name, finalizers]) => `${name} ${finalizers.join()}`.trim());
-    return { left: left.toSorted(), lost: [...this.#before.keys()].filter((name) => !now.has(name)).toSorted() };
-  }
-
-  /** Waits until nothing is left of what was installed, and nothing else is lost: the server deletes some of it after its answer. */
-  async untilAsBefore(): Promise<void> {
-    let last: Awaited<ReturnType<Site['difference']>>;
-    const isDone = async () => {
-      last = await this.difference();
-      return last.left.length === 0;
-    };
-    await eventually(isDone, () => `nothing to be left of ${last.left.join(', ')}`, 60_000);
-    expect(await this.difference()).toEqual({ left: [], lost: [] });
-  }
-
-  #run(script: string): Promise<string> {
-    return runCommand('/bin/sh', ['-e', '-c', script], { env: this.#env, timeoutMs: 180_000 });
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#stack.disposeAsync();
-  }
-}
 
 const upgradeOf = (admin: Client, name: string) => admin.get(ClusterGroupUpgrade, { namespace: 'default', name });
 
@@ -220,7 +134,7 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
     await createUpgrades(site.admin);
     await createPolicyUpgrade(site.admin);
     expect((await site.difference()).left).toEqual(expect.arrayContaining(MADE));
-    await site.follow(...ENDING, 'Remove the CRDs');
+    await site.follow(PAGE, ...ENDING, 'Remove the CRDs');
     await site.untilAsBefore();
   });
 
@@ -228,7 +142,7 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
     const { site } = await startManagedSite(['crds.keep=false']);
     await using _ = site;
     await createUpgrade(site.admin, 'waits', ['spoke-1'], { manifestWorkTemplates: ['slow'], enable: false });
-    await site.follow(...ENDING);
+    await site.follow(PAGE, ...ENDING);
     await site.untilAsBefore();
   });
 
@@ -238,11 +152,11 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
     await createUpgrades(site.admin);
     await createPolicyUpgrade(site.admin);
     await hub.stop();
-    await site.follow('The hub, keeping its upgrades');
+    await site.follow(PAGE, 'The hub, keeping its upgrades');
     const kept = (await site.difference()).left;
     expect(kept).toContain(`clustergroupupgrades.ran.openshift.io default/runs ${CLEANUP_FINALIZER}`);
     expect(kept.filter((each) => /flotilla-hub/.test(each) && !each.startsWith('leases.'))).toEqual([]);
-    await site.follow('The hub is gone already', 'Remove the CRDs');
+    await site.follow(PAGE, 'The hub is gone already', 'Remove the CRDs');
     await site.admin.delete(Namespace, { name: NAMESPACE });
     await site.untilAsBefore();
   });
@@ -263,6 +177,7 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
     await createUpgrades(admin);
     expect((await site.difference()).left).toEqual(expect.arrayContaining([...MADE, 'serviceaccounts.core spoke-1/spoke-agent']));
     await site.follow(
+      PAGE,
       'End the upgrades',
       'Let the clusters go',
       'Remove the release',
@@ -285,7 +200,7 @@ test('a spoke has no pins left, without a hub', async () => {
       metadata: { name, labels: { [POOL_ROLE]: 'master', ...labels } },
       spec: { pinnedImages: [{ name: `registry.example.com/a@sha256:${'a'.repeat(64)}` }] },
     });
-  await site.follow('Pins on a spoke', 'PinnedImageSets on a spoke');
+  await site.follow(PAGE, 'Pins on a spoke', 'PinnedImageSets on a spoke');
   await eventually(async () => (await site.difference()).left.length === 1, 'the rest to go', 60_000);
   expect((await site.difference()).left).toEqual([expect.stringContaining('/somebody-else')]);
 });
@@ -330,6 +245,7 @@ test('a spoke has nothing left of agent and operators', async () => {
     },
   });
   await site.follow(
+    PAGE,
     'End its upgrade',
     'Remove the agent and the operators',
     'Remove what the agent keeps',

@@ -29,6 +29,23 @@ test.each<{ name: string; hub: Partial<TalmHub>; want: string[] }>([
     want: [expect.stringMatching(/^stopFirst \| TALM runs.*kubectl -n ns scale deployment cluster-group-upgrades-controller-manager-v2/)],
   },
   {
+    name: 'a manager that OLM installed',
+    hub: {
+      managers: [
+        object('m', {
+          metadata: {
+            name: 'm',
+            namespace: 'ns',
+            ownerReferences: [{ apiVersion: 'a/v1', kind: 'ClusterServiceVersion', name: 'talm.v4', uid: 'u' }],
+          },
+        }),
+      ],
+    },
+    want: [
+      'stopFirst | TALM runs, and both would act on the same upgrades | delete its Subscription, then kubectl -n ns delete clusterserviceversions.operators.coreos.com talm.v4: OLM undoes a scaling',
+    ],
+  },
+  {
     name: 'a manager that is scaled to 0',
     hub: { managers: [object('cluster-group-upgrades-controller-manager', { spec: { replicas: 0 } })] },
     want: ['carriesOver | TALM is scaled to 0'],

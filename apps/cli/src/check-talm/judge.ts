@@ -71,14 +71,22 @@ export function judgeTalmHub(hub: TalmHub): TalmCheck {
   return { objects: rows.toSorted((a, b) => rank(a) - rank(b)) };
 }
 
-const Replicas = foreign(z.object({ spec: z.object({ replicas: z.number().default(1) }).optional() }));
+const Manager = foreign(
+  z.object({
+    metadata: z.object({ ownerReferences: z.array(z.object({ kind: z.string(), name: z.string() })).optional() }),
+    spec: z.object({ replicas: z.number().default(1) }).optional(),
+  }),
+);
 
 function judgeManager(manager: KubeObject): Row[] {
   const object = nameOf('Deployment', manager);
-  const replicas = Replicas.safeParse(manager).data?.spec?.replicas ?? 1;
-  if (replicas === 0) return [{ object, verdict: 'carriesOver', why: 'TALM is scaled to 0' }];
+  const { metadata: { ownerReferences = [] } = {}, spec } = Manager.safeParse(manager).data ?? {};
+  if (spec?.replicas === 0) return [{ object, verdict: 'carriesOver', why: 'TALM is scaled to 0' }];
   const { namespace, name } = manager.metadata;
-  const fix = `kubectl -n ${namespace} scale deployment ${name} --replicas=0; an operator subscription that scales it up again has to be removed`;
+  const owner = ownerReferences.find(({ kind }) => kind === 'ClusterServiceVersion');
+  const fix = owner
+    ? `delete its Subscription, then kubectl -n ${namespace} delete clusterserviceversions.operators.coreos.com ${owner.name}: OLM undoes a scaling`
+    : `kubectl -n ${namespace} scale deployment ${name} --replicas=0`;
   return [{ object, verdict: 'stopFirst', why: 'TALM runs, and both would act on the same upgrades', fix }];
 }
 
