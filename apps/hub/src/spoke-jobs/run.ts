@@ -11,6 +11,8 @@ export interface RunRequest<S extends string, I> {
   readonly clusters: readonly string[];
   /** States in the upgrade's status, as the API server has them. */
   readonly stored: Readonly<Record<string, S>>;
+  /** Sentences in the upgrade's status, as the API server has them: those of verdicts are kept by a process that did not make them. */
+  readonly said?: Readonly<Record<string, string>> | undefined;
   readonly inputs: I;
   /** Why no cluster begins; what runs ends by itself, or is stopped. */
   readonly paused?: Pick<Pause, 'message' | 'stops'> | undefined;
@@ -87,9 +89,10 @@ export class SpokeJobRun<S extends JobState, I> {
 
   #begin(cluster: string, stored: S | undefined): TrackedSpoke<S, I> {
     const key: StepKey = { kind: this.#job.work, upgrade: this.request.upgrade.uid, cluster };
-    const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined };
+    const nothing = { progress: undefined, trouble: undefined, cleanAt: undefined };
     const [state, now]: [S, number] = [stored ?? this.#job.machine.initial, this.#now()];
-    const record: TrackedSpoke<S, I> = { key, id: keyId(key), run: this, state, stored, ...nothing, since: now, seenAt: now };
+    const message = this.#job.machine.isFinal(state) ? this.request.said?.[cluster] : undefined;
+    const record: TrackedSpoke<S, I> = { key, id: keyId(key), run: this, state, stored, message, ...nothing, since: now, seenAt: now };
     this.spokes.set(cluster, record);
     return record;
   }

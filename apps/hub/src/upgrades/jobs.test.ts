@@ -121,6 +121,41 @@ test('the leader judges by the rules of the PreCachingConfig that the steps foll
   expect(requested).toEqual([{ ...job.inputsIn(stored), retries: {}, proofs: undefined }]);
 });
 
+test('what the status says of clusters goes with each request, so that a new leader keeps it', () => {
+  const said = { failed: '401 Unauthorized' };
+  const job = createPrecacheJob(settings);
+  const asked: unknown[] = [];
+  const run = { spokes: new Map(), request: { clusters: ['failed'], inputs: {} } };
+  const engine = {
+    job: { ...job, machine: job.machine },
+    run: () => undefined,
+    hasHubObjects: () => false,
+    request: (request: { said?: unknown }) => {
+      asked.push(request.said);
+      return run;
+    },
+  };
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
+    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true, backup: true },
+    status: {
+      precaching: { spec: {}, status: { failed: 'UnrecoverableError' }, messages: said },
+      backup: { status: { failed: 'UnrecoverableError' }, messages: said },
+    },
+  });
+  const jobs = new UpgradeJobs({
+    precaching: { jobs: engine, settings },
+    backup: { jobs: engine, settings: { image: 'registry.test/recovery:1' } },
+  } as never);
+  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), {
+    selection: { clusters: ['failed'] },
+    precaching: { spec: {} },
+    precachingClusters: ['failed'],
+  } as never);
+  jobs.backUp(upgrade, { enabled: false, wantsBackup: true, planned: ['failed'], blocking: {} } as never);
+  expect(asked).toEqual([said, said]);
+});
+
 test.each([
   { name: 'was cleaned at its end asks no spoke again', deleteObjects: undefined, completedAt: '2026-01-01T00:00:00Z', want: [] },
   { name: 'kept its objects asks its spokes', deleteObjects: false, completedAt: '2026-01-01T00:00:00Z', want: ['precache-ns-delete'] },

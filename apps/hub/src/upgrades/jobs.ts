@@ -116,11 +116,12 @@ export class UpgradeJobs {
     const paused = settings.talmStrict ? undefined : findPause(upgrade);
     const { states, retries } = this.#afterRetry(upgrade);
     const stored = proofs ? pick(states, (cluster) => !proofs.renewed.has(cluster)) : states;
+    const said = upgrade.status?.precaching?.messages;
     // Begun jobs go on, but nothing begins on clusters that another tenant has now.
     const mayBegin = plan.selection.failure?.reason !== 'ClusterNotBound';
     if (!wanted) {
       const clusters = existing?.request.clusters.filter((cluster) => mayBegin || isBegun(stored[cluster])) ?? [];
-      return existing && jobs.request({ ...existing.request, clusters, stored, paused });
+      return existing && jobs.request({ ...existing.request, clusters, stored, said, paused });
     }
     const known = existing ? stored : stillValid(upgrade, stored, wanted);
     const clusters = new Set(plan.precachingClusters);
@@ -131,7 +132,7 @@ export class UpgradeJobs {
     const precaching = { ...upgrade.status?.precaching, status: states, spec: wanted, retries };
     const own = jobs.job.inputsIn({ ...upgrade, spec, status: { status: {}, ...upgrade.status, precaching } });
     const inputs = own && { ...own, imports: this.#importsOf(upgrade), proofs: proofs?.byCluster };
-    return inputs && jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
+    return inputs && jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, said, inputs, paused });
   }
 
   /** The stored states but of clusters that are tried again, and how often each was. The same until a status confirms the retry. */
@@ -153,22 +154,22 @@ export class UpgradeJobs {
   backUp(upgrade: ClusterGroupUpgrade, gates: GateInput): BackupReport | undefined {
     const { jobs, settings } = this.#deps.backup;
     const identity = identityOf(upgrade);
-    const stored = upgrade.status?.backup?.status ?? {};
+    const { status: stored = {}, messages: said } = upgrade.status?.backup ?? {};
     const isBegun = jobs.run(identity.uid) !== undefined || Object.keys(stored).length > 0;
     const isNext = judgeGates(gates)?.gate === 'backup';
     if (!gates.wantsBackup || !(isBegun || isNext)) return undefined;
     const clusters = remainingClusters(gates);
-    return requestBackup(jobs, settings, { upgrade: identity, clusters, stored, imports: this.#importsOf(upgrade) });
+    return requestBackup(jobs, settings, { upgrade: identity, clusters, stored, said, imports: this.#importsOf(upgrade) });
   }
 
   /** Backs up members of a running rollout that were imported again; undefined where there are none. @param status the next one, which names them */
   backUpLate(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus): BackupReport | undefined {
     const { jobs, settings } = this.#deps.backup;
-    const { status: stored = {} } = status.backup ?? {};
+    const { status: stored = {}, messages: said } = status.backup ?? {};
     const isOpen = (state: BackupState | undefined): boolean => state !== undefined && !isFinalBackupState(state);
     const clusters = settings.talmStrict ? [] : newcomers(status).filter((cluster) => isOpen(stored[cluster]));
     if (clusters.length === 0) return undefined;
-    return requestBackup(jobs, settings, { upgrade: identityOf(upgrade), clusters, stored, imports: this.#importsOf(upgrade) });
+    return requestBackup(jobs, settings, { upgrade: identityOf(upgrade), clusters, stored, said, imports: this.#importsOf(upgrade) });
   }
 
   #importsOf({ status }: ClusterGroupUpgrade): ReadonlyMap<string, number> | undefined {
@@ -186,13 +187,14 @@ export class UpgradeJobs {
     const inputs = pulls.length > 0 || proofs ? jobs.job.inputsIn({ ...upgrade, status }) : undefined;
     if (!inputs) return {};
     const { uid } = identityOf(upgrade);
-    const { status: all = {} } = status.precaching ?? {};
+    const { status: all = {}, messages: said } = status.precaching ?? {};
     const states = proofs ? pick(all, (cluster) => !proofs.renewed.has(cluster)) : all;
     const unclean = () => Object.keys(all).filter((cluster) => jobs.hasHubObjects(uid, cluster));
     const known = proofs ? [...unclean(), ...proofs.byCluster.keys()] : (jobs.run(uid)?.request.clusters ?? unclean());
     const clusters = [...new Set([...known, ...pulls])];
     const wanted = { ...inputs, imports: this.#importsOf(upgrade), ...(proofs && { proofs: proofs.byCluster }) };
-    const { spokes } = jobs.request({ upgrade: identityOf(upgrade), clusters, stored: states, inputs: wanted, paused: findPause(upgrade) });
+    const paused = findPause(upgrade);
+    const { spokes } = jobs.request({ upgrade: identityOf(upgrade), clusters, stored: states, said, inputs: wanted, paused });
     const seen = new Map(Object.entries(states));
     for (const cluster of pulls) seen.set(cluster, spokes.get(cluster)?.state ?? 'NotStarted');
     const isNews = clusters.some((cluster) => spokes.get(cluster)?.state !== states[cluster]);

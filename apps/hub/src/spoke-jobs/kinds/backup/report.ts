@@ -27,6 +27,8 @@ interface BackupRequest {
   readonly clusters: readonly string[];
   /** `status.backup.status`, as the API server has it. */
   readonly stored: Readonly<Record<string, BackupState>>;
+  /** `status.backup.messages`, as the API server has them. */
+  readonly said?: Readonly<Record<string, string>> | undefined;
   /** See `BackupInputs`. */
   readonly imports?: ReadonlyMap<string, number> | undefined;
 }
@@ -40,12 +42,12 @@ export function requestBackup(
   { image, talmStrict }: Pick<BackupSettings, 'image' | 'talmStrict'>,
   request: BackupRequest,
 ): BackupReport {
-  const { upgrade, clusters, stored, imports } = request;
+  const { upgrade, clusters, stored, said, imports } = request;
   const begun = jobs.run(upgrade.uid) ?? (Object.keys(stored).length > 0 || image !== '');
   if (!begun) return { rollUp: IMAGE_MISSING, clusters, spokes: new Map() };
   const isUnderWay = (cluster: string) => stored[cluster] !== jobs.job.machine.initial || jobs.hasHubObjects(upgrade.uid, cluster);
   const all = [...new Set([...clusters, ...Object.keys(stored).filter(isUnderWay)])];
-  const run = jobs.request({ upgrade, clusters: all, stored, inputs: { image, imports } });
+  const run = jobs.request({ upgrade, clusters: all, stored, said, inputs: { image, imports } });
   const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
   return { rollUp: rollUpBackup(clusters, states, talmStrict), clusters: all, spokes: run.spokes };
 }
