@@ -5,7 +5,7 @@ import { SECURITY_HEADERS } from './guard.ts';
 import type { Sent, Wish } from './rows/feed.ts';
 import type { Viewer } from './viewer.ts';
 
-/** A page that takes so little that this much waits for it is cut off, and comes again for what it missed. */
+/** A page that takes so little that this much waits for it beyond its first message is cut off, and comes again for what it missed. */
 const MOST_UNSENT = 8 * 1024 * 1024;
 /** A silent stream says that it lives. */
 const ALIVE_MS = 10_000;
@@ -13,10 +13,14 @@ const ALIVE_MS = 10_000;
 /** Server-sent events, until the page, the viewer or the server ends it. */
 export function stream(response: ServerResponse, { feed, greeting, ended }: Viewer, wish: Omit<Wish, 'greeting'>): void {
   const { out, write } = outOf(response);
+  const unsent = (): number => response.writableLength + out.writableLength;
+  // The first message is as large as the fleet, and is there before a page can take anything.
+  let most = Number.POSITIVE_INFINITY;
   const unheard = feed.listen({ ...wish, greeting }, ({ id, data }: Sent) => {
     write(`${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`);
-    if (response.writableLength + out.writableLength > MOST_UNSENT) response.destroy();
+    if (unsent() > most) response.destroy();
   });
+  most = unsent() + MOST_UNSENT;
   const alive = setInterval(() => write(': \n\n'), ALIVE_MS);
   const end = (): void => {
     clearInterval(alive);

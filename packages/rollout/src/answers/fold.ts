@@ -64,7 +64,8 @@ export const summarizeWaits = (inquiry: Inquiry, since: ReadonlyMap<string, stri
 /** Causes of failures. Numbers and the names of clusters in a sentence are no difference. */
 export function foldFailures(status: ClusterGroupUpgradeStatus | undefined): FoldedFailure[] {
   const folded = new Map<string, FoldedFailure>();
-  for (const [example, says] of failuresOf(status)) {
+  for (const [example, message] of failuresOf(status)) {
+    const says = cutAtWord(message);
     const key = says.replaceAll(example, '').replaceAll(/\d+/g, '#');
     const before = folded.get(key);
     folded.set(key, before ? { ...before, clusters: before.clusters + 1 } : { says, clusters: 1, example });

@@ -105,3 +105,16 @@ test('members of an upgrade are said while somebody looks at it', () => {
   upgrade('first', running, '2026-12-01T00:00:00Z');
   expect(fleet.takeChanges(NOW).members).toEqual([]);
 });
+
+test('rows hold as much of a text as a table shows, whatever a status holds', () => {
+  const { fleet, spoke, upgrade } = fleetOf();
+  const long = 'no space left on device '.repeat(50_000);
+  spoke('s1');
+  const lost = { ...ended, clusters: [{ name: 's1', state: 'failed', message: long }] };
+  upgrade('long', { ...lost, precaching: { status: { s1: 'UnrecoverableError' }, messages: { s1: long } } }, '2026-12-01T00:00:00Z');
+  fleet.takeChanges(NOW);
+  const { spokes, upgrades } = fleet.whole();
+  expect(spokes?.rows[0]?.says).toMatch(/no space left on device/);
+  expect(upgrades?.rows[0]?.failures[0]?.says).toMatch(/no space left on device/);
+  expect(JSON.stringify([spokes, upgrades, fleet.look('a/long')]).length).toBeLessThan(3_000);
+});

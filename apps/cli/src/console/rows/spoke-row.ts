@@ -1,6 +1,7 @@
 import { Annotation, findCondition } from '@flotilla/api';
 import type { MemberRow, SpokeRow } from '@flotilla/api/answers';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
+import { cutAtWord } from '@flotilla/api/ran';
 import { z } from 'zod';
 
 /** A spoke's part in an upgrade. */
@@ -11,6 +12,7 @@ export interface Part {
 
 /** A spoke as a row. @param cluster undefined for one that upgrades name and nobody may read, or that is not there */
 export function spokeRow(key: string, cluster: ManagedCluster | undefined, part: Part | undefined): SpokeRow {
+  const hold = cluster?.metadata.annotations?.[Annotation.hold];
   const condition = findCondition(cluster?.status?.conditions, CLUSTER_AVAILABLE);
   return {
     state: 'none',
@@ -24,7 +26,7 @@ export function spokeRow(key: string, cluster: ManagedCluster | undefined, part:
     version: versionOf(cluster),
     available: condition?.status === 'True' ? 'yes' : condition?.status === 'False' ? 'no' : 'unknown',
     availableSince: condition?.lastTransitionTime ?? null,
-    hold: cluster?.metadata.annotations?.[Annotation.hold] ?? null,
+    hold: hold === undefined ? null : cutAtWord(hold),
   };
 }
 

@@ -1,15 +1,16 @@
 import { refKey } from '@flotilla/api';
 import type { MemberRow, SpokeState, UpgradeRow } from '@flotilla/api/answers';
+import { cutAtWord } from '@flotilla/api/ran';
 import { answerStatus, Inquiry, type UpgradeFacts } from '@flotilla/rollout';
 
-/** An upgrade as a row, by the answer that `flotilla status` gives. */
+/** An upgrade as a row, by the answer that `flotilla status` gives, with as much of its texts as a table shows. */
 export function upgradeRow(facts: UpgradeFacts, writtenAt: string | undefined): UpgradeRow {
   const { stage, says, batch, paused, window, clusters, waits, failures, cached, ends } = answerStatus(facts);
   const { upgrade } = facts;
   return {
     key: refKey(upgrade.metadata),
     stage,
-    says,
+    says: cutAtWord(says),
     batch,
     window,
     clusters,
@@ -46,7 +47,7 @@ export function memberRows(facts: UpgradeFacts, before?: ReadonlyMap<string, Mem
       batch,
       cached: status?.precaching?.status?.[key] ?? null,
       cause: isDone ? null : own.cause,
-      says: isDone ? null : own.says,
+      says: isDone ? null : cutAtWord(own.says),
     };
     const known = before?.get(key);
     rows.set(key, known && isSame(known, row) ? known : row);
