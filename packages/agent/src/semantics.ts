@@ -25,6 +25,7 @@ export const textOf = (error: unknown): string => (error instanceof Error ? erro
 
 const AWAY: readonly string[] = [
   RuntimeErrorCode.unreachable,
+  RuntimeErrorCode.execPlugin,
   RuntimeErrorCode.timeout,
   RuntimeErrorCode.unauthorized,
   RuntimeErrorCode.throttled,

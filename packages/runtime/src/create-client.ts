@@ -18,6 +18,8 @@ interface ClientOptions extends KubeconfigSource {
   readonly proxy?: string;
   /** User to act as (`Impersonate-User`), whose rights then count; default: the kubeconfig's own. */
   readonly actAs?: string;
+  /** A person is there who may have to log in: the time-out of a call begins once there are credentials. Default false. */
+  readonly waitsForLogin?: boolean;
   /** Replaces the log line for objects that their schema refuses. */
   readonly onInvalid?: (invalid: InvalidObject) => void;
   /** Milliseconds without an event or a bookmark after which a watch ends, as if the server had ended it; default 150 000. */
@@ -39,6 +41,7 @@ export function createClient(options: ClientOptions = {}): Client {
     connection: new Connection(access, options.proxy, options.kubeconfigPath === undefined ? undefined : () => reload(options, server)),
     userAgent: options.userAgent ?? 'flotilla',
     actAs: options.actAs,
+    waitsForLogin: options.waitsForLogin,
     onInvalid: options.onInvalid ?? logOnce(options.logger),
     watchIdleMs: options.watchIdleMs,
     onAnswer: options.metrics && countRequests(options.metrics),

@@ -9,13 +9,13 @@ export interface Provided {
   readonly key?: string;
 }
 
-/** Asks the exec plug-in or the provider of a kubeconfig's user; what it gave is given again until it runs out. */
+/** Asks the provider of a kubeconfig's user; its credential is given again until it runs out. */
 export function credentialProvider({ server, skipsVerification, user: { provider } }: ClusterAccess): () => Promise<Provided> {
   const config = new KubeConfig();
   const [cluster, user, context] = ['cluster', 'user', 'context'];
   config.loadFromOptions({
     clusters: [{ name: cluster, server, skipTLSVerify: skipsVerification }],
-    users: [{ name: user, exec: provider?.exec, authProvider: provider?.authProvider }],
+    users: [{ name: user, authProvider: provider?.authProvider }],
     contexts: [{ name: context, cluster, user }],
     currentContext: context,
   });

@@ -4,6 +4,7 @@ import { FlotillaError } from '@flotilla/api';
 import type { TlsMaterial } from '@flotilla/http';
 import type { Provided } from './credential-provider.ts';
 import { RuntimeErrorCode } from './errors.ts';
+import { execPlugin } from './exec-plugin.ts';
 import type { ClusterAccess, ClusterUser, Material } from './kubeconfig-file.ts';
 
 /** Inputs of one connection, at this moment. */
@@ -96,8 +97,14 @@ export function forgetProvided(access: ClusterAccess): void {
 }
 
 async function provide(access: ClusterAccess): Promise<Provided> {
-  // loaded by those who need it: the client behind it takes 60 MB of memory
-  const provider = providers.get(access) ?? import('./credential-provider.ts').then(({ credentialProvider }) => credentialProvider(access));
+  const provider = providers.get(access) ?? openProvider(access);
   providers.set(access, provider);
   return (await provider)();
+}
+
+async function openProvider(access: ClusterAccess): Promise<() => Promise<Provided>> {
+  if (access.user.provider?.exec) return execPlugin(access);
+  // loaded by those who need it: the client behind it takes 60 MB of memory
+  const { credentialProvider } = await import('./credential-provider.ts');
+  return credentialProvider(access);
 }

@@ -3,6 +3,7 @@ import { FlotillaError } from '@flotilla/api';
 /** Codes of this package. One per condition a caller can act on. */
 export const RuntimeErrorCode = {
   kubeconfig: 'FLOTILLA_KUBECONFIG_INVALID',
+  execPlugin: 'FLOTILLA_EXEC_PLUGIN',
   invalidRef: 'FLOTILLA_REF_INVALID',
   timeout: 'FLOTILLA_API_TIMEOUT',
   unreachable: 'FLOTILLA_API_UNREACHABLE',

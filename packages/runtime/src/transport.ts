@@ -1,6 +1,6 @@
 import { errorMessage, readJson } from '@flotilla/api';
 import { Deadline, parseRetryAfter, readBounded, withRetries } from '@flotilla/http';
-import { type BackOff, backOffMs, systemClock } from '@flotilla/pace';
+import { type BackOff, backOffMs, MAX_TIMEOUT_MS, systemClock } from '@flotilla/pace';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Connection, Dispatchers } from './connection.ts';
@@ -29,6 +29,8 @@ export interface TransportOptions {
   readonly userAgent: string;
   /** User to act as. */
   readonly actAs?: string | undefined;
+  /** The time-out of a call begins once there are credentials. Default false. */
+  readonly waitsForLogin?: boolean | undefined;
   /** Called once per HTTP answer (`status` 0: none came). */
   readonly onAnswer?: (call: Call, status: number, seconds: number) => void;
 }
@@ -75,6 +77,7 @@ export class Transport {
   }
 
   async #withRetries<R>(call: Call, lane: keyof Dispatchers, read: Reader<R>): Promise<R> {
+    if (this.#options.waitsForLogin) await this.#logIn(call);
     const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const end = performance.now() + timeoutMs;
     using deadline = new Deadline(timeoutMs, call.signal);
@@ -85,6 +88,17 @@ export class Transport {
     const attempt = () => this.#once(call, lane, read, deadline);
     // Awaited here: the deadline lasts as long as this block.
     return await withRetries(attempt, { delayMs, clock: systemClock, signal: call.signal });
+  }
+
+  /** A plug-in has a time-out of its own. */
+  async #logIn({ signal }: Call): Promise<void> {
+    using deadline = new Deadline(MAX_TIMEOUT_MS, signal);
+    try {
+      await deadline.race(this.#options.connection.current());
+    } catch (error) {
+      // A plug-in that failed is not asked twice; the call itself tells of anything else.
+      if (error instanceof ApiError || signal?.aborted) throw error;
+    }
   }
 
   async #once<R>(call: Call, lane: keyof Dispatchers, read: Reader<R>, deadline: Deadline): Promise<R> {

@@ -24,7 +24,7 @@ export function connect({ kubeconfig, context, namespace }: AccessOptions & { re
   const paths = kubeconfig === undefined ? readKubeconfigs() : [callersPath(kubeconfig)];
   const source = paths.length > 1 ? { kubeconfig: mergeKubeconfigs(paths), context } : { kubeconfigPath: paths[0], context };
   try {
-    const client = createClient({ ...source, userAgent: 'flotilla-cli', onInvalid: () => undefined });
+    const client = createClient({ ...source, userAgent: 'flotilla-cli', waitsForLogin: true, onInvalid: () => undefined });
     const meant = namespace ?? readContextNamespace(source) ?? 'default';
     const refOf = (argument: string) => readRef(argument, namespace) ?? { namespace: meant, name: argument };
     return { client, namespace: meant, refOf, [Symbol.asyncDispose]: () => client.close() };

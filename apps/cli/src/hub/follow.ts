@@ -40,6 +40,8 @@ export async function* follow<T extends KubeObject>(
 
 const AWAY: ReadonlySet<string> = new Set([
   RuntimeErrorCode.unreachable,
+  // One that has worked before may need the network.
+  RuntimeErrorCode.execPlugin,
   RuntimeErrorCode.timeout,
   RuntimeErrorCode.unavailable,
   // A version that is too old is listed again; a server that starts asks for time.

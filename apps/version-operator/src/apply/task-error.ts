@@ -5,6 +5,7 @@ import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
 const byCode: Readonly<Record<string, string>> = {
   [RuntimeErrorCode.timeout]: 'Timeout',
   [RuntimeErrorCode.unreachable]: 'ServiceUnavailable',
+  [RuntimeErrorCode.execPlugin]: 'ServiceUnavailable',
   [RuntimeErrorCode.throttled]: 'TooManyRequests',
   [RuntimeErrorCode.badAnswer]: 'UnexpectedServerError',
   [RuntimeErrorCode.tooLarge]: 'UnexpectedServerError',
