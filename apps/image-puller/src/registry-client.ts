@@ -4,6 +4,9 @@ import type { Config } from './config.ts';
 import { readNodeRegistries } from './node-registries.ts';
 import { readSmallFile } from './small-file.ts';
 
+/** Longest wait in milliseconds that the client makes silently; what a registry asks for beyond it is the run's, which tells. */
+const SILENT_MS = 2_000;
+
 /**
  * Reads the pull secret; a missing file means none.
  * @throws RegistryError for malformed text, without quoting it
@@ -23,6 +26,7 @@ export async function openRegistryClient(config: Config, credentials: DockerConf
   return new RegistryClient({
     ...registries,
     credentials,
+    retry: { maxMs: SILENT_MS },
     ...(bandwidth && { bandwidth }),
     proxy: config.proxy,
     userAgent: 'flotilla-image-puller',

@@ -22,7 +22,7 @@ export interface RegistryClientOptions {
   /** Default `flotilla`. */
   userAgent?: string;
   timeouts?: Partial<Timeouts>;
-  /** Default: five tries over about eight seconds. Its longest wait also bounds `Retry-After`. */
+  /** Default: five tries over about eight seconds. A `Retry-After` over its longest wait is thrown at once. */
   retry?: Partial<RetryPolicy>;
   /** Default: 16 KiB in 60 s. */
   stall?: StallLimits;

@@ -218,6 +218,15 @@ describe('retries, mirrors and redirects', () => {
     expect(waits).toEqual([7125, 7250]);
   });
 
+  test('a longer wait than the policy has is the caller’s to make: it hears of it at once, for documents and blobs', async () => {
+    const blob = registry.serve(randomBytes(100));
+    refuse(429, 99, { 'retry-after': '3600' });
+    const asked = { code: 'FLOTILLA_REGISTRY_RATE_LIMITED', retryAfterMs: 3_600_000, message: expect.stringContaining('wait 3600 s') };
+    await expect(makeClient().fetchManifest(image)).rejects.toMatchObject(asked);
+    await expect(readAll(makeClient(), blob)).rejects.toMatchObject(asked);
+    expect([registry.requests.length, waits]).toEqual([2, []]);
+  });
+
   test.each([
     { status: 401, code: 'UNAUTHORIZED', requests: 1 },
     { status: 403, code: 'UNAUTHORIZED', requests: 1 },

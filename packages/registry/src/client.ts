@@ -289,8 +289,11 @@ export class RegistryClient {
   /** Milliseconds until the next try; undefined: the failure is final. */
   #delayMs(error: unknown, failures: number, attempts: number): number | undefined {
     if (!(error instanceof RegistryError) || !isTransient(error) || failures >= attempts) return undefined;
+    const askedMs = error.retryAfterMs ?? 0;
+    // A long wait is the caller's, who can tell of it and do something else meanwhile.
+    if (askedMs > this.#retry.maxMs) return undefined;
     // Jitter is added to the server's `Retry-After`.
-    return backOffMs(this.#retry, failures, this.#random) + Math.min(error.retryAfterMs ?? 0, this.#retry.maxMs);
+    return backOffMs(this.#retry, failures, this.#random) + askedMs;
   }
 
   async #urlOf({ host, repository, scheme }: Endpoint, { path, signal }: RepositoryCall, image: string): Promise<URL> {

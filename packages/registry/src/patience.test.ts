@@ -82,6 +82,20 @@ test('waits at least as long as the registry asks', async () => {
   expect(clock.waits).toEqual([7_050]);
 });
 
+test('a registry that asks for an hour is asked three times within the time there is', async () => {
+  const limited = new RegistryError(RegistryErrorCode.rateLimited, 'slow down', { retryAfterMs: 3_600_000 });
+  const clock = quickClock();
+  const options = { isTransient: () => true, refusedTries: 1, retryForMs: 120_000, clock, random: () => 1 };
+  let calls = 0;
+  const call = async () => {
+    calls++;
+    throw limited;
+  };
+  await expect(withRetries(call, { ...options, signal: new AbortController().signal })).rejects.toBe(limited);
+  expect(calls).toBe(3);
+  expect(clock.now()).toBeLessThanOrEqual(120_000);
+});
+
 async function runWith(errors: Error[], retryForMs = 60_000): Promise<{ result: unknown; calls: number; waits: number[] }> {
   const clock = quickClock();
   let calls = 0;

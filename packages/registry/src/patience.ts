@@ -36,7 +36,8 @@ export function withRetries<T>(call: () => Promise<T>, options: RetryOptions): P
     if (error instanceof TerminalError) return undefined;
     if (!options.isTransient(error) && ++refusals >= options.refusedTries) return undefined;
     firstFailureAt ??= clock.now();
-    const waitMs = backOffMs(BACK_OFF, failures, options.random) + askedMs(error);
+    const mostMs = Math.min(MAX_ASKED_MS, options.retryForMs / MIN_TRIES);
+    const waitMs = backOffMs(BACK_OFF, failures, options.random) + Math.min(mostMs, askedMs(error));
     const idleSince = Math.max(firstFailureAt, progressedAt?.() ?? firstFailureAt);
     if (failures >= MIN_TRIES && clock.now() + waitMs - idleSince > options.retryForMs) return undefined;
     options.onRetry?.(error, waitMs);
@@ -45,6 +46,5 @@ export function withRetries<T>(call: () => Promise<T>, options: RetryOptions): P
   return sendAgain(call, { delayMs, clock, signal });
 }
 
-/** Wait that the registry asked for, within bounds; the back-off adds jitter, so that a fleet does not return in one instant. */
-const askedMs = (error: unknown): number =>
-  error instanceof RegistryError ? Math.min(MAX_ASKED_MS, Math.max(0, error.retryAfterMs ?? 0)) : 0;
+/** Wait that the registry asked for; the back-off adds jitter, so that a fleet does not return in one instant. */
+const askedMs = (error: unknown): number => (error instanceof RegistryError ? Math.max(0, error.retryAfterMs ?? 0) : 0);

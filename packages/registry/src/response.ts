@@ -33,9 +33,10 @@ export async function requireSuccess(answer: Answer, { image, host: registry }: 
   const words = await serverWords(answer);
   const host = redirected ? url.host : registry;
   const details = { image, host, status, retryAfterMs: parseRetryAfter(answer.headers['retry-after']) };
+  const asked = details.retryAfterMs === undefined ? '' : ` and asks to wait ${Math.ceil(details.retryAfterMs / 1000)} s`;
   const { code, text } = redirected && status !== RANGE_REFUSED ? STORAGE_REFUSES : verdict(status);
   const who = redirected ? `${host} (storage of ${registry})` : host;
-  throw new RegistryError(code, `${image}: ${who} answered ${status}${words ? ` (${words})` : ''}; ${text}`, details);
+  throw new RegistryError(code, `${image}: ${who} answered ${status}${words ? ` (${words})` : ''}${asked}; ${text}`, details);
 }
 
 /** Status of an answer that does not give the range that was asked for. */

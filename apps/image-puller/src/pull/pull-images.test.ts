@@ -1,3 +1,4 @@
+import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { type Clock, createLogger, systemClock } from '@flotilla/runtime';
 import { unpackBits, type WantedImage } from '@flotilla/software';
 import { expect, test } from 'vitest';
@@ -82,6 +83,38 @@ test('a refused image is tried three times and does not stop the others', async 
   expect((await outcome).failures).toHaveLength(1);
   expect(pulls.filter((name) => name === 'bad')).toHaveLength(3);
   expect(progress.report()).toMatchObject({ imagesDone: 1, failures: [{ image: 'bad', error: 'NOT_FOUND: no such image' }] });
+});
+
+test('while a registry has one image wait, others take its place, and a full disk ends the wait', async () => {
+  const held: Clock = { now: () => 0, setTimer: () => ({ [Symbol.dispose]: () => undefined }) };
+  const { store, pulls } = fakeStore(async (name) => {
+    if (name === 'limited') throw new RegistryError(RegistryErrorCode.rateLimited, 'slow down', { retryAfterMs: 3_600_000 });
+    if (name === 'last') throw new NoSpaceError('full');
+  });
+  const progress = new Progress(() => 0);
+  const images = [image('limited', 9), image('next', 2), image('last', 1)];
+  progress.expect(images, 0);
+  const outcome = pullImages({ ...retryDeps(progress), clock: held, store, images, parallel: 1 });
+  await expect(outcome).rejects.toThrow('full');
+  expect(pulls).toEqual(['limited', 'next', 'last']);
+  expect(progress.report()).toMatchObject({ imagesDone: 1, message: 'tries again: slow down' });
+});
+
+test('no more images wait for a registry at once than are pulled at once', async () => {
+  const held: Clock = { now: () => 0, setTimer: () => ({ [Symbol.dispose]: () => undefined }) };
+  const { store, pulls } = fakeStore(async () => {
+    throw new RegistryError(RegistryErrorCode.rateLimited, 'slow down', { retryAfterMs: 3_600_000 });
+  });
+  const stop = new AbortController();
+  const progress = new Progress(() => 0);
+  const images = Array.from({ length: 9 }, (_, i) => image(`image-${i}`, 9 - i));
+  const outcome = pullImages({ ...retryDeps(progress), clock: held, store, images, parallel: 2, signal: stop.signal });
+  const rejected = expect(outcome).rejects.toThrow('SIGTERM');
+  await expect.poll(() => pulls).toHaveLength(4);
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(pulls).toHaveLength(4);
+  stop.abort(new Error('SIGTERM'));
+  await rejected;
 });
 
 test('a broken transfer is tried again', async () => {

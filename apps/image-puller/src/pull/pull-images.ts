@@ -1,11 +1,12 @@
 import { errorMessage } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
-import { isTransient as isTransientRegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
+import { isTransient as isTransientRegistryError, RegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { judgeLayers, type PullName, sumLayers, type WantedImage } from '@flotilla/software';
 import { meansImage, type NeededImage } from '../content/presence.ts';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { Progress } from '../progress/progress.ts';
+import { PullWindow } from './pull-window.ts';
 import type { ImageStore } from './store.ts';
 
 /** Retries of a failing store, and their reports. */
@@ -99,14 +100,24 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
   const failures: unknown[] = [];
   const moved: MovedTagError[] = [];
   let pulled = 0;
+  const window = new PullWindow(options.parallel);
+  const full = new AbortController();
+  const ended = AbortSignal.any([options.signal, full.signal]);
   using _poll = pollLayers(options, active);
   await mapConcurrently(
     options.images.toSorted((a, b) => size(b) - size(a)),
-    options.parallel,
+    window.most,
     async (image) => {
-      active.add(image);
       try {
-        await pullImage(image, options);
+        await window.run(async () => {
+          ended.throwIfAborted();
+          active.add(image);
+          await pullImage(image, { ...options, window, ended }).catch((failure: unknown) => {
+            // Before its place goes to the next one.
+            if (failure instanceof NoSpaceError) full.abort(failure);
+            throw failure;
+          });
+        });
         pulled++;
         options.progress.imageDone(image);
       } catch (failure) {
@@ -138,21 +149,32 @@ const withReason = (failure: unknown, { handedOver }: WantedImage): unknown =>
 
 const size = ({ layers }: WantedImage): number => layers.reduce((sum, layer) => sum + layer.size, 0);
 
-async function pullImage(image: WantedImage, { store, logger, progress, ...options }: PullOptions): Promise<void> {
+/** What a pull of one image has besides: its window, and the end of all waits. */
+interface WindowedOptions extends PullOptions {
+  readonly window: PullWindow;
+  readonly ended: AbortSignal;
+}
+
+async function pullImage(image: WantedImage, { store, logger, progress, window, ended, ...options }: WindowedOptions): Promise<void> {
   const { signal } = options;
+  let loan: Disposable | undefined;
   for (const name of image.pullSpecs) {
     const retries: RetryOptions = {
       ...options,
+      signal: ended,
       isTransient,
       refusedTries: REFUSED_TRIES,
       progressedAt: () => progress.lastGrowth(image.layers),
       onRetry: (error, waitMs) => {
         progress.triesAgain(error, { pullSpec: name.pullSpec, layers: image.layers });
         logger.warn({ image: name.pullSpec, waitMs, err: errorMessage(error) }, 'Retrying a pull');
+        if (error instanceof RegistryError && error.retryAfterMs !== undefined) loan = window.lend();
       },
     };
     // checked before each try: a runtime may have finished a pull after the connection broke
     const isPulled = await withRetries(async () => {
+      loan?.[Symbol.dispose]();
+      loan = undefined;
       if ((await store.findLoss(needed(image, name), signal)) === undefined) return false;
       progress.imageFetched(await store.pull(name, image.layers, signal));
       return true;
