@@ -24,9 +24,9 @@ export function chooseEntries({ manifests }: ImageIndex, wanted: Platform): Choi
   return { best, unnamed: unnamed.slice(0, MOST_UNNAMED) };
 }
 
-/** Builds the error of an index without an image for the platform, with the platforms that it has. */
-export function noPlatformError({ manifests }: ImageIndex, wanted: Platform, details: RegistryErrorDetails): RegistryError {
-  const offered = manifests.slice(0, 20).map(({ platform }) => (platform ? platformName(platform) : 'an entry without a platform'));
+/** Builds the error of an image that is not for the platform, with the platforms that it has; undefined for one that says none. */
+export function noPlatformError(has: readonly (Platform | undefined)[], wanted: Platform, details: RegistryErrorDetails): RegistryError {
+  const offered = has.slice(0, 20).map((platform) => (platform ? platformName(platform) : 'an entry without a platform'));
   const problem = `has no image for ${platformName(wanted)}; it has ${offered.join(', ') || 'none that can be read'}`;
   return new RegistryError(RegistryErrorCode.noPlatform, `${details.image} ${problem}`, details);
 }

@@ -20,6 +20,6 @@ export { pushImage } from './push.ts';
 export type { RegistriesFile } from './registries-conf.ts';
 export { parseRegistriesConf } from './registries-conf.ts';
 export type { ResolvedImage } from './resolve.ts';
-export { resolveImage } from './resolve.ts';
+export { requirePlatform, resolveImage } from './resolve.ts';
 
 export type { HostTls } from './transport.ts';

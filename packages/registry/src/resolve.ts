@@ -69,6 +69,17 @@ export async function resolveImage(
   return { reference, digest, mediaType, manifest, config, layers: manifest.layers, top };
 }
 
+/**
+ * Refuses an image that no index leads to and that another platform runs: a runtime would take it by its name. One that says no platform is taken.
+ * @throws RegistryError `_NO_PLATFORM`
+ */
+export function requirePlatform({ reference, digest, top, config }: ResolvedImage, wanted: Platform = currentPlatform()): void {
+  const { os = '', architecture = '', variant } = config;
+  const offered = { os, architecture, variant };
+  if (top.digest !== digest || architecture === '' || platformRank(wanted, offered) !== undefined) return;
+  throw noPlatformError([offered], wanted, { image: formatImageReference(reference), host: reference.host });
+}
+
 /** Finds the image of a platform below an index, as the runtime does. */
 class IndexWalk {
   readonly #client: RegistryClient;
@@ -109,7 +120,8 @@ class IndexWalk {
       const found = await this.#tryUnnamed(entry, depth);
       if (found) return found;
     }
-    throw noPlatformError(index, this.#wanted, this.#details);
+    const offered = index.manifests.map(({ platform }) => platform);
+    throw noPlatformError(offered, this.#wanted, this.#details);
   }
 
   /** Reads an entry that names no platform; undefined when its configuration names another one, or it is not there. */

@@ -1,4 +1,4 @@
-import { parseImageReference } from '@flotilla/registry';
+import { parseImageReference, RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { describe, expect, test } from 'vitest';
 import { buildImageList, handOver } from './image-list.ts';
 import type { ImageSource, ResolvedImage } from './image-source.ts';
@@ -235,6 +235,12 @@ describe('a list that cannot be built says which input and why', () => {
   ])('%s', async (_, keys, images, code, message) => {
     await expect(list(keys, images)).rejects.toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
   });
+});
+
+test('an image for another platform is not left to a store: a runtime takes what a digest names, whatever runs it', () => {
+  const error = new RegistryError(RegistryErrorCode.noPlatform, 'no image for linux/amd64; it has linux/s390x');
+  const unresolved = [{ pullSpec: `h.test/a@sha256:${'a'.repeat(64)}`, error }];
+  expect(handOver({ images: [], unresolved, skipped: [] })).toEqual({ images: [], unresolved, skipped: [] });
 });
 
 test('an image of known digest that does not resolve is left to a store that finds images itself, one by tag is not', () => {

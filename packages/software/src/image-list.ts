@@ -123,12 +123,13 @@ async function resolveAll(pullSpecs: readonly string[], source: ImageSource, sig
   return { images: byDigest(resolved.filter((image) => image !== undefined)), unresolved };
 }
 
-/** Moves unresolved images with a digest to the list, for a store that finds images itself. */
+/** Moves unresolved images with a digest to the list, for a store that finds images itself. What is for another platform is found, and of no use. */
 export function handOver({ images, unresolved, skipped }: ImageList): ImageList {
   const handed = new Map<string, WantedImage & { readonly pullSpecs: PullName[] }>();
   const rest: UnresolvedImage[] = [];
   for (const { pullSpec, error } of unresolved) {
-    const { digest } = parseDigest(pullSpec);
+    const isForeign = error instanceof RegistryError && error.code === RegistryErrorCode.noPlatform;
+    const digest = isForeign ? undefined : parseDigest(pullSpec).digest;
     if (digest === undefined) rest.push({ pullSpec, error });
     else {
       const known = handed.get(digest) ?? { digest, pullSpecs: [], layers: [], handedOver: error };

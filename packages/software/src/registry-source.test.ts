@@ -27,10 +27,10 @@ function quickClock(): Clock & { waited(): number } {
 }
 
 /** Starts a mirror that serves image `good` of every repository; `misbehave` may answer a manifest request first. */
-async function startMirror(misbehave: (repository: string, response: ServerResponse) => boolean) {
+async function startMirror(misbehave: (repository: string, response: ServerResponse) => boolean, platform = currentPlatform()) {
   const store = new MemoryBlobs();
   const layer = await writeLayer(store, { content: { files: [{ path: 'f', content: { bytes: 'x' } }] }, compression: 'gzip', level: 1 });
-  const image = await writeImage(store, { layers: [layer], platform: currentPlatform() });
+  const image = await writeImage(store, { layers: [layer], platform });
   const { manifests, blobs } = await listImageParts(store, image);
   const digests = new Map([...manifests, ...blobs, image].map((part) => [part.digest, part.mediaType]));
   const server = createServer((request, response) => {
@@ -56,6 +56,23 @@ async function startMirror(misbehave: (repository: string, response: ServerRespo
   const resolve = (repository: string) => source.resolve(`127.0.0.1:1/${repository}:good`, new AbortController().signal);
   return { resolve, clock };
 }
+
+test.each([
+  { of: { os: 'linux', architecture: 's390x' }, name: 'linux/s390x' },
+  { of: { os: 'windows', architecture: currentPlatform().architecture }, name: `windows/${currentPlatform().architecture}` },
+])('an image of $name alone is refused with its platform and the node’s', async ({ of, name }) => {
+  const { resolve } = await startMirror(() => false, of);
+  const { os, architecture } = currentPlatform();
+  await expect(resolve('foreign')).rejects.toMatchObject({
+    code: 'FLOTILLA_REGISTRY_NO_PLATFORM',
+    message: expect.stringContaining(`no image for ${os}/${architecture}; it has ${name}`),
+  });
+});
+
+test('an image that says no platform, as artifacts do, is taken', async () => {
+  const { resolve } = await startMirror(() => false, { os: '', architecture: '' });
+  expect(await resolve('artifact')).toMatchObject({ layers: [{ digest: expect.stringMatching(/^sha256:/) }] });
+});
 
 const faults: Record<string, (response: ServerResponse) => void> = {
   '502': (response) => void response.writeHead(502).end('<html>'),

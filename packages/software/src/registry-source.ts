@@ -9,6 +9,7 @@ import {
   type ResolvedImage as RegistryImage,
   type RetryOptions,
   readLayerFiles,
+  requirePlatform,
   resolveImage,
   withRetries,
 } from '@flotilla/registry';
@@ -44,6 +45,7 @@ export function createRegistrySource(
     const image =
       originals.get(pullSpec) ??
       (await resolveImage(client, parseImageReference(pullSpec), { signal, store, ...(platform && { platform }) }));
+    requirePlatform(image, platform);
     originals.set(pullSpec, image);
     return image;
   };
