@@ -1,11 +1,11 @@
 import { readJson } from '@flotilla/api';
-import { readBounded } from '@flotilla/http';
+import { parseRetryAfter, readBounded } from '@flotilla/http';
 import type { Clock } from '@flotilla/pace';
 import { z } from 'zod';
 import { type Credential, type DockerConfig, findCredential } from './credentials.ts';
 import type { Endpoint } from './endpoint.ts';
 import { RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
-import { decodedBody } from './response.ts';
+import { askedWait, decodedBody, verdict } from './response.ts';
 import type { Answer, Call, Transport } from './transport.ts';
 
 interface Challenge {
@@ -19,6 +19,8 @@ const TokenAnswer = z.object({
   expires_in: z.number().nullish(),
 });
 
+/** Codes of a token server's answers that say nothing of our credentials. */
+const PASSING: ReadonlySet<RegistryErrorCode> = new Set([RegistryErrorCode.rateLimited, RegistryErrorCode.unavailable]);
 const MAX_TOKEN_BYTES = 256 * 1024;
 /** Scopes of one token at most. */
 const MOST_SCOPES = 8;
@@ -122,16 +124,12 @@ export class Authenticator {
     const answer = await this.#transport.send({ ...call, deadlineMs: this.#documentMs });
     if (answer.status !== 200) {
       answer.body.destroy();
-      const code =
-        answer.status >= 500
-          ? RegistryErrorCode.unavailable
-          : answer.status === 429
-            ? RegistryErrorCode.rateLimited
-            : RegistryErrorCode.unauthorized;
-      throw new RegistryError(code, `${call.image}: token server ${call.url.host} answered ${answer.status}; check the pull secret`, {
-        ...details,
-        status: answer.status,
-      });
+      const { status } = answer;
+      const retryAfterMs = parseRetryAfter(answer.headers['retry-after']);
+      const refusal = verdict(status);
+      const { code, text } = PASSING.has(refusal.code) ? refusal : { code: RegistryErrorCode.unauthorized, text: 'check the pull secret' };
+      const message = `${call.image}: token server ${call.url.host} answered ${status}${askedWait({ retryAfterMs })}; ${text}`;
+      throw new RegistryError(code, message, { ...details, status, retryAfterMs });
     }
     const bytes = await readBounded(decodedBody(answer), MAX_TOKEN_BYTES, {
       tooLarge: () => tooLargeError('token answer', MAX_TOKEN_BYTES, details),

@@ -351,6 +351,24 @@ describe('authentication', () => {
     expect(registry.authorizations.at(-1)).toBe('Bearer t');
   });
 
+  test.each([
+    { status: 429, headers: { 'retry-after': '7' }, code: 'RATE_LIMITED', retryAfterMs: 7_000, says: 'answered 429 and asks to wait 7 s' },
+    { status: 503, headers: {}, code: 'UNAVAILABLE', retryAfterMs: undefined, says: 'answered 503' },
+    { status: 403, headers: {}, code: 'UNAUTHORIZED', retryAfterMs: undefined, says: 'answered 403; check the pull secret' },
+  ])('a token server’s $status is $code, with the wait that it asks for', async ({ status, headers, code, retryAfterMs, says }) => {
+    registry.handlers.push((_request, response, path) => {
+      if (path.startsWith('/token')) response.writeHead(status, headers).end();
+      else response.writeHead(401, { 'www-authenticate': `Bearer realm="http://${registry.host}/token",service="s"` }).end();
+      return true;
+    });
+    const failure = await makeClient({ retry: { attempts: 2 } })
+      .fetchManifest(image)
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: `FLOTILLA_REGISTRY_${code}`, retryAfterMs, message: expect.stringContaining(says) });
+    expect(String(failure).includes('check the pull secret')).toBe(status === 403);
+    expect(waits).toEqual(status === 403 ? [] : [125 + (retryAfterMs ?? 0)]);
+  });
+
   test('credentials are not sent to a token server over plain HTTP for an HTTPS registry', async () => {
     registry.handlers.push((_request, response) => {
       response.writeHead(401, { 'www-authenticate': 'Bearer realm="ftp://elsewhere/token"' }).end();

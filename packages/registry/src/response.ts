@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 import { foreign, readJson } from '@flotilla/api';
 import { parseRetryAfter, readBounded } from '@flotilla/http';
 import { z } from 'zod';
-import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
 import type { Answer } from './transport.ts';
 
 const ErrorBody = foreign(z.object({ errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1) }));
@@ -33,18 +33,22 @@ export async function requireSuccess(answer: Answer, { image, host: registry }: 
   const words = await serverWords(answer);
   const host = redirected ? url.host : registry;
   const details = { image, host, status, retryAfterMs: parseRetryAfter(answer.headers['retry-after']) };
-  const asked = details.retryAfterMs === undefined ? '' : ` and asks to wait ${Math.ceil(details.retryAfterMs / 1000)} s`;
   const { code, text } = redirected && status !== RANGE_REFUSED ? STORAGE_REFUSES : verdict(status);
   const who = redirected ? `${host} (storage of ${registry})` : host;
-  throw new RegistryError(code, `${image}: ${who} answered ${status}${words ? ` (${words})` : ''}${asked}; ${text}`, details);
+  throw new RegistryError(code, `${image}: ${who} answered ${status}${words ? ` (${words})` : ''}${askedWait(details)}; ${text}`, details);
 }
+
+/** Words on the wait that a server asks for. */
+export const askedWait = ({ retryAfterMs }: Pick<RegistryErrorDetails, 'retryAfterMs'>): string =>
+  retryAfterMs === undefined ? '' : ` and asks to wait ${Math.ceil(retryAfterMs / 1000)} s`;
 
 /** Status of an answer that does not give the range that was asked for. */
 export const RANGE_REFUSED = 416;
 
 const STORAGE_REFUSES = { code: RegistryErrorCode.unavailable, text: 'the registry is asked for a fresh address' } as const;
 
-function verdict(status: number): { code: RegistryErrorCode; text: string } {
+/** Code and advice by a status. */
+export function verdict(status: number): { code: RegistryErrorCode; text: string } {
   if (status === 401) return { code: RegistryErrorCode.unauthorized, text: 'check the pull secret for this registry' };
   if (status === 403) return { code: RegistryErrorCode.unauthorized, text: 'the pull secret does not allow this repository' };
   if (status === 404) return { code: RegistryErrorCode.notFound, text: 'check the name, tag or digest' };
