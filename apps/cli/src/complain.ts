@@ -1,6 +1,6 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
-import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
+import { ApiError, isUntrusted, RuntimeErrorCode } from '@flotilla/runtime';
 import { Exit, endWith } from './exit.ts';
 import { safeText } from './terminal/safe-text.ts';
 
@@ -21,6 +21,13 @@ const exits: Readonly<Record<string, (typeof Exit)['usage' | 'no' | 'timeUp']>> 
 export function nextStep(error: unknown): string {
   if (error instanceof RegistryError && error.code === RegistryErrorCode.unauthorized) return `${errorMessage(error)} (--pull-secret)`;
   if (!(error instanceof ApiError)) return isMissingFile(error) ? `${errorMessage(error)}: name one that is there` : errorMessage(error);
+  // A page's own cause is the parser's complaint.
+  if (error.isForeign)
+    return `${error.message}: not an API server: look at clusters[].cluster.server of the kubeconfig, and at a proxy on the way`;
+  if (isUntrusted(error))
+    return `${error.message}: the server is not trusted: put the PEM of its authority into certificate-authority of the kubeconfig`;
+  if (error.serverMessage.includes('HTTP request to an HTTPS server'))
+    return `${errorMessage(error)}: use https in clusters[].cluster.server of the kubeconfig`;
   if (error.code === RuntimeErrorCode.forbidden) return missingRight(error);
   if (error.code === RuntimeErrorCode.unauthorized)
     return `${errorMessage(error)}: the server does not accept the credentials of the kubeconfig; log in again, or name another --context`;

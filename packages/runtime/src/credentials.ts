@@ -27,7 +27,7 @@ export async function readCredentials(access: ClusterAccess): Promise<Credential
   if (server.startsWith('http:') && !skipsVerification)
     throw new FlotillaError(
       RuntimeErrorCode.kubeconfig,
-      `server ${server}: the HTTP protocol is not allowed; use https, or set insecure-skip-tls-verify`,
+      `server ${server}: plain HTTP shows the credentials to anybody on the way; use https`,
     );
   const [ca, ownCert, ownKey, provided] = await Promise.all([
     read(certificateAuthority),

@@ -52,6 +52,8 @@ interface ApiErrorDetails {
   readonly retryAfterMs?: number;
   /** Fields that the server refused; default none. */
   readonly causes?: readonly FieldCause[];
+  /** The answer is none that an API server gives; default false. */
+  readonly isForeign?: boolean;
 }
 
 /** An API server refused a call, or no usable answer came (`status` 0). */
@@ -61,6 +63,8 @@ export class ApiError extends FlotillaError {
   readonly serverMessage: string;
   readonly retryAfterMs: number | undefined;
   readonly causes: readonly FieldCause[];
+  /** Something else than an API server answered. */
+  readonly isForeign: boolean;
   constructor(code: string, what: string, details: ApiErrorDetails, options?: { cause?: unknown }) {
     super(code, [what, details.status || undefined, details.reason, details.serverMessage].filter(Boolean).join(': '), options);
     this.status = details.status;
@@ -68,6 +72,7 @@ export class ApiError extends FlotillaError {
     this.serverMessage = details.serverMessage;
     this.retryAfterMs = details.retryAfterMs;
     this.causes = details.causes ?? [];
+    this.isForeign = details.isForeign ?? false;
   }
 }
 
@@ -86,8 +91,9 @@ const hasCode = (error: unknown, code: string): boolean => error instanceof Flot
 
 /** The caller has no right to it, or admission refuses it. */
 export const isForbidden = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.forbidden);
-/** The object (or the kind) does not exist. */
-export const isNotFound = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.notFound);
+/** The object (or the kind) does not exist. A page of something else than an API server does not say so. */
+export const isNotFound = (error: unknown): error is ApiError =>
+  hasCode(error, RuntimeErrorCode.notFound) && !(error instanceof ApiError && error.isForeign);
 /** Somebody else wrote first, or owns the field (server-side apply). */
 export const isConflict = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.conflict);
 /** An object of that name exists. */
@@ -105,3 +111,20 @@ export const isRefusedContent = (error: unknown): error is ApiError =>
   isForbidden(error) ||
   isTooLarge(error) ||
   (error instanceof ApiError && error.status === 400);
+
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** The server's certificate was not accepted. */
+export const isUntrusted = (error: unknown): boolean =>
+  error instanceof ApiError && error.cause instanceof Error && 'code' in error.cause && UNTRUSTED.has(String(error.cause.code));

@@ -21,6 +21,7 @@ export {
   isNotFound,
   isRefusedContent,
   isTooLarge,
+  isUntrusted,
   RuntimeErrorCode,
 } from './errors.ts';
 export { createEventRecorder, type EventRecorder } from './event-recorder.ts';

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { ConfigMap } from '@flotilla/api/core';
 import { playChains, trustByRule } from '@flotilla/http/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startScriptedServer } from '../testing/scripted-server.ts';
 import { Connection } from './connection.ts';
 import { createClient } from './create-client.ts';
-import { RuntimeErrorCode } from './errors.ts';
+import { isUntrusted, RuntimeErrorCode } from './errors.ts';
 import { loadKubeconfig } from './kubeconfig.ts';
 
 let dir: string;
@@ -60,7 +61,11 @@ describe('a kubeconfig that cannot be used is named with the fix', () => {
   });
 
   test.each([
-    { name: 'plain HTTP without skipping verification', cluster: { server: 'http://127.0.0.1:1' }, says: 'HTTP protocol is not allowed' },
+    {
+      name: 'plain HTTP without skipping verification',
+      cluster: { server: 'http://127.0.0.1:1' },
+      says: 'plain HTTP shows the credentials to anybody on the way; use https',
+    },
     { name: 'a socks proxy', cluster: { server, 'proxy-url': 'socks5://127.0.0.1:1' }, says: 'name an http proxy' },
   ])('$name, at the first call', async ({ cluster, says }) => {
     const client = createClient({ kubeconfig: config(cluster, { token: 't' }) });
@@ -169,7 +174,18 @@ describe('over TLS', () => {
   test('a server that the authority did not sign is refused', async () => {
     const { cert } = makeCertificate('stranger');
     const client = createClient({ kubeconfig: config({ ...cluster(), 'certificate-authority': cert }, { token: 't' }) });
-    await expect(client.getText('/readyz')).rejects.toMatchObject({ code: RuntimeErrorCode.unreachable });
+    const error = await client.getText('/readyz').catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: RuntimeErrorCode.unreachable, serverMessage: 'self-signed certificate' });
+    expect(isUntrusted(error)).toBe(true);
+    await client.close();
+  });
+
+  test('a server that speaks no TLS is said to speak none', async () => {
+    await using plain = await startScriptedServer();
+    const { clusters } = JSON.parse(plain.kubeconfig) as { clusters: { cluster: { server: string } }[] };
+    const server = clusters[0]?.cluster.server.replace('http:', 'https:');
+    const client = createClient({ kubeconfig: config({ server }, { token: 't' }) });
+    await expect(client.getText('/readyz')).rejects.toMatchObject({ serverMessage: 'the server does not speak TLS there' });
     await client.close();
   });
 

@@ -1,6 +1,15 @@
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { answer, configMap, listOf, refuse, type ScriptedServer, startScriptedServer, watchOf } from '../testing/scripted-server.ts';
+import {
+  answer,
+  configMap,
+  listOf,
+  refuse,
+  type ScriptedServer,
+  type Step,
+  startScriptedServer,
+  watchOf,
+} from '../testing/scripted-server.ts';
 import type { Client, InvalidObject } from './client.ts';
 import { createClient } from './create-client.ts';
 import { isAlreadyExists, isConflict, isExpired, isNotFound, RuntimeErrorCode } from './errors.ts';
@@ -124,16 +133,38 @@ describe('calls', () => {
   });
 
   test.each([
-    { name: 'garbage', step: ((_q, response) => void response.end('<html>')) satisfies import('../testing/scripted-server.ts').Step },
+    { name: 'garbage', step: ((_q, response) => void response.end('garbage')) satisfies Step },
     { name: 'an object of another shape', step: answer({ metadata: { name: 7 } }) },
   ])('$name in place of an object is a bad answer', async ({ step }) => {
     server.steps.push(step);
     expect(await failure(client.get(ConfigMap, ref))).toMatchObject({ code: RuntimeErrorCode.badAnswer, status: 0 });
   });
 
-  test('a refusal in words of a proxy keeps its status', async () => {
-    server.steps.push((_request, response) => void response.writeHead(403).end('<h1>no</h1>'));
-    expect(await failure(client.get(ConfigMap, ref))).toMatchObject({ code: RuntimeErrorCode.forbidden, serverMessage: '<h1>no</h1>' });
+  const page = `<!doctype html><html><head><title>Log in\nhere</title></head>${'<p>x</p>'.repeat(1_000)}</html>`;
+  const pageOf =
+    (status: number): Step =>
+    (_request, response) =>
+      void response.writeHead(status, { 'content-type': 'text/html' }).end(page);
+
+  test.each([
+    { name: 'a refusal', step: pageOf(403), want: { code: RuntimeErrorCode.forbidden, status: 403 }, says: 'a web page: Log in here' },
+    { name: 'an answer', step: pageOf(200), want: { code: RuntimeErrorCode.badAnswer, status: 0 }, says: 'a web page: Log in here' },
+    {
+      name: 'a redirect',
+      step: ((_request, response) =>
+        void response.writeHead(302, { location: 'https://login.example/auth?state=secret' }).end(page)) satisfies Step,
+      want: { code: RuntimeErrorCode.refused, status: 302 },
+      says: 'a redirect to https://login.example',
+    },
+  ])('$name that no API server gives is told in a line', async ({ step, want, says }) => {
+    server.steps.push(step);
+    const serverMessage = `the answer is ${says}`;
+    expect(await failure(client.get(ConfigMap, ref))).toMatchObject({ ...want, isForeign: true, serverMessage });
+  });
+
+  test('a page in place of an object does not say that the object is not there', async () => {
+    server.steps.push(pageOf(404));
+    expect(await failure(client.get(ConfigMap, ref))).toMatchObject({ status: 404, isForeign: true });
   });
 
   test('an error never carries the token', async () => {

@@ -15,7 +15,8 @@ import type {
   WriteOptions,
 } from './client.ts';
 import type { Connection } from './connection.ts';
-import { isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
+import { ApiError, isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
+import { describeForeign } from './foreign-answer.ts';
 import { collectionPath, needNamespace, objectPath, query } from './resource-path.ts';
 import { type Call, describe, OBJECT_BYTES, Transport, type TransportOptions } from './transport.ts';
 import { lines, nameOf, parseEvent } from './watch-stream.ts';
@@ -261,7 +262,10 @@ export class RestClient implements Client {
     try {
       return parseJson(text);
     } catch (error) {
-      throw transportError(RuntimeErrorCode.badAnswer, describe(call), 'the answer is no JSON', error);
+      const page = describeForeign(text);
+      if (page === undefined) throw transportError(RuntimeErrorCode.badAnswer, describe(call), 'the answer is no JSON', error);
+      const details = { status: 0, reason: '', serverMessage: page, isForeign: true };
+      throw new ApiError(RuntimeErrorCode.badAnswer, `${describe(call)} at ${this.server}`, details, { cause: error });
     }
   }
 }

@@ -1,10 +1,11 @@
-import { errorMessage, readJson } from '@flotilla/api';
+import { readJson } from '@flotilla/api';
 import { Deadline, parseRetryAfter, readBounded, withRetries } from '@flotilla/http';
 import { type BackOff, backOffMs, MAX_TIMEOUT_MS, systemClock } from '@flotilla/pace';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Connection, Dispatchers } from './connection.ts';
 import { ApiError, codeOf, type FieldCause, RuntimeErrorCode, transportError } from './errors.ts';
+import { describeForeign, describeNoConnection } from './foreign-answer.ts';
 
 /** One request. */
 export interface Call {
@@ -112,7 +113,7 @@ export class Transport {
       status = answer.statusCode;
       if (status >= 200 && status < 300) return await read(answer, deadline);
       if (status === 401) this.#options.connection.forgetCredentials();
-      throw await refusal(call, answer, deadline);
+      throw await refusal(call, answer, deadline, this.#options.server);
     } catch (error) {
       if (error instanceof ApiError) throw error;
       if (deadline.signal.aborted && !deadline.timedOut) throw call.signal?.reason;
@@ -147,7 +148,8 @@ export class Transport {
     if (deadline.timedOut)
       return transportError(RuntimeErrorCode.timeout, what, `no answer within ${call.timeoutMs ?? DEFAULT_TIMEOUT_MS} ms`);
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('FLOTILLA_')) return error;
-    return transportError(RuntimeErrorCode.unreachable, what, errorMessage(error), error);
+    const { says, isForeign } = describeNoConnection(error);
+    return new ApiError(RuntimeErrorCode.unreachable, what, { status: 0, reason: '', serverMessage: says, isForeign }, { cause: error });
   }
 }
 
@@ -183,18 +185,21 @@ const LOST = new Set([
 ]);
 const isLost = (cause: unknown): boolean => cause instanceof Error && 'code' in cause && LOST.has(String(cause.code));
 
-async function refusal(call: Call, answer: Answer, deadline: Deadline): Promise<ApiError> {
+async function refusal(call: Call, answer: Answer, deadline: Deadline, server: string): Promise<ApiError> {
   const text = await readText(call, answer, ERROR_BYTES, deadline).catch((error: unknown) => {
     if (error instanceof ApiError) return '';
     throw error;
   });
   const { reason, message, causes } = parseStatus(text);
-  const retryAfterMs = parseRetryAfter([answer.headers['retry-after']].flat()[0]);
-  return new ApiError(codeOf(answer.statusCode, reason), describe(call), {
+  const headerOf = (name: string) => [answer.headers[name]].flat()[0];
+  const retryAfterMs = parseRetryAfter(headerOf('retry-after'));
+  const foreign = describeForeign(text, answer.statusCode, headerOf('location'));
+  return new ApiError(codeOf(answer.statusCode, reason), foreign === undefined ? describe(call) : `${describe(call)} at ${server}`, {
     status: answer.statusCode,
     reason,
-    serverMessage: message,
+    serverMessage: foreign ?? message,
     causes,
+    isForeign: foreign !== undefined,
     ...(retryAfterMs !== undefined && { retryAfterMs: Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) }),
   });
 }
