@@ -1,4 +1,3 @@
-export { scaledKeyOf, scaleTargetOf } from './builders/autoscaler.ts';
 export { type BuildContext, type Builder, type ObjectVerdict, ready, waiting } from './builders/builder.ts';
 export { type ExpectedOperator, expectedOperator, judgeOperator } from './builders/cluster-operator.ts';
 export { keepScale } from './builders/contracts.ts';

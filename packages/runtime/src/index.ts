@@ -1,5 +1,6 @@
 export { type BackOff, backOffMs, type Clock, pause, Semaphore, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
+export { Autoscalers, type ScaledObject, scaledKeyOf, scaleTargetOf } from './autoscalers.ts';
 export type { Client, PatchOptions, WatchEvent, WatchOptions } from './client.ts';
 export { createClient } from './create-client.ts';
 export {

@@ -11,10 +11,8 @@ import {
   isSameContent,
   keepScale,
   type Manifest,
-  scaledKeyOf,
-  scaleTargetOf,
 } from '@flotilla/release';
-import { ApiError, type Client, isForbidden, isNotFound } from '@flotilla/runtime';
+import { ApiError, type Client, isForbidden, isNotFound, scaledKeyOf, scaleTargetOf } from '@flotilla/runtime';
 import type { ServedKinds } from './cluster-view.ts';
 
 /** Effect of an update on an object. */

@@ -1,10 +1,18 @@
 import { createHash } from 'node:crypto';
 import { type KubeObject, type Resource, refKey } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import { type BuildContext, deviationOf, fieldChanges, type Intent, intentOf, type Json, keepScale, scaledKeyOf } from '@flotilla/release';
-import { type Change, type Client, pause, systemClock, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+import { type BuildContext, deviationOf, fieldChanges, type Intent, intentOf, type Json, keepScale } from '@flotilla/release';
+import {
+  Autoscalers,
+  type Change,
+  type Client,
+  pause,
+  scaledKeyOf,
+  systemClock,
+  WatchCache,
+  type WatchSurroundings,
+} from '@flotilla/runtime';
 import { lastOfEach, type Wanted } from '../payload/wanted.ts';
-import { Autoscalers } from './autoscalers.ts';
 import { definedKinds, type Kinds, kindServed } from './kinds.ts';
 import { desiredOf, judgedParts, LiveObject, plainMetadata, type Standing } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
@@ -210,8 +218,7 @@ export class LiveObjects {
   async isScaled(wanted: Wanted, object: KubeObject): Promise<boolean> {
     const next = wanted.builder.merge(object, wanted.build(this.#context));
     if (keepScale(object, next) === next) return false;
-    await this.#autoscalers.read();
-    if (!this.#autoscalers.names(wanted.manifest)) return false;
+    if (!(await this.#autoscalers.isScaled(wanted.manifest))) return false;
     const { kind } = wanted.manifest;
     this.#surroundings.logger?.debug({ kind, object: wanted.objectKey }, 'Leaving the replicas of an object to its autoscaler');
     this.take(wanted, object, 'read');

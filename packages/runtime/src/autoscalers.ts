@@ -1,10 +1,31 @@
+import { refKey } from '@flotilla/api';
 import { HorizontalPodAutoscaler } from '@flotilla/api/core';
-import { type Manifest, scaledKeyOf, scaleTargetOf } from '@flotilla/release';
-import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+import type { Client } from './client.ts';
+import { WatchCache, type WatchSurroundings } from './watch-cache.ts';
+
+/** An object as autoscalers name it: the version of its API does not count. */
+export interface ScaledObject {
+  readonly group: string;
+  readonly kind: string;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** Key of an object that autoscalers may name. */
+export const scaledKeyOf = ({ group, kind, namespace = '', name }: ScaledObject): string =>
+  `${group}/${kind}|${refKey({ namespace, name })}`;
+
+/** Key of the object whose replicas an autoscaler sets; undefined for one that cannot be read. */
+export function scaleTargetOf({ metadata: { namespace }, spec }: HorizontalPodAutoscaler): string | undefined {
+  if (!spec) return undefined;
+  const { apiVersion, kind, name } = spec.scaleTargetRef;
+  const [group = '', version] = (apiVersion ?? '').split('/');
+  return scaledKeyOf({ group: version === undefined ? '' : group, kind, namespace, name });
+}
 
 type Cache = WatchCache<HorizontalPodAutoscaler, 'target'>;
 
-/** The cluster's autoscalers. They are read when the first object has other replicas than its release, and watched from then on. */
+/** The cluster's autoscalers. They are read when it is first asked if an object is scaled, and watched from then on. */
 export class Autoscalers {
   readonly #client: Client;
   readonly #surroundings: WatchSurroundings;
@@ -23,7 +44,7 @@ export class Autoscalers {
     this.#onLeave = listener;
   }
 
-  /** Reads until the signal aborts; nothing before the first `read`. */
+  /** Reads until the signal aborts; nothing before the first `isScaled`. */
   start(signal: AbortSignal): void {
     this.#signal = signal;
   }
@@ -33,12 +54,12 @@ export class Autoscalers {
   }
 
   /** True when an autoscaler that has been read names the object. */
-  names(object: Manifest): boolean {
+  names(object: ScaledObject): boolean {
     return (this.#reading?.cache.byIndex('target', scaledKeyOf(object)).length ?? 0) > 0;
   }
 
-  /** Resolves when they have been read. A list that is refused is told once, and sent again by the next call: until then none names anything. */
-  async read(): Promise<void> {
+  /** True when an autoscaler names the object. A list that is refused is told once, and sent again by the next call: until then none names anything. */
+  async isScaled(object: ScaledObject): Promise<boolean> {
     this.#reading ??= this.#begin();
     const reading = this.#reading;
     try {
@@ -48,6 +69,7 @@ export class Autoscalers {
       reading.end.abort();
       this.#tellRefusal(err);
     }
+    return this.names(object);
   }
 
   #begin(): { readonly cache: Cache; readonly end: AbortController } {
@@ -75,7 +97,7 @@ export class Autoscalers {
     this.#isRefused = true;
     this.#surroundings.logger?.warn(
       { err },
-      'Reading the autoscalers failed: replicas are put back as the release has them, whoever scales the object',
+      'Reading the autoscalers failed: replicas are put back as the manifest has them, whoever scales the object',
     );
   }
 }
