@@ -146,12 +146,13 @@ async function grantHub(hub: Client): Promise<void> {
   await grant(hub, ClusterRole, ClusterRoleBinding, wide);
 }
 
-/** On the spoke: the four verbs on any kind, the list of nodes and of its records, and the puller's role to bind; never another list, never watch. */
+/** On the spoke: the four verbs on any kind, the list of nodes and of its records, list and watch of autoscalers, and the puller's role to bind; nothing else. */
 async function grantSpoke(spoke: Client): Promise<void> {
   await grant(spoke, ClusterRole, ClusterRoleBinding, [
     { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'create', 'patch', 'delete'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
     { apiGroups: ['work.open-cluster-management.io'], resources: ['appliedmanifestworks'], verbs: ['list'] },
+    { apiGroups: ['autoscaling'], resources: ['horizontalpodautoscalers'], verbs: ['list', 'watch'] },
     { apiGroups: [rbac], resources: ['clusterroles'], resourceNames: [PULLER_ROLE], verbs: ['bind'] },
   ]);
   await spoke.create(ClusterRole, { metadata: { name: PULLER_ROLE } });

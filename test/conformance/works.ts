@@ -6,6 +6,7 @@ import { applyTests } from './work-apply.ts';
 import { WorkDriver } from './work-driver.ts';
 import { endTests } from './work-end.ts';
 import { feedbackTests } from './work-feedback.ts';
+import { scaleTests } from './work-scale.ts';
 
 /** How a subject is made. */
 interface WorkSuiteOptions {
@@ -38,6 +39,8 @@ export function describeWorks({ name, extent, feedback, setup }: WorkSuiteOption
     // The rest does not depend on how values are read back.
     if (feedback === 'immediate') return;
     describe('applying', () => applyTests(get, extent));
+    // Simulated spokes have neither workloads nor owners of fields.
+    if (extent === 'full') describe('scaling', () => scaleTests(get));
     describe('ending', () => endTests(get, extent));
   });
 }

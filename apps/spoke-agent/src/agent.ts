@@ -11,6 +11,7 @@ import {
 import type { KubeObject, Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import {
+  Autoscalers,
   type Client,
   type Clock,
   createObjectAccess,
@@ -108,8 +109,11 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
 }
 
 /** Gives works their own limit of hub writes, as stock agents do, so that views do not delay them (spec/ocm 4.3). */
-function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spoke: WorkSpoke, signal: AbortSignal) {
-  const { hub, clusterName, works: cadence, workEvictionGraceMs: evictionGraceMs, logger, clock = systemClock } = options;
+function startWorks(options: AgentOptions & { readonly works: WorkCadence }, access: WorkSpoke, signal: AbortSignal) {
+  const { hub, clusterName, works: cadence, workEvictionGraceMs: evictionGraceMs, logger, metrics, clock = systemClock } = options;
+  const autoscalers = new Autoscalers(options.spoke, { logger, metrics, clock });
+  autoscalers.start(signal);
+  const spoke = { ...access, autoscalers };
   const limit = createHubLimiter(clock, WORK_HUB_QPS, WORK_HUB_BURST);
   const memories = new Map<string, WorkMemory>();
   // Without its text a value would be another one.
@@ -119,7 +123,7 @@ function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spo
     optional: true,
   });
   const recorded = lookAtRecorded({ records: spoke.records, enqueue: (name) => works.enqueue(name), clock, logger }, signal);
-  return { stopped: Promise.all([works.stopped, recorded]) };
+  return { stopped: Promise.all([works.stopped, recorded]).then(() => autoscalers.stopped()) };
 }
 
 const refusedValues = ({ logger, clock = systemClock }: Pick<AgentOptions, 'logger' | 'clock'>, whole: readonly string[]): RefusedValues =>

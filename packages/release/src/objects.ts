@@ -1,1 +1,2 @@
+export { keepScale } from './builders/contracts.ts';
 export { replaceFields } from './builders/generic.ts';

@@ -1,15 +1,13 @@
 import { errorMessage, isSameJson } from '@flotilla/api';
 import { AppliedManifestWork, type AppliedResource, type ManifestWork } from '@flotilla/api/ocm';
-import type { WorkAccess } from '../access.ts';
 import { isAway } from '../semantics.ts';
-import type { Applied } from './apply.ts';
+import type { Applied, ApplySpoke } from './apply.ts';
 import { isOrphaned, type ResourceMeta, type WorkManifest } from './manifests.ts';
 import { type Holder, madeUid, markKey } from './marks.ts';
 import type { WorkRecord, WorkRecords } from './records.ts';
 
 /** A spoke, as a pass over a work uses it. */
-export interface WorkSpoke {
-  readonly objects: WorkAccess;
+export interface WorkSpoke extends ApplySpoke {
   readonly records: WorkRecords;
 }
 

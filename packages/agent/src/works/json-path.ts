@@ -5,7 +5,7 @@ import { ServerRefusal } from '@flotilla/runtime';
  * The part of kubectl's JSONPath that feedback rules use (spec/ocm 4.2): `.a.b`, `['a.b']`, `[0]`, `[-1]`, `[*]`, `.*` and filters such as
  * `[?(@.type=="Ready")]`. Braces around the whole and a leading `$` are accepted. A missing key gives nothing, not an error.
  */
-type JsonPath = readonly Step[];
+export type JsonPath = readonly Step[];
 
 type Step =
   | { readonly key: string }

@@ -73,6 +73,11 @@ describe('an option that is not understood is refused:', () => {
       change: { updateStrategy: { serverSideApply: { prune: true } } },
       says: 'updateStrategy.serverSideApply.prune is unknown',
     },
+    {
+      name: 'a field of ignored ones',
+      change: { updateStrategy: { serverSideApply: { ignoreFields: [{ condition: 'OnSpokePresent', jsonPointers: ['/a'] }] } } },
+      says: 'updateStrategy.serverSideApply.ignoreFields[].jsonPointers is unknown',
+    },
     { name: 'a field of the entry', change: { retries: 3 }, says: 'manifestConfigs[0].retries is unknown' },
     { name: 'a scrape type', change: { feedbackScrapeType: 'Push' }, says: 'feedbackScrapeType "Push" is unknown: use Poll or Watch' },
     {

@@ -60,6 +60,7 @@ const KNOWN = {
   identifier: ['group', 'resource', 'name', 'namespace'],
   updateStrategy: ['type', 'serverSideApply'],
   serverSideApply: ['force', 'fieldManager', 'ignoreFields'],
+  ignoreFields: ['condition', 'jsonPaths'],
 };
 const STRATEGIES: readonly string[] = UpdateStrategyType;
 
@@ -78,7 +79,10 @@ function refusalOf(config: ManifestConfig): string | undefined {
     unknownField(config, KNOWN.config, '') ??
     unknownField(resourceIdentifier, KNOWN.identifier, 'resourceIdentifier.') ??
     unknownField(updateStrategy, KNOWN.updateStrategy, 'updateStrategy.') ??
-    unknownField(updateStrategy?.serverSideApply, KNOWN.serverSideApply, 'updateStrategy.serverSideApply.');
+    unknownField(updateStrategy?.serverSideApply, KNOWN.serverSideApply, 'updateStrategy.serverSideApply.') ??
+    (updateStrategy?.serverSideApply?.ignoreFields ?? [])
+      .map((rule) => unknownField(rule, KNOWN.ignoreFields, 'updateStrategy.serverSideApply.ignoreFields[].'))
+      .find((field) => field !== undefined);
   return unknown && `${unknown} is unknown to this agent: remove it, or install an agent that knows it`;
 }
 

@@ -1,7 +1,6 @@
 import { isSameJson } from '@flotilla/api';
 import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
 import { WORK_APPLIED, WORK_AVAILABLE, WORK_FINALIZER } from '@flotilla/api/ocm';
-import type { WorkAccess } from '../access.ts';
 import { isAway } from '../semantics.ts';
 import { applyManifest } from './apply.ts';
 import { dropRemoved, endWork, removedEntries } from './end.ts';
@@ -112,7 +111,7 @@ async function passManifests(work: ManifestWork, spoke: WorkSpoke, scope: Scope,
   let hasFailed = false;
   let isUntouched = false;
   for (const manifest of manifests) {
-    const applied = isApplyDue ? await applyUnless(refusal, manifest, holdings, objects) : undefined;
+    const applied = isApplyDue ? await applyUnless(refusal, manifest, holdings, spoke) : undefined;
     hasFailed ||= applied?.error !== undefined;
     const observed = isRead ? await observeManifest(manifest, objects, reading) : undefined;
     const observation = observed && valuesRefused !== undefined ? unreportable(observed, valuesRefused) : observed;
@@ -150,9 +149,9 @@ async function isKept(holdings: Holdings | undefined): Promise<boolean> {
   }
 }
 
-async function applyUnless(refusal: string | undefined, manifest: WorkManifest, holdings: Holdings | undefined, objects: WorkAccess) {
+async function applyUnless(refusal: string | undefined, manifest: WorkManifest, holdings: Holdings | undefined, spoke: WorkSpoke) {
   if (refusal !== undefined || !holdings) return refusedWork(refusal ?? '');
-  const applied = await applyManifest(manifest, holdings.holder(manifest.meta), objects);
+  const applied = await applyManifest(manifest, holdings.holder(manifest.meta), spoke);
   holdings.applied(manifest.meta, applied);
   return applied;
 }

@@ -30,7 +30,14 @@ export const ManifestConfig = z.looseObject({
     .looseObject({
       /** Update (default), CreateOnly, ServerSideApply or ReadOnly. */
       type: z.string().optional(),
-      serverSideApply: z.looseObject({ force: z.boolean().optional(), fieldManager: z.string().optional() }).nullish(),
+      serverSideApply: z
+        .looseObject({
+          force: z.boolean().optional(),
+          fieldManager: z.string().optional(),
+          /** Conditions are OnSpokePresent (default) and OnSpokeChange. */
+          ignoreFields: z.array(z.looseObject({ condition: z.string().optional(), jsonPaths: z.array(z.string()).nullish() })).nullish(),
+        })
+        .nullish(),
     })
     .nullish(),
   /** Time of feedback: Poll (default), or Watch, at each change of the object. */

@@ -129,7 +129,7 @@ export const agentReasons: ReasonRows = {
     '`Applied` of a manifest: the API server of the cluster refused it.',
     'read the message; often `works.rules` of the chart of the agent',
   ],
-  AppliedManifestSSAIgnoreFieldError: ['`Applied`: `serverSideApply.ignoreFields` is not supported.', 'remove it'],
+  AppliedManifestSSAIgnoreFieldError: ['`Applied`: `serverSideApply.ignoreFields` is not understood.', 'read the message, and correct it'],
   ResourcesAvailable: ['`Available` of a ManifestWork: every object is there.'],
   ResourcesNotAvailable: ['`Available`: some objects are not there.', 'see the conditions of the manifests'],
   ResourcesStatusUnknown: ['`Available`: some objects could not be read.', 'see the conditions of the manifests'],
