@@ -48,6 +48,7 @@ export async function startAgentSubject({ works, garbageCollection }: AgentSubje
   const agent = new AgentProcess(
     {
       PULLER_ROLE,
+      WORK_EVICTION_SECONDS: '2',
       HUB_KUBECONFIG: await hubServer.kubeconfigFor(AGENT),
       SPOKE_KUBECONFIG: await spokeServer.kubeconfigFor(AGENT),
       ...(works && { WORK_STATUS_SYNC_SECONDS: `${works.statusSyncMs / 1000}`, WORK_RESYNC_SECONDS: `${works.resyncMs / 1000}` }),

@@ -65,6 +65,22 @@ export function endTests(get: () => WorkDriver, extent: Extent): void {
   });
 
   if (extent === 'short') return;
+  test('a work that went while the agent was away, without its finalizer, is ended after a grace', async () => {
+    const driver = get();
+    const [created, found] = [driver.name('cm'), driver.name('cm')];
+    await driver.subject.spoke.create(ConfigMap, manifest(found, { b: 'theirs' }));
+    const name = await driver.work([manifest(created), manifest(found)]);
+    await driver.applied(name);
+    await driver.subject.stopAgent();
+    await driver.subject.hub.patch(ManifestWork, driver.ref(name), { metadata: { finalizers: [] } }, { type: 'merge' });
+    await driver.end(name);
+    expect(await driver.dataOf(created)).toEqual({ a: '1' });
+    await driver.subject.startAgent();
+    await soon(async () => expect(await driver.onSpoke(created)).toBeUndefined());
+    await soon(async () => expect((await driver.onSpoke(found))?.metadata.annotations ?? {}).toEqual({}));
+    expect(await driver.dataOf(found)).toEqual({ a: '1' });
+  });
+
   test('Orphan leaves every object, also for a later work of the same name', async () => {
     const driver = get();
     const object = driver.name('cm');

@@ -233,6 +233,16 @@ test.each([
   if (want) expect(metaOf(first, 'one').annotations).toEqual({});
 });
 
+test('a work that comes back within its grace gets a whole one when it goes again', async () => {
+  const hub = new Hub([configMap('one')]);
+  await hub.pass();
+  const record = await hub.records.read('work');
+  await hub.records.write('work', { resources: record?.resources ?? [], evictionStartTime: '2026-01-01T00:00:00Z' }, false);
+  hub.memory = undefined;
+  await hub.pass();
+  expect(await hub.records.read('work')).toEqual(record);
+});
+
 test('a spoke that refuses the record gets no object, and the work says what is missing', async () => {
   const hub = new Hub([configMap('one')]);
   hub.records = { ...hub.records, write: () => Promise.reject(new Error('appliedmanifestworks is forbidden')) };
