@@ -2,7 +2,7 @@
  * A hub that is lost in the middle of ten upgrades, one in each phase, and restored object by object: each upgrade's objects come back in an order of
  * its own, with new uids, with or without its status. One play is one world.
  */
-import { Annotation, conditionTime, type KubeObject, type Resource } from '@flotilla/api';
+import { type KubeObject, Label, type Resource } from '@flotilla/api';
 import {
   ManagedCluster,
   ManagedClusterAction,
@@ -14,62 +14,15 @@ import {
   Policy,
 } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { upgradeRef } from '../world.ts';
 import { placePolicy } from './policies.ts';
+import { batches, orderOf, type Phase, type PhaseName, phaseNames, phases, SIZE, WORK_SPEC } from './restore-phases.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
 const MINUTE_MS = 60_000;
-const SIZE = 3;
-const CACHING = { preCaching: true, preCachingConfigRef: { name: 'config' } };
 /** Compliance seconds of a cluster that never gets there before the loss. */
 const NEVER = { never: true };
-
-type Status = NonNullable<ClusterGroupUpgrade['status']>;
-
-/** A phase: what is asked for, who is kept from getting on, and how it is known that the upgrade is there. */
-interface Phase {
-  readonly spec?: (world: RolloutWorld) => Record<string, unknown>;
-  readonly annotations?: (world: RolloutWorld) => Record<string, string>;
-  readonly policy?: Record<string, string>;
-  /** Number of the cluster that does not comply, from 1. */
-  readonly held?: number;
-  /** Jobs of its spokes go on until the end. */
-  readonly jobsHeld?: boolean;
-  readonly isThere: (status: Status, name: string) => boolean;
-}
-
-const batches = (maxConcurrency = 1, more: object = {}) => ({ maxConcurrency, timeout: 240, ...more });
-const isAt =
-  (number: number) =>
-  ({ status }: Status, name: string): boolean =>
-    status.currentBatchRemediationProgress?.[`${name}-${number}`]?.state === 'InProgress';
-const says = (reason: string) => (status: Status) => (status.conditions ?? []).some((condition) => condition.reason === reason);
-
-/** The phases by the name of their upgrade and its clusters. */
-export const phases = {
-  idle: { spec: () => ({ enable: false }), isThere: (status) => status.remediationPlan?.flat().length === SIZE },
-  pulls: { spec: () => CACHING, jobsHeld: true, isThere: ({ precaching }) => precaching?.status?.['pulls-1'] === 'Active' },
-  backup: { spec: () => ({ backup: true }), jobsHeld: true, isThere: ({ backup }) => backup?.status?.['backup-1'] === 'Active' },
-  window: {
-    spec: () => CACHING,
-    annotations: ({ clock }) => ({ [Annotation.windowStart]: conditionTime(clock.now() + 20 * MINUTE_MS) }),
-    isThere: says('WaitingForWindow'),
-  },
-  canary: { spec: () => ({ remediationStrategy: batches(2, { canaries: ['canary-1'] }) }), held: 1, isThere: isAt(1) },
-  soak: {
-    policy: { 'ran.openshift.io/soak-seconds': '600' },
-    isThere: ({ status }) => status.currentBatchRemediationProgress?.['soak-1']?.firstCompliantAt !== undefined,
-  },
-  later: { spec: () => CACHING, held: 2, isThere: isAt(2) },
-  last: { held: 3, isThere: isAt(3) },
-  ended: { spec: () => ({ remediationStrategy: batches(3) }), isThere: ({ status }) => status.completedAt !== undefined },
-  blocked: { spec: () => ({ blockingCRs: [{ name: 'canary', namespace: 'default' }] }), isThere: says('IncompleteBlockingCR') },
-} as const satisfies Record<string, Phase>;
-type PhaseName = keyof typeof phases;
-/** Names of the phases. */
-export const phaseNames = Object.keys(phases) as PhaseName[];
 
 /** One cell: an upgrade in its phase, the order of its objects, and whether its status comes back. */
 export interface Cell {
@@ -79,33 +32,23 @@ export interface Cell {
   readonly hasStatus: boolean;
 }
 
-/** Objects of one upgrade, in the order in which they come back. */
-const objects = ['policy', 'cluster 1', 'cluster 2', 'cluster 3', 'upgrade', 'status'] as const;
-type ObjectName = (typeof objects)[number];
-
-/** The order by seed and number; the first is the documented one. */
-export function orderOf(seed: number, order: number): readonly ObjectName[] {
-  if (seed === 0 && order === 0) return ['cluster 1', 'cluster 2', 'cluster 3', 'policy', 'upgrade', 'status'];
-  const random = createRandom(seed, `order ${order}`);
-  const shuffled = objects.map((name) => ({ name, at: random() })).toSorted((one, other) => one.at - other.at);
-  const names = shuffled.map(({ name }) => name);
-  // A status needs its object.
-  return names.indexOf('status') < names.indexOf('upgrade') ? [...names.filter((name) => name !== 'status'), 'status'] : names;
-}
-
 interface Saved {
   readonly upgrade: ClusterGroupUpgrade;
   readonly clusters: readonly ManagedCluster[];
   /** Jobs that each cluster had had. */
-  readonly jobs: readonly number[];
+  readonly jobs: ReadonlyMap<string, number>;
+}
+
+interface LostCell extends Cell {
+  readonly saved: Saved;
 }
 
 /** Observations of one cell. */
 interface CellResult {
-  /** Clusters that were called complete after the loss and had never complied. */
+  /** Clusters that the status called complete before they complied, or their jobs succeeded before one had. */
   readonly unseen: readonly string[];
-  /** Most jobs that a cluster got after the loss. */
-  readonly jobs: number;
+  /** Clusters that got a second job after the loss, or one that nothing asked for; clusters of an earlier batch that were enforced again. */
+  readonly twice: readonly string[];
   /** Clusters beyond the members that a Placement of the upgrade named. */
   readonly strangers: readonly string[];
   /** Clusters that were enforced although others before them were held. */
@@ -120,6 +63,8 @@ interface CellResult {
 export class RestoreWorld {
   readonly world: RolloutWorld;
   readonly #seed: number;
+  /** Time after which everything is of the restored hub, milliseconds since the epoch. */
+  #lostAt = Number.POSITIVE_INFINITY;
 
   constructor(world: RolloutWorld, seed: number) {
     this.world = world;
@@ -140,51 +85,44 @@ export class RestoreWorld {
     await Promise.all(cells.map(({ phase }) => this.#begin(phase)));
     await Promise.all(cells.map(({ phase }) => this.#untilThere(phase)));
     await world.hub?.stop();
-    const saved = new Map(await Promise.all(cells.map(async ({ phase }) => [phase, await this.#lose(phase)] as const)));
-    const lostAt = Date.now();
+    const lost = await Promise.all(cells.map(async (cell) => ({ ...cell, saved: await this.#lose(cell.phase) })));
+    this.#lostAt = Date.now();
     if (isRunning) await world.startHub();
-    await Promise.all(cells.map((cell) => this.#restore(cell, saved.get(cell.phase))));
+    await Promise.all(lost.map((cell) => this.#restore(cell)));
     if (!isRunning) await world.startHub();
-    await Promise.all(cells.map((cell) => this.#untilTold(cell)));
-    const said = new Map(await Promise.all(cells.map(async ({ phase }) => [phase, await this.#said(phase)] as const)));
-    const early = new Map(cells.map(({ phase }) => [phase, this.#early(phase)]));
+    await Promise.all(lost.map((cell) => this.#untilTold(cell)));
+    const told = await Promise.all(
+      lost.map(async (cell) => ({ ...cell, said: await this.#said(cell.phase), early: this.#early(cell.phase) })),
+    );
     await this.#release(cells);
-    const ends = new Map(await Promise.all(cells.map(async ({ phase }) => [phase, await this.#untilEnded(phase)] as const)));
+    const ends = new Map<PhaseName, string | undefined>();
+    const end = async ({ phase }: Cell) => ends.set(phase, await this.#untilEnded(phase));
+    // Time that a soak takes is more than a job of another upgrade has.
+    await Promise.all(cells.filter(({ phase }) => phase !== 'soak').map(end));
+    await Promise.all(cells.filter(({ phase }) => phase === 'soak').map(end));
     return new Map(
-      cells.map(({ phase }) => {
-        const before = saved.get(phase)?.jobs ?? [];
-        const jobs = Math.max(
-          ...spokeNames(SIZE, phase).map((name, index) => world.spokes.jobsCreated(name).length - (before[index] ?? 0)),
-        );
-        return [
-          phase,
-          {
-            unseen: this.#unseen(phase, lostAt),
-            jobs,
-            strangers: this.#strangers(phase),
-            early: early.get(phase) ?? [],
-            said: said.get(phase) ?? '',
-            end: ends.get(phase),
-          },
-        ];
+      told.map(({ said, early, ...cell }) => {
+        const { phase } = cell;
+        const seen = { unseen: this.#unseen(phase), twice: this.#twice(cell), strangers: this.#strangers(phase) };
+        return [phase, { ...seen, early, said, end: ends.get(phase) }];
       }),
     );
   }
 
   async #begin(name: PhaseName): Promise<void> {
-    const { spec, annotations, policy, held, jobsHeld }: Phase = phases[name];
+    const { spec, annotations, policy, work, held, jobsHeld }: Phase = phases[name];
     const { world } = this;
     const clusters = spokeNames(SIZE, name);
     if (held !== undefined) world.propagator.script(`policies/${name}-p`, `${name}-${held}`, NEVER);
     if (jobsHeld) for (const cluster of clusters) world.spokes.setFaults(cluster, { jobsHeld });
     await world.policies(clusters, { [`${name}-p`]: { decided: true, ...(policy && { annotations: policy }) } });
-    const wanted = { remediationStrategy: batches(), ...spec?.(world) };
+    const wanted = { remediationStrategy: batches(), ...(work && WORK_SPEC[work]), ...spec };
     await world.upgrade(name, clusters, [`${name}-p`], wanted, annotations?.(world));
   }
 
   async #untilThere(name: PhaseName): Promise<void> {
     const { isThere }: Phase = phases[name];
-    let last: Status | undefined;
+    let last: ClusterGroupUpgrade['status'];
     const ask = async () => {
       last = (await this.world.get(name))?.status;
       return last !== undefined && isThere(last, name);
@@ -194,7 +132,7 @@ export class RestoreWorld {
 
   /** Takes away all objects of an upgrade, those that the hub made too; returns those that a backup has. */
   async #lose(name: PhaseName): Promise<Saved> {
-    const { client, spokes } = this.world;
+    const { client, spokes, propagator } = this.world;
     const upgrade = await client.get(ClusterGroupUpgrade, upgradeRef(name));
     if (!upgrade) throw new Error(`${name} is not there`);
     await client.patch(ClusterGroupUpgrade, upgradeRef(name), { metadata: { finalizers: null } }, { type: 'merge' });
@@ -203,6 +141,10 @@ export class RestoreWorld {
     for (const { metadata } of bindings) await client.delete(PlacementBinding, metadata);
     for (const { metadata } of placements) await client.delete(Placement, metadata);
     const own = { namespace: 'policies', name: `${name}-p` };
+    const policy = `policies/${own.name}`;
+    // A cluster keeps what its policies did there, whatever becomes of the hub.
+    for (const cluster of spokeNames(SIZE, name))
+      if (propagator.state(policy, cluster) === 'Compliant') propagator.script(policy, cluster, { already: true });
     for (const kind of [PlacementBinding, Placement, Policy]) await client.delete(kind, own);
     await client.delete(PlacementDecision, { ...own, name: `${own.name}-decision-1` });
     const clusters: ManagedCluster[] = [];
@@ -212,7 +154,7 @@ export class RestoreWorld {
       await client.delete(ManagedCluster, { name: cluster });
       await this.#clear(cluster);
     }
-    return { upgrade, clusters, jobs: spokeNames(SIZE, name).map((cluster) => spokes.jobsCreated(cluster).length) };
+    return { upgrade, clusters, jobs: new Map(spokeNames(SIZE, name).map((cluster) => [cluster, spokes.jobsCreated(cluster).length])) };
   }
 
   /** Objects of the hub in a namespace are not in a backup. */
@@ -226,8 +168,7 @@ export class RestoreWorld {
       }
   }
 
-  async #restore({ phase, order, hasStatus }: Cell, saved: Saved | undefined): Promise<void> {
-    if (!saved) throw new Error(`${phase} was not saved`);
+  async #restore({ phase, order, hasStatus, saved }: LostCell): Promise<void> {
     const { client } = this.world;
     const { policy }: Phase = phases[phase];
     const { upgrade, clusters } = saved;
@@ -258,16 +199,33 @@ export class RestoreWorld {
     await client.patch(ManagedCluster, { name }, { status: saved.status }, { type: 'merge', subresource: 'status' });
   }
 
-  /** Waits until the upgrade says where it is: what it waits for, or that it goes on. */
-  async #untilTold({ phase, hasStatus }: Cell): Promise<void> {
-    let said = '';
-    const isTold = async () => {
-      said = await this.#said(phase);
-      const { status } = (await this.world.get(phase)) ?? {};
-      if (!hasStatus) return (await this.world.condition(phase, 'ClustersSelected'))?.startsWith('False WaitingForMembers') ?? false;
-      return (status?.conditions ?? []).length > 0 && (await this.world.condition(phase, 'ClustersSelected'))?.startsWith('True') === true;
+  /** Waits until the hub has taken the copy up and is where it was; without a status, until it says that it waits for it. */
+  async #untilTold({ phase, hasStatus, saved }: LostCell): Promise<void> {
+    const { enforced, isThere }: Phase = phases[phase];
+    const isTold = async (): Promise<boolean> => {
+      if (!hasStatus)
+        return /^False WaitingForMembers: The object was made again/.test((await this.world.condition(phase, 'ClustersSelected')) ?? '');
+      const { metadata, status } = (await this.world.get(phase)) ?? {};
+      if (!metadata || !status || !metadata.labels?.[Label.takenUp]?.startsWith(`${metadata.uid}.`) || !isThere(status, phase))
+        return false;
+      // The hub has looked at the restored clusters, which have other uids; one that has ended needs none.
+      if (phase !== 'ended' && status.clusterUids === saved.upgrade.status?.clusterUids) return false;
+      return enforced === undefined || this.#enforcedAgain(phase, `${phase}-${enforced}`);
     };
-    await eventually(isTold, () => `${phase} to say where it is: ${said}`, 60_000);
+    const said = async () => JSON.stringify((await this.world.get(phase))?.status);
+    let last = '';
+    const ask = async () => {
+      last = await said();
+      return isTold();
+    };
+    await eventually(ask, () => `${phase} ${hasStatus ? 'with' : 'without'} status to say where it is: ${last}`, 60_000);
+  }
+
+  #enforcedAgain(phase: PhaseName, cluster: string): boolean {
+    const policy = `policies/${phase}-p`;
+    return this.world.propagator.events.some(
+      (event) => event.policy === policy && event.cluster === cluster && event.what === 'enforced' && event.atMs >= this.#lostAt,
+    );
   }
 
   async #said(phase: PhaseName): Promise<string> {
@@ -278,12 +236,9 @@ export class RestoreWorld {
 
   /** Clusters behind one that is held, or of an upgrade that must not have begun, that were enforced. */
   #early(phase: PhaseName): string[] {
-    const { held }: Phase = phases[phase];
-    const isHeldBack = (index: number): boolean =>
-      phase === 'ended' ? false : phase === 'soak' ? index > 0 : held === undefined ? true : index >= held;
-    return spokeNames(SIZE, phase).filter(
-      (cluster, index) => isHeldBack(index) && this.world.happened(`${phase}-p`, cluster).includes('enforced'),
-    );
+    const { enforced = 0 }: Phase = phases[phase];
+    const behind = phase === 'ended' ? [] : spokeNames(SIZE, phase).slice(enforced);
+    return behind.filter((cluster) => this.world.happened(`${phase}-p`, cluster).includes('enforced'));
   }
 
   /** Takes off what kept them and lets the time go on: windows open, soaks end, statuses are not waited for any more. */
@@ -295,7 +250,25 @@ export class RestoreWorld {
         world.spokes.setFaults(cluster, {});
       }
     await world.edit('idle', { enable: true });
+    await Promise.all(cells.map((cell) => this.#untilJobsEnded(cell)));
     world.clock.skip(31 * MINUTE_MS);
+  }
+
+  /** The API server's clock is not put ahead, and a backup has less time by it than is skipped: one without its status begins anew by hand. */
+  async #untilJobsEnded({ phase, hasStatus }: Cell): Promise<void> {
+    const { work, jobsHeld }: Phase = phases[phase];
+    if (!work || !jobsHeld || (work === 'precaching' && !hasStatus)) return;
+    if (!hasStatus) {
+      const metadata = { labels: { [Label.takenUp]: null } };
+      await this.world.client.patch(ClusterGroupUpgrade, upgradeRef(phase), { metadata }, { type: 'merge' });
+    }
+    const states = async () => Object.values((await this.world.get(phase))?.status?.[work]?.status ?? {});
+    let last: readonly string[] = [];
+    const ask = async () => {
+      last = await states();
+      return last.length === SIZE && last.every((state) => state === 'Succeeded');
+    };
+    await eventually(ask, () => `the jobs of ${phase} to end: ${last.join(', ')}`, 60_000);
   }
 
   async #untilEnded(phase: PhaseName): Promise<string | undefined> {
@@ -304,7 +277,6 @@ export class RestoreWorld {
     const step = async () => {
       said = await this.#said(phase);
       if ((await end()) !== undefined) return true;
-      // Soaks take their time.
       if (phase === 'soak') this.world.clock.skip(MINUTE_MS);
       return false;
     };
@@ -312,16 +284,33 @@ export class RestoreWorld {
     return end();
   }
 
-  #unseen(phase: PhaseName, lostAt: number): string[] {
+  #unseen(phase: PhaseName): string[] {
+    const { work }: Phase = phases[phase];
+    const { propagator, spokes } = this.world;
     const complied = (cluster: string, by: number) =>
-      this.world.propagator.events.some(
+      propagator.events.some(
         (event) => event.policy === `policies/${phase}-p` && event.cluster === cluster && event.what === 'Compliant' && event.atMs <= by,
       );
-    const sights = this.world.history(phase).sights.filter(({ atMs }) => atMs >= lostAt);
-    const wrong = sights.flatMap(({ atMs, status }) =>
-      (status.clusters ?? []).flatMap(({ name, state }) => (state === 'complete' && !complied(name, atMs) ? [name] : [])),
-    );
+    const succeeded = (cluster: string, by: number) => spokes.events(cluster).some(({ type, at }) => type === 'job-succeeded' && at <= by);
+    const sights = this.world.history(phase).sights.filter(({ atMs }) => atMs >= this.#lostAt);
+    const wrong = sights.flatMap(({ atMs, status: { clusters = [], ...status } }) => [
+      ...clusters.flatMap(({ name, state }) => (state === 'complete' && !complied(name, atMs) ? [`${name} complete`] : [])),
+      ...Object.entries((work && status[work]?.status) ?? {}).flatMap(([name, state]) =>
+        state === 'Succeeded' && !succeeded(name, atMs) ? [`${name} ${work}`] : [],
+      ),
+    ]);
     return [...new Set(wrong)];
+  }
+
+  #twice({ phase, hasStatus, saved }: LostCell): string[] {
+    const { work }: Phase = phases[phase];
+    const records = hasStatus ? (saved.upgrade.status?.clusters ?? []) : [];
+    const done = new Set(records.flatMap(({ name, state }) => (state === 'complete' ? [name] : [])));
+    return spokeNames(SIZE, phase).flatMap((cluster) => {
+      const jobs = this.world.spokes.jobsCreated(cluster).length - (saved.jobs.get(cluster) ?? 0);
+      const tooMany = jobs > (work && !done.has(cluster) ? 1 : 0) ? [`${cluster}: ${jobs} jobs`] : [];
+      return done.has(cluster) && this.#enforcedAgain(phase, cluster) ? [...tooMany, `${cluster}: enforced`] : tooMany;
+    });
   }
 
   #strangers(phase: PhaseName): string[] {
