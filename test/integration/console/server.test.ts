@@ -64,6 +64,7 @@ test('who lacks the token, or comes from another page, gets nothing but the reas
   }
   const page = await ask('/upgrades/default/any?q=x');
   expect(page).toMatchObject({ status: 200, body: expect.stringContaining('<title>Flotilla</title>') });
+  expect(await ask(`/upgrades/${'n'.repeat(63)}/${'u'.repeat(253)}`)).toMatchObject({ status: 200, body: page.body });
   expect(page.headers['content-security-policy']).toMatch(
     /^default-src 'none'; .*frame-ancestors 'none'.*require-trusted-types-for 'script'$/,
   );

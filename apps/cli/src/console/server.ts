@@ -36,7 +36,9 @@ const MOST_BODY = 160 * 1024;
 /** Addresses of views: each is the page, which reads the rest itself. */
 const VIEWS = ['/', '/upgrades/:namespace/:name', '/upgrades/:namespace/:name/plan', '/spokes/:name'];
 
-const name = z.string().min(1).max(320);
+/** A namespace, a slash and a name. */
+const MOST_NAME = 320;
+const name = z.string().min(1).max(MOST_NAME);
 /** Tabs that share a stream look at as many upgrades at most. */
 const MOST_LOOKED = 50;
 const names = z
@@ -52,7 +54,8 @@ const SpokeQuery = z.object({ name });
 /** Listens. */
 export async function openServer({ page, door, registry, listen = OWN_MACHINE }: ServerOptions): Promise<ConsoleServer> {
   const { host, port, tls } = listen;
-  const app = fastify({ bodyLimit: MOST_BODY, forceCloseConnections: true, serverFactory: await tlsServer(tls) });
+  const routerOptions = { maxParamLength: MOST_NAME };
+  const app = fastify({ bodyLimit: MOST_BODY, forceCloseConnections: true, routerOptions, serverFactory: await tlsServer(tls) });
   const viewers = guard(app, door);
   await app.register(fastifyStatic, { root: page, wildcard: false, index: false, cacheControl: false });
   for (const path of VIEWS) app.get(path, (_, reply) => reply.sendFile('index.html'));
