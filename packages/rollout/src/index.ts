@@ -9,6 +9,7 @@ export { answerStatus, describeWindow } from './answers/status-answer.ts';
 export { answerWhy, Inquiry } from './answers/why.ts';
 export { type Advance, advanceRollout } from './batches/advance.ts';
 export { rolloutClusterMachine } from './batches/cluster-machine.ts';
+export { toldAt } from './batches/drift.ts';
 export { estimateEnd, leastLeftMs } from './batches/estimate.ts';
 export { describeNewcomer, takeBackImported, withImports } from './batches/imported-again.ts';
 export { joinRollout } from './batches/join.ts';

@@ -11,7 +11,7 @@ import { RolloutWorld, spokeNames } from './world.ts';
 const CACHING = { preCaching: true, preCachingConfigRef: { name: 'config' } };
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
-  const fleets = { before: 2, off: 2, older: 1, later: 3, running: 2, canary: 2 };
+  const fleets = { before: 2, off: 2, older: 1, later: 3, running: 2, canary: 2, earlier: 2 };
   const test = testIn(() =>
     RolloutWorld.start({
       spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
@@ -103,6 +103,24 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     world.propagator.script('policies/canary-p', 'canary-1', {});
     await world.untilCompleted('canary');
     expect(await world.recorded('canary')).toEqual(['canary-1: complete', 'canary-2: complete']);
+  });
+
+  test.concurrent('a member of an earlier batch that does not comply any more pulls again before it is enforced again', async ({
+    world,
+  }) => {
+    await precached(world, 'earlier');
+    world.propagator.script('policies/earlier-p', 'earlier-2', { never: true });
+    await world.edit('earlier', { enable: true });
+    await world.untilInProgress('earlier', 'earlier-2');
+    await world.untilReleased('earlier-p', 'earlier-1');
+    await importAgain(world, 'earlier-1');
+    world.propagator.report('policies/earlier-p', 'earlier-1', 'NonCompliant');
+    await eventually(() => jobs(world, 'earlier-1') === 2, 'another pull', 60_000);
+    world.propagator.script('policies/earlier-p', 'earlier-2', {});
+    await world.untilCompleted('earlier');
+    const enforced = world.propagator.events.filter(({ cluster, what }) => cluster === 'earlier-1' && what === 'enforced');
+    expect(enforced.map(({ atMs }) => atMs > pulledAt(world, 'earlier-1'))).toEqual([false, true]);
+    expect((await world.get('earlier'))?.status?.precaching?.status).toEqual({ 'earlier-1': 'Succeeded', 'earlier-2': 'Succeeded' });
   });
 
   test('with the hub off: the next one sees it, and believes a status that an older hub has written', async ({ world }) => {

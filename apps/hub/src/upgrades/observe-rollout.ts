@@ -121,9 +121,12 @@ export function observeRollout(
 }
 
 const driftOf = ({ since, known }: Sightings): RolloutObservation['drift'] => ({
-  since: (cluster) => since(`drift ${cluster}`),
-  known: (cluster) => known(`drift ${cluster}`),
+  since: (cluster) => since(driftSighting(cluster)),
+  known: (cluster) => known(driftSighting(cluster)),
 });
+
+/** Name under which it is remembered since when a cluster that was complete does not comply. */
+export const driftSighting = (cluster: string): string => `drift ${cluster}`;
 
 const copyName = ({ namespace, name }: PolicyRef): string => `${namespace}.${name}`;
 

@@ -32,6 +32,7 @@ import {
   selectPresent,
   startRollout,
   stateBeforeStart,
+  toldAt,
   type UpgradePlan,
   withImportsOf,
   withTemplateVersions,
@@ -46,7 +47,7 @@ import { Departures } from './departures.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import type { KeptFields } from './kept-fields.ts';
 import { observeUpgrade, type UpgradeCaches } from './observe.ts';
-import { observeRollout } from './observe-rollout.ts';
+import { driftSighting, observeRollout } from './observe-rollout.ts';
 import { describePreparation, describeRollout } from './status.ts';
 import { describeLateBackups, describeLatePulls, describeProofs, type PrecachingReport } from './status-jobs.ts';
 
@@ -91,6 +92,12 @@ export class UpgradePasses {
   /** Forgets what it remembers of an upgrade. */
   forget(uid: string): void {
     this.#firstSeen.forget(uid);
+  }
+
+  /** Tells of a cluster that was complete whether it has not complied for so long that it is enforced again, as the last pass saw it. */
+  hasFallenBack({ metadata }: ClusterGroupUpgrade, cluster: string): boolean {
+    const since = this.#firstSeen.known(metadata.uid ?? '', driftSighting(cluster));
+    return since !== undefined && this.#deps.now() >= toldAt({ since });
   }
 
   /** Prepares an upgrade, and starts its rollout once no gate refuses. Undefined while its policies are read. */

@@ -156,7 +156,8 @@ export class UpgradeReconciler {
     }
     if (!this.#deps.talmStrict) await this.#kept.ask(upgrade, { client: this.#deps.client, now: this.#deps.now() });
     const uidOf = (name: string) => this.#deps.caches.clusters.get({ name })?.metadata.uid;
-    const seen = this.#deps.talmStrict ? upgrade : takeBackImported(upgrade, uidOf);
+    const hasFallenBack = (cluster: string) => this.#passes.hasFallenBack(upgrade, cluster);
+    const seen = this.#deps.talmStrict ? upgrade : takeBackImported(upgrade, uidOf, hasFallenBack);
     const running = isRunning(upgrade);
     if (running) {
       memory.advancedAt = this.#deps.now();

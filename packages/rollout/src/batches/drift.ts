@@ -39,7 +39,7 @@ export function firstOpen({ count, standing }: RolloutObservation['mode'], clust
 }
 
 /** When a drift lasts long enough to be told, milliseconds since the epoch. */
-export const toldAt = ({ since }: Drift): number => since + PATIENCE_MS;
+export const toldAt = ({ since }: Pick<Drift, 'since'>): number => since + PATIENCE_MS;
 
 /**
  * Chooses the clusters to enforce again now; a canary goes first and alone.

@@ -88,9 +88,24 @@ describe('in a rollout', () => {
     expect(takeBackImported(before, (cluster) => (['a', 'd'].includes(cluster) ? 'new' : `uid-${cluster}`))).toBe(before);
   });
 
-  test('one of an earlier batch that is enforced again goes on from the first policy', () => {
+  test('one of an earlier batch that is enforced again comes last, after its images are pulled', () => {
     const again = { ...parts, clusters: [], status: batch(2, { a: under(3), b: under(1) }) };
-    expect(replaced(again, 'a').status.currentBatchRemediationProgress).toEqual({ a: under(0), b: under(1) });
+    const status = replaced(again, 'a');
+    expect(status.status.currentBatchRemediationProgress).toEqual({ b: under(1) });
+    expect(status.remediationPlan).toEqual([['a'], ['b', 'c', 'd'], ['e'], ['a']]);
+    expect(latePulls(status)).toEqual(['a']);
+  });
+
+  test('one of an earlier batch that does not comply any more comes last too: its record is about the machine before', () => {
+    const taken = takeBackImported(
+      known(parts),
+      (cluster) => (['a', 'c'].includes(cluster) ? 'new' : `uid-${cluster}`),
+      (cluster) => cluster === 'a',
+    );
+    const status = taken.status ?? expect.fail('no status');
+    expect(status.clusters?.map(({ name }) => name)).toEqual(['d']);
+    expect(status.remediationPlan).toEqual([['a'], ['b', 'c', 'd'], ['e'], ['a']]);
+    expect(latePulls(status).toSorted()).toEqual(['a', 'c']);
   });
 
   test('one that complied before the first batch comes last', () => {

@@ -9,7 +9,7 @@ import {
   type PrecacheState,
 } from '@flotilla/api/ran';
 import { findImportedAgain, formatImports, importCounts, readImports, type UidOf } from '../clusters/imports.ts';
-import { ProgressState, RecordState } from '../upgrade/model.ts';
+import { RecordState } from '../upgrade/model.ts';
 import { isRunning } from '../upgrade/stage.ts';
 import { appendClusters, startedBatches, withPulls } from './late-clusters.ts';
 
@@ -17,13 +17,19 @@ type Status = ClusterGroupUpgradeStatus;
 
 /**
  * The upgrade without what its status concludes about machines that another has replaced since; the same object where there are none. Clusters whose part
- * has ended in an earlier batch, or without success, keep their record. A status without uids is believed: an older hub has written it.
+ * has ended in an earlier batch, or without success, keep their record, unless they have to be enforced again. A status without uids is believed: an
+ * older hub has written it.
+ * @param hasFallenBack its part was complete, and it does not comply any more; default: none is known to
  */
-export function takeBackImported(upgrade: ClusterGroupUpgrade, uidOf: UidOf): ClusterGroupUpgrade {
+export function takeBackImported(
+  upgrade: ClusterGroupUpgrade,
+  uidOf: UidOf,
+  hasFallenBack: (cluster: string) => boolean = () => false,
+): ClusterGroupUpgrade {
   const { status } = upgrade;
   if (!status?.clusterUids) return upgrade;
   const isRun = isRunning(upgrade);
-  const isOpen = isRun ? openIn(status) : () => true;
+  const isOpen = isRun ? openIn(status, hasFallenBack) : () => true;
   const imports = readImports(status);
   const again = new Map([...findImportedAgain(imports, uidOf)].filter(([cluster]) => isOpen(cluster)));
   if (again.size === 0) return upgrade;
@@ -32,14 +38,17 @@ export function takeBackImported(upgrade: ClusterGroupUpgrade, uidOf: UidOf): Cl
   return { ...upgrade, status: { ...left, clusterUids: formatImports(left, new Map([...imports, ...again])) } };
 }
 
-/** Members of a rollout whose part may begin anew: without a record, or complete in the batch that runs. */
-function openIn({ remediationPlan = [], clusters = [], status: times }: Status): (cluster: string) => boolean {
+/** Members of a rollout whose part may begin anew: without a record, or complete in the batch that runs, or complete and fallen back. */
+function openIn(
+  { remediationPlan = [], clusters = [], status: times }: Status,
+  hasFallenBack: (cluster: string) => boolean,
+): (cluster: string) => boolean {
   const records = new Map(clusters.map(({ name, state }) => [name, state]));
   const started = startedBatches(times);
   const running = new Set(started > 0 && started === times.currentBatch ? remediationPlan[started - 1] : []);
   return (cluster) => {
     const state = records.get(cluster);
-    return state === undefined || (state === RecordState.complete && running.has(cluster));
+    return state === undefined || (state === RecordState.complete && (running.has(cluster) || hasFallenBack(cluster)));
   };
 }
 
@@ -68,23 +77,22 @@ function withoutJobs(status: Status, isAgain: (cluster: string) => boolean): Sta
   };
 }
 
-/** Clusters in their batch, or in one to come, have not begun; one that complied before the first batch comes last, as those that join. */
+/** Clusters in their batch, or in one to come, have not begun; others that were complete or under way come last, as those that join. */
 function withoutPart(status: Status, again: readonly string[]): Status {
   const { remediationPlan: plan = [], clusters = [], messages = {}, status: times } = status;
   const { currentBatch = 0, currentBatchRemediationProgress: progress = {} } = times;
   const ahead = new Set(plan.slice(Math.max(currentBatch - 1, 0)).flat());
   const isAgain = new Set(again);
-  const enforced = again.filter((cluster) => !ahead.has(cluster) && Object.hasOwn(progress, cluster));
+  const begun = new Set([...clusters.map(({ name }) => name), ...Object.keys(progress)]);
+  const last = again.filter((cluster) => !ahead.has(cluster) && begun.has(cluster));
   const left = Object.fromEntries(Object.entries(progress).filter(([cluster]) => !isAgain.has(cluster)));
-  // Those of earlier batches that are enforced again go on from the first policy.
-  if (currentBatch > 0) for (const cluster of enforced) left[cluster] = { state: ProgressState.inProgress, policyIndex: 0 };
   const next: Status = {
     ...status,
     clusters: clusters.filter(({ name }) => !isAgain.has(name)),
     messages: Object.fromEntries(Object.entries(messages).filter(([cluster]) => !isAgain.has(cluster))),
     status: { ...times, currentBatchRemediationProgress: left },
   };
-  return currentBatch > 0 ? next : withPulls(appendClusters(next, enforced), enforced);
+  return withPulls(appendClusters(next, last), last);
 }
 
 /** Facts about a newcomer that its status does not tell. */

@@ -27,6 +27,11 @@ export class FirstSeen {
     return { since, known: (what) => (before?.has(what) || seen.has(what) ? since(what) : undefined) };
   }
 
+  /** Since when the last pass has seen it, milliseconds since the epoch; undefined when it did not. Begins no pass. @param upgrade uid */
+  known(upgrade: string, what: string): number | undefined {
+    return this.#seen.get(upgrade)?.get(what);
+  }
+
   /** @param upgrade uid */
   forget(upgrade: string): void {
     this.#seen.delete(upgrade);
