@@ -16,6 +16,7 @@ import { blobSize, isUnpacked, orAbsent, readContent } from '../socket/container
 import { abortIngest, type BlobSource, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
 import { ContentLease } from './lease.ts';
 import { copyFromPeers } from './peer-copy.ts';
+import { dropBlobs } from './presence.ts';
 
 type ImageReference = ReturnType<typeof parseImageReference>;
 
@@ -175,10 +176,14 @@ export class ContentStore {
     };
   }
 
-  /** Reads and verifies a document; undefined when the store has none, or none that can be used. */
+  /** Reads and verifies a document; undefined when the store has none, or none that can be used. A damaged one gives way to the right one. */
   async #readDocument(digest: string): Promise<Buffer | undefined> {
     const bytes = await this.#tolerate('Reading a document', () => orAbsent(this.#readWhole(digest)));
-    if (!bytes || digestOf(bytes) !== digest) return undefined;
+    if (!bytes) return undefined;
+    if (digestOf(bytes) !== digest) {
+      await this.#tolerate('Removing a damaged document', () => dropBlobs(this.#deps, [digest]));
+      return undefined;
+    }
     // The next call reads it.
     this.#found.set(digest, bytes);
     return bytes;

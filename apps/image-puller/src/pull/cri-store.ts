@@ -7,6 +7,7 @@ import type { Layer, PullName, StoredContent } from '@flotilla/software';
 import { z } from 'zod';
 import { ContentStore } from '../content/content-store.ts';
 import { ContentWay } from '../content/content-way.ts';
+import { DamageCheck } from '../content/damage.ts';
 import { snapshotterOf } from '../content/image-content.ts';
 import { Pins } from '../content/pins.ts';
 import { dropBlobs, findLoss, type NeededImage, readDigests } from '../content/presence.ts';
@@ -152,6 +153,7 @@ class CriStore implements ImageStore {
   /** Blobs that are shorter than they should be. */
   readonly #cut = new Set<string>();
   readonly #pulls: Semaphore;
+  readonly #damage: DamageCheck;
   /** Only containerd has the content API; CRI reports no bytes in flight. */
   readonly #isContainerd: boolean;
 
@@ -168,6 +170,7 @@ class CriStore implements ImageStore {
     this.#options = options;
     this.#pulls = new Semaphore(options.parallelPulls);
     this.#content = content;
+    this.#damage = new DamageCheck({ ...options, connection }, options.logger);
     this.description = description;
     this.runtime = runtime;
     this.#isContainerd = runtime.startsWith(`${CONTAINERD} `);
@@ -204,14 +207,28 @@ class CriStore implements ImageStore {
     this.#cut.clear();
   }
 
-  async pull({ pullSpec }: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<FetchedBy> {
+  async pull({ pullSpec, referenceDigest }: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<FetchedBy> {
     // An image that our own search did not find is the runtime's.
     const isFilled = layers.length > 0 && (await this.#content?.way.fill(pullSpec)) === true;
     const bytes = layers.reduce((sum, { size }) => sum + size, 0);
     const deadlineMs = PULL_BASE_MS + (bytes / SLOWEST_BYTES_PER_SECOND) * 1_000;
     const request = { image: { image: pullSpec }, auth: this.#auth(pullSpec) };
-    await this.#pulls.run(() => this.#connection.call(Protocol.pullImage, request, PullAnswer, { signal, deadlineMs }));
+    try {
+      await this.#pulls.run(() => this.#connection.call(Protocol.pullImage, request, PullAnswer, { signal, deadlineMs }));
+    } catch (error) {
+      throw await this.#explain(error, [referenceDigest, ...layers.map(({ digest }) => digest)]);
+    }
     return isFilled ? 'puller' : 'runtime';
+  }
+
+  async #explain(failure: unknown, digests: readonly string[]): Promise<unknown> {
+    try {
+      return this.#isContainerd ? await this.#damage.explain(failure, digests) : failure;
+    } catch (error) {
+      this.#options.signal.throwIfAborted();
+      this.#options.logger.warn({ err: errorMessage(error) }, 'Comparing stored blobs with their digests failed');
+      return failure;
+    }
   }
 
   async release(): Promise<void> {
