@@ -22,9 +22,12 @@ export class NoSpaceError extends TerminalError {
 /** Failure of the store; `transient` tells whether the same call may succeed later. */
 export class StoreError extends FlotillaError {
   readonly transient: boolean;
-  constructor(code: PullerErrorCode, message: string, options: { transient: boolean; cause?: unknown }) {
+  /** Code of gRPC with which a runtime refused; undefined for other failures. */
+  readonly refusedWith: number | undefined;
+  constructor(code: PullerErrorCode, message: string, options: { transient: boolean; refusedWith?: number; cause?: unknown }) {
     super(code, message, { cause: options.cause });
     this.transient = options.transient;
+    this.refusedWith = options.refusedWith;
   }
 }
 

@@ -32,7 +32,7 @@ export class DamageCheck {
     await dropBlobs(this.#asked, damaged);
     const blobs = damaged.length === 1 ? '1 blob was' : `${damaged.length} blobs were`;
     const message = `${blobs} damaged in the node's store, the first ${damaged[0]}, and will be fetched again: ${failure.message}`;
-    return new StoreError(PullerErrorCode.storeRefused, message, { transient: true, cause: failure.cause });
+    return new StoreError(PullerErrorCode.storeRefused, message, { transient: true });
   }
 
   async #isDamaged(digest: string): Promise<boolean> {

@@ -149,7 +149,7 @@ const withReason = (failure: unknown, { handedOver }: WantedImage): unknown =>
 
 const size = ({ layers }: WantedImage): number => layers.reduce((sum, layer) => sum + layer.size, 0);
 
-/** What a pull of one image has besides: its window, and the end of all waits. */
+/** Options of one pull in the window; `ended` ends its waits. */
 interface WindowedOptions extends PullOptions {
   readonly window: PullWindow;
   readonly ended: AbortSignal;

@@ -1,7 +1,8 @@
+import { errorMessage } from '@flotilla/api';
 import { status } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
 import { NoSpaceError, StoreError } from '../errors.ts';
-import { toStoreError } from './connection.ts';
+import { isRefusal, toStoreError } from './connection.ts';
 
 const pulling = 'failed to pull and unpack image "h/a:1": ';
 
@@ -20,6 +21,17 @@ test.each<[string, number, string, boolean]>([
   const error = toStoreError({ code, details }, '/run/x.sock');
   expect(error).toBeInstanceOf(StoreError);
   expect(error).toMatchObject({ transient });
+});
+
+test.each([
+  { code: status.UNKNOWN, details: `${pulling}no such\n host`, says: `UNKNOWN: ${pulling}no such host` },
+  { code: status.UNAVAILABLE, details: 'ENOENT', says: 'the runtime at /s does not answer: ENOENT' },
+  { code: status.RESOURCE_EXHAUSTED, details: 'no space left on device', says: "the node's image store is full: no space left on device" },
+])('what the runtime says is said once: $says', ({ code, details, says }) => {
+  const refused = Object.assign(new Error(`${code} ${status[code]}: ${details}`), { code, details });
+  const failure = toStoreError(refused, '/s');
+  expect(errorMessage(failure)).toBe(says);
+  if (failure instanceof StoreError) expect(isRefusal(failure, status[code] as keyof typeof status)).toBe(true);
 });
 
 test('a full disk is no space, whatever the code', () => {

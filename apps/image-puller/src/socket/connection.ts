@@ -112,21 +112,21 @@ const transientCodes: ReadonlySet<number> = new Set([
 const refusal =
   /\b(401|403|404)\b|unauthorized|forbidden|access denied|authorization failed|requested access to the resource is denied|manifest unknown|not found|no match for platform/i;
 
-/** Translates a runtime's refusal. Exported for its table test. */
+/** Translates a runtime's refusal; the error itself would say the same again. Exported for its table test. */
 export function toStoreError(error: Pick<ServiceError, 'code' | 'details'>, socket: string): StoreError | NoSpaceError {
+  const refusedWith = error.code;
   const details = error.details.replaceAll(/\s+/g, ' ').slice(0, 800);
-  if (/no space left on device|disk quota exceeded/i.test(details))
-    return new NoSpaceError(`the node's image store is full: ${details}`, { cause: error });
+  if (/no space left on device|disk quota exceeded/i.test(details)) return new NoSpaceError(`the node's image store is full: ${details}`);
   const name = status[error.code] ?? String(error.code);
   if (error.code === status.UNAVAILABLE)
     return new StoreError(PullerErrorCode.storeUnreachable, `the runtime at ${socket} does not answer: ${details}`, {
       transient: true,
-      cause: error,
+      refusedWith,
     });
   const transient = transientCodes.has(error.code) && !(error.code === status.UNKNOWN && refusal.test(details));
-  return new StoreError(PullerErrorCode.storeRefused, `${name}: ${details}`, { transient, cause: error });
+  return new StoreError(PullerErrorCode.storeRefused, `${name}: ${details}`, { transient, refusedWith });
 }
 
 /** True when the server refused with this code. */
 export const isRefusal = (error: unknown, code: keyof typeof status): boolean =>
-  error instanceof StoreError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === status[code];
+  error instanceof StoreError && error.refusedWith === status[code];
