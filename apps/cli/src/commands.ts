@@ -19,9 +19,16 @@ export interface CommandRow {
   readonly commands?: readonly CommandRow[];
 }
 
+const calls = [
+  ['--as <user>', 'user to act as, whose rights then count'],
+  ['--as-group <group...>', 'groups of that user'],
+  ['--as-uid <uid>', 'uid of that user'],
+  ['--request-timeout <duration>', 'how long a call to the server may take, such as 5s or 1m (default 30s; 0: as long as it takes)'],
+] as const;
 const access = [
   ['--kubeconfig <file>', 'kubeconfig to use (default KUBECONFIG, else ~/.kube/config)'],
   ['--context <name>', 'context of the kubeconfig (default its current one)'],
+  ...calls,
 ] as const;
 const namespace = ['-n, --namespace <namespace>', "namespace of the ClusterGroupUpgrade (default the context's, else default)"] as const;
 const json = ['-o, --output <format>', 'json: the answer by its schema'] as const;
@@ -67,6 +74,7 @@ const payloadRoot = ['<payload>', 'root of the payload, or its image'] as const;
 const upgradeConfig: readonly OptionRow[] = [
   ['--kubeconfig <file>', 'kubeconfig of the cluster (default KUBECONFIG, else ~/.kube/config)'],
   ['--context <name>', 'context of the kubeconfig (default its current one)'],
+  ...calls,
   ['-f, --file <file>', 'read the UpgradeConfig from a file (YAML or JSON) instead of a cluster'],
   ['-n, --namespace <namespace>', 'namespace of the UpgradeConfig (default openshift-managed-upgrade-operator)'],
   ...asJson('the answer by its schema'),
@@ -96,7 +104,10 @@ export const commands: readonly CommandRow[] = [
       'Says what an upgrade would do, before it does anything: batches, bytes that clusters pull, and whether it fits into its window. Writes nothing without --inspect. Ends with 3 for one that would be refused or does not fit.',
     takes: [upgradeName],
     options: [
-      ['-f, --file <file>', 'a file with a ClusterGroupUpgrade that is not applied; a PreCachingConfig and templates beside it count too'],
+      [
+        '-f, --file <file>',
+        'a file, folder or - (standard input) with a ClusterGroupUpgrade that is not applied; a PreCachingConfig and templates beside it count too',
+      ],
       ['--rate <bytes>', 'what a cluster pulls in a second, such as 6MB'],
       ['--batch-minutes <n>', 'how long a batch takes'],
       ['--no-images', 'look up no images in the registry'],
@@ -354,6 +365,7 @@ export const commands: readonly CommandRow[] = [
     options: [
       ['--kubeconfig <file>', 'kubeconfig of a hub or spoke'],
       ['--context <name>', 'context of the kubeconfig (default its current one)'],
+      ...calls,
     ],
     load: async () => (await import('./version/command.ts')).showVersion,
   },

@@ -17,7 +17,13 @@ interface ClientOptions extends KubeconfigSource {
   /** HTTP proxy towards the server, when the kubeconfig names none. Default: none. */
   readonly proxy?: string;
   /** User to act as (`Impersonate-User`), whose rights then count; default: the kubeconfig's own. */
-  readonly actAs?: string;
+  readonly actAs?: string | undefined;
+  /** Groups of that user; default: the server's own. */
+  readonly actAsGroups?: readonly string[] | undefined;
+  /** Uid of that user. */
+  readonly actAsUid?: string | undefined;
+  /** Milliseconds for a call that names none; default 30 000. */
+  readonly timeoutMs?: number | undefined;
   /** A person is there who may have to log in: the time-out of a call begins once there are credentials. Default false. */
   readonly waitsForLogin?: boolean;
   /** Replaces the log line for objects that their schema refuses. */
@@ -41,6 +47,9 @@ export function createClient(options: ClientOptions = {}): Client {
     connection: new Connection(access, options.proxy, options.kubeconfigPath === undefined ? undefined : () => reload(options, server)),
     userAgent: options.userAgent ?? 'flotilla',
     actAs: options.actAs,
+    actAsGroups: options.actAsGroups,
+    actAsUid: options.actAsUid,
+    timeoutMs: options.timeoutMs,
     waitsForLogin: options.waitsForLogin,
     onInvalid: options.onInvalid ?? logOnce(options.logger),
     watchIdleMs: options.watchIdleMs,

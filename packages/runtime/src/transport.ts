@@ -15,7 +15,7 @@ export interface Call {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
-  /** For the whole call, retries and body included; for a stream until its headers. Default 30 000. */
+  /** For the whole call, retries and body included; for a stream until its headers. Default that of the client. */
   readonly timeoutMs?: number;
   /** Bytes of the answer that are read at most. Default 16 MiB. */
   readonly maxBytes?: number;
@@ -30,6 +30,10 @@ export interface TransportOptions {
   readonly userAgent: string;
   /** User to act as. */
   readonly actAs?: string | undefined;
+  readonly actAsGroups?: readonly string[] | undefined;
+  readonly actAsUid?: string | undefined;
+  /** Milliseconds for a call that names none; default 30 000. */
+  readonly timeoutMs?: number | undefined;
   /** The time-out of a call begins once there are credentials. Default false. */
   readonly waitsForLogin?: boolean | undefined;
   /** Called once per HTTP answer (`status` 0: none came). */
@@ -79,7 +83,7 @@ export class Transport {
 
   async #withRetries<R>(call: Call, lane: keyof Dispatchers, read: Reader<R>): Promise<R> {
     if (this.#options.waitsForLogin) await this.#logIn(call);
-    const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const timeoutMs = this.#timeoutOf(call);
     const end = performance.now() + timeoutMs;
     using deadline = new Deadline(timeoutMs, call.signal);
     const delayMs = (error: unknown, failures: number) => {
@@ -135,7 +139,7 @@ export class Transport {
         ...headers,
         accept: 'application/json, */*;q=0.1',
         'user-agent': this.#options.userAgent,
-        ...(this.#options.actAs !== undefined && { 'impersonate-user': this.#options.actAs }),
+        ...impersonation(this.#options),
         ...(body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
       },
       body,
@@ -143,15 +147,24 @@ export class Transport {
     });
   }
 
+  #timeoutOf({ timeoutMs }: Call): number {
+    return timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
   #failure(call: Call, error: unknown, deadline: Deadline): unknown {
     const what = `${describe(call)} at ${this.#options.server}`;
-    if (deadline.timedOut)
-      return transportError(RuntimeErrorCode.timeout, what, `no answer within ${call.timeoutMs ?? DEFAULT_TIMEOUT_MS} ms`);
+    if (deadline.timedOut) return transportError(RuntimeErrorCode.timeout, what, `no answer within ${this.#timeoutOf(call)} ms`);
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('FLOTILLA_')) return error;
     const { says, isForeign } = describeNoConnection(error);
     return new ApiError(RuntimeErrorCode.unreachable, what, { status: 0, reason: '', serverMessage: says, isForeign }, { cause: error });
   }
 }
+
+const impersonation = ({ actAs, actAsGroups = [], actAsUid }: TransportOptions): Record<string, string | string[]> => ({
+  ...(actAs !== undefined && { 'impersonate-user': actAs }),
+  ...(actAsGroups.length > 0 && { 'impersonate-group': [...actAsGroups] }),
+  ...(actAsUid !== undefined && { 'impersonate-uid': actAsUid }),
+});
 
 /** Verb and path without its query. */
 export const describe = (call: Pick<Call, 'method' | 'path'>): string => `${call.method} ${call.path.split('?', 1)[0]}`;

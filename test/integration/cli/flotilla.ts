@@ -12,11 +12,23 @@ interface Said {
   readonly err: string;
 }
 
+/** Surroundings of a command. */
+interface Around {
+  /** Text on standard input; default: none. */
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Runs `flotilla` against the server of a kubeconfig. */
-export async function flotilla(kubeconfig: string, ...args: readonly string[]): Promise<Said> {
+export const flotilla = (kubeconfig: string, ...args: readonly string[]): Promise<Said> => flotillaWith(kubeconfig, {}, ...args);
+
+/** Runs `flotilla` with standard input or variables of its own. */
+export async function flotillaWith(kubeconfig: string, { input = '', env: more = {} }: Around, ...args: readonly string[]): Promise<Said> {
   // Its cache goes with the server.
-  const env = childEnvironment({ KUBECONFIG: kubeconfig, XDG_CACHE_HOME: join(dirname(kubeconfig), 'cache') });
-  const child = spawn(process.execPath, [programFile('apps/cli/src/main.ts'), ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = childEnvironment({ KUBECONFIG: kubeconfig, XDG_CACHE_HOME: join(dirname(kubeconfig), 'cache'), ...more });
+  const child = spawn(process.execPath, [programFile('apps/cli/src/main.ts'), ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+  // A command that reads nothing may end first.
+  child.stdin.on('error', () => undefined).end(input);
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text;

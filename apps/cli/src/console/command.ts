@@ -26,7 +26,7 @@ const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** `flotilla console`. */
 export const runConsole: Run = async (_args, given) => {
   const options = checkOptions(Options, given);
-  const { namespace, hubNamespace, kubeconfig, context, pullSecret, registryCa, insecureRegistry, registriesConf, ...shared } = options;
+  const { namespace, hubNamespace, pullSecret, registryCa, insecureRegistry, registriesConf, ...shared } = options;
   setFlagsFromString(STEADY_HEAP);
   const stopping = new AbortController();
   for (const end of ENDS) process.once(end, () => stopping.abort());
@@ -36,7 +36,7 @@ export const runConsole: Run = async (_args, given) => {
   const view = { namespace, hubNamespace };
   // Awaited here: at the end of this block everything ends.
   if (shared.login !== undefined) return await serveShared({ ...shared, login: shared.login }, { page: page.path, view, signal });
-  await using connected = connect({ kubeconfig, context });
+  await using connected = connect({ ...options, namespace: undefined });
   const { client } = connected;
   const viewer = await openViewer(client, view, signal);
   const door = ownDoor(viewer);

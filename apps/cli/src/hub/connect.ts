@@ -1,4 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
+import { MAX_TIMEOUT_MS } from '@flotilla/pace';
 import { type Client, createClient, mergeKubeconfigs, readContextNamespace } from '@flotilla/runtime';
 import { callersPath, readKubeconfigs } from '../config.ts';
 import type { AccessOptions } from './options.ts';
@@ -20,11 +21,18 @@ const NO_KUBECONFIG = 'no kubeconfig: name one with --kubeconfig, in KUBECONFIG,
  * Opens a client as kubectl would: with `--kubeconfig`, else the files of KUBECONFIG, else the one in the home folder, else as a pod.
  * @throws FlotillaError `FLOTILLA_CONFIG` naming what is missing
  */
-export function connect({ kubeconfig, context, namespace }: AccessOptions & { readonly namespace?: string | undefined }): Connected {
+export function connect(options: AccessOptions & { readonly namespace?: string | undefined }): Connected {
+  const { kubeconfig, context, namespace } = options;
   const paths = kubeconfig === undefined ? readKubeconfigs() : [callersPath(kubeconfig)];
   const source = paths.length > 1 ? { kubeconfig: mergeKubeconfigs(paths), context } : { kubeconfigPath: paths[0], context };
   try {
-    const client = createClient({ ...source, userAgent: 'flotilla-cli', waitsForLogin: true, onInvalid: () => undefined });
+    const client = createClient({
+      ...source,
+      ...callsOf(options),
+      userAgent: 'flotilla-cli',
+      waitsForLogin: true,
+      onInvalid: () => undefined,
+    });
     const meant = namespace ?? readContextNamespace(source) ?? 'default';
     const refOf = (argument: string) => readRef(argument, namespace) ?? { namespace: meant, name: argument };
     return { client, namespace: meant, refOf, [Symbol.asyncDispose]: () => client.close() };
@@ -32,6 +40,13 @@ export function connect({ kubeconfig, context, namespace }: AccessOptions & { re
     if (paths.length > 0) throw error;
     throw new FlotillaError('FLOTILLA_CONFIG', NO_KUBECONFIG, { cause: error });
   }
+}
+
+/** As whom calls are made, and how long each may take: for ever with 0, as by kubectl. */
+function callsOf({ as: actAs, asGroup: actAsGroups, asUid: actAsUid, requestTimeout }: AccessOptions) {
+  if (actAs === undefined && (actAsGroups !== undefined || actAsUid !== undefined))
+    throw new FlotillaError('FLOTILLA_CONFIG', '--as-group and --as-uid belong to a user: name one with --as');
+  return { actAs, actAsGroups, actAsUid, timeoutMs: requestTimeout === 0 ? MAX_TIMEOUT_MS : requestTimeout };
 }
 
 /** @param given namespace of an option */

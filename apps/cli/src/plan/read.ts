@@ -22,12 +22,12 @@ import {
   trimChild,
   trimPlacement,
 } from '@flotilla/rollout';
-import { type Client, isForbidden, readOptionFile } from '@flotilla/runtime';
+import { type Client, isForbidden } from '@flotilla/runtime';
 import { parseAllDocuments } from 'yaml';
 import { nextStep } from '../complain.ts';
-import { callersPath } from '../config.ts';
 import { listServed } from '../hub/list-served.ts';
 import { readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
+import { readManifests } from './manifests.ts';
 
 /** Objects of a file, which count before those of the server. */
 interface GivenObjects {
@@ -42,22 +42,25 @@ export async function readGiven(client: Client, ref: UpgradeRef): Promise<GivenO
 }
 
 /**
- * Reads a file with one ClusterGroupUpgrade, and what it needs beside it.
+ * Reads files with one ClusterGroupUpgrade, and what it needs beside it.
  * @throws FlotillaError `FLOTILLA_CONFIG` naming the document and its problem
  */
 export async function readGivenFile(file: string, namespace: string): Promise<GivenObjects> {
-  const documents = parseAllDocuments((await readOptionFile('--file', callersPath(file))) ?? '');
-  const objects = documents.map((document, index) => {
-    const [problem] = document.errors;
-    if (problem) throw refuse(file, `document ${index + 1}: ${problem.message.split('\n')[0]}`);
-    return document.toJS() as unknown;
-  });
+  const objects = (await readManifests(file)).flatMap(parseDocuments);
   const of = <T extends KubeObject>(kind: Resource<T>) =>
     objects.filter((object) => isKind(object, kind)).map((object) => parseObject(file, kind, object, namespace));
   const [upgrade, ...others] = of(ClusterGroupUpgrade);
   if (!upgrade || others.length > 0)
     throw refuse(file, `it has ${upgrade ? others.length + 1 : 'no'} ClusterGroupUpgrade: give one with exactly one`);
   return { upgrade: { ...upgrade, status: undefined }, configs: of(PreCachingConfig), templates: of(ManifestWorkReplicaSet) };
+}
+
+function parseDocuments({ file, text }: { readonly file: string; readonly text: string }): unknown[] {
+  return parseAllDocuments(text).map((document, index) => {
+    const [problem] = document.errors;
+    if (problem) throw refuse(file, `document ${index + 1}: ${problem.message.split('\n')[0]}`);
+    return document.toJS() as unknown;
+  });
 }
 
 const refuse = (file: string, why: string) => new FlotillaError('FLOTILLA_CONFIG', `${file}: ${why}`);

@@ -1,7 +1,8 @@
 import { FlotillaError } from '@flotilla/api';
 import type { StatusAnswer } from '@flotilla/api/answers';
+import { Namespace } from '@flotilla/api/core';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type Client, checkOptions } from '@flotilla/runtime';
+import { ApiError, type Client, checkOptions, isForbidden } from '@flotilla/runtime';
 import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
@@ -46,7 +47,10 @@ const screenFor = ({ output }: Options) => standardScreen(output === 'wide');
 async function listAll(client: Client, namespace: string, options: Options): Promise<void> {
   const screen = screenFor(options);
   const within = options.allNamespaces ? {} : { namespace };
-  const { items } = await client.list(ClusterGroupUpgrade, { ...within, labelSelector: options.selector });
+  const { items } = await client.list(ClusterGroupUpgrade, { ...within, labelSelector: options.selector }).catch((error: unknown) => {
+    throw unreadableSelector(error, options) ?? error;
+  });
+  if (items.length === 0 && !options.allNamespaces) await needNamespace(client, namespace);
   const store = new FactStore({ client, ...options });
   if (items.length > 0) await store.readClusters(items);
   const answers: StatusAnswer[] = [];
@@ -55,6 +59,25 @@ async function listAll(client: Client, namespace: string, options: Options): Pro
   else if (answers.length > 0) screen.write(`${statusTable(answers, screen)}\n`);
   else process.stderr.write(`no ClusterGroupUpgrade ${nothingFound(namespace, options)}\n`);
   for (const note of store.notes) process.stderr.write(`? ${safeText(note)}\n`);
+}
+
+/** An API server is the one that reads selectors. */
+const unreadableSelector = (error: unknown, { selector }: Options): FlotillaError | undefined =>
+  selector !== undefined && error instanceof ApiError && error.status === 400
+    ? new FlotillaError(
+        'FLOTILLA_CONFIG',
+        `--selector ${JSON.stringify(selector)} cannot be read: ${error.serverMessage}: give labels such as site=north`,
+      )
+    : undefined;
+
+/** @throws FlotillaError `FLOTILLA_NO_UPGRADE` for a namespace that is known not to be there */
+async function needNamespace(client: Client, name: string): Promise<void> {
+  const found = await client.get(Namespace, { name }).catch((error: unknown) => {
+    if (isForbidden(error)) return 'unseen';
+    throw error;
+  });
+  if (found === undefined)
+    throw new FlotillaError('FLOTILLA_NO_UPGRADE', `there is no namespace ${name}: name another with -n, or add -A for all`);
 }
 
 function nothingFound(namespace: string, { selector, allNamespaces }: Options): string {

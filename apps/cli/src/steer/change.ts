@@ -38,6 +38,8 @@ export interface Change<T extends KubeObject> {
   /** Clusters that it touches. */
   readonly clusters: number;
   readonly says: readonly string[];
+  /** Sentences in their place where it is so already; default none. */
+  readonly whenSame?: readonly string[];
   /** Absent where nothing takes it back. */
   readonly undo?: string;
   /** Waits until a hub has taken it up; false when none has in time. */
@@ -92,7 +94,16 @@ export async function makeChange<T extends KubeObject>(client: Client, change: C
   }
 }
 
-function describe<T extends KubeObject>({ kind, object, isNew = false, annotations, clusters, says, undo }: Change<T>): ChangeAnswer {
+function describe<T extends KubeObject>({
+  kind,
+  object,
+  isNew = false,
+  annotations,
+  clusters,
+  says,
+  whenSame = [],
+  undo,
+}: Change<T>): ChangeAnswer {
   const { namespace, name } = object.metadata;
   const changes = Object.entries(annotations)
     .map(([key, after]) => ({ key, before: isNew ? undefined : object.metadata.annotations?.[key], after }))
@@ -104,7 +115,7 @@ function describe<T extends KubeObject>({ kind, object, isNew = false, annotatio
     ...(isNew && { isNew }),
     annotations: changes,
     clusters: isSame ? 0 : clusters,
-    says: isSame ? [] : [...says],
+    says: isSame ? [...whenSame] : [...says],
     ...(!isSame && undo !== undefined && { undo }),
   };
 }

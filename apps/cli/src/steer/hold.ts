@@ -1,6 +1,7 @@
 import { Annotation, FlotillaError } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, checkOptions } from '@flotilla/runtime';
+import { upgradesWith } from '../hub/memberships.ts';
 import type { Run } from '../run.ts';
 import { type Change, ClusterOptions, Reason, steer } from './change.ts';
 
@@ -21,15 +22,18 @@ export const unholdCluster: Run = async ([name = ''], given) => {
 
 /** The change that holds a cluster. */
 export async function planHold(client: Client, name: string, reason: string): Promise<Change<ManagedCluster>> {
+  const object = await readCluster(client, name);
+  const upgrades = await upgradesWith(client, name);
+  const inUpgrades = [
+    'no upgrade begins anything on it; what runs there ends',
+    'others of its batch go on, and the batch waits for it until its time is up',
+  ];
   return {
     kind: ManagedCluster,
-    object: await readCluster(client, name),
+    object,
     annotations: { [Annotation.hold]: reason },
     clusters: 1,
-    says: [
-      'no upgrade begins anything on it; what runs there ends',
-      'others of its batch go on, and the batch waits for it until its time is up',
-    ],
+    says: upgrades?.length === 0 ? ['it is in no upgrade now: those that come begin nothing on it'] : inUpgrades,
     undo: `flotilla unhold ${name}`,
   };
 }
@@ -42,6 +46,7 @@ export async function planUnhold(client: Client, name: string): Promise<Change<M
     annotations: { [Annotation.hold]: undefined },
     clusters: 1,
     says: ['upgrades go on with it as their batches come'],
+    whenSame: ['it is not held'],
     undo: `flotilla hold ${name}`,
   };
 }

@@ -71,6 +71,7 @@ export async function planResume(
     annotations: { [Annotation.paused]: undefined, [Annotation.pausedReason]: undefined },
     clusters: openClusters(status),
     says: resumeEffects(status),
+    whenSame: [`it is not paused: flotilla why ${ref.name} -n ${ref.namespace} says what it waits for`],
     undo: `flotilla pause ${ref.name} -n ${ref.namespace}`,
     untilTakenUp: () => untilTakenUp(client, ref, (seen) => pausedOf(seen) === undefined),
   };
