@@ -1,7 +1,7 @@
 /** Translates an observation into an event of a job's machine: pure, one function per state. */
 import { Annotation } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
-import { explain } from '@flotilla/api/ran';
+import { cutInMiddle, explain } from '@flotilla/api/ran';
 import type { SpokeJobEvent } from '@flotilla/rollout';
 import type { SpokeObservation, WatchedObject } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
@@ -260,14 +260,14 @@ function interpretJob({ answer, since }: WatchedObject, { available, report }: S
   if (succeeded > 0) return { event: { type: 'SUCCEEDED' }, ...describeRisks(report, basis) };
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
   if (failed) {
-    const why = (report?.message ?? failed.message ?? failed.reason ?? 'no reason given').slice(0, MAX_WHY);
+    const why = cutInMiddle(report?.message ?? failed.message ?? failed.reason ?? 'no reason given', MAX_WHY);
     return failed.reason === 'DeadlineExceeded' || isAbsenceAlone(report)
       ? { event: { type: 'DEADLINE' }, message: `timed out: ${why}` }
       : { event: { type: 'FAILED' }, message: why };
   }
   // A reporting pod runs already, and a job that had a pod is about to end.
   const isAwaited = available && !report && (active > 0 || basis.state === 'Starting');
-  const said = report?.message === undefined ? {} : { message: report.message.slice(0, MAX_WHY) };
+  const said = report?.message === undefined ? {} : { message: cutInMiddle(report.message, MAX_WHY) };
   const delay = isAwaited ? describeDelay(since, status.data, basis) : said;
   return active > 0 ? { event: { type: 'JOB_ACTIVE' }, ...delay } : { message: `job ${name} has no running pod yet`, ...delay };
 }

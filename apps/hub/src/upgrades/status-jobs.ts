@@ -3,7 +3,7 @@ import {
   type CacheProof,
   ClusterGroupUpgradeCondition,
   type ClusterGroupUpgradeStatus,
-  cutAtWord,
+  cutInMiddle,
   hasFailedPrecache,
   isFinalPrecacheState,
   type PinWay,
@@ -156,7 +156,7 @@ function withTrouble<R extends ConditionText & { readonly finished: boolean }>(
   where: string,
 ): R {
   if (rollUp.finished) return rollUp;
-  const messages = Object.fromEntries([...spokes].flatMap(([cluster, { message }]) => (message ? [[cluster, cutAtWord(message)]] : [])));
+  const messages = Object.fromEntries([...spokes].flatMap(([cluster, { message }]) => (message ? [[cluster, cutInMiddle(message)]] : [])));
   const trouble = summarizeTrouble(messages, where);
   return trouble === undefined ? rollUp : { ...rollUp, message: `${rollUp.message} (${trouble})` };
 }
@@ -176,7 +176,7 @@ export function describeSpokes(
   const progress: [string, PrecacheProgress][] = [];
   for (const cluster of clusters) {
     const spoke = spokes.get(cluster);
-    if (spoke?.message) messages[cluster] = cutAtWord(spoke.message);
+    if (spoke?.message) messages[cluster] = cutInMiddle(spoke.message);
     if (spoke?.progress && !isFinalPrecacheState(spoke.state)) progress.push([cluster, spoke.progress]);
   }
   const pulling = Object.fromEntries(progress.slice(0, PROGRESS_LIMIT));

@@ -272,18 +272,20 @@ describe('the rest of the status', () => {
     expect(status.clusters).toBeUndefined();
   });
 
-  test('states, messages cut at the end of a word within 256 characters, progress and its sum', () => {
+  test('states, messages with both ends within 256 characters, progress and its sum', () => {
     const progress = { imagesDone: 1, imagesTotal: 12, bytesDone: 10, bytesTotal: 200, bytesPerSecond: 5 };
     const { precaching } = describeStatus(
       upgrade(),
       planOf(['a', 'b']),
-      reportOf({ a: 'Active', b: 'Active' }, { message: `${'x'.repeat(250)} and more`, progress }),
+      reportOf({ a: 'Active', b: 'Active' }, { message: `pull of a failed: ${'and so on '.repeat(40)}401 Unauthorized`, progress }),
       at,
     );
+    const cut = expect.stringMatching(/^pull of a failed: .{1,250}… .* 401 Unauthorized$/);
+    expect(precaching?.messages?.a?.length).toBeLessThanOrEqual(256);
     expect(precaching).toEqual({
       spec: { platformImage: 'image' },
       status: { a: 'Active', b: 'Active' },
-      messages: { a: `${'x'.repeat(250)} and…`, b: `${'x'.repeat(250)} and…` },
+      messages: { a: cut, b: cut },
       progress: { a: progress, b: progress },
       summary: { imagesDone: 2, imagesTotal: 24, bytesDone: 20, bytesTotal: 400 },
     });

@@ -42,4 +42,14 @@ export {
   PullerPhase,
   PullerReport,
 } from './precache.ts';
-export { type ConditionReason, conditionMessage, cutAtWord, explain, fixOf, type Reason, reasons, summarizeTrouble } from './reasons.ts';
+export {
+  type ConditionReason,
+  conditionMessage,
+  cutAtWord,
+  cutInMiddle,
+  explain,
+  fixOf,
+  type Reason,
+  reasons,
+  summarizeTrouble,
+} from './reasons.ts';

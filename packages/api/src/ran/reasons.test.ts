@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { conditionMessage, cutAtWord, explain, fixOf, type Reason, reasons } from './reasons.ts';
+import { conditionMessage, cutAtWord, cutInMiddle, explain, fixOf, type Reason, reasons } from './reasons.ts';
 
 const all = Object.keys(reasons) as Reason[];
 /** Reasons that need no action. */
@@ -52,4 +52,19 @@ test.each([
 ])('$name', ({ text, most, want }) => {
   expect(cutAtWord(text, most)).toBe(want);
   expect(Array.from(cutAtWord(text, most)).length).toBeLessThanOrEqual(most);
+});
+
+test.each([
+  { name: 'a short one as it is', text: 'pull of a failed: 401 Unauthorized', most: 40, want: 'pull of a failed: 401 Unauthorized' },
+  {
+    name: 'the beginning and the end of a long one',
+    text: `pull of registry.example/a failed: ${'layer of the image could not be fetched '.repeat(9)}: 401 Unauthorized`,
+    most: 60,
+    want: 'pull of… could not be fetched : 401 Unauthorized',
+  },
+  { name: 'pictures whole', text: `${'🚢'.repeat(40)} sinks`, most: 12, want: '🚢🚢🚢🚢🚢… sinks' },
+  { name: 'one word', text: 'a'.repeat(99), most: 12, want: `aa… ${'a'.repeat(8)}` },
+])('a message keeps $name', ({ text, most, want }) => {
+  expect(cutInMiddle(text, most)).toBe(want);
+  expect(Array.from(cutInMiddle(text, most)).length).toBeLessThanOrEqual(most);
 });

@@ -294,6 +294,20 @@ export function summarizeTrouble(messages: Readonly<Record<string, string>>, whe
 /** Longest text about one cluster in a status, in characters. */
 const MOST_CHARACTERS = 256;
 
+/**
+ * Cuts a sentence in its middle, between words, to at most `most` characters. It begins with the cause, and ends with the answer of whoever refused or
+ * with the fix.
+ */
+export function cutInMiddle(text: string, most = MOST_CHARACTERS): string {
+  const characters = Array.from(text);
+  if (characters.length <= most) return text;
+  const end = characters
+    .slice(-Math.floor((most * 2) / 3))
+    .join('')
+    .replace(/^\S*\s+/, '');
+  return `${cutAtWord(text, most - Array.from(end).length - 1)} ${end}`;
+}
+
 /** Cuts a text at the end of a word, with `…`, to at most `most` characters. */
 export function cutAtWord(text: string, most = MOST_CHARACTERS): string {
   const characters = Array.from(text.slice(0, most * 2));

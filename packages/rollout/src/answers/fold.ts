@@ -1,6 +1,6 @@
 /** Folds the waits of thousands of clusters by cause. Pure. */
 import type { FoldedFailure, FoldedWait, WaitCause } from '@flotilla/api/answers';
-import { type ClusterGroupUpgradeStatus, cutAtWord } from '@flotilla/api/ran';
+import { type ClusterGroupUpgradeStatus, cutInMiddle } from '@flotilla/api/ran';
 import { RecordState } from '../upgrade/model.ts';
 import { leftAt } from './left-at.ts';
 import type { Inquiry } from './why.ts';
@@ -29,7 +29,7 @@ function fold(inquiry: Inquiry, since: ReadonlyMap<string, string> = new Map()):
   const before = new Map((inquiry.about.status?.waits ?? []).map((wait) => [keyOf(wait.cause, wait.for), wait.since]));
   for (const cluster of inquiry.members.open) {
     const { own } = inquiry.cluster(cluster);
-    const says = cutAtWord(own.says);
+    const says = cutInMiddle(own.says);
     const key = keyOf(own.cause, says);
     const known = folded.get(key);
     const one = known ?? { cause: own.cause, says, clusters: 0, names: [], since: before.get(key) };
