@@ -47,7 +47,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
 }
 
 /** Plain HTTP is accepted only where TLS is not verified anyway. */
-export const kubeconfigFor = (server: string): string =>
+const kubeconfigFor = (server: string): string =>
   JSON.stringify({
     clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
     users: [{ name: 'u', user: { token: 'sesame' } }],
