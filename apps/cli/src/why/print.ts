@@ -2,28 +2,33 @@ import type { WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
 import { age } from '@flotilla/api/units';
 import { safeText } from '../terminal/safe-text.ts';
 import type { Screen } from '../terminal/screen.ts';
-import { cut, table, wrap } from '../terminal/table.ts';
+import { cut, fits, table, wrap } from '../terminal/table.ts';
 
 type Look = Pick<Screen, 'width'>;
 
 /** Narrower, evidence goes below its link. */
 const BESIDE = 130;
+/** Lines that one text of a spoke may take. */
+const MOST_LINES = 4;
 
 /** The chain, each link below what waits for it, with its evidence. */
 export function whyText({ chain, release, notes, isCertain }: WhyAnswer, { width }: Look, now: number): string {
   const said = chain.map(
     ({ says, isUnknown }, depth) => `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${isUnknown ? '? ' : ''}${safeText(says)}`,
   );
+  const most = width === undefined ? undefined : MOST_LINES * width;
+  // The value alone is cut: how old it is stands behind it.
   const shown = chain.map(({ object, field, value, observedAt }) =>
-    safeText(`${object}  ${field}=${value}  ${age(observedAt, now)} ago`).replace('? ago', 'age unknown'),
+    `${cut(safeText(`${object}  ${field}=${value}`), most)}  ${age(observedAt, now)} ago`.replace('? ago', 'age unknown'),
   );
-  const column = Math.max(...said.map((text) => text.length));
-  const isBeside = width === undefined || width >= BESIDE;
-  const lines = said.flatMap((text, depth) =>
-    isBeside
-      ? [cut(`${text.padEnd(Math.min(column, 70))}   ${shown[depth]}`, width)]
-      : [cut(text, width), cut(`${'  '.repeat(depth + 1)}${shown[depth]}`, width)],
-  );
+  const column = Math.min(Math.max(...said.map((text) => text.length)), 70);
+  const beside = said.map((text, depth) => `${text.padEnd(column)}   ${shown[depth]}`);
+  const isBeside = width === undefined || (width >= BESIDE && beside.every((line) => fits(line, width)));
+  const below = said.flatMap((text, depth) => {
+    const indent = '  '.repeat(depth + 1);
+    return [wrap(cut(text, most), width, indent), wrap(`${indent}${shown[depth]}`, width, `${indent}  `)];
+  });
+  const lines = isBeside ? beside : below;
   const at = release.at === undefined ? '' : ` (${release.at})`;
   return [
     ...lines,
