@@ -299,9 +299,9 @@ const MOST_CHARACTERS = 256;
  * with the fix.
  */
 export function cutInMiddle(text: string, most = MOST_CHARACTERS): string {
-  const characters = Array.from(text);
-  if (characters.length <= most) return text;
-  const end = characters
+  if (text.length <= most) return text;
+  // A character is two units of a text at most.
+  const end = Array.from(text.slice(-most * 2))
     .slice(-Math.floor((most * 2) / 3))
     .join('')
     .replace(/^\S*\s+/, '');

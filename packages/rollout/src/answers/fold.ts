@@ -65,7 +65,7 @@ export const summarizeWaits = (inquiry: Inquiry, since: ReadonlyMap<string, stri
 export function foldFailures(status: ClusterGroupUpgradeStatus | undefined): FoldedFailure[] {
   const folded = new Map<string, FoldedFailure>();
   for (const [example, message] of failuresOf(status)) {
-    const says = cutAtWord(message);
+    const says = cutInMiddle(message);
     const key = says.replaceAll(example, '').replaceAll(/\d+/g, '#');
     const before = folded.get(key);
     folded.set(key, before ? { ...before, clusters: before.clusters + 1 } : { says, clusters: 1, example });

@@ -1,6 +1,6 @@
 import { refKey } from '@flotilla/api';
 import type { MemberRow, SpokeState, UpgradeRow } from '@flotilla/api/answers';
-import { cutAtWord } from '@flotilla/api/ran';
+import { cutInMiddle } from '@flotilla/api/ran';
 import { answerStatus, Inquiry, type UpgradeFacts } from '@flotilla/rollout';
 
 /** An upgrade as a row, by the answer that `flotilla status` gives, with as much of its texts as a table shows. */
@@ -10,7 +10,7 @@ export function upgradeRow(facts: UpgradeFacts, writtenAt: string | undefined): 
   return {
     key: refKey(upgrade.metadata),
     stage,
-    says: cutAtWord(says),
+    says: cutInMiddle(says),
     batch,
     window,
     clusters,
@@ -47,7 +47,7 @@ export function memberRows(facts: UpgradeFacts, before?: ReadonlyMap<string, Mem
       batch,
       cached: status?.precaching?.status?.[key] ?? null,
       cause: isDone ? null : own.cause,
-      says: isDone ? null : cutAtWord(own.says),
+      says: isDone ? null : cutInMiddle(own.says),
     };
     const known = before?.get(key);
     rows.set(key, known && isSame(known, row) ? known : row);
