@@ -36,7 +36,7 @@ const NAMES = `([a-z][a-z0-9-]{1,62}(?:(?:,| and|, and) [a-z][a-z0-9-]{1,62})*)`
 const NAMED = [
   new RegExp(String.raw`\b[Cc]luster [Oo]perators? ${NAMES} (?:is|are|has|have|does|do)\b`, 'u'),
   new RegExp(String.raw`\bClusterOperator[ /]"?${NAMES}`, 'u'),
-  new RegExp(String.raw`\bwaiting on ${NAMES}(?=$|[.,:;)]| )`, 'u'),
+  new RegExp(String.raw`\bwaiting (?:up to \d{1,6} minutes )?on ${NAMES}(?=$|[.,:;)]| )`, 'u'),
   new RegExp(String.raw`\bfor these operators: ${NAMES}`, 'u'),
 ];
 /** Words that follow "waiting on" and name no operator. */
