@@ -1,5 +1,6 @@
+import { ManifestWork } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
-import { operatorsNamed } from './managed-upgrade.ts';
+import { managedUpgradeOf, operatorsNamed } from './managed-upgrade.ts';
 
 test.each([
   ['Working towards 4.14.12: 700 of 859 done (81% complete), waiting on etcd, network', ['etcd', 'network']],
@@ -12,4 +13,20 @@ test.each([
   ['Working towards 4.14.12: waiting on the cluster', []],
 ])('the operators in a sentence of a version operator: %s', (sentence, want) => {
   expect(operatorsNamed(sentence, true)).toEqual(want);
+});
+
+test('values that the hub has read for itself are no words about the upgrade', () => {
+  const value = (name: string, fieldValue: object) => ({ name, fieldValue });
+  const values = [
+    value('Phase', { type: 'String', string: 'Upgrading' }),
+    value('flotilla.io/generation', { type: 'Integer', integer: 3 }),
+    value('flotilla.io/observedGeneration/Phase', { type: 'Integer', integer: 3 }),
+  ];
+  const manifest = { resourceMeta: { ordinal: 0, kind: 'UpgradeConfig' }, statusFeedback: { values } };
+  const work = ManifestWork.schema.parse({
+    metadata: { name: 'w', namespace: 'spoke-1' },
+    spec: {},
+    status: { resourceStatus: { manifests: [manifest] } },
+  });
+  expect(managedUpgradeOf(work).map(({ says }) => says)).toEqual(['UpgradeConfig Phase: Upgrading']);
 });

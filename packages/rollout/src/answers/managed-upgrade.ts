@@ -1,5 +1,6 @@
 /** The managed upgrade of a spoke, as far as objects of the hub show it. Pure. */
 import type { ManifestWork } from '@flotilla/api/ocm';
+import { isGeneration } from '../works/work-generations.ts';
 
 /** One value that the work reports of an UpgradeConfig or a ClusterVersion. */
 interface ManagedLine {
@@ -22,10 +23,11 @@ export function managedUpgradeOf({ status }: ManifestWork): ManagedLine[] {
   return manifests
     .toSorted((a, b) => place(a) - place(b))
     .flatMap(({ resourceMeta, statusFeedback }) =>
-      (statusFeedback?.values ?? []).map(({ name, fieldValue }) => {
+      (statusFeedback?.values ?? []).flatMap(({ name, fieldValue }) => {
+        if (isGeneration(name)) return [];
         const value = String(fieldValue.string ?? fieldValue.integer ?? fieldValue.boolean ?? fieldValue.jsonRaw ?? '');
         const field = `status.resourceStatus.manifests[${resourceMeta.ordinal}].statusFeedback.values[${name}]`;
-        return { kind: resourceMeta.kind ?? '', says: `${resourceMeta.kind} ${name}: ${value}`, field, value };
+        return [{ kind: resourceMeta.kind ?? '', says: `${resourceMeta.kind} ${name}: ${value}`, field, value }];
       }),
     )
     .slice(0, MOST_LINES);

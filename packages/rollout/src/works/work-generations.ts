@@ -16,6 +16,9 @@ const PATHS: readonly JsonPath[] = [
 type FeedbackRules = NonNullable<ManifestConfig['feedbackRules']>;
 type JsonPath = NonNullable<FeedbackRules[number]['jsonPaths']>[number];
 
+/** True for a value that only the hub reads. @param name of a feedback value */
+export const isGeneration = (name: string): boolean => name === GENERATION || name === OBSERVED || name.startsWith(`${OBSERVED}/`);
+
 /** Name of the generation of the condition that a value is read of. */
 const observedBy = (value: string): string => `${OBSERVED}/${value}`;
 
