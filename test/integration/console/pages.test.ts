@@ -12,7 +12,7 @@ import { look, NO_BROWSER, startBrowser, violations } from './browser.ts';
 import { startConsole } from './console.ts';
 
 const spokes = ['live-1', 'live-2', 'steered-1', 'hostile-1', 'many-1', 'axe-1', 'axe-2'];
-const test = testIn(() => RolloutWorld.start({ spokes }));
+const test = testIn(() => RolloutWorld.start({ spokes, apiServer: { users: [{ name: 'nobody' }] } }));
 
 let browser: Browser | undefined;
 beforeAll(async () => {
@@ -261,4 +261,22 @@ test('the key is in no address, a link may be opened in another tab, and the end
   await stranger.page.getByText('This address lacks its key').waitFor();
   await running.end();
   await tab.getByText(/not live: nothing heard/).waitFor();
+});
+
+test('a figure that is not known is no zero', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  const figures = (page: Page) => page.locator('.tiles strong').allInnerTexts();
+  await using running = await startConsole(await world.server.kubeconfigFor('nobody'));
+  await using seen = await look(browser, running.address);
+  await seen.page
+    .getByText(/clustergroupupgrades/)
+    .first()
+    .waitFor();
+  const unknown = await figures(seen.page);
+  expect(unknown.filter((text) => /\d/.test(text))).toEqual([]);
+  await using known = await startConsole(world.server.kubeconfig);
+  await using all = await look(browser, known.address);
+  await cellsOf(all.page, 'live-1').waitFor();
+  expect((await figures(all.page)).filter((text) => !/^[\d,]+$/.test(text))).toEqual([]);
+  expect(unknown.length).toBe((await figures(all.page)).length);
 });

@@ -42,6 +42,11 @@ export class World {
     see();
   }
 
+  /** The rows of a table are all that there are: they have come, and whoever looks may see them. */
+  knows(table: 'upgrades' | 'spokes'): boolean {
+    return this.isFilled.value && this.rights.value?.[table] === null;
+  }
+
   /** Follows the fleet, and the members of one upgrade. */
   look(upgrade: string | undefined): void {
     if (this.#looked === upgrade) return;

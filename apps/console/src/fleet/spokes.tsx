@@ -26,9 +26,11 @@ export function Spokes(): JSX.Element {
     <section class="table" aria-labelledby="spokes-title">
       <header class="head">
         <h2 id="spokes-title">Spokes</h2>
-        <p class="count">
-          {rows.length === all.length ? all.length.toLocaleString() : `${rows.length.toLocaleString()} of ${all.length.toLocaleString()}`}
-        </p>
+        {isFilled.value && (
+          <p class="count">
+            {rows.length === all.length ? all.length.toLocaleString() : `${rows.length.toLocaleString()} of ${all.length.toLocaleString()}`}
+          </p>
+        )}
         <Export
           name="spokes"
           titles={columns.map(({ title }) => title)}

@@ -10,7 +10,10 @@ const STATES: readonly SpokeState[] = ['done', 'in-batch', 'waiting', 'failed', 
 
 /** The fleet in a few figures, and its spokes by state as a bar; each leads to its spokes. */
 export function Summary(): JSX.Element {
-  const { spokes, upgrades } = useWorld();
+  const world = useWorld();
+  const { spokes, upgrades } = world;
+  const ofSpokes = (figure: number) => (world.knows('spokes') ? figure : undefined);
+  const ofUpgrades = (figure: number) => (world.knows('upgrades') ? figure : undefined);
   const { query, href } = useFilters();
   const all = spokes.values();
   const { states, available, held } = useMemo(() => count(all), [all]);
@@ -23,12 +26,17 @@ export function Summary(): JSX.Element {
         At a glance
       </h2>
       <ul class="tiles">
-        <Tile figure={all.length} word={all.length === 1 ? 'spoke' : 'spokes'} />
-        <Tile figure={all.length - available} word="not available" href={href({ available: 'missing', state: undefined })} isBad />
-        <Tile figure={running.length} word={running.length === 1 ? 'upgrade goes on' : 'upgrades go on'} />
-        <Tile figure={states.failed ?? 0} word="failed" href={href({ state: 'failed', available: undefined })} isBad />
-        <Tile figure={pulling} word={rate > 0 ? `pulling, ${bytes(rate)}/s` : 'pulling'} />
-        <Tile figure={held} word="held" href={href({ state: 'held', available: undefined })} />
+        <Tile figure={ofSpokes(all.length)} word={all.length === 1 ? 'spoke' : 'spokes'} />
+        <Tile
+          figure={ofSpokes(all.length - available)}
+          word="not available"
+          href={href({ available: 'missing', state: undefined })}
+          isBad
+        />
+        <Tile figure={ofUpgrades(running.length)} word={running.length === 1 ? 'upgrade goes on' : 'upgrades go on'} />
+        <Tile figure={ofUpgrades(states.failed ?? 0)} word="failed" href={href({ state: 'failed', available: undefined })} isBad />
+        <Tile figure={ofUpgrades(pulling)} word={rate > 0 ? `pulling, ${bytes(rate)}/s` : 'pulling'} />
+        <Tile figure={ofSpokes(held)} word="held" href={href({ state: 'held', available: undefined })} />
       </ul>
       {all.length > 0 && (
         <>
@@ -55,8 +63,17 @@ export function Summary(): JSX.Element {
   );
 }
 
+/** Stands where a figure is not known: none is another answer. */
+const Unknown = (): JSX.Element => (
+  <strong title="not known">
+    <span aria-hidden="true">–</span>
+    <span class="hidden">not known:</span>
+  </strong>
+);
+
 interface TileProps {
-  readonly figure: number;
+  /** Absent: nobody knows it. */
+  readonly figure: number | undefined;
   readonly word: string;
   readonly href?: string;
   /** More than none is bad. */
@@ -64,14 +81,15 @@ interface TileProps {
 }
 
 function Tile({ figure, word, href, isBad = false }: TileProps): JSX.Element {
+  const isSome = figure !== undefined && figure > 0;
   const content = (
     <>
-      <strong>{figure.toLocaleString()}</strong> <span>{word}</span>
+      {figure === undefined ? <Unknown /> : <strong>{figure.toLocaleString()}</strong>} <span>{word}</span>
     </>
   );
   return (
-    <li class={isBad && figure > 0 ? 'tile bad' : 'tile'}>
-      {href !== undefined && figure > 0 ? <a href={href}>{content}</a> : <span>{content}</span>}
+    <li class={isBad && isSome ? 'tile bad' : 'tile'}>
+      {href !== undefined && isSome ? <a href={href}>{content}</a> : <span>{content}</span>}
     </li>
   );
 }

@@ -18,7 +18,8 @@ const TITLES = ['Upgrade', 'Stage', 'Window', 'Cached', 'Done', 'In batch', 'Fai
 
 /** Every upgrade as a row. */
 export function Upgrades(): JSX.Element {
-  const { upgrades, rights, isFilled } = useWorld();
+  const world = useWorld();
+  const { upgrades, rights, isFilled } = world;
   const rows = upgrades.values().toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
   const lack = rights.value?.upgrades;
   const empty = isFilled.value
@@ -28,7 +29,7 @@ export function Upgrades(): JSX.Element {
     <section aria-labelledby="upgrades-title">
       <header class="head">
         <h2 id="upgrades-title">Upgrades</h2>
-        <p class="count">{rows.length}</p>
+        {world.knows('upgrades') && <p class="count">{rows.length}</p>}
         {rows.length > 0 && <Export name="upgrades" titles={TITLES} rows={() => rows.map(cellsOf)} objects={() => rows} />}
       </header>
       {rows.length === 0 ? (
