@@ -8,14 +8,14 @@ import { bundleApp } from './app-bundle.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const ENTRY = 'packages/runtime/src/credential-provider.ts';
 
-/** Access to a cluster whose kubeconfig asks a program for its token. */
-const access = (command: string, ...args: string[]) => ({
+/** Access to a cluster whose kubeconfig has an old provider for its token. */
+const access = (config: Readonly<Record<string, string>>) => ({
   server: 'https://127.0.0.1:1',
   skipsVerification: false,
-  user: { provider: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command, args, interactiveMode: 'Never' } } },
+  user: { provider: { authProvider: { name: 'gcp', config } } },
 });
 
-test('a bundle asks the programs of a kubeconfig, without the generated client', async () => {
+test('a bundle asks the providers of a kubeconfig, without the generated client', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-bundle-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const { files, packageFolders } = await bundleApp(ROOT, { entry: ENTRY });
@@ -27,7 +27,7 @@ test('a bundle asks the programs of a kubeconfig, without the generated client',
   expect(String(content.bytes)).not.toContain('CoreV1Api');
   await writeFile(join(folder, 'main.mjs'), content.bytes);
   const { credentialProvider } = await import(pathToFileURL(join(folder, 'main.mjs')).href);
-  const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: 'a-token' } };
-  expect(await credentialProvider(access('echo', JSON.stringify(answer)))()).toEqual({ headers: { authorization: 'Bearer a-token' } });
-  await expect(credentialProvider(access('no-such-program'))()).rejects.toThrow('no-such-program');
+  const given = await credentialProvider(access({ 'access-token': 'a-token', expiry: '2999-01-01T00:00:00Z' }))();
+  expect(given).toEqual({ headers: { authorization: 'Bearer a-token' } });
+  await expect(credentialProvider(access({}))()).rejects.toThrow('Token is expired!');
 });
