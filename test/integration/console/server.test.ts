@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { Annotation } from '@flotilla/api';
 import { ChangeAnswer, type StreamMessage, WhyAnswer } from '@flotilla/api/answers';
 import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, onTestFinished } from 'vitest';
 import { packConsolePage } from '../../../tools/src/console-page/build.ts';
 import { bundleApp } from '../../../tools/src/images/app-bundle.ts';
 import { flotilla } from '../cli/flotilla.ts';
 import { RolloutWorld } from '../rollout/world.ts';
-import { testIn } from '../world.ts';
+import { testIn, upgradeRef } from '../world.ts';
 import { type AskOptions, startConsole } from './console.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -133,6 +134,15 @@ test('questions and changes are answered as the commands answer them', async ({ 
   expect(await act({ action: 'pause', of: 'default/again', reason: 'ticket', dryRun: false })).toMatchObject({ outcome: 'changed' });
   expect(await annotations()).toEqual({ [Annotation.paused]: 'drain', [Annotation.pausedReason]: 'ticket' });
   expect(await act({ action: 'resume', of: 'default/again', dryRun: false })).toMatchObject({ outcome: 'changed' });
+  const looked = await act({ action: 'pause', of: 'default/again', dryRun: true });
+  const fire = { [Annotation.paused]: 'stop', [Annotation.pausedReason]: 'fire' };
+  await world.client.patch(ClusterGroupUpgrade, upgradeRef('again'), { metadata: { annotations: fire } }, { type: 'merge' });
+  const confirmed = { action: 'pause', of: 'default/again', dryRun: false };
+  const outdated = await act({ ...confirmed, seen: 'seen' in looked ? looked.seen : undefined });
+  expect(outdated).toMatchObject({ outcome: 'outdated', annotations: [{ key: Annotation.paused, before: 'stop', after: 'drain' }] });
+  expect(await annotations()).toEqual(fire);
+  expect(await act({ ...confirmed, seen: 'seen' in outdated ? outdated.seen : undefined })).toMatchObject({ outcome: 'changed' });
+  expect(await annotations()).toEqual({ ...fire, [Annotation.paused]: 'drain' });
   expect(await act({ action: 'hold', of: 'nowhere', dryRun: true })).toMatchObject({
     status: 404,
     body: expect.stringContaining('no ManagedCluster nowhere'),

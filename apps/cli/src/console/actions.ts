@@ -18,27 +18,27 @@ const Reasons = z.object({ reason: Reason.optional() });
  * @throws FlotillaError `FLOTILLA_ENDED` with the reason why there is nothing to change
  */
 export async function act({ client, hubNamespace }: AskDeps, request: ActionRequest): Promise<ChangeAnswer> {
-  const { action, of, clusters = [], window, dryRun } = request;
+  const { action, of, clusters = [], window } = request;
   const { reason } = checkOptions(Reasons, { reason: request.reason || undefined });
   switch (action) {
     case 'hold':
-      return makeChange(client, await planHold(client, of, reason ?? HELD), dryRun);
+      return makeChange(client, await planHold(client, of, reason ?? HELD), request);
     case 'unhold':
-      return makeChange(client, await planUnhold(client, of), dryRun);
+      return makeChange(client, await planUnhold(client, of), request);
     case 'resume':
-      return makeChange(client, await planResume(client, upgradeRefOf(of), { hubNamespace }), dryRun);
+      return makeChange(client, await planResume(client, upgradeRefOf(of), { hubNamespace }), request);
     case 'pause':
-      return make(client, await planPause(client, upgradeRefOf(of), { hubNamespace, reason }), dryRun);
+      return make(client, await planPause(client, upgradeRefOf(of), { hubNamespace, reason }), request);
     case 'retry':
-      return make(client, await planRetry(client, upgradeRefOf(of), { hubNamespace, clusters }), dryRun);
+      return make(client, await planRetry(client, upgradeRefOf(of), { hubNamespace, clusters }), request);
     case 'window-set':
-      return make(client, await planWindow(client, upgradeRefOf(of), { hubNamespace, window: window ?? {} }), dryRun);
+      return make(client, await planWindow(client, upgradeRefOf(of), { hubNamespace, window: window ?? {} }), request);
     case 'window-clear':
-      return make(client, await planWindow(client, upgradeRefOf(of), { hubNamespace, window: undefined }), dryRun);
+      return make(client, await planWindow(client, upgradeRefOf(of), { hubNamespace, window: undefined }), request);
   }
 }
 
-async function make<T extends KubeObject>(client: Client, planned: PlannedChange<T>, dryRun: boolean): Promise<ChangeAnswer> {
+async function make<T extends KubeObject>(client: Client, planned: PlannedChange<T>, request: ActionRequest): Promise<ChangeAnswer> {
   if ('refused' in planned) throw new FlotillaError('FLOTILLA_ENDED', planned.refused);
-  return makeChange(client, planned, dryRun);
+  return makeChange(client, planned, request);
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { FlotillaError, type KubeObject, type Ref, type Resource } from '@flotilla/api';
 import type { ChangeAnswer } from '@flotilla/api/answers';
 import { ApiError, type Client, isConflict } from '@flotilla/runtime';
@@ -73,16 +74,30 @@ async function carryOut<T extends KubeObject>(client: Client, change: Change<T>,
     say({ ...answer, outcome: 'declined' });
     return endWith(Exit.no);
   }
-  const ended = await makeChange(client, change, options.dryRun);
+  const ended = await makeChange(client, change, options);
   say(ended);
+  if (ended.outcome === 'outdated') endWith(Exit.no);
   if (ended.outcome === 'unanswered') endWith(Exit.timeUp);
 }
 
-/** Writes a change, unless it is so already, and says how it ended. @param dryRun the server checks it and stores nothing */
-export async function makeChange<T extends KubeObject>(client: Client, change: Change<T>, dryRun: boolean): Promise<ChangeAnswer> {
+interface MakeOptions {
+  /** The server checks it and stores nothing. */
+  readonly dryRun: boolean;
+  /** That of the answer which is confirmed; absent: the change itself is what was looked at. */
+  readonly seen?: string | undefined;
+}
+
+/** Writes a change, unless it is so already or was looked at in another state, and says how it ended. */
+export async function makeChange<T extends KubeObject>(
+  client: Client,
+  change: Change<T>,
+  { dryRun, seen }: MakeOptions,
+): Promise<ChangeAnswer> {
   const answer = describe(change);
+  if (seen !== undefined && seen !== answer.seen) return { ...answer, outcome: 'outdated' };
   if (answer.outcome === 'unchanged') return answer;
-  await write(client, change, dryRun);
+  const other = await write(client, change, dryRun);
+  if (other) return { ...describe({ ...change, object: other }), outcome: 'outdated' };
   if (dryRun) return { ...answer, outcome: 'dry-run' };
   try {
     const isTakenUp = (await change.untilTakenUp?.()) ?? true;
@@ -117,28 +132,61 @@ function describe<T extends KubeObject>({
     clusters: isSame ? 0 : clusters,
     says: isSame ? [...whenSame] : [...says],
     ...(!isSame && undo !== undefined && { undo }),
+    seen: seenOf(object, annotations, isNew),
   };
+}
+
+/** Digest of what a change replaces, and of which object. */
+function seenOf(
+  { metadata: { uid, annotations: there = {} } }: KubeObject,
+  changes: Change<KubeObject>['annotations'],
+  isNew: boolean,
+): string {
+  const before = isNew ? [] : Object.keys(changes).map((key) => [key, there[key] ?? null]);
+  return createHash('sha256')
+    .update(JSON.stringify([isNew ? null : uid, before]))
+    .digest('base64url');
 }
 
 /** Annotations without those that are taken away. */
 export const present = (annotations: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
-/** By its uid: an object of the same name that came meanwhile is not the one that was asked about. */
+/** Tries of a write, of which others come first. */
+const MOST_TRIES = 5;
+
+/**
+ * By its uid: an object of the same name that came meanwhile is not the one that was asked about. By its version: what others write at the same moment
+ * is looked at before.
+ * @returns the object where somebody else has changed what the change replaces; nothing is written then
+ */
 async function write<T extends KubeObject>(
   client: Client,
   { kind, object, isNew, annotations }: Change<T>,
   dryRun: boolean,
-): Promise<void> {
-  if (isNew) return void (await client.create(kind, object, { dryRun }));
+): Promise<T | undefined> {
+  if (isNew) {
+    await client.create(kind, object, { dryRun });
+    return undefined;
+  }
   const { namespace, name, uid } = object.metadata;
   const ref: Ref = { name, ...(namespace !== undefined && { namespace }) };
   const values = Object.fromEntries(Object.entries(annotations).map(([key, value]) => [key, value ?? null]));
-  try {
-    await client.patch(kind, ref, { metadata: { uid, annotations: values } }, { type: 'merge', dryRun });
-  } catch (error) {
-    if (!isConflict(error)) throw error;
-    const gone = `${kind.kind} ${name} is another one than a moment ago: look at it again, and repeat the command`;
-    throw new FlotillaError('FLOTILLA_NO_UPGRADE', gone, { cause: error });
+  for (let tries = 1; ; tries += 1) {
+    const now = await client.get(kind, ref);
+    if (now?.metadata.uid !== uid) throw new FlotillaError('FLOTILLA_NO_UPGRADE', anotherOne(kind, name));
+    const isSeen = Object.keys(annotations).every((key) => now?.metadata.annotations?.[key] === object.metadata.annotations?.[key]);
+    if (!isSeen) return now;
+    const { resourceVersion } = now?.metadata ?? {};
+    try {
+      await client.patch(kind, ref, { metadata: { uid, resourceVersion, annotations: values } }, { type: 'merge', dryRun });
+      return undefined;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      if (tries === MOST_TRIES) throw new FlotillaError('FLOTILLA_NO_UPGRADE', anotherOne(kind, name), { cause: error });
+    }
   }
 }
+
+const anotherOne = ({ kind }: Resource, name: string): string =>
+  `${kind} ${name} is another one than a moment ago: look at it again, and repeat the command`;

@@ -82,19 +82,72 @@ test.each([
   expect(windowText({ upgrade: 'ran/site', window, annotations: {} })).toBe(text);
 });
 
+/** A client of one upgrade, which somebody else may change before a write. */
+function clientOf(upgrade: ClusterGroupUpgrade, between: (current: ClusterGroupUpgrade) => ClusterGroupUpgrade = (current) => current) {
+  const written: { metadata: { annotations: unknown } }[] = [];
+  let current = upgrade;
+  const client = {
+    get: async () => {
+      current = between(current);
+      return current;
+    },
+    patch: async (...[, , body]: [unknown, unknown, { metadata: { annotations: unknown } }]) => void written.push(body),
+  };
+  return { client: client as unknown as Client, written };
+}
+const site = (annotations: Record<string, string>, uid = 'uid'): ClusterGroupUpgrade => {
+  const upgrade = buildClusterGroupUpgrade('site');
+  return { ...upgrade, metadata: { ...upgrade.metadata, uid, annotations } };
+};
+const pauseOf = (object: ClusterGroupUpgrade) => ({
+  kind: ClusterGroupUpgrade,
+  object,
+  annotations: { 'flotilla.io/paused': 'drain', 'flotilla.io/paused-reason': undefined },
+  clusters: 2,
+  says: [],
+});
+
+test('a change that somebody else makes before it is written is shown, and nothing is written', async () => {
+  const { client, written } = clientOf(site({ a: '1' }), () =>
+    site({ a: '2', 'flotilla.io/paused': 'stop', 'flotilla.io/paused-reason': 'fire' }),
+  );
+  const ended = await makeChange(client, pauseOf(site({ a: '1' })), { dryRun: false });
+  expect(written).toEqual([]);
+  expect(ended.outcome).toBe('outdated');
+  expect(ended.annotations).toEqual([
+    { key: 'flotilla.io/paused', before: 'stop', after: 'drain' },
+    { key: 'flotilla.io/paused-reason', before: 'fire', after: undefined },
+  ]);
+});
+
+test.each([
+  { name: 'the same', now: site({ a: '2' }), outcome: 'changed' },
+  { name: 'another annotation of the change', now: site({ 'flotilla.io/paused': 'stop' }), outcome: 'outdated' },
+  { name: 'another object of the name', now: site({}, 'another'), outcome: 'outdated' },
+])('what was looked at is confirmed: $name', async ({ now, outcome }) => {
+  const looked = await makeChange(clientOf(site({ a: '1' })).client, pauseOf(site({ a: '1' })), { dryRun: true });
+  const { client, written } = clientOf(now);
+  const ended = await makeChange(client, pauseOf(now), { dryRun: false, seen: looked.seen });
+  expect(ended.outcome).toBe(outcome);
+  expect(written).toHaveLength(outcome === 'changed' ? 1 : 0);
+  if (outcome === 'changed') return;
+  const again = await makeChange(client, pauseOf(now), { dryRun: false, seen: ended.seen });
+  expect([again.outcome, written.length]).toEqual(['changed', 1]);
+});
+
 test('a change that is stored is told as stored, also where nobody can see whether a hub has taken it up', async () => {
-  const written: unknown[] = [];
-  const client = { patch: async (...args: unknown[]) => written.push(args[2]) } as unknown as Client;
+  const upgrade = buildClusterGroupUpgrade('site');
+  const { client, written } = clientOf(upgrade);
   const away = new ApiError(RuntimeErrorCode.unreachable, 'list', { status: 0, reason: '', serverMessage: 'the connection was lost' });
   const change = {
     kind: ClusterGroupUpgrade,
-    object: buildClusterGroupUpgrade('site'),
+    object: upgrade,
     annotations: { 'flotilla.io/paused': 'true' },
     clusters: 1,
     says: [],
     untilTakenUp: () => Promise.reject(away),
   };
-  const ended = await makeChange(client, change, false);
+  const ended = await makeChange(client, change, { dryRun: false });
   expect(written).toHaveLength(1);
   expect(ended.outcome).toBe('unanswered');
   expect(ended.says.join()).toMatch(/^it is stored; whether a hub has taken it up could not be seen: .*the connection was lost/);

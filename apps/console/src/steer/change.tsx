@@ -29,24 +29,25 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
   const [reason, setReason] = useState('');
   const [step, setStep] = useState<Step>(action === 'window' ? { kind: 'form' } : CHECKING);
   const [request, setRequest] = useState<Pick<ActionRequest, 'action' | 'window'>>();
-  const send = async (change: Pick<ActionRequest, 'action' | 'window'>, dryRun: boolean): Promise<void> => {
+  const send = async (change: Pick<ActionRequest, 'action' | 'window'>, seen?: ChangeAnswer): Promise<void> => {
+    const dryRun = seen === undefined;
     setRequest(change);
     setStep(dryRun ? CHECKING : { kind: 'busy', says: 'Changing, and waiting for the hub to take it up…' });
     try {
       const chosen = clusters && { clusters: [...clusters] };
-      const answer = await ask.act({ ...change, of, dryRun, ...chosen, ...(reason !== '' && { reason }) });
-      setStep({ kind: dryRun && answer.outcome === 'dry-run' ? 'checked' : 'ended', answer });
+      const answer = await ask.act({ ...change, of, dryRun, seen: seen?.seen, ...chosen, ...(reason !== '' && { reason }) });
+      setStep({ kind: answer.outcome === 'dry-run' || answer.outcome === 'outdated' ? 'checked' : 'ended', answer });
     } catch (error) {
       setStep({ kind: 'problem', says: error instanceof Error ? error.message : String(error) });
     }
   };
   useEffect(() => {
     dialog.current?.showModal();
-    if (action !== 'window') void send({ action }, true);
+    if (action !== 'window') void send({ action });
   }, []);
   const close = (): void => dialog.current?.close();
   const check = (window: WindowParts | undefined): void =>
-    void send(window ? { action: 'window-set', window } : { action: 'window-clear' }, true);
+    void send(window ? { action: 'window-set', window } : { action: 'window-clear' });
   return (
     <dialog ref={dialog} class="change" aria-labelledby="change-title" onClose={onEnd}>
       <h2 id="change-title">{title}</h2>
@@ -60,7 +61,7 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            void send(request, false);
+            void send(request, step.answer);
           }}
         >
           {(action === 'pause' || action === 'hold') && (

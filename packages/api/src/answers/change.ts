@@ -11,13 +11,16 @@ const AnnotationChange = z.object({
 export const ChangeAnswer = z.object({
   object: z.string().describe('Kind and name of the object that is changed.'),
   outcome: z
-    .enum(['changed', 'created', 'unchanged', 'dry-run', 'declined', 'unanswered'])
-    .describe('unchanged: it was so before. unanswered: it is stored, and no hub has taken it up in time.'),
+    .enum(['changed', 'created', 'unchanged', 'dry-run', 'declined', 'outdated', 'unanswered'])
+    .describe(
+      'unchanged: it was so before. outdated: somebody else changed it since it was looked at, and nothing was written. unanswered: it is stored, and no hub has taken it up in time.',
+    ),
   isNew: z.boolean().optional().describe('The object is not there yet, or was not before.'),
   annotations: z.array(AnnotationChange).describe('Annotations that differ.'),
   clusters: z.int().describe('Clusters that it touches.'),
   says: z.array(z.string()).describe('What it means for them, a sentence each.'),
   undo: z.string().optional().describe('The command that takes it back.'),
+  seen: z.string().optional().describe('What the answer is about: a confirmation of it gives this back.'),
 });
 export type ChangeAnswer = z.output<typeof ChangeAnswer>;
 
@@ -27,6 +30,7 @@ const outcomes = {
   unchanged: 'is so already; nothing was changed',
   'dry-run': 'would be changed',
   declined: 'was not changed',
+  outdated: 'is another one since it was looked at; nothing was changed',
   unanswered: 'is changed, but no hub has taken it up yet',
 } as const satisfies Record<ChangeAnswer['outcome'], string>;
 
