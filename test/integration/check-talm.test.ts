@@ -5,10 +5,12 @@ import { policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { createReferenceResources, REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
+import { createTemplate } from './rollout/templates.ts';
 
 const MAIN = programFile('apps/cli/src/main.ts');
 const Deployment = untyped('apps/v1', 'Deployment', 'deployments');
@@ -19,8 +21,10 @@ let server: ApiServer;
 let client: Client;
 
 beforeAll(async () => {
-  server = await startApiServer();
+  server = await startApiServer({ crds: [...transportCrds(), ...policyCrds()] });
   client = await server.client();
+  await registerSpokes(client, ['spoke-1']);
+  await createTemplate(client, 'release');
   for (const name of REFERENCE_CRDS) await client.create(CustomResourceDefinition, await readReferenceCrd(name));
 });
 afterAll(() => server?.stop());
@@ -47,7 +51,7 @@ test('a hub of TALM: what has to be done first is said, and when it is done the 
     metadata: { name: 'cluster-group-upgrades-controller-manager-v2', namespace: 'default' },
     spec: { replicas: 1, selector: { matchLabels: labels }, template: pod },
   });
-  const spec = { clusters: ['spoke-1'], remediationStrategy: { maxConcurrency: 1 } };
+  const spec = { clusters: ['spoke-1'], manifestWorkTemplates: ['release'], remediationStrategy: { maxConcurrency: 1 } };
   for (const name of ['waits', 'runs']) await create(Upgrade, { metadata: { name, namespace: 'default' }, spec });
   const status = {
     conditions: [{ type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }],

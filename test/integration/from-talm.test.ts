@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { untyped } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
 import { policyCrds, transportCrds } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
+import { REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
 import { flotilla } from './cli/flotilla.ts';
 import { Site } from './site.ts';
 
@@ -38,12 +39,6 @@ const olmCrd = (kind: string, plural: string) => ({
   },
 });
 
-/** A definition of TALM: the same kind, of another manager, and without the parts of the status that only Flotilla writes. */
-function talmCrd(definition: unknown): unknown {
-  const text = JSON.stringify(definition, (key, value: unknown) => (key === 'waits' || key === 'messages' ? undefined : value));
-  return JSON.parse(text);
-}
-
 /** Installs TALM as OLM does: a Deployment that belongs to a ClusterServiceVersion, and another operator beside it. */
 async function installTalm({ admin }: Site, namespace: string): Promise<void> {
   if (!(await admin.get(Namespace, { name: namespace }))) await admin.create(Namespace, { metadata: { name: namespace } });
@@ -73,7 +68,7 @@ test.each(['openshift-operators', 'openshift-cluster-group-upgrades'])(
   'a hub of TALM in namespace %s is taken over by the page, block by block',
   async (namespace) => {
     const crds = [
-      ...ranCrds().map(talmCrd),
+      ...(await Promise.all(REFERENCE_CRDS.map(readReferenceCrd))),
       olmCrd('Subscription', 'subscriptions'),
       olmCrd('ClusterServiceVersion', 'clusterserviceversions'),
     ];

@@ -207,7 +207,7 @@ function quoteRefusal(message: string): string {
   return why.length <= MAX_REFUSAL ? why : `${why.slice(0, MAX_REFUSAL - 1)}…`;
 }
 
-/** Longest reason that a verdict quotes from a spoke, in characters: a status shows 256. */
+/** Longest reason that a verdict quotes from a spoke, in characters: a status shows 512. */
 const MAX_WHY = 1_024;
 
 /** Name that a puller gives for a kubelet's configuration that it could not read: no setting of the cluster. */

@@ -291,14 +291,14 @@ export function summarizeTrouble(messages: Readonly<Record<string, string>>, whe
   return `cluster ${first}: ${messages[first]}${others}`;
 }
 
-/** Longest text about one cluster in a status, in characters. */
-const MOST_CHARACTERS = 256;
+/** Longest text about one cluster in a status, and longest value that a text quotes, in characters. */
+const [MOST_SAID, MOST_QUOTED] = [512, 256];
 
 /**
  * Cuts a sentence in its middle, between words, to at most `most` characters. It begins with the cause, and ends with the answer of whoever refused or
  * with the fix.
  */
-export function cutInMiddle(text: string, most = MOST_CHARACTERS): string {
+export function cutInMiddle(text: string, most = MOST_SAID): string {
   if (text.length <= most) return text;
   // A character is two units of a text at most.
   const end = Array.from(text.slice(-most * 2))
@@ -309,7 +309,7 @@ export function cutInMiddle(text: string, most = MOST_CHARACTERS): string {
 }
 
 /** Cuts a text at the end of a word, with `…`, to at most `most` characters. */
-export function cutAtWord(text: string, most = MOST_CHARACTERS): string {
+export function cutAtWord(text: string, most = MOST_QUOTED): string {
   const characters = Array.from(text.slice(0, most * 2));
   if (characters.length <= most && text.length <= most * 2) return text;
   const cut = characters.slice(0, most - 1).join('');
