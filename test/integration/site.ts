@@ -83,7 +83,7 @@ export class Site implements AsyncDisposable {
     }
   }
 
-  /** What is there and was not, and what was there and is not. */
+  /** Objects that have come and gone since `note`. */
   async difference(): Promise<{ left: string[]; lost: string[] }> {
     const now = await allObjects(this.admin);
     const left = [...now].filter(([name]) => !this.#before.has(name)).map(([name, finalizers]) => `${name} ${finalizers.join()}`.trim());

@@ -83,7 +83,7 @@ async function carryOut<T extends KubeObject>(client: Client, change: Change<T>,
 interface MakeOptions {
   /** The server checks it and stores nothing. */
   readonly dryRun: boolean;
-  /** That of the answer which is confirmed; absent: the change itself is what was looked at. */
+  /** `seen` of the answer that is confirmed; absent: the change itself is what was looked at. */
   readonly seen?: string | undefined;
 }
 
@@ -152,7 +152,7 @@ function seenOf(
 export const present = (annotations: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
-/** Tries of a write, of which others come first. */
+/** Most tries of a write where others write first. */
 const MOST_TRIES = 5;
 
 /**
@@ -174,19 +174,21 @@ async function write<T extends KubeObject>(
   const values = Object.fromEntries(Object.entries(annotations).map(([key, value]) => [key, value ?? null]));
   for (let tries = 1; ; tries += 1) {
     const now = await client.get(kind, ref);
-    if (now?.metadata.uid !== uid) throw new FlotillaError('FLOTILLA_NO_UPGRADE', anotherOne(kind, name));
-    const isSeen = Object.keys(annotations).every((key) => now?.metadata.annotations?.[key] === object.metadata.annotations?.[key]);
+    if (!now || now.metadata.uid !== uid)
+      throw unwritten(kind, name, 'is another one than a moment ago: look at it again, and repeat the command');
+    const isSeen = Object.keys(annotations).every((key) => now.metadata.annotations?.[key] === object.metadata.annotations?.[key]);
     if (!isSeen) return now;
-    const { resourceVersion } = now?.metadata ?? {};
+    const { resourceVersion } = now.metadata;
     try {
       await client.patch(kind, ref, { metadata: { uid, resourceVersion, annotations: values } }, { type: 'merge', dryRun });
       return undefined;
     } catch (error) {
       if (!isConflict(error)) throw error;
-      if (tries === MOST_TRIES) throw new FlotillaError('FLOTILLA_NO_UPGRADE', anotherOne(kind, name), { cause: error });
+      if (tries === MOST_TRIES)
+        throw unwritten(kind, name, 'is written by others all the time, nothing was changed: repeat the command', error);
     }
   }
 }
 
-const anotherOne = ({ kind }: Resource, name: string): string =>
-  `${kind} ${name} is another one than a moment ago: look at it again, and repeat the command`;
+const unwritten = ({ kind }: Resource, name: string, why: string, cause?: unknown): FlotillaError =>
+  new FlotillaError('FLOTILLA_NO_UPGRADE', `${kind} ${name} ${why}`, { cause });

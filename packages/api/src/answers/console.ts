@@ -160,7 +160,7 @@ export const ActionRequest = z.object({
     .describe('Spokes to try again; all that failed when absent.'),
   window: WindowParts.optional().describe('The window to set.'),
   dryRun: z.boolean().describe('The server checks it and stores nothing.'),
-  seen: z.string().max(100).optional().describe('That of the answer which is confirmed.'),
+  seen: z.string().max(100).optional().describe('`seen` of the answer that is confirmed.'),
 });
 export type ActionRequest = z.output<typeof ActionRequest>;
 
