@@ -7,8 +7,9 @@ import { runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, type ApiServerOptions, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
 import { ensureTools, type Tools } from '@flotilla/control-plane/toolchain';
 import type { Client } from '@flotilla/runtime';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { HUB, HUB_IMAGES, NAMESPACE, SERVICE_ACCOUNT, SPOKE_IMAGES } from './chart-hub.ts';
+import { CHARTS, HUB, HUB_IMAGES, NAMESPACE, SERVICE_ACCOUNT, SPOKE_IMAGES } from './chart-hub.ts';
 
 /** Namespaces of OpenShift in which a chart of ours has Roles. */
 const OPENSHIFT_NAMESPACES = ['openshift-monitoring', 'openshift-config', 'openshift-machine-api'];
@@ -75,6 +76,52 @@ export async function startChartServer({ users = [], ...options }: ApiServerOpti
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+const DeploymentObject = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        containers: z.tuple([
+          z.looseObject({ image: z.string(), env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })) }),
+        ]),
+      }),
+    }),
+  }),
+});
+
+/** What a chart makes of its values. */
+interface Rendering {
+  readonly text: string;
+  readonly objects: z.output<typeof Rendered>[];
+  /** The first Deployment. */
+  deployment(): z.output<typeof DeploymentObject>;
+}
+
+/** Renders a chart with what it cannot do without and other values. */
+export async function renderChart({ helm }: Pick<ChartServer, 'helm'>, chart: Chart, values: readonly string[]): Promise<Rendering> {
+  const args = ['template', chart === 'hub' ? 'hub' : 'agent', join(CHARTS, chart), '-n', NAMESPACE];
+  const text = await helm(...args, ...sets([...REQUIRED[chart], ...values]));
+  const objects = parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [Rendered.parse(document.toJS())]));
+  return { text, objects, deployment: () => DeploymentObject.parse(objects.find((object) => object.kind === 'Deployment')) };
+}
+
+/** The console with TLS of its own. */
+export const CONSOLE = [
+  'console.enabled=true',
+  'console.image.repository=registry.example.com/flotilla/console',
+  'console.address=https://console.example.com',
+  'console.tls.secretName=console-tls',
+];
+/** A proxy in the same pod. */
+export const PROXY = [
+  'console.login=x-forwarded-access-token',
+  'console.proxy.containers[0].name=proxy',
+  'console.proxy.containers[0].image=registry.example.com/oauth-proxy:1',
+  'console.proxy.volumes[0].name=proxy-tls',
+  'console.proxy.volumes[0].secret.secretName=proxy-tls',
+  'console.proxy.port=8888',
+  'console.proxy.egressPorts={443}',
+];
 
 /** Values as arguments of helm. */
 export const sets = (values: readonly string[]): string[] => values.flatMap((value) => ['--set', value]);

@@ -115,6 +115,7 @@ export interface Observed extends ObservedUpgrade {
 /** The fleet and its policies, which the plans of a hub look at together. */
 interface Fleet {
   readonly managed: readonly ManagedCluster[] | undefined;
+  readonly byName: ReadonlyMap<string, ManagedCluster>;
   /** Policies by the cluster whose copies they are; undefined: the server does not serve them. */
   readonly copies: ReadonlyMap<string, readonly Policy[]> | undefined;
   readonly parents: readonly Policy[] | undefined;
@@ -132,7 +133,8 @@ export async function readFleet(client: Client, isByPolicies: boolean): Promise<
     isByPolicies ? readWays(client, unseen) : undefined,
   ]);
   const copies = children && Map.groupBy(children, ({ metadata }) => metadata.namespace ?? '');
-  return { managed, copies, parents, places, unseen };
+  const byName = new Map((managed ?? []).map((cluster) => [cluster.metadata.name, cluster]));
+  return { managed, byName, copies, parents, places, unseen };
 }
 
 /** True for an upgrade whose plan looks at policies. */
@@ -144,10 +146,9 @@ export const observe = async (client: Client, given: GivenObjects): Promise<Obse
 
 /** Reads what one plan looks at besides its fleet. */
 export async function observeIn(fleet: Fleet, client: Client, { upgrade, configs, templates }: GivenObjects): Promise<Observed> {
-  const { managed, copies, parents, places, unseen } = fleet;
+  const { managed, byName, copies, parents, places, unseen } = fleet;
   const { namespace = '', annotations = {} } = upgrade.metadata;
   const spec = specOf(upgrade);
-  const byName = new Map((managed ?? []).map((cluster) => [cluster.metadata.name, cluster]));
   const ref = spec.preCachingConfigRef;
   const configRef = ref?.name ? { namespace: ref.namespace || namespace, name: ref.name } : undefined;
   const first = annotations[Annotation.retryOf];
