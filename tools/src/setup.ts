@@ -31,14 +31,17 @@ interface Parts {
   readonly browser: boolean;
   /** Work begins before helm is built; who needs monitoring installs it. */
   readonly isStaged: boolean;
+  /** Programs of single tests: beside other tests a build takes longer than a test may. */
+  readonly others: readonly ToolName[];
 }
 
+const OTHERS: readonly ToolName[] = ['cosign', 'oauth2-proxy', 'kstatus', 'actionlint'];
 /** Commands that need set-up → the parts they run. */
 const PARTS = {
-  tests: { runtimes: ['containerd', 'crio'], ocm: true, newest: true, redis: true, browser: true, isStaged: false },
-  demo: { runtimes: ['containerd'], ocm: false, newest: false, redis: false, browser: false, isStaged: true },
-  'demo --ocm': { runtimes: ['containerd'], ocm: true, newest: false, redis: false, browser: false, isStaged: true },
-  'demo --api-only': { runtimes: [], ocm: false, newest: false, redis: false, browser: false, isStaged: true },
+  tests: { runtimes: ['containerd', 'crio'], ocm: true, newest: true, redis: true, browser: true, isStaged: false, others: OTHERS },
+  demo: { runtimes: ['containerd'], ocm: false, newest: false, redis: false, browser: false, isStaged: true, others: [] },
+  'demo --ocm': { runtimes: ['containerd'], ocm: true, newest: false, redis: false, browser: false, isStaged: true, others: [] },
+  'demo --api-only': { runtimes: [], ocm: false, newest: false, redis: false, browser: false, isStaged: true, others: [] },
 } as const satisfies Record<string, Parts>;
 
 /** A command that needs set-up. */
@@ -62,8 +65,8 @@ interface Requirements {
 
 /** Programs and Debian packages that a command uses on this machine; without whole clusters where they cannot run. */
 export function requirementsOf(command: SetUpFor, clusters: boolean): Requirements {
-  const { runtimes, ocm, newest, redis, isStaged }: Parts = PARTS[command];
-  const everywhere: ToolName[] = [...EVERYWHERE, ...(isStaged ? [] : (['helm'] as const))];
+  const { runtimes, ocm, newest, redis, isStaged, others }: Parts = PARTS[command];
+  const everywhere: ToolName[] = [...EVERYWHERE, ...(isStaged ? [] : (['helm'] as const)), ...others];
   const later: ToolName[] = isStaged && !ocm ? ['helm'] : [];
   if (!clusters || runtimes.length === 0) return { tools: everywhere, later, packages: [] };
   const ofRuntimes = runtimes.flatMap((name) => RUNTIMES[name]);
