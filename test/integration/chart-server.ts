@@ -94,7 +94,7 @@ interface Rendering {
   readonly text: string;
   readonly objects: z.output<typeof Rendered>[];
   /** The first Deployment. */
-  deployment(): z.output<typeof DeploymentObject>;
+  readonly deployment: () => z.output<typeof DeploymentObject>;
 }
 
 /** Renders a chart with what it cannot do without and other values. */
