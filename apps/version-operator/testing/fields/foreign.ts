@@ -108,7 +108,7 @@ export const foreign: readonly FieldObject[] = [
           /^spec\.tags\[0\](\.annotations added|\.referencePolicy added|\.reference\b.*| extended|\.importPolicy extended)/,
         ],
         // a tag of another name is a further one
-        ['merge rules of a kind', /^spec\.tags\[0\]\.name\b/],
+        ['merge rules of a kind', /^spec\.tags\[0\]( \{\}|\.name\b)/],
       ],
     },
   ),

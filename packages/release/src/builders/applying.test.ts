@@ -2,6 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { payloadManifest } from '../../testing/payload-fixture.ts';
 import { type Json, objectAt, objectsAt } from '../json-values.ts';
 import { expectedOperator, judgeOperator } from './cluster-operator.ts';
+import { deployment } from './deployment.ts';
 import { builderOf, buildObject, intentOf } from './dispatch.ts';
 import { generic } from './generic.ts';
 import { mergeMetadata } from './merge.ts';
@@ -102,6 +103,18 @@ describe('the cluster in what is applied', () => {
     expect(objectsAt(pod(object).containers)[0]?.env).toEqual(env);
     expect(objectsAt(pod(object).initContainers)[0]?.env).toEqual(env);
     expect(objectsAt(pod(object).containers)[1]).toEqual({ name: 'cluster-version-operator' });
+  });
+
+  it('has its init containers and volumes in the order of the release, whatever was taken out by hand', () => {
+    const pod = (initContainers: string[], volumes: string[]) => ({
+      ...workload({}),
+      spec: { template: { spec: { initContainers: initContainers.map(named), volumes: volumes.map(named) } } },
+    });
+    const named = (name: string) => ({ name });
+    const merged = objectAt(deployment.merge(pod(['second'], ['c', 'a']), pod(['first', 'second'], ['a', 'b', 'c'])));
+    const { initContainers, volumes } = objectAt(objectAt(objectAt(merged.spec).template).spec);
+    expect(objectsAt(initContainers).map(({ name }) => name)).toEqual(['first', 'second']);
+    expect(objectsAt(volumes).map(({ name }) => name)).toEqual(['a', 'b', 'c']);
   });
 
   it('has no proxy where there is none', () => {

@@ -2,7 +2,7 @@ import { defined, type Json, objectAt, objectsAt, textAt } from '../json-values.
 import { mergeByKey, mergeQuantities, textOr } from './merge.ts';
 import { mergeContainerSecurity } from './security-context.ts';
 
-/** Containers of a pod by name, in the live order; those that the manifest does not know go (spec/cvo 3.5). */
+/** Containers of a pod by name, in the manifest's order, which init containers run in; those that it does not know go (spec/cvo 3.5, but for the order). */
 export const mergeContainers = (live: unknown, wanted: unknown) =>
   mergeByKey(live, wanted, { key: ({ name }) => textAt(name), merge: mergeContainer });
 

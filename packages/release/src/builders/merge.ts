@@ -45,26 +45,16 @@ interface ListRule {
 }
 
 /**
- * Entries by key: matched ones keep their place, unknown live ones go, missing ones come at the end. Undefined where nothing is left. A list
- * with two entries of one key stays as the manifest has it, as a server takes it when the object is made.
+ * The manifest's entries in its order, each merged with the live one of its key, where there is one; other live ones go. Of two entries of
+ * one key each has its own: a server takes them when the object is made. Undefined where nothing is left.
  */
 export function mergeByKey(live: unknown, wanted: unknown, { key, merge = (_, next) => next, add = (next) => next }: ListRule) {
-  const entries = objectsAt(wanted);
-  const next = new Map(entries.map((entry) => [key(entry), entry]));
-  if (next.size < entries.length) {
-    const before = objectsAt(live);
-    return entries.map((entry, index) => {
-      const same = before[index];
-      return same && key(same) === key(entry) ? merge(same, entry) : add(entry);
-    });
-  }
-  const kept = objectsAt(live).flatMap((entry) => {
-    const same = next.get(key(entry));
-    next.delete(key(entry));
-    return same ? [merge(entry, same)] : [];
+  const before = Map.groupBy(objectsAt(live), key);
+  const entries = objectsAt(wanted).map((entry) => {
+    const same = before.get(key(entry))?.shift();
+    return same ? merge(same, entry) : add(entry);
   });
-  const merged = [...kept, ...[...next.values()].map(add)];
-  return merged.length > 0 ? merged : undefined;
+  return entries.length > 0 ? entries : undefined;
 }
 
 /** The live quantities where the manifest's are of the same size. */
