@@ -1,67 +1,32 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Node } from '@flotilla/api/core';
 import { ManagedCluster, NODE_PULLERS } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
-import { startApiServer } from '@flotilla/control-plane/servers';
-import { registerSpokes } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { expect } from 'vitest';
-import { startHub, startProgram } from '../../../tools/src/fleets/programs.ts';
-import { PLATFORM, PULLER, testIn } from '../world.ts';
+import { type HubAndAgent, startHubAndAgent } from '../hub-and-agent.ts';
+import { PLATFORM, testIn } from '../world.ts';
 
 /** A cluster that does not admit the pullers of the other nodes: real admission refuses the DaemonSet. Hub and agent are the programs. */
 
 const CLUSTER = 'spoke-1';
 const NODES = ['node-1', 'node-2', 'node-3'];
 
-interface Refusing extends AsyncDisposable {
-  readonly hub: Client;
-  readonly spoke: Client;
-}
-
-async function start(): Promise<Refusing> {
-  const stack = new AsyncDisposableStack();
-  const dir = await mkdtemp(join(tmpdir(), 'flotilla-refused-'));
-  stack.defer(() => rm(dir, { recursive: true, force: true }));
-  const [hubServer, spokeServer] = await Promise.all([startApiServer(), startApiServer()]);
-  stack.defer(() => hubServer.stop());
-  stack.defer(() => spokeServer.stop());
-  const [hub, spoke] = [await hubServer.client(), await spokeServer.client()];
+async function start(): Promise<HubAndAgent> {
   const status = { nodeInfo: { architecture: 'amd64', containerRuntimeVersion: 'containerd://2.1.4' } };
-  for (const name of NODES) {
-    await spoke.create(Node, { metadata: { name } });
-    await spoke.patch(Node, { name }, { status }, { type: 'merge', subresource: 'status' });
-  }
-  stack.use(await startHub(hubServer.kubeconfig, dir, ['--install-crds', '--standalone', '--precache-image', PULLER]));
-  await registerSpokes(hub, [CLUSTER], { available: false });
-  stack.use(
-    await startProgram({
-      name: 'spoke-agent',
-      entry: 'apps/spoke-agent/src/main.ts',
-      args: [
-        '--cluster-name',
-        CLUSTER,
-        '--hub-kubeconfig',
-        hubServer.kubeconfig,
-        '--spoke-kubeconfig',
-        spokeServer.kubeconfig,
-        '--health-port',
-        '0',
-      ],
-      dir,
-      env: { WORK_STATUS_SYNC_SECONDS: '1', PULLER_ROLE: 'puller' },
-      isReady: (output) => output.includes('Watching the hub'),
-    }),
-  );
+  const started = await startHubAndAgent(CLUSTER, async (spoke) => {
+    for (const name of NODES) {
+      await spoke.create(Node, { metadata: { name } });
+      await spoke.patch(Node, { name }, { status }, { type: 'merge', subresource: 'status' });
+    }
+  });
+  const { hub } = started;
   // A job that begins before the agent has counted its nodes fills one.
   const claims = async () => JSON.stringify((await hub.get(ManagedCluster, { name: CLUSTER }))?.status?.clusterClaims ?? []);
   await eventually(async () => (await claims()).includes(NODE_PULLERS), 'the claims of the agent', 60_000);
   const spec = { overrides: { platformImage: PLATFORM } };
   await hub.create(PreCachingConfig, { metadata: { name: 'config', namespace: 'default' }, spec });
-  return { hub, spoke, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return started;
 }
 
 const test = testIn(start);

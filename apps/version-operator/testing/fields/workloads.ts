@@ -174,7 +174,7 @@ export const workloads: readonly FieldObject[] = [
     {
       more: { spec: { activeDeadlineSeconds: 600, ttlSecondsAfterFinished: 100_000 } },
       // a server gives a Job without labels those of its pods
-      given: [['metadata', /^metadata\.labels(\.kept)? (null|removed)/]],
+      given: [['metadata', /^metadata\.labels(\.kept)? (null|removed|\{\})/]],
     },
   ),
 ];

@@ -30,3 +30,26 @@ test('values that the hub has read for itself are no words about the upgrade', (
   });
   expect(managedUpgradeOf(work).map(({ says }) => says)).toEqual(['UpgradeConfig Phase: Upgrading']);
 });
+
+test('a Plan of a system upgrade controller says which node it is at and why a Job failed, by its name', () => {
+  const value = (name: string, string: string) => ({ name, fieldValue: { type: 'String', string } });
+  const plan = (ordinal: number, name: string, ...values: object[]) => ({
+    resourceMeta: { ordinal, kind: 'Plan', name },
+    statusFeedback: { values },
+  });
+  const manifests = [
+    plan(0, 'server', value('Complete', 'False'), value('Node', 'node-1'), value('Message', 'Job apply failed on Node node-1')),
+    plan(1, 'agent', value('Complete', 'False'), value('Message', '')),
+  ];
+  const work = ManifestWork.schema.parse({
+    metadata: { name: 'w', namespace: 'spoke-1' },
+    spec: {},
+    status: { resourceStatus: { manifests } },
+  });
+  expect(managedUpgradeOf(work).map(({ says }) => says)).toEqual([
+    'Plan server Complete: False',
+    'Plan server Node: node-1',
+    'Plan server Message: Job apply failed on Node node-1',
+    'Plan agent Complete: False',
+  ]);
+});

@@ -2,7 +2,7 @@
 import type { ManifestWork } from '@flotilla/api/ocm';
 import { isGeneration } from '../works/work-generations.ts';
 
-/** One value that the work reports of an UpgradeConfig or a ClusterVersion. */
+/** One value that the work reports of an UpgradeConfig, a ClusterVersion or the Plan of a system upgrade controller. */
 interface ManagedLine {
   readonly kind: string;
   readonly says: string;
@@ -11,7 +11,9 @@ interface ManagedLine {
 }
 
 /** From what is wanted to what it waits for. */
-const KINDS = ['UpgradeConfig', 'ClusterVersion', 'ClusterOperator'];
+const KINDS = ['UpgradeConfig', 'ClusterVersion', 'ClusterOperator', 'Plan'];
+/** Kinds of which a cluster has several. */
+const NAMED_KINDS = new Set(['Plan']);
 /** Values of one work that are shown. */
 const MOST_LINES = 6;
 
@@ -22,12 +24,14 @@ export function managedUpgradeOf({ status }: ManifestWork): ManagedLine[] {
   const manifests = (status?.resourceStatus?.manifests ?? []).filter((manifest) => place(manifest) >= 0);
   return manifests
     .toSorted((a, b) => place(a) - place(b))
-    .flatMap(({ resourceMeta, statusFeedback }) =>
+    .flatMap(({ resourceMeta: { kind = '', name: object, ordinal }, statusFeedback }) =>
       (statusFeedback?.values ?? []).flatMap(({ name, fieldValue }) => {
         if (isGeneration(name)) return [];
         const value = String(fieldValue.string ?? fieldValue.integer ?? fieldValue.boolean ?? fieldValue.jsonRaw ?? '');
-        const field = `status.resourceStatus.manifests[${resourceMeta.ordinal}].statusFeedback.values[${name}]`;
-        return [{ kind: resourceMeta.kind ?? '', says: `${resourceMeta.kind} ${name}: ${value}`, field, value }];
+        if (value === '' && NAMED_KINDS.has(kind)) return [];
+        const field = `status.resourceStatus.manifests[${ordinal}].statusFeedback.values[${name}]`;
+        const whose = NAMED_KINDS.has(kind) ? `${kind} ${object}` : kind;
+        return [{ kind, says: `${whose} ${name}: ${value}`, field, value }];
       }),
     )
     .slice(0, MOST_LINES);
