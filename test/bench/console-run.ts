@@ -262,7 +262,7 @@ async function bundleCli(folder: string): Promise<string> {
   const { files } = await bundleApp(ROOT, { entry: 'apps/cli/src/main.ts', isOneFile: true, constants });
   const [main] = files;
   if (!main || typeof main.content !== 'object' || !('bytes' in main.content)) throw new TypeError('not one file');
-  const program = join(folder, 'flotilla.mjs');
+  const program = join(folder, 'flotilla.cjs');
   await writeFile(program, main.content.bytes);
   return program;
 }

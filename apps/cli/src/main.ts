@@ -10,7 +10,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-try {
+async function main(): Promise<void> {
   const program = createProgram();
   // Only this needs the runtime, whose import would make `--help` slow.
   if (process.argv.includes('--version')) {
@@ -21,7 +21,10 @@ try {
     });
   }
   await program.parseAsync();
-} catch (error) {
+}
+
+// No await at the top level: the file of a release is CommonJS, which has none.
+main().catch(async (error: unknown) => {
   const { complain } = await import('./complain.ts');
   complain(error);
-}
+});

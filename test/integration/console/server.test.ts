@@ -157,14 +157,14 @@ test('the program of one file serves the page that is in it, and leaves none of 
   const { files } = await bundleApp(ROOT, { entry: 'apps/cli/src/main.ts', isOneFile: true, constants });
   const [main] = files;
   if (files.length !== 1 || typeof main?.content !== 'object' || !('bytes' in main.content)) throw new TypeError('not one file');
-  const program = join(folder, 'flotilla.mjs');
+  const program = join(folder, 'flotilla.cjs');
   await writeFile(program, main.content.bytes);
   const running = await startConsole(world.server.kubeconfig, { program, env: { TMPDIR: folder } });
   const page = await running.ask('/');
   const [, script = ''] = /src="([^"]+)"/.exec(page.body) ?? [];
   expect(await running.ask(script)).toMatchObject({ status: 200, headers: { 'content-type': expect.stringMatching(/javascript/) } });
   expect(await running.end()).toBe(0);
-  expect(await readdir(folder)).toEqual(['flotilla.mjs']);
+  expect(await readdir(folder)).toEqual(['flotilla.cjs']);
 });
 
 describe('with fewer rights', () => {

@@ -4,7 +4,7 @@ import { dirname, join, posix, relative, resolve } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import type { LayerFile } from '@flotilla/registry/testing';
 import { BUILD_CONSTANTS, type Build, readBuild } from '@flotilla/runtime';
-import { build } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 import { z } from 'zod';
 import { type AppImage, EXTERNALS } from './apps.ts';
 import { kubeconfigAlone } from './kubeconfig-alone.ts';
@@ -12,11 +12,35 @@ import { kubeconfigAlone } from './kubeconfig-alone.ts';
 /** Packages written for CommonJS call `require`, which an ES module does not have. */
 const BANNER = "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);";
 
+/** How a program of several files is written. */
+const MODULES = {
+  outExtension: { '.js': '.mjs' },
+  // what is imported only when it is needed lies apart, and takes no memory until then
+  splitting: true,
+  format: 'esm',
+  target: 'node24',
+  banner: { js: BANNER },
+} as const satisfies BuildOptions;
+
+/** Oldest Node that reads a program of one file whole, and so comes to its prologue. */
+const OLDEST_READER = 'node12.22';
+
+const oneFile = (prologue = '') =>
+  ({
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    target: OLDEST_READER,
+    banner: { js: `"use strict";${prologue}` },
+    logOverride: { 'empty-import-meta': 'error' },
+  }) as const satisfies BuildOptions;
+
 /** A program to bundle. */
 interface Bundled extends Partial<AppImage> {
   readonly entry: string;
-  /** Keep what is imported later in the one file. Default false. */
+  /** Keep what is imported later in the one file, as CommonJS that an older Node reads too, though it cannot run it. Default false. */
   readonly isOneFile?: boolean;
+  /** First statements of the one file. */
+  readonly prologue?: string;
   /** More constants that are put in, as JSON texts. */
   readonly constants?: Readonly<Record<string, string>>;
 }
@@ -29,7 +53,7 @@ interface AppBundle {
 }
 
 /**
- * Bundles one program into `/app/main.mjs`, with what it imports later and the files it finds by path beside it.
+ * Bundles one program into `/app/main.mjs`, with what it imports later and the files it finds by path beside it, or into `/app/main.cjs` alone.
  * Without `from` it says the version and commit of this repository. Independent of the machine: the same commit gives the same bytes wherever the repository lies.
  * Throws `FLOTILLA_IMAGES_BUNDLE` naming the module that is missing or the file that cannot be placed.
  */
@@ -39,20 +63,16 @@ export async function bundleApp(root: string, app: Bundled, from: Build = readBu
     absWorkingDir: root,
     entryPoints: [{ in: app.entry, out: 'main' }],
     outdir: 'app',
-    outExtension: { '.js': '.mjs' },
-    // what is imported only when it is needed lies apart, and takes no memory until then
-    splitting: !app.isOneFile,
+    ...(app.isOneFile ? oneFile(app.prologue) : MODULES),
     write: false,
     bundle: true,
     platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    banner: { js: BANNER },
     external: [...EXTERNALS],
     plugins: [kubeconfigAlone],
     define: {
       [BUILD_CONSTANTS.version]: JSON.stringify(from.version),
       [BUILD_CONSTANTS.commit]: JSON.stringify(from.commit),
+      ...(app.isOneFile && { 'import.meta.dirname': '__dirname' }),
       ...app.constants,
     },
     // Names stay: stack traces and error classes are read by people and by code.

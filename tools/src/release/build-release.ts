@@ -67,7 +67,7 @@ async function fill(folder: string, options: ReleaseOptions): Promise<void> {
   const charts = await packageCharts({ root, output: join(folder, 'charts'), helm, source, digests, registry });
   for (const chart of charts)
     await addChart(built.layout, chart, { helm, source, reference: `${NO_REGISTRY}/charts/${chart.name}:${source.version}` });
-  await packageCli({ root, output: folder, source, spokeChart: fileOf(charts, 'flotilla-spoke') });
+  await packageCli({ root, output: folder, source, spokeChart: fileOf(charts, 'flotilla-spoke'), log });
   await writeLists(folder, built, options);
   // Empty by now; a reader needs none.
   await rm(join(folder, 'images', 'ingest'), { recursive: true });

@@ -1,33 +1,39 @@
-import { basename } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import type { Build } from '@flotilla/runtime';
+import { z } from 'zod';
 import { packConsolePage } from '../console-page/build.ts';
 import { bundleApp } from '../images/app-bundle.ts';
+import { nodeCheck } from './node-check.ts';
 
 /** The command line, bundled. */
 interface CliBundle {
   /** All of it in one file, which a machine has to read whole whatever is asked. */
   readonly oneFile: Buffer;
-  /** What is imported later in files beside `main.mjs`, by name: `--help` reads fifteen kilobytes. */
+  /** The same as `main.mjs`, its starter, and beside it what is imported later: `--help` reads fifteen kilobytes. */
   readonly files: ReadonlyMap<string, Buffer>;
   /** Folders of the npm packages whose code is in it, from the repository's root, sorted. */
   readonly packageFolders: readonly string[];
 }
 
 const ENTRY = 'apps/cli/src/main.ts';
+/** Starts `main.mjs` beside it, where Node is new enough for it. */
+export const STARTER = 'flotilla.cjs';
 const INTERPRETER = Buffer.from('#!/usr/bin/env node\n');
 
 /** Bundles the command line with the console's page. @param source default: this repository as it is */
 export async function bundleCli(root: string, source?: Build): Promise<CliBundle> {
   const { constants, ...page } = await packConsolePage();
-  const whole = await bundleApp(root, { entry: ENTRY, isOneFile: true, constants }, source);
+  const prologue = nodeCheck(await minimumNode(root));
+  const whole = await bundleApp(root, { entry: ENTRY, isOneFile: true, prologue, constants }, source);
   const parts = await bundleApp(root, { entry: ENTRY, constants }, source);
   const [[, oneFile] = ['', undefined], ...others] = programsIn(whole);
   if (!oneFile || others.length > 0)
     throw new FlotillaError('FLOTILLA_RELEASE_CLI', `the command line needs files beside it: ${others.map(([name]) => name).join(', ')}`);
   return {
-    oneFile,
-    files: new Map(programsIn(parts)),
+    oneFile: executable(oneFile),
+    files: new Map([...programsIn(parts), [STARTER, executable(Buffer.from(`${prologue}\nimport("./main.mjs");\n`))]]),
     packageFolders: [...new Set([...whole.packageFolders, ...page.packageFolders])].toSorted(),
   };
 }
@@ -36,7 +42,15 @@ function programsIn({ files }: Awaited<ReturnType<typeof bundleApp>>): (readonly
   return files.map(({ path, content }) => {
     if (typeof content !== 'object' || !('bytes' in content))
       throw new FlotillaError('FLOTILLA_RELEASE_CLI', `the command line needs ${path} beside it, which is no code`);
-    const [name, bytes] = [basename(path), Buffer.from(content.bytes)];
-    return [name, name === 'main.mjs' ? Buffer.concat([INTERPRETER, bytes]) : bytes] as const;
+    return [basename(path), Buffer.from(content.bytes)] as const;
   });
+}
+
+const executable = (script: Buffer): Buffer => Buffer.concat([INTERPRETER, script]);
+
+const Manifest = z.object({ engines: z.object({ node: z.string().regex(/^>=\d+\.\d+$/) }) });
+
+/** Major and minor of the Node that the repository's package.json asks for. */
+async function minimumNode(root: string): Promise<string> {
+  return Manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))).engines.node.slice('>='.length);
 }

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { licenceTexts } from '../images/app-bundle.ts';
 import { billOf, npmComponents } from '../images/sbom.ts';
 import { archive } from './archive.ts';
-import { bundleCli } from './cli-bundle.ts';
+import { bundleCli, STARTER } from './cli-bundle.ts';
+import { cliFolders } from './cli-folder.ts';
 import type { ReleaseSource } from './source.ts';
 
 /** What the command line is packaged with. */
@@ -17,13 +18,14 @@ interface CliOptions {
   readonly source: ReleaseSource;
   /** Package of the agent's chart, which `join` installs. */
   readonly spokeChart: string;
+  readonly log: (message: string) => void;
 }
 
 /** Shell → file of its completion script. */
 const COMPLETIONS = { bash: 'flotilla.bash', zsh: '_flotilla', fish: 'flotilla.fish' } as const;
 
-/** Writes the command line as one file and as an npm package, with completions, bill of materials and licences. */
-export async function packageCli({ root, output, source, spokeChart }: CliOptions): Promise<void> {
+/** Writes the command line as one file, as an npm package and as folders for Linux and macOS, with completions, bill of materials and licences. */
+export async function packageCli({ root, output, source, spokeChart, log }: CliOptions): Promise<void> {
   const { oneFile: program, files, packageFolders } = await bundleCli(root, source);
   for (const folder of ['cli', 'completions', 'licences', 'boms']) await mkdir(join(output, folder), { recursive: true });
   const oneFile = join(output, 'cli', 'flotilla');
@@ -37,23 +39,22 @@ export async function packageCli({ root, output, source, spokeChart }: CliOption
   const bill = `${JSON.stringify(billOf({ name: 'cli', version: source.version }, npm), undefined, 2)}\n`;
   await writeFile(join(output, 'boms', 'cli.cdx.json'), bill);
 
-  const packed = await archive(
-    [
-      text('package.json', await manifest(root, source)),
-      text('README.md', README),
-      text('LICENSE', await readFile(join(root, 'LICENSE'), 'utf8')),
-      text('licences.txt', licences),
-      text('bom.cdx.json', bill),
-      ...completions.map(([name, script]) => text(`completions/${name}`, script)),
-      ...[...files].map(([name, bytes]) => ({ path: `package/${name}`, ...(name === 'main.mjs' && { mode: 0o755 }), content: { bytes } })),
-      { path: 'package/flotilla-spoke.tgz', content: { bytes: await readFile(spokeChart) } },
-    ],
-    source.committedAt,
-  );
-  await writeFile(join(output, 'cli', `flotilla-${source.version}.tgz`), packed);
+  const shared = [
+    text('README.md', README),
+    text('LICENSE', await readFile(join(root, 'LICENSE'), 'utf8')),
+    text('licences.txt', licences),
+    ...completions.map(([name, script]) => text(`completions/${name}`, script)),
+    ...[...files].map(([path, bytes]) => ({ path, ...(path === STARTER && { mode: 0o755 }), content: { bytes } })),
+    { path: 'flotilla-spoke.tgz', content: { bytes: await readFile(spokeChart) } },
+  ];
+  const packed = [text('package.json', await manifest(root, source)), text('bom.cdx.json', bill), ...shared];
+  const inPackage = packed.map((file) => ({ ...file, path: `package/${file.path}` }));
+  await writeFile(join(output, 'cli', `flotilla-${source.version}.tgz`), await archive(inPackage, source.committedAt));
+  for await (const { name, bytes } of cliFolders({ root, source, files: shared, npm, log }))
+    await writeFile(join(output, 'cli', name), bytes);
 }
 
-const text = (path: string, bytes: string): LayerFile => ({ path: `package/${path}`, content: { bytes } });
+const text = (path: string, bytes: string): LayerFile => ({ path, content: { bytes } });
 
 async function writeCompletions(program: string, folder: string): Promise<[string, string][]> {
   const written: [string, string][] = [];
@@ -69,13 +70,13 @@ async function manifest(root: string, { version }: ReleaseSource): Promise<strin
   const ours = z
     .object({ license: z.string(), engines: z.object({ node: z.string() }) })
     .parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
-  const bin = { flotilla: 'main.mjs', 'kubectl-flotilla': 'main.mjs' };
+  const bin = { flotilla: STARTER, 'kubectl-flotilla': STARTER };
   const description = 'flotilla: the command line of Flotilla, also as plugin of kubectl';
   return `${JSON.stringify({ name: 'flotilla', version, description, ...ours, type: 'module', bin }, undefined, 2)}\n`;
 }
 
 const README = `# flotilla
 
-The command line of Flotilla: \`flotilla --help\`, or \`kubectl flotilla --help\`. It needs Node 24.
+The command line of Flotilla: \`flotilla --help\`, or \`kubectl flotilla --help\`. It needs Node 24.11 or later, which the folders for Linux bring along as \`node\`.
 Completion scripts for bash, zsh and fish are in \`completions\`; \`flotilla completion SHELL\` prints them.
 `;
