@@ -47,7 +47,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- else if $values.imageRegistry -}}
 {{ trimSuffix "/" $values.imageRegistry }}/{{ index . 3 }}
 {{- else -}}
-{{- fail (printf "imageRegistry is not set and has no default: put the images on a registry (flotilla mirror, or npm run images -- --push) and pass --set imageRegistry=registry.example.com/flotilla, or %s.repository for this image alone" (index . 2)) -}}
+{{- fail (printf "imageRegistry is not set and has no default: put the images on a registry (flotilla mirror, or npm run images -- --push) and pass --set imageRegistry=registry.example.com/flotilla, or %s.repository for this image alone" (index . 2)) }}
+{{- /* helm lint goes on after a failure: its next complaint would be about YAML. */ -}}
+unset
 {{- end -}}
 {{- end -}}
 

@@ -8,6 +8,7 @@ import { parse, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { AppName } from '../images/apps.ts';
 import type { ReleaseSource } from './source.ts';
+import { withHints } from './value-hints.ts';
 
 /** Folder of a chart → path of an image's values → the program whose image it is. */
 const IMAGES: Readonly<Record<string, readonly (readonly [path: readonly string[], app: AppName])[]>> = {
@@ -57,6 +58,8 @@ async function packageChart(folder: string, options: ChartOptions): Promise<Pack
     const chart = join(scratch, folder);
     await cp(join(root, 'charts', folder), chart, { recursive: true });
     await pinImages(folder, join(chart, 'values.yaml'), options);
+    const schema = join(chart, 'values.schema.json');
+    await writeFile(schema, `${JSON.stringify(withHints(z.json().parse(JSON.parse(await readFile(schema, 'utf8')))), undefined, 2)}\n`);
     // Helm packs the times of the files.
     for (const path of await readdir(chart, { recursive: true })) await utimes(join(chart, path), source.committedAt, source.committedAt);
     const version = ['--version', source.version, '--app-version', source.version];
