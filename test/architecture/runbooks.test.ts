@@ -1,6 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -33,4 +35,12 @@ test('each alert links to its entry of docs/runbooks.md, which says what it mean
       [...entry.matchAll(/^- \*\*([\w ]+):\*\* \S/gm)].map(([, word]) => word),
       name,
     ).toEqual(['Meaning', 'Look at', 'Fix']);
+});
+
+test.each(['hub', 'spoke'])('the alerts of chart %s link to the repository', async (chart) => {
+  const { repository } = z.object({ repository: z.url() }).parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  const { runbooksUrl } = z
+    .looseObject({ runbooksUrl: z.url() })
+    .parse(parse(await readFile(join(root, 'charts', chart, 'values.yaml'), 'utf8')));
+  expect(runbooksUrl).toBe(`${repository}/blob/main/docs/runbooks.md`);
 });

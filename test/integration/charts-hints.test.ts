@@ -71,6 +71,15 @@ test.each(['hub', 'spoke'] as const)('chart %s renders with what it requires', a
   expect(await run(TEMPLATE, chart, REQUIRED[chart])).toContain('kind: Deployment');
 });
 
+test.each([
+  { chart: 'hub', values: ['alerts.enabled=true'] },
+  { chart: 'spoke', values: ['upgradeOperator.enabled=true', 'upgradeOperator.alerts.enabled=true'] },
+] as const)('alerts of chart $chart link to the runbook of its version', async ({ chart, values }) => {
+  const links = [...(await run(TEMPLATE, chart, [...REQUIRED[chart], ...values])).matchAll(/runbook_url: (\S+)/g)].map(([, link]) => link);
+  expect(links.length).toBeGreaterThan(5);
+  for (const link of links) expect(link).toMatch(/^https:\/\/\S+\/blob\/v7\.8\.9\/docs\/runbooks\.md#\w+$/);
+});
+
 test('the notes of a hub of tenants say that it creates no upgrades', async () => {
   const notes = ['install', 'release', '--dry-run=client'];
   const tenancy = 'autoUpgrades is off because tenancy is on';

@@ -71,7 +71,9 @@ async function packageChart(folder: string, options: ChartOptions): Promise<Pack
   }
 }
 
-async function pinImages(folder: string, file: string, { digests, registry }: ChartOptions): Promise<void> {
+const Manifest = z.object({ repository: z.url() });
+
+async function pinImages(folder: string, file: string, { root, source, digests, registry }: ChartOptions): Promise<void> {
   const values = parseDocument(await readFile(file, 'utf8'));
   for (const [path, app] of IMAGES[folder] ?? []) {
     if (!values.hasIn([...path, 'digest']))
@@ -79,6 +81,8 @@ async function pinImages(folder: string, file: string, { digests, registry }: Ch
     values.setIn([...path, 'digest'], digests[app] ?? '');
   }
   values.set('imageRegistry', registry);
+  const { repository } = Manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  values.set('runbooksUrl', `${repository}/blob/v${source.version}/docs/runbooks.md`);
   await writeFile(file, values.toString({ lineWidth: 0 }));
 }
 
