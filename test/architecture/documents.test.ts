@@ -18,6 +18,16 @@ async function below(folder: string): Promise<{ readonly folders: string[]; read
 /** Those of the words that a text does not have. */
 const missing = (text: string, words: readonly string[]): string[] => words.filter((word) => !text.includes(word));
 
+test('what is not released yet stands in CHANGELOG.md by what a reader does about it, a line each', async () => {
+  const [, unreleased = ''] = (await read('CHANGELOG.md')).split(/^## /m);
+  const sections = unreleased.split(/^### /m).slice(1);
+  expect(sections.map((section) => section.split('\n')[0])).toEqual(['Do first', 'Breaking', 'Added', 'Fixed']);
+  const lines = sections.flatMap((section) => section.split('\n').slice(1).filter(Boolean));
+  const others = lines.filter((line) => !line.startsWith('- '));
+  expect(others).toEqual([expect.stringMatching(/^Before this version is installed, in this order/)]);
+  expect(lines.filter((line) => line.includes('**Changed'))).toEqual([]);
+});
+
 test('CONTRIBUTING.md names every command', async () => {
   const { scripts } = z.looseObject({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(await read('package.json')));
   const commands = Object.keys(scripts).map((name) => (name === 'test' ? '`npm test`' : `npm run ${name}`));
