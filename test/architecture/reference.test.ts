@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { UpgradeCondition } from '@flotilla/api/managed';
+import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { programKeys, userKeys } from '../../tools/src/reference/keys.ts';
@@ -85,4 +87,20 @@ test('the annotations and labels in code and on the page are the same', async ()
   };
   expect(sorted(found.map((key) => named[key] ?? key))).toEqual(known);
   expect(sorted(firstColumn(await read('annotations.md')).filter((key) => /^(pins\.)?flotilla\.io\//.test(key)))).toEqual(known);
+});
+
+test("a kind's page has every annotation that a user writes on its objects", async () => {
+  const kinds = ['ClusterGroupUpgrade', 'PreCachingConfig', 'ManagedCluster'];
+  for (const kind of kinds) {
+    const written = Object.entries(userKeys).filter(([, { on }]) => on === kind);
+    expect(written.length).toBeGreaterThan(4);
+    const shown = firstColumn(await read(`kinds/${kind.toLowerCase()}.md`));
+    expect(written.map(([key]) => key).filter((key) => !shown.includes(key))).toEqual([]);
+  }
+});
+
+test("a kind's page has every condition that a program of ours writes there", async () => {
+  const shown = async (kind: string) => firstColumn(await read(`kinds/${kind}.md`));
+  expect(await shown('clustergroupupgrade')).toEqual(expect.arrayContaining(Object.values(ClusterGroupUpgradeCondition)));
+  expect(await shown('upgradeconfig')).toEqual(expect.arrayContaining(Object.values(UpgradeCondition)));
 });

@@ -185,3 +185,13 @@ export const keysPage = (): string =>
     part('Written by programs', programKeys),
     part('Of the reference', referenceKeys),
   );
+
+/** Annotations and labels that a user writes on objects of a kind; nothing where there are none. */
+export function keysOf(kind: string): string {
+  const rows = Object.entries({ ...userKeys, ...referenceKeys }).filter(([, { on }]) => on === kind);
+  if (rows.length === 0) return '';
+  return table(
+    ['key', 'is', 'meaning'],
+    rows.map(([key, { is, meaning }]) => [code(key), is, meaning]),
+  );
+}

@@ -6,8 +6,11 @@ import { managedCrds } from '@flotilla/api/managed';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
 import { z } from 'zod';
+import { kindConditions } from './conditions.ts';
+import { keysOf } from './keys.ts';
 import { root } from './load-app.ts';
 import { code, page, table } from './markdown.ts';
+import { reasonLinks } from './reasons-page.ts';
 
 /** A node of a structural schema, as far as the page reads it. */
 interface Node {
@@ -70,13 +73,24 @@ function renderKind(crd: CrdManifest, example: string): string {
   const parts = Object.entries(properties)
     .filter(([name, node]) => !['apiVersion', 'kind', 'metadata'].includes(name) && node.properties)
     .map(([name, node]) => `## ${name}\n\n${fieldTable(node, name)}`);
+  const keys = keysOf(names.kind);
   return page(
     names.kind,
     description,
     `\`${group}/${version}\`, ${scope === 'Namespaced' ? 'namespaced' : 'cluster-scoped'}${shortNames && `, short ${shortNames}`}.`,
     `## Example\n\n\`\`\`yaml\n${example.trimEnd()}\n\`\`\``,
+    ...conditionsPart(names.kind),
+    ...(keys === '' ? [] : [`## Annotations and labels\n\n${keys}`]),
     ...parts,
   );
+}
+
+function conditionsPart(kind: string): string[] {
+  const conditions = kindConditions[kind];
+  if (!conditions) return [];
+  const rows = Object.entries(conditions.types).map(([type, meaning]) => [code(type), meaning]);
+  const links = reasonLinks(kind).join(', ');
+  return [`## Conditions\n\n${conditions.where}${links && ` Reasons: ${links}.`}\n\n${table(['type', 'True says'], rows)}`];
 }
 
 const fieldTable = (node: Node, at: string): string =>

@@ -37,6 +37,18 @@ export const reasonParts: Readonly<Record<string, ReasonRows>> = {
   'Every program: events': programEventReasons,
 };
 
+/** Links from a kind's page to the parts of `docs/reference/reasons.md` about it. */
+export const reasonLinks = (kind: string): string[] =>
+  Object.keys(reasonParts)
+    .filter((title) => title === kind || title.startsWith(`${kind}: `))
+    .map(
+      (title) =>
+        `[${title.replace(`${kind}: `, '')}](../reasons.md#${title
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, '')
+          .replaceAll(' ', '-')})`,
+    );
+
 /** Every reason of the page has an anchor of its name. */
 const anchored = (reason: string): string => (/^\w+$/.test(reason) ? `<a id="${reason.toLowerCase()}"></a>${code(reason)}` : code(reason));
 
