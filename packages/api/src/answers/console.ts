@@ -31,7 +31,7 @@ export const MemberRow = z.object({
 });
 export type MemberRow = z.output<typeof MemberRow>;
 
-/** A spoke as a row, with its part in the latest upgrade it is in. */
+/** A spoke as a row, with its part in one upgrade: a failure that no retry has taken up, else the latest that goes on. */
 export const SpokeRow = MemberRow.extend({
   upgrade: z.string().nullable().describe('That upgrade, namespace/name.'),
   version: z.string().nullable().describe('Version that the spoke reports.'),
@@ -116,7 +116,7 @@ export const SpokeAnswer = z.object({
   saidWhy: z.string().nullable().describe('Why that is not known.'),
   parts: z
     .array(MemberRow.omit({ key: true }).extend({ upgrade: z.string().describe('namespace/name.') }))
-    .describe('Its part in each upgrade, the latest first.'),
+    .describe('Its part in each upgrade: failures that no retry has taken up first, then the latest.'),
   images: z
     .object({
       upgrade: z.string().describe('The upgrade that pulls, namespace/name.'),

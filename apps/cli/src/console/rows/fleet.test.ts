@@ -24,8 +24,10 @@ function fleetOf() {
   return {
     fleet,
     spoke: (name: string, labels = {}) => sources.clusters.wrote(ManagedCluster.schema.parse({ metadata: metadata(name, { labels }) })),
-    upgrade: (name: string, status: object, creationTimestamp: string) =>
-      sources.upgrades.wrote(ClusterGroupUpgrade.schema.parse({ metadata: metadata(name, { namespace: 'a', creationTimestamp }), status })),
+    upgrade: (name: string, status: object, creationTimestamp: string, annotations = {}) =>
+      sources.upgrades.wrote(
+        ClusterGroupUpgrade.schema.parse({ metadata: metadata(name, { namespace: 'a', creationTimestamp, annotations }), status }),
+      ),
     gone: (name: string) => sources.upgrades.deleted({ namespace: 'a', name }, name),
     changes: () => fleet.takeChanges(NOW).message,
   };
@@ -74,6 +76,21 @@ test('a spoke shows the upgrade that goes on, then the latest, and none when the
     expect.objectContaining({ key: 's1', upgrade: null, state: 'none' }),
     expect.objectContaining({ key: 's2', upgrade: null, state: 'none' }),
   ]);
+});
+
+test('a spoke that has failed shows that, whatever came later, until a retry of that upgrade has it', () => {
+  const { fleet, spoke, upgrade, gone, changes } = fleetOf();
+  spoke('s1');
+  const lost = { ...ended, remediationPlan: [['s1']], clusters: [{ name: 's1', state: 'timedout' }] };
+  upgrade('lost', lost, '2026-12-01T00:00:00Z');
+  upgrade('later', ended, '2026-12-02T00:00:00Z');
+  expect(changes().spokes?.rows).toContainEqual(expect.objectContaining({ key: 's1', upgrade: 'a/lost', state: 'failed' }));
+  upgrade('goes-on', running, '2026-12-03T00:00:00Z');
+  expect(changes().spokes?.cells.map(({ key }) => key)).toEqual(['s2']);
+  expect(fleet.partsOf('s1').map(({ upgrade: of }) => of)).toEqual(['a/lost', 'a/goes-on', 'a/later']);
+  upgrade('again', ended, '2026-12-04T00:00:00Z', { 'flotilla.io/retry-of': 'a/lost' });
+  gone('goes-on');
+  expect(changes().spokes?.cells).toContainEqual(expect.objectContaining({ key: 's1', upgrade: 'a/again', state: 'done' }));
 });
 
 test('a change of one spoke is one cell, and what says the same is not said again', () => {

@@ -1,4 +1,4 @@
-import { errorMessage, refKey, refOfKey } from '@flotilla/api';
+import { Annotation, errorMessage, refKey, refOfKey } from '@flotilla/api';
 import type { MemberRow, SpokeRow, StreamMessage, UpgradeRow } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { judgeHub } from '@flotilla/rollout';
@@ -84,13 +84,20 @@ export class Fleet {
       const row = this.#parts.get(upgrade)?.get(spoke);
       return row ? [{ upgrade, row }] : [];
     });
-    return all.toSorted((a, b) => this.#rank(b.upgrade).localeCompare(this.#rank(a.upgrade)));
+    const retried = new Set(all.map(({ upgrade }) => this.#upgrade(upgrade)?.metadata.annotations?.[Annotation.retryOf]));
+    const ranked = all.map((part) => ({ part, rank: this.#rank(part, retried.has(part.upgrade)) }));
+    return ranked.toSorted((a, b) => (a.rank < b.rank ? 1 : -1)).map(({ part }) => part);
   }
 
-  /** Upgrades that go on before those that have ended, then the latest first. */
-  #rank(upgrade: string): string {
-    const { creationTimestamp } = this.#sources.upgrades.get(refOfKey(upgrade))?.metadata ?? {};
-    return `${this.#ended.has(upgrade) ? 0 : 1} ${creationTimestamp ?? ''} ${upgrade}`;
+  /** Failures that no retry has taken up come first, then upgrades that go on, then those that have ended, the latest of each first. */
+  #rank({ upgrade, row }: Part, isRetried: boolean): string {
+    const { creationTimestamp = '' } = this.#upgrade(upgrade)?.metadata ?? {};
+    const kind = isRetried ? 0 : row.state === 'failed' ? 3 : this.#ended.has(upgrade) ? 1 : 2;
+    return `${kind} ${creationTimestamp} ${upgrade}`;
+  }
+
+  #upgrade(key: string): ClusterGroupUpgrade | undefined {
+    return this.#sources.upgrades.get(refOfKey(key));
   }
 
   /** One upgrade that nobody understands must not hide all others: its rows stay as they were, and the page says so. */
@@ -106,7 +113,7 @@ export class Fleet {
 
   /** Spokes whose part has changed. */
   #makeUpgrade(key: string, now: number): Set<string> {
-    const upgrade = this.#sources.upgrades.get(refOfKey(key));
+    const upgrade = this.#upgrade(key);
     const before = this.#parts.get(key);
     if (!upgrade) {
       this.#upgrades.drop(key);
