@@ -1,6 +1,7 @@
 /** Why a cluster is not cached yet, by the state of its job. Pure. */
 import type { Release, WaitCause } from '@flotilla/api/answers';
 import { isFinalPrecacheState, type PrecacheProgress, type PrecacheState, SpokeName } from '@flotilla/api/ran';
+import { bytes } from '@flotilla/api/units';
 import { isRunning } from '../upgrade/stage.ts';
 import { byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
 import { explainSentence } from './hub-sentences.ts';
@@ -97,7 +98,7 @@ function pull(question: ClusterQuestion): Finding {
       byItself('It pulls when they have answered.'),
       { says: 'their registries to say which images there are' },
     );
-  const says = `pulls: ${imagesDone} of ${imagesTotal} images, ${bytesDone} of ${bytesTotal} bytes`;
+  const says = `pulls: ${imagesDone} of ${imagesTotal} images, ${bytes(bytesDone)} of ${bytes(bytesTotal)}`;
   const at = pullEndsAt(progress, facts.now);
   const release = byItself(
     at === undefined
