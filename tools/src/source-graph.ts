@@ -171,9 +171,7 @@ export const isTestSource = (file: string): boolean =>
 
 /** The programs that are shipped, and what their charts are generated from. */
 export function productMains(graph: SourceGraph): string[] {
-  return [...graph.modules.keys()].filter(
-    (file) => /^apps\/[^/]+\/src\/(?:main|shared-worker)\.tsx?$/.test(file) || file === 'tools/src/generate.ts',
-  );
+  return [...graph.modules.keys()].filter((file) => /^apps\/[^/]+\/src\/main\.tsx?$/.test(file) || file === 'tools/src/generate.ts');
 }
 
 /** How many lines each function of a source has, by its name or that of the variable or member that holds it. */

@@ -24,13 +24,13 @@ interface Filters {
   readonly query: Readonly<Record<string, string>>;
   /** The address with other filters, for a link. */
   readonly href: (changes: Readonly<Record<string, string | undefined>>) => string;
-  /** Changes filters in place: going back leaves the view. */
-  readonly set: (changes: Readonly<Record<string, string | undefined>>) => void;
+  /** Changes filters; going back takes the change back. @param isOneMore of changes that are taken back together, as letters that are typed */
+  readonly set: (changes: Readonly<Record<string, string | undefined>>, isOneMore?: boolean) => void;
 }
 
 /** Reads and changes the filters of the present view. */
 export function useFilters(): Filters {
   const { path, query, route } = useLocation();
   const href = (changes: Readonly<Record<string, string | undefined>>) => withQuery(path, query, changes);
-  return { query, href, set: (changes) => route(href(changes), true) };
+  return { query, href, set: (changes, isOneMore = false) => route(href(changes), isOneMore) };
 }

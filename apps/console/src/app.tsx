@@ -8,9 +8,11 @@ import { FleetPage } from './fleet/page.tsx';
 import { PlanPage } from './plan/page.tsx';
 import { RolloutPage } from './rollout/page.tsx';
 import { SpokePage } from './spoke/page.tsx';
+import { Steering } from './steer/steer.tsx';
 import { Age, isByClock, turnTimes, useNow } from './words/age.tsx';
 import { Mark, stageWord } from './words/marks.tsx';
 import { safeText } from './words/safe-text.ts';
+import { aheadMs } from './words/server-clock.ts';
 import { useWorld, WorldContext } from './world-context.ts';
 
 /** The console: a bar that says how live it is, and a view. */
@@ -30,6 +32,7 @@ export function App({ world }: { readonly world: World }): JSX.Element {
           <Route path="/spokes/:name" component={SpokePage} />
           <Route default component={Nowhere} />
         </Router>
+        <Steering />
         <Changes />
       </LocationProvider>
     </WorldContext.Provider>
@@ -50,6 +53,7 @@ function TopBar(): JSX.Element {
       </span>
       <HubMark />
       <LinkMark />
+      <ClockMark />
       <button
         type="button"
         class="quiet"
@@ -92,9 +96,9 @@ const STALE_S = 15;
 
 /** Seconds of silence, once there are too many of them. */
 function useSilence(): number | undefined {
-  const { link, heardAt } = useWorld();
-  const now = useNow();
-  const silentS = heardAt.value === undefined ? 0 : Math.max((now - heardAt.value) / 1000, 0);
+  const { link, heardAt, openedAt } = useWorld();
+  useNow();
+  const silentS = Math.max((Date.now() - (heardAt.value ?? openedAt)) / 1000, 0);
   return link.value === 'lost' || silentS > STALE_S ? silentS : undefined;
 }
 
@@ -108,6 +112,17 @@ function LinkMark(): JSX.Element {
   return <Mark shape="check" tone="good" word="live" />;
 }
 
+/** A difference that nobody would take for rounding. */
+const WRONG_MS = 10_000;
+
+/** Says that the browser's clock is wrong: times on the page are not those beside it on the screen. */
+function ClockMark(): JSX.Element | null {
+  const ahead = aheadMs.value;
+  if (Math.abs(ahead) < WRONG_MS) return null;
+  const says = `this browser's clock is ${duration(Math.abs(ahead) / 1000)} ${ahead > 0 ? 'ahead' : 'behind'}: times here go by the server's`;
+  return <Mark shape="question" tone="late" word={says} />;
+}
+
 /** Says once for all cells that the page is old. */
 function Stale(): JSX.Element | null {
   const { heardAt, link } = useWorld();
@@ -119,7 +134,7 @@ function Stale(): JSX.Element | null {
   if (!isStale || heardAt.value === undefined) return null;
   return (
     <p class="stale-says" role="status">
-      Everything below is as it was <Age at={new Date(heardAt.value).toISOString()} form="ago" />.{' '}
+      Everything below is as it was <Age at={new Date(heardAt.value - aheadMs.value).toISOString()} form="ago" />.{' '}
       {link.value === 'refused'
         ? 'Start flotilla console again and open the address that it prints, or reload and log in.'
         : 'The page tries again every second.'}

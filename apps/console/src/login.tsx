@@ -1,12 +1,13 @@
 import { LoginAnswer, type LoginWay, Refusal } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { call } from './connection/call.ts';
 import { safeText } from './words/safe-text.ts';
 
 /** Asks the server by which way a page without a key gets one. */
 export async function askLogin(): Promise<LoginWay> {
-  const answer = await fetch('/login');
-  return LoginAnswer.parse(await answer.json()).login;
+  const { answer } = await call('/login');
+  return LoginAnswer.parse(answer).login;
 }
 
 /** The way in with a token of the API server, which this page keeps in its memory and nowhere else. */
@@ -16,11 +17,11 @@ export function LoginPage({ onToken }: { readonly onToken: (token: string) => vo
   const logIn = async (): Promise<void> => {
     setProblem('');
     try {
-      const answer = await fetch('/api/viewer', { headers: { authorization: `Bearer ${token.trim()}` } });
-      if (answer.ok) return onToken(token.trim());
-      setProblem(Refusal.safeParse(await answer.json()).data?.error ?? `the server answered ${answer.status}`);
-    } catch {
-      setProblem('the server does not answer: try again, or see that the console runs');
+      const { status, answer } = await call('/api/viewer', { headers: { authorization: `Bearer ${token.trim()}` } });
+      if (status === 200) return onToken(token.trim());
+      setProblem(Refusal.safeParse(answer).data?.error ?? `the server answered ${status}`);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
     }
   };
   return (

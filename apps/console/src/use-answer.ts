@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { present } from './words/server-clock.ts';
 
 /** An answer, or why there is none. Undefined while it is asked for the first time. */
 interface Answered<T> {
@@ -25,7 +26,7 @@ export function useAnswer<T>(ask: () => Promise<T>, subject: string, key: string
     };
     setState((before) => (before.subject === subject ? { ...before, isBusy: true } : { ...NOTHING, subject }));
     ask().then(
-      (answer) => take({ answer, at: Date.now() }),
+      (answer) => take({ answer, at: present() }),
       (error: unknown) => take({ problem: error instanceof Error ? error.message : String(error) }),
     );
     return () => {

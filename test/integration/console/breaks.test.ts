@@ -149,6 +149,14 @@ describe('rows equal a fresh list, and the page has said that it was old, after'
     await untilTrue(world, page, 'a cut');
     expect(await page.getByText(STALE).count()).toBe(0);
 
+    // A proxy that takes connections and passes nothing on.
+    toConsole.stall(true);
+    await world.change();
+    await page.getByText(STALE).waitFor();
+    toConsole.stall(false);
+    await page.getByText('live', { exact: true }).waitFor();
+    await untilTrue(world, page, 'a stall');
+
     expect(toConsole.silence()).toBeGreaterThan(0);
     await world.change();
     await page.getByText(STALE).waitFor();

@@ -2,12 +2,13 @@
 import { createServer } from 'node:http';
 import { Annotation } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { RolloutWorld } from '../rollout/world.ts';
-import { testIn } from '../world.ts';
+import { testIn, upgradeRef } from '../world.ts';
 import { look, NO_BROWSER, startBrowser, violations } from './browser.ts';
 import { startConsole } from './console.ts';
 
@@ -184,7 +185,7 @@ test('a thousand spokes are a few rows in the page; arrows move the focus, and f
   await eventually(async () => (await active()) === String(total + 1), 'the last row to be active');
   await grid.getByText('zz-0999').waitFor();
   // The active row stays, wherever the list is scrolled to.
-  await page.evaluate("document.querySelector('[role=grid]').scrollTo(0, 0)");
+  await page.evaluate("document.querySelector('[role=grid][aria-label=Spokes]').scrollTo(0, 0)");
   await grid.getByText('axe-1').waitFor();
   expect(await active()).toBe(String(total + 1));
   await page.keyboard.press('PageUp');
@@ -194,14 +195,14 @@ test('a thousand spokes are a few rows in the page; arrows move the focus, and f
   await page.getByRole('heading', { level: 1, name: 'zz-0999' }).waitFor();
 
   await page.goBack();
-  await page.getByRole('searchbox').fill('zz-012');
+  await page.getByRole('searchbox', { name: /version/ }).fill('zz-012');
   await page.getByRole('button', { name: 'Spoke', exact: true }).click();
   await page.getByRole('button', { name: 'Spoke', exact: true }).click();
   await page.getByText(`10 of ${total.toLocaleString('en-US')}`).waitFor();
   expect(new URL(page.url()).search).toBe('?q=zz-012&sort=-name');
   await using again = await look(browser, `${page.url()}#token=${running.token}`);
   await again.page.getByText(`10 of ${total.toLocaleString('en-US')}`).waitFor();
-  expect(await again.page.getByRole('grid').getByRole('row').nth(1).textContent()).toContain('zz-0129');
+  expect(await again.page.getByRole('grid', { name: 'Spokes' }).getByRole('row').nth(1).textContent()).toContain('zz-0129');
   expect(seen.complaints).toEqual([]);
 });
 
@@ -224,9 +225,7 @@ test('axe finds nothing on any page, in light, dark and forced colours, wide and
   for (const path of paths) {
     await using seen = await look(browser, `${running.base}/#token=${running.token}`);
     await seen.page.getByText('live', { exact: true }).waitFor();
-    // The server knows the addresses of views; others are answered by it alone.
-    if (path !== '/nowhere-at-all') await seen.page.goto(`${running.base}${path}`);
-    else await seen.page.evaluate("history.pushState(null, '', '/nowhere-at-all'); dispatchEvent(new PopStateEvent('popstate'))");
+    await seen.page.goto(`${running.base}${path}`);
     await seen.page
       .getByText(path === '/' ? 'default/axe' : path.startsWith('/nowhere') ? 'There is nothing here' : 'axe-2')
       .first()
@@ -237,7 +236,7 @@ test('axe finds nothing on any page, in light, dark and forced colours, wide and
         await seen.page.setViewportSize({ width, height: 900 });
         expect({ path, look, width, found: await violations(seen.page) }).toEqual({ path, look, width, found: [] });
       }
-    expect(seen.complaints).toEqual([]);
+    expect(seen.complaints).toEqual(path === '/nowhere-at-all' ? [expect.stringContaining('404')] : []);
   }
   await using seen = await look(browser, `${running.base}/upgrades/default/axe#token=${running.token}`);
   await seen.page.getByRole('button', { name: 'Pause…' }).click();
@@ -279,4 +278,126 @@ test('a figure that is not known is no zero', async ({ world, skip }) => {
   await cellsOf(all.page, 'live-1').waitFor();
   expect((await figures(all.page)).filter((text) => !/^[\d,]+$/.test(text))).toEqual([]);
   expect(unknown.length).toBe((await figures(all.page)).length);
+});
+
+test('of two hundred upgrades those with failures stand first, in a list that is no longer than a screen', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  const names = Array.from({ length: 200 }, (_, index) => `many-${String(index).padStart(3, '0')}`);
+  const window = { [Annotation.windowStart]: '2099-01-01T00:00:00Z' };
+  await world.policies(['many-1'], { 'many-p': {} });
+  await mapConcurrently(names, 16, (name) => world.upgrade(name, ['many-1'], ['many-p'], { enable: false }, window));
+  const at = new Date().toISOString();
+  const lost = {
+    conditions: [{ type: 'Succeeded', status: 'False', reason: 'TimedOut', message: 'x', lastTransitionTime: at }],
+    remediationPlan: [['many-1']],
+    clusters: [{ name: 'many-1', state: 'timedout' }],
+    status: { startedAt: at, completedAt: at },
+  };
+  await world.client.create(ClusterGroupUpgrade, {
+    metadata: { namespace: 'default', name: 'zz-lost' },
+    spec: { clusters: ['many-1'], managedPolicies: ['many-p'], enable: false, remediationStrategy: { maxConcurrency: 1, timeout: 240 } },
+  } as never);
+  await world.client.patch(ClusterGroupUpgrade, upgradeRef('zz-lost'), { status: lost }, { type: 'merge', subresource: 'status' });
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, running.address);
+  const { page } = seen;
+  const grid = page.getByRole('grid', { name: 'Upgrades' });
+  const first = grid.getByRole('row').nth(1);
+  await first.getByText('default/zz-lost').waitFor();
+  await eventually(
+    async () => Number(await page.evaluate('document.documentElement.scrollHeight')) < 2_500,
+    'a page of less than 2,500 px',
+  );
+  expect(await grid.getByRole('row').count()).toBeLessThan(60);
+  await cellsOf(page, 'many-1').getByText('failed', { exact: true }).waitFor();
+  await page.getByRole('link', { name: /upgrades? with failures/ }).click();
+  await page.getByText(/^\d+ of \d{3}$/).waitFor();
+  expect(await grid.getByRole('row').filter({ hasText: 'default/many-' }).count()).toBe(0);
+  await page.getByRole('searchbox', { name: 'Find upgrades' }).fill('no such');
+  await page.getByText('No upgrade passes the filters.').waitFor();
+  expect(new URL(page.url()).search).toBe('?stage=failed&find=no+such');
+  expect(seen.complaints).toEqual([]);
+});
+
+test('countdowns are right in a browser whose clock is wrong, and the page says so', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  const opens = new Date(Date.now() + 3 * 3_600_000).toISOString();
+  await world.policies(['live-1'], { 'clock-p': {} });
+  await world.upgrade('clock', ['live-1'], ['clock-p'], {}, { [Annotation.windowStart]: opens });
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, 'about:blank');
+  const { page } = seen;
+  await page.addInitScript('{ const right = Date.now; Date.now = () => right() + 600_000; }');
+  await page.goto(`${running.base}/upgrades/default/clock#token=${running.token}`);
+  await page.getByText("this browser's clock is 10 min ahead").waitFor();
+  await page.getByText(/^opens in (3 h|2 h 5[89])$/).waitFor();
+});
+
+test('going back takes back a filter, then a page, and finds the list where it was left', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  const names = Array.from({ length: 200 }, (_, index) => `back-${String(index).padStart(3, '0')}`);
+  await mapConcurrently(names, 16, (name) =>
+    world.client.create(ManagedCluster, { metadata: { name }, spec: { hubAcceptsClient: false } }),
+  );
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, running.address);
+  const { page } = seen;
+  const grid = page.getByRole('grid', { name: 'Spokes' });
+  await page.getByRole('combobox', { name: 'State' }).selectOption('none');
+  await page.getByRole('searchbox', { name: /version/ }).pressSequentially('back-1');
+  await page.getByText(/^100 of /).waitFor();
+  await grid.focus();
+  await page.keyboard.press('End');
+  await grid.getByRole('link', { name: 'back-199' }).click();
+  await page.getByRole('heading', { level: 1, name: 'back-199' }).waitFor();
+  await page.goBack();
+  await grid.getByRole('link', { name: 'back-199' }).waitFor();
+  expect(await page.evaluate("document.querySelector('[role=grid][aria-label=Spokes] .active').textContent")).toContain('back-199');
+  const { y = 0 } = (await grid.getByRole('link', { name: 'back-199' }).boundingBox()) ?? {};
+  expect(y).toBeGreaterThan(0);
+  expect(y).toBeLessThan(page.viewportSize()?.height ?? 0);
+  await page.goBack();
+  await eventually(() => new URL(page.url()).search === '?state=none', 'all letters to be taken back');
+  await page.goBack();
+  await eventually(() => new URL(page.url()).search === '', 'the state to be taken back');
+  expect(page.url()).toBe(`${running.base}/`);
+});
+
+const FOCUSED = "document.activeElement?.ariaLabel ?? ''";
+
+test('a table is a few stops of Tab away, its headings are one of them, and a link leads to it at once', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, running.address);
+  const { page } = seen;
+  await page.getByText('live', { exact: true }).waitFor();
+  let stops = 0;
+  for (; stops < 60 && (await page.evaluate(FOCUSED)) !== 'Spokes'; stops += 1) await page.keyboard.press('Tab');
+  expect(stops).toBeLessThan(45);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await eventually(() => new URL(page.url()).searchParams.get('sort') === 'version', 'the second heading to be pressed');
+  await page.getByRole('link', { name: 'To the spokes' }).press('Enter');
+  stops = 0;
+  for (; stops < 60 && (await page.evaluate(FOCUSED)) !== 'Spokes'; stops += 1) await page.keyboard.press('Tab');
+  expect(stops).toBeLessThan(8);
+});
+
+test('a dialog stays when its upgrade is deleted, and says so', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  await world.policies(['steered-1'], { 'going-p': {} });
+  await world.upgrade('going', ['steered-1'], ['going-p'], { enable: false });
+  await world.untilCondition('going', 'Progressing', /NotEnabled/);
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, `${running.base}/upgrades/default/going#token=${running.token}`);
+  const { page } = seen;
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Pause default/going' });
+  await dialog.getByText('would be changed').waitFor();
+  await world.client.delete(ClusterGroupUpgrade, upgradeRef('going'));
+  await dialog.getByText('default/going has been deleted meanwhile.').waitFor();
+  await page.getByText('There is no such ClusterGroupUpgrade').waitFor();
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+  await dialog.getByText(/no ClusterGroupUpgrade|not found/i).waitFor();
 });

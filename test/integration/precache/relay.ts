@@ -7,6 +7,8 @@ interface Relay extends AsyncDisposable {
   cut(): number;
   /** From now on the connections there are carry nothing, and nobody is told; new ones do. Returns how many fell silent. */
   silence(): number;
+  /** The connections there are, and each new one, carry nothing, until it is told otherwise: those that were made meanwhile stay so. */
+  stall(isStalling: boolean): void;
   /** Breaks every connection and each new one, until it is told otherwise. */
   refuse(isRefusing: boolean): void;
 }
@@ -23,9 +25,14 @@ export async function startRelay(targetPort: number): Promise<Relay> {
     });
     socket.pipe(other);
   };
-  let refuses = false;
+  let [refuses, stalls] = [false, false];
   const server = createServer((near) => {
     if (refuses) return void near.resetAndDestroy();
+    if (stalls) {
+      sockets.add(near);
+      near.on('error', () => near.destroy()).on('close', () => sockets.delete(near));
+      return;
+    }
     const far = connect(targetPort, '127.0.0.1');
     keep(near, far);
     keep(far, near);
@@ -36,12 +43,17 @@ export async function startRelay(targetPort: number): Promise<Relay> {
     for (const socket of sockets) socket.resetAndDestroy();
     return count;
   };
+  const silence = (): number => {
+    for (const socket of sockets) socket.unpipe().pause();
+    return sockets.size / 2;
+  };
   return {
     port: (server.address() as AddressInfo).port,
     cut,
-    silence() {
-      for (const socket of sockets) socket.unpipe().pause();
-      return sockets.size / 2;
+    silence,
+    stall(isStalling) {
+      stalls = isStalling;
+      if (isStalling) silence();
     },
     refuse(isRefusing) {
       refuses = isRefusing;

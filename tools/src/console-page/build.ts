@@ -44,11 +44,6 @@ export async function buildConsolePage(outDir = DIST): Promise<BuiltPage> {
       target: 'es2024',
       modulePreload: false,
       assetsInlineLimit: 0,
-      rolldownOptions: {
-        // The shared worker has a fixed name, by which every page of a run finds the same one.
-        input: { index: join(HOME, 'index.html'), shared: join(HOME, 'src/shared-worker.ts') },
-        output: { entryFileNames: ({ name }) => (name === 'shared' ? 'assets/shared.js' : 'assets/[name]-[hash].js') },
-      },
     },
   });
   const size = sizeOf(await readPage(outDir));

@@ -88,7 +88,11 @@ function guard(app: FastifyInstance, door: Door): ViewerOf {
     if (refused) return reply.code(refused.status).send(refusal(refused.says));
     if (isApiRoute(routeOptions.url)) viewers.set(request, await door.enter(headers));
   });
-  app.setNotFoundHandler((_, reply) => reply.code(404).send(refusal('there is nothing here: open the address that the command printed')));
+  app.setNotFoundHandler(({ method, headers }, reply) => {
+    // Somebody who opens a wrong address sees the page say so.
+    if (method === 'GET' && headers['sec-fetch-dest'] === 'document') return reply.code(404).sendFile('index.html');
+    return reply.code(404).send(refusal('there is nothing here: open the address that the command printed'));
+  });
   app.setErrorHandler((error, _, reply) => reply.code(statusOf(error)).send(refusal(sentenceOf(error))));
   return (request) => {
     const viewer = viewers.get(request);

@@ -42,11 +42,11 @@ export function stream(response: ServerResponse, { feed, greeting, ended }: View
 function outOf(response: ServerResponse): { readonly out: Writable; readonly write: (text: string) => void } {
   const headers = { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8' };
   if (!takesGzip(response.req.headers)) {
-    response.writeHead(200, headers);
+    response.writeHead(200, headers).flushHeaders();
     response.on('error', () => response.destroy());
     return { out: response, write: (text) => void response.write(text) };
   }
-  response.writeHead(200, { ...headers, 'content-encoding': 'gzip' });
+  response.writeHead(200, { ...headers, 'content-encoding': 'gzip' }).flushHeaders();
   const gzip = createGzip();
   gzip.pipe(response);
   // A page that has left ends the pipe in mid-word.

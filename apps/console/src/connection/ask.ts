@@ -1,5 +1,6 @@
 import { ActionRequest, ChangeAnswer, EventsAnswer, PlanAnswer, Refusal, SpokeAnswer, WhyAnswer } from '@flotilla/api/answers';
 import type { z } from 'zod';
+import { call } from './call.ts';
 import { credentialOf } from './token.ts';
 
 /** Questions that the server answers. Each throws an Error whose message says the next step. */
@@ -13,29 +14,31 @@ export interface Asking {
   readonly act: (request: ActionRequest) => Promise<ChangeAnswer>;
 }
 
+/** Images of a plan are looked up in their registries, one after the other. */
+const PLAN_MS = 300_000;
+/** A change is answered when a hub has taken it up. */
+const ACT_MS = 90_000;
+
 /** Asks with a token. */
 export function createAsking(token: string): Asking {
   const headers = credentialOf(token);
-  const get = async <T>(path: string, query: Record<string, string>, schema: z.ZodType<T>): Promise<T> =>
-    read(await fetch(`${path}?${new URLSearchParams(query)}`, { headers }), schema);
+  const get = async <T>(path: string, query: Record<string, string>, schema: z.ZodType<T>, timeoutMs?: number): Promise<T> =>
+    read(await call(`${path}?${new URLSearchParams(query)}`, { headers }, timeoutMs), schema);
   return {
     why: (upgrade, cluster) => get('/api/why', { upgrade, ...(cluster !== undefined && { cluster }) }, WhyAnswer),
     events: (upgrade) => get('/api/events', { upgrade }, EventsAnswer),
-    plan: (upgrade, wish) => get('/api/plan', { ...wish, upgrade }, PlanAnswer),
+    plan: (upgrade, wish) => get('/api/plan', { ...wish, upgrade }, PlanAnswer, PLAN_MS),
     spoke: (name) => get('/api/spoke', { name }, SpokeAnswer),
     async act(request) {
       const body = JSON.stringify(ActionRequest.parse(request));
-      return read(
-        await fetch('/api/actions', { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body }),
-        ChangeAnswer,
-      );
+      const sent = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };
+      return read(await call('/api/actions', sent, ACT_MS), ChangeAnswer);
     },
   };
 }
 
-async function read<T>(response: Response, schema: z.ZodType<T>): Promise<T> {
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (answer === undefined) throw new Error(`the server answered ${response.status} with a page: reload, and log in`);
-  if (response.ok) return schema.parse(answer);
-  throw new Error(Refusal.safeParse(answer).data?.error ?? `the server answered ${response.status}`);
+function read<T>({ status, answer }: Awaited<ReturnType<typeof call>>, schema: z.ZodType<T>): T {
+  if (answer === undefined) throw new Error(`the server answered ${status} with a page: reload, and log in`);
+  if (status === 200) return schema.parse(answer);
+  throw new Error(Refusal.safeParse(answer).data?.error ?? `the server answered ${status}`);
 }

@@ -28,12 +28,14 @@ export class History {
   }
 
   /** Takes a sample of each upgrade whose last one is old enough. @returns those of which one was taken */
-  note(rows: ReadonlyMap<string, UpgradeRow>, now: number): Set<string> {
-    for (const key of this.#samples.keys()) if (!rows.has(key)) this.#samples.delete(key);
-    return new Set([...rows].flatMap(([key, row]) => (this.#noteOne(key, row, now) ? [key] : [])));
+  note(rows: readonly UpgradeRow[], now: number): Set<string> {
+    const there = new Set(rows.map(({ key }) => key));
+    for (const key of this.#samples.keys()) if (!there.has(key)) this.#samples.delete(key);
+    return new Set(rows.flatMap((row) => (this.#noteOne(row, now) ? [row.key] : [])));
   }
 
-  #noteOne(key: string, row: UpgradeRow, at: number): boolean {
+  #noteOne(row: UpgradeRow, at: number): boolean {
+    const { key } = row;
     const samples = this.#samples.get(key) ?? [];
     this.#samples.set(key, samples);
     const every = this.#everyMs.get(key) ?? EVERY_MS;

@@ -22,11 +22,3 @@ export function takeChanges<R extends Keyed>(into: Map<string, R>, { isWhole, ro
     if (row) into.set(changed.key, { ...row, ...changed });
   }
 }
-
-/** All rows, as a message says them to somebody who has none. */
-export const wholeOf = <R extends Keyed>(rows: ReadonlyMap<string, R>) => ({
-  isWhole: true,
-  rows: [...rows.values()],
-  cells: [],
-  gone: [],
-});

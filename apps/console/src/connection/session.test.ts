@@ -1,7 +1,8 @@
 import type { StreamMessage, UpgradeRow } from '@flotilla/api/answers';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { History } from './history.ts';
-import { type Said, Session } from './session.ts';
+import { Session } from './session.ts';
+import type { LinkState } from './stream.ts';
 
 const spoke = (key: string, version = '4.18.8') => ({
   key,
@@ -49,7 +50,7 @@ class Streams {
       writer.abort(new Error('aborted')).catch(() => undefined);
     });
     this.asked.push(seen);
-    return Promise.resolve(new Response(readable));
+    return Promise.resolve(new Response(readable, { headers: { date: 'Sat, 05 Dec 2026 22:00:00 GMT' } }));
   };
 
   get open() {
@@ -57,119 +58,113 @@ class Streams {
   }
 }
 
-/** A tab that remembers what it heard. */
-function tabOf(session: Session) {
-  const heard: Said[] = [];
-  const seat = session.join((said) => heard.push(said));
-  const messages = (): StreamMessage[] => heard.flatMap((said) => (said.kind === 'message' ? [said.message] : []));
-  return { heard, seat, messages };
-}
-
-function begin(): { streams: Streams; session: Session } {
+/** A tab that remembers what it heard, on a server of streams. */
+function begin(ask?: typeof fetch) {
   const streams = new Streams();
-  return { streams, session: new Session('token', streams.fetch) };
+  const [messages, states, times]: [StreamMessage[], LinkState[], number[]] = [[], [], []];
+  const events = {
+    onMessage: (message: StreamMessage) => void messages.push(message),
+    onState: (state: LinkState) => void states.push(state),
+    onHeard: () => undefined,
+    onTime: (said: number) => void times.push(said),
+  };
+  const session = new Session('token', events, ask ?? streams.fetch);
+  return { streams, session, messages, states, times, [Symbol.dispose]: () => session.see(false) };
 }
 
-test('tabs share one stream; one that comes later gets everything from the first, and nobody holds one that nobody sees', async () => {
-  const { streams, session } = begin();
-  const first = tabOf(session);
-  first.seat.see(true);
+test('a tab holds one stream while it is seen and none else, and goes on where it was', async () => {
+  using tab = begin();
+  const { streams, session, messages } = tab;
+  expect(streams.asked).toHaveLength(0);
+  session.see(true);
+  session.see(true);
   await vi.waitFor(() => expect(streams.open).toHaveLength(1));
-  streams.asked[0]?.write('r-1', { server: 'https://hub', spokes: whole('a', 'b'), upgrades: whole() as never });
-  await vi.waitFor(() => expect(first.messages()).toHaveLength(1));
-
-  const second = tabOf(session);
-  second.seat.see(true);
-  expect(streams.asked).toHaveLength(1);
-  expect(second.messages()).toEqual([expect.objectContaining({ server: 'https://hub', spokes: whole('a', 'b') })]);
-  streams.asked[0]?.write('r-2', { spokes: { isWhole: false, rows: [], cells: [{ key: 'a', version: '4.18.9' }], gone: ['b'] } });
-  await vi.waitFor(() => expect(second.messages()).toHaveLength(2));
-
-  first.seat.see(false);
-  second.seat.leave();
+  streams.asked[0]?.write('r-1', { server: 'https://hub', spokes: whole('a', 'b') });
+  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  expect(tab.times).toEqual([Date.parse('2026-12-05T22:00:00Z')]);
+  session.see(false);
   expect(streams.open).toHaveLength(0);
-  first.seat.see(true);
+  session.see(true);
   await vi.waitFor(() => expect(streams.open).toHaveLength(1));
-  expect(streams.open[0]?.after).toBe('r-2');
-  expect(first.messages().at(-1)?.spokes).toEqual({ ...whole(), rows: [spoke('a', '4.18.9')] });
-  first.seat.leave();
+  expect(streams.open[0]?.after).toBe('r-1');
 });
 
-test('members that a tab wants are asked for once, kept for the next tab, and forgotten when nobody shows them', async () => {
-  const { streams, session } = begin();
-  const first = tabOf(session);
-  first.seat.look('ran/site');
-  first.seat.see(true);
-  await vi.waitFor(() => expect(streams.open).toHaveLength(1));
-  expect(streams.open[0]?.url.searchParams.getAll('fresh')).toEqual(['ran/site']);
+test('members of an upgrade are asked for once while a tab shows them, hidden or seen', async () => {
+  using tab = begin();
+  const { streams, session, messages } = tab;
+  const asked = () => [...(streams.open[0]?.url.searchParams ?? [])];
+  session.look('ran/site');
+  session.see(true);
+  await vi.waitFor(() => expect(asked()).toEqual([['fresh', 'ran/site']]));
   streams.open[0]?.write(undefined, membersOf('ran/site', 'a'));
   streams.open[0]?.write('r-1', { spokes: whole('a') });
-  await vi.waitFor(() => expect(first.messages()).toHaveLength(2));
-
-  const second = tabOf(session);
-  second.seat.see(true);
-  second.seat.look('ran/site');
-  expect(second.messages().at(-1)).toEqual(membersOf('ran/site', 'a'));
-  second.seat.look('ran/west');
-  await vi.waitFor(() => expect(streams.open).toHaveLength(1));
-  expect([...(streams.open[0]?.url.searchParams ?? [])]).toEqual([
-    ['upgrade', 'ran/site'],
-    ['fresh', 'ran/west'],
-  ]);
-  first.seat.leave();
-  await vi.waitFor(() => expect([...(streams.open[0]?.url.searchParams ?? [])]).toEqual([['fresh', 'ran/west']]));
-  second.seat.leave();
+  await vi.waitFor(() => expect(messages).toHaveLength(2));
+  session.see(false);
+  session.see(true);
+  await vi.waitFor(() => expect(asked()).toEqual([['upgrade', 'ran/site']]));
+  session.look('ran/west');
+  await vi.waitFor(() => expect(asked()).toEqual([['fresh', 'ran/west']]));
+  expect(streams.open).toHaveLength(1);
+  session.look(undefined);
+  await vi.waitFor(() => expect(asked()).toEqual([]));
 });
 
-test.each([401, 403])('after %i nobody is let in, until a tab comes that has logged in again', async (status) => {
+test.each([401, 403])('after %i nobody is let in, until the tab is looked at again', async (status) => {
   const streams = new Streams();
   let isRefused = true;
-  const session = new Session('', (...args) => (isRefused ? Promise.resolve(new Response('<html>', { status })) : streams.fetch(...args)));
-  const first = tabOf(session);
-  first.seat.see(true);
-  await vi.waitFor(() => expect(first.heard).toContainEqual({ kind: 'state', state: 'refused' }));
+  using tab = begin((...args) => (isRefused ? Promise.resolve(new Response('<html>', { status })) : streams.fetch(...args)));
+  tab.session.see(true);
+  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('refused'));
   isRefused = false;
-  const second = tabOf(session);
-  second.seat.see(true);
-  await vi.waitFor(() => expect(second.heard.at(-1)).toEqual({ kind: 'state', state: 'live' }));
-  expect(first.heard.at(-1)).toEqual({ kind: 'state', state: 'live' });
-  first.seat.leave();
-  second.seat.leave();
+  tab.session.see(true);
+  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('live'));
 });
 
 test('a 403 of the server itself may pass: it is asked again', async () => {
   const answer = new Response('{"error":"not now"}', { status: 403, headers: { 'content-type': 'application/json; charset=utf-8' } });
-  const session = new Session('token', () => Promise.resolve(answer));
-  const tab = tabOf(session);
-  tab.seat.see(true);
-  await vi.waitFor(() => expect(tab.heard.at(-1)).toEqual({ kind: 'state', state: 'lost' }));
-  tab.seat.leave();
+  using tab = begin(() => Promise.resolve(answer));
+  tab.session.see(true);
+  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('lost'));
 });
 
 test('a stream that is cut is said to be lost, and taken up again where it was', async () => {
-  const { streams, session } = begin();
-  const tab = tabOf(session);
-  tab.seat.see(true);
+  using tab = begin();
+  const { streams, session, messages, states } = tab;
+  session.see(true);
   await vi.waitFor(() => expect(streams.open).toHaveLength(1));
   streams.asked[0]?.write('r-7', { spokes: whole('a') });
-  await vi.waitFor(() => expect(tab.messages()).toHaveLength(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1));
   streams.asked[0]?.cut();
-  await vi.waitFor(() => expect(tab.heard).toContainEqual({ kind: 'state', state: 'lost' }));
+  await vi.waitFor(() => expect(states.at(-1)).toBe('lost'));
   await vi.waitFor(() => expect(streams.asked).toHaveLength(2), 3_000);
   expect(streams.asked[1]?.after).toBe('r-7');
-  tab.seat.leave();
+});
+
+test('a question that nobody passes on is given up, and asked again', async () => {
+  const asked: AbortSignal[] = [];
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  using tab = begin((_, { signal } = {}) => {
+    if (!signal) throw new TypeError('nothing would end it');
+    asked.push(signal);
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  });
+  tab.session.see(true);
+  await vi.advanceTimersByTimeAsync(12_000);
+  expect(tab.states.at(-1)).toBe('lost');
+  expect(asked.map(({ aborted }) => aborted)).toEqual([true, false]);
 });
 
 test('a history keeps what moves, and half of it when it grows too long', () => {
   const history = new History();
   const row = (done: number): UpgradeRow =>
-    ({ clusters: { total: 10_000, done, failed: 0, inBatch: 0, left: 0 }, cached: null }) as unknown as UpgradeRow;
-  for (let second = 0; second < 2_000; second += 1) history.note(new Map([['ran/site', row(second)]]), second * 1_000);
+    ({ key: 'ran/site', clusters: { total: 10_000, done, failed: 0, inBatch: 0, left: 0 }, cached: null }) as unknown as UpgradeRow;
+  for (let second = 0; second < 2_000; second += 1) history.note([row(second)], second * 1_000);
   const samples = history.of('ran/site');
   expect(samples.length).toBeGreaterThan(250);
   expect(samples.length).toBeLessThanOrEqual(600);
   expect(samples.at(-1)?.done).toBeGreaterThan(1_980);
-  expect(history.note(new Map([['ran/site', row(samples.at(-1)?.done ?? 0)]]), 1e9)).toEqual(new Set());
-  history.note(new Map(), 2e9);
+  expect(history.note([row(samples.at(-1)?.done ?? 0)], 1e9)).toEqual(new Set());
+  history.note([], 2e9);
   expect(history.of('ran/site')).toEqual([]);
 });

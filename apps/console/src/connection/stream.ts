@@ -6,11 +6,13 @@ import { credentialOf } from './token.ts';
 export type LinkState = 'opening' | 'live' | 'lost' | 'refused';
 
 /** Listeners of a stream. */
-interface StreamEvents {
+export interface StreamEvents {
   readonly onMessage: (message: StreamMessage) => void;
   readonly onState: (state: LinkState) => void;
   /** Something came, be it a sign of life alone. */
   readonly onHeard: () => void;
+  /** The server's time, milliseconds since the epoch. */
+  readonly onTime: (said: number) => void;
 }
 
 /** Beginning of a stream. */
@@ -26,10 +28,12 @@ interface StreamStart extends StreamEvents {
 
 /** A stream says that it lives every ten seconds. */
 const SILENT_MS = 25_000;
+/** A server that is there begins at once; something between may take a question and never pass it on. */
+const BEGIN_MS = 10_000;
 const RETRY_MS = 1_000;
-/** A clock that jumps this far has slept, and its connections may be dead without a word. */
+/** A clock that jumps this far was set, or has slept, and its connections may be dead without a word. */
 const CLOCK_MS = 5_000;
-const SLEPT_MS = 20_000;
+const JUMP_MS = 20_000;
 
 /** Follows the server's rows until the signal aborts; a stream that breaks is taken up again where it was. */
 export async function follow(start: StreamStart, signal: AbortSignal): Promise<void> {
@@ -46,14 +50,18 @@ async function followOnce({ token, fetch: ask, wish, place, ...events }: StreamS
   const silent = new AbortController();
   const end = (): void => silent.abort();
   const clock = watchClock(end);
+  const begins = setTimeout(end, BEGIN_MS);
   try {
     const { upgrades, fresh } = wish();
     const query = new URLSearchParams([...upgrades.map((key) => ['upgrade', key]), ...fresh.map((key) => ['fresh', key])]);
     const headers = { ...credentialOf(token), ...(place.last !== undefined && { 'last-event-id': place.last }) };
     const response = await ask(`/api/stream?${query}`, { headers, redirect: 'manual', signal: AbortSignal.any([signal, silent.signal]) });
+    clearTimeout(begins);
     if (isRefused(response)) return 'refused';
     if (!response.ok || !response.body) return 'lost';
     events.onState('live');
+    const said = Date.parse(response.headers.get('date') ?? '');
+    if (!Number.isNaN(said)) events.onTime(said);
     for await (const { id, message } of messagesOf(response.body, { end, heard: events.onHeard })) {
       if (signal.aborted) return 'lost';
       events.onMessage(message);
@@ -62,6 +70,7 @@ async function followOnce({ token, fetch: ask, wish, place, ...events }: StreamS
   } catch {
     // The next attempt repairs it; until then the page says so.
   } finally {
+    clearTimeout(begins);
     clearInterval(clock);
     end();
   }
@@ -72,12 +81,12 @@ async function followOnce({ token, fetch: ask, wish, place, ...events }: StreamS
 const isRefused = ({ status, type, headers }: Response): boolean =>
   status === 401 || type === 'opaqueredirect' || (status === 403 && headers.get('content-type')?.includes('json') !== true);
 
-/** Ends what it watches over when the machine has slept. */
+/** Ends what it watches over when the machine has slept, or its clock was set. */
 function watchClock(end: () => void): ReturnType<typeof setInterval> {
   let before = Date.now();
   return setInterval(() => {
     const now = Date.now();
-    if (now - before > SLEPT_MS) end();
+    if (Math.abs(now - before) > JUMP_MS) end();
     before = now;
   }, CLOCK_MS);
 }

@@ -1,4 +1,5 @@
 /** The secret of the printed address: in this tab's memory and session, in no address, no cookie and no log. */
+import { call } from './call.ts';
 
 const KEY = 'flotilla-token';
 /** Tabs of the same address ask each other, so that a link may be opened in another one. */
@@ -38,8 +39,8 @@ export function forgetToken(): void {
 /** A tab that nobody has looked at since offers a token that has run out. */
 async function unlessRefused(token: string | undefined): Promise<string | undefined> {
   if (token === undefined) return undefined;
-  const answer = await fetch('/api/viewer', { headers: credentialOf(token), signal: AbortSignal.timeout(CHECK_MS) }).catch(() => undefined);
-  return answer?.status === 401 ? undefined : token;
+  const asked = await call('/api/viewer', { headers: credentialOf(token) }, CHECK_MS).catch(() => undefined);
+  return asked?.status === 401 ? undefined : token;
 }
 
 const check = (token: unknown): string | undefined => (typeof token === 'string' && TOKEN.test(token) ? token : undefined);

@@ -1,10 +1,10 @@
 import type { HubSign, MemberRow, Rights, SpokeRow, StreamMessage, UpgradeRow } from '@flotilla/api/answers';
 import { signal } from '@preact/signals';
+import { hearTime, present } from '../words/server-clock.ts';
 import { type Asking, createAsking } from './ask.ts';
-import type { Sample } from './history.ts';
+import { History, type Sample } from './history.ts';
 import { Rows } from './rows.ts';
-import { takeSeat } from './seat.ts';
-import type { Said, Seat } from './session.ts';
+import { Session } from './session.ts';
 import type { LinkState } from './stream.ts';
 import { forgetToken } from './token.ts';
 
@@ -12,7 +12,8 @@ import { forgetToken } from './token.ts';
 export class World {
   readonly ask: Asking;
   readonly link = signal<LinkState>('opening');
-  /** When a message came last, milliseconds since the epoch. */
+  readonly openedAt = Date.now();
+  /** When a message came last, by the browser's clock, which silence is measured by. */
   readonly heardAt = signal<number | undefined>(undefined);
   readonly server = signal('');
   /** Name by which that server knows whoever looks. */
@@ -28,16 +29,27 @@ export class World {
   readonly members = new Rows<MemberRow>();
   /** Progress of the upgrade that is looked at, the latest last. */
   readonly history = signal<readonly Sample[]>([]);
-  readonly #seat: Seat;
+  readonly #session: Session;
+  readonly #history = new History();
   #looked: string | undefined;
 
   constructor(token: string) {
     this.ask = createAsking(token);
-    this.#seat = takeSeat(token, (said) => this.#hear(said));
-    const see = (): void => this.#seat.see(!document.hidden);
+    this.#session = new Session(token, {
+      onState: (state) => {
+        this.link.value = state;
+        if (state === 'refused') forgetToken();
+      },
+      onHeard: () => {
+        this.heardAt.value = Date.now();
+      },
+      onTime: hearTime,
+      onMessage: (message) => this.#take(message),
+    });
+    const see = (): void => this.#session.see(!document.hidden);
     document.addEventListener('visibilitychange', see);
     // A page that is kept for going back to must not count as one that is seen.
-    addEventListener('pagehide', ({ persisted }) => (persisted ? this.#seat.see(false) : this.#seat.leave()));
+    addEventListener('pagehide', () => this.#session.see(false));
     addEventListener('pageshow', see);
     see();
   }
@@ -52,17 +64,8 @@ export class World {
     if (this.#looked === upgrade) return;
     this.#looked = upgrade;
     this.members.clear();
-    this.history.value = [];
-    this.#seat.look(upgrade);
-  }
-
-  #hear(said: Said): void {
-    if (said.kind === 'state') {
-      this.link.value = said.state;
-      if (said.state === 'refused') forgetToken();
-    } else if (said.kind === 'heard') this.heardAt.value = said.at;
-    else if (said.kind === 'message') this.#take(said.message);
-    else if (said.upgrade === this.#looked) this.history.value = said.samples;
+    this.history.value = upgrade === undefined ? [] : this.#history.of(upgrade);
+    this.#session.look(upgrade);
   }
 
   #take({ server, viewer, rights, hub, unseen, upgrades, spokes, members }: StreamMessage): void {
@@ -74,6 +77,8 @@ export class World {
     if (upgrades) {
       this.upgrades.take(upgrades);
       this.isFilled.value = true;
+      const noted = this.#history.note(this.upgrades.values(), present());
+      if (this.#looked !== undefined && noted.has(this.#looked)) this.history.value = [...this.#history.of(this.#looked)];
     }
     if (spokes) this.spokes.take(spokes);
     if (members && members.upgrade === this.#looked) this.members.take(members.changes);

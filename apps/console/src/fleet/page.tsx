@@ -19,6 +19,9 @@ export function FleetPage(): JSX.Element {
   const asked = query.why === undefined ? undefined : world.spokes.get(query.why);
   return (
     <main id="main" class="page">
+      <a class="skip" href="#spokes-title">
+        To the spokes
+      </a>
       <h1>Fleet</h1>
       <Summary />
       <Upgrades />

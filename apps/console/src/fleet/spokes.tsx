@@ -4,14 +4,13 @@ import { useLocation } from 'preact-iso';
 import { spokePath, upgradePath, useFilters } from '../address.ts';
 import { Export } from '../export/export.tsx';
 import { type Column, Grid, useRows } from '../table/grid.tsx';
+import { compareVersions } from '../table/order.ts';
 import { causeColumn, nameColumn } from '../table/spoke-columns.tsx';
 import { Age, absolute } from '../words/age.tsx';
 import { CacheMark, HeldMark, SpokeMark, spokeWord, YesMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
-
-/** Filters of the table, each a part of the address. */
-const STATES = ['waiting', 'in-batch', 'done', 'failed', 'none'] as const;
+import { rankOfSpoke, STATES } from './matter.ts';
 
 /** All spokes that the filters leave, with the way to their causes. */
 export function Spokes(): JSX.Element {
@@ -20,7 +19,7 @@ export function Spokes(): JSX.Element {
   const { route } = useLocation();
   const all = spokes.values();
   const columns = columnsOf(href, (upgrade) => upgrades.get(upgrade)?.writtenAt);
-  const rows = useRows(all, columns, isWanted);
+  const rows = useRows(all, { columns, isWanted, rank: rankOfSpoke });
   const none = rights.value?.spokes ?? (isFilled.value ? 'No spokes are known.' : 'Opening…');
   return (
     <section class="table" aria-labelledby="spokes-title">
@@ -53,7 +52,7 @@ export function Spokes(): JSX.Element {
 
 interface FilterProps {
   readonly query: Readonly<Record<string, string>>;
-  readonly set: (changes: Readonly<Record<string, string | undefined>>) => void;
+  readonly set: ReturnType<typeof useFilters>['set'];
 }
 
 function Filters({ query, set }: FilterProps): JSX.Element {
@@ -65,7 +64,7 @@ function Filters({ query, set }: FilterProps): JSX.Element {
           type="search"
           placeholder="Name, version, cause"
           value={query.q ?? ''}
-          onInput={({ currentTarget }) => set({ q: currentTarget.value || undefined })}
+          onInput={({ currentTarget }) => set({ q: currentTarget.value || undefined }, query.q !== undefined)}
         />
       </label>
       <label>
@@ -111,7 +110,13 @@ function columnsOf(href: Href, writtenAt: (upgrade: string) => string | null | u
   };
   return [
     nameColumn,
-    { name: 'version', title: 'Version', value: ({ version }) => version, cell: ({ version }) => safeText(version ?? '–') },
+    {
+      name: 'version',
+      title: 'Version',
+      value: ({ version }) => version,
+      compare: (a, b) => compareVersions(String(a), String(b)),
+      cell: ({ version }) => safeText(version ?? '–'),
+    },
     {
       name: 'available',
       title: 'Available',

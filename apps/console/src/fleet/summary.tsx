@@ -5,8 +5,7 @@ import { useMemo } from 'preact/hooks';
 import { useFilters } from '../address.ts';
 import { Mark, spokeMark } from '../words/marks.tsx';
 import { useWorld } from '../world-context.ts';
-
-const STATES: readonly SpokeState[] = ['done', 'in-batch', 'waiting', 'failed', 'none'];
+import { type Group, groupOf, STATES } from './matter.ts';
 
 /** The fleet in a few figures, and its spokes by state as a bar; each leads to its spokes. */
 export function Summary(): JSX.Element {
@@ -18,6 +17,7 @@ export function Summary(): JSX.Element {
   const all = spokes.values();
   const { states, available, held } = useMemo(() => count(all), [all]);
   const running = upgrades.values().filter((row) => !hasEnded(row));
+  const lost = upgrades.values().filter((row) => groupOf(row) === 'failed').length;
   const pulling = running.reduce((sum, { cached }) => sum + (cached?.pulling ?? 0), 0);
   const rate = running.reduce((sum, { cached }) => sum + (cached?.bytesPerSecond.value ?? 0), 0);
   return (
@@ -35,6 +35,12 @@ export function Summary(): JSX.Element {
         />
         <Tile figure={ofUpgrades(running.length)} word={running.length === 1 ? 'upgrade goes on' : 'upgrades go on'} />
         <Tile figure={ofUpgrades(states.failed ?? 0)} word="failed" href={href({ state: 'failed', available: undefined })} isBad />
+        <Tile
+          figure={ofUpgrades(lost)}
+          word={lost === 1 ? 'upgrade with failures' : 'upgrades with failures'}
+          href={href({ stage: 'failed' satisfies Group })}
+          isBad
+        />
         <Tile figure={ofUpgrades(pulling)} word={rate > 0 ? `pulling, ${bytes(rate)}/s` : 'pulling'} />
         <Tile figure={ofSpokes(held)} word="held" href={href({ state: 'held', available: undefined })} />
       </ul>

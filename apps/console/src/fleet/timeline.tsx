@@ -1,9 +1,9 @@
-import { hasEnded, type UpgradeRow } from '@flotilla/api/answers';
 import { duration } from '@flotilla/api/units';
 import type { JSX } from 'preact';
-import { upgradePath } from '../address.ts';
+import { upgradePath, useFilters } from '../address.ts';
 import { minute, useNow } from '../words/age.tsx';
 import { useWorld } from '../world-context.ts';
+import { type Span, spansOf } from './matter.ts';
 
 const HOUR_MS = 3_600_000;
 const SHORTEST_MS = 4 * HOUR_MS;
@@ -12,21 +12,18 @@ const STEPS_H = [1, 2, 4, 6, 12, 24, 48, 96];
 /** Marks of the scale at most. */
 const MOST_MARKS = 8;
 
-/** A window and the expected end, on the line of time. */
-interface Span {
-  readonly row: UpgradeRow;
-  readonly from: number;
-  /** Undefined where nothing closes it. */
-  readonly to: number | undefined;
-  readonly ends: number | undefined;
-}
+/** Lanes that are drawn until somebody asks for all. */
+const MOST_LANES = 8;
 
-/** Windows of upgrades on one line of time, and whether they fit. */
+/** Windows that matter most on one line of time, and whether they fit. */
 export function Timeline(): JSX.Element | null {
   const { upgrades } = useWorld();
   const now = useNow();
-  const spans = upgrades.values().flatMap((row) => spanOf(row, now) ?? []);
-  if (spans.length === 0) return null;
+  const { query, href } = useFilters();
+  const all = spansOf(upgrades.values(), now);
+  if (all.length === 0) return null;
+  const isWhole = query.windows === 'all';
+  const spans = isWhole ? all : all.slice(0, MOST_LANES);
   const marks = spans.flatMap(({ from, to, ends }) => [from, to ?? from, ends ?? from]);
   const end = Math.min(Math.max(now + SHORTEST_MS, ...marks) + HOUR_MS / 2, now + LONGEST_MS);
   const begin = now - (end - now) / 40;
@@ -43,43 +40,37 @@ export function Timeline(): JSX.Element | null {
           ))}
         </ol>
         <ul>
-          {spans
-            .toSorted((a, b) => a.from - b.from)
-            .map((span) => (
-              <li key={span.row.key}>
-                <a href={upgradePath(span.row.key)}>{span.row.key}</a>
-                <span class="lane" aria-hidden="true">
-                  <span class="now" style={{ left: `${place(now)}%` }} />
+          {spans.map((span) => (
+            <li key={span.row.key}>
+              <a href={upgradePath(span.row.key)}>{span.row.key}</a>
+              <span class="lane" aria-hidden="true">
+                <span class="now" style={{ left: `${place(now)}%` }} />
+                <span
+                  class={span.to === undefined ? 'open endless' : 'open'}
+                  style={{ left: `${place(span.from)}%`, width: `${place(span.to ?? end) - place(span.from)}%` }}
+                />
+                {span.ends !== undefined && (
                   <span
-                    class={span.to === undefined ? 'open endless' : 'open'}
-                    style={{ left: `${place(span.from)}%`, width: `${place(span.to ?? end) - place(span.from)}%` }}
+                    class={span.row.ends?.fitsWindow === false ? 'work late' : 'work'}
+                    style={{
+                      left: `${place(Math.max(now, span.from))}%`,
+                      width: `${place(span.ends) - place(Math.max(now, span.from))}%`,
+                    }}
                   />
-                  {span.ends !== undefined && (
-                    <span
-                      class={span.row.ends?.fitsWindow === false ? 'work late' : 'work'}
-                      style={{
-                        left: `${place(Math.max(now, span.from))}%`,
-                        width: `${place(span.ends) - place(Math.max(now, span.from))}%`,
-                      }}
-                    />
-                  )}
-                </span>
-                <span class="fit">{wordsOf(span, now)}</span>
-              </li>
-            ))}
+                )}
+              </span>
+              <span class="fit">{wordsOf(span, now)}</span>
+            </li>
+          ))}
         </ul>
+        {all.length > MOST_LANES && (
+          <a href={href({ windows: isWhole ? undefined : 'all' })}>
+            {isWhole ? `The first ${MOST_LANES} alone` : `${all.length - MOST_LANES} more, which open later`}
+          </a>
+        )}
       </div>
     </section>
   );
-}
-
-function spanOf(row: UpgradeRow, now: number): Span | undefined {
-  const { window, ends } = row;
-  if (hasEnded(row) || window.state === 'none' || window.state === 'invalid') return undefined;
-  const from = window.state === 'open' ? now : Date.parse(window.opensAt ?? '');
-  if (Number.isNaN(from)) return undefined;
-  const to = window.closesAt === undefined ? undefined : Date.parse(window.closesAt);
-  return { row, from, to, ends: ends?.seconds.value === undefined ? undefined : now + ends.seconds.value * 1000 };
 }
 
 /** The picture in words, for everybody. */

@@ -1,75 +1,118 @@
-import { hasEnded, type UpgradeRow } from '@flotilla/api/answers';
+import type { UpgradeRow } from '@flotilla/api/answers';
 import { duration, figure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
-import { upgradePath, whyPath } from '../address.ts';
-import type { Cell } from '../export/csv.ts';
+import { useLocation } from 'preact-iso';
+import { upgradePath, useFilters, whyPath } from '../address.ts';
 import { Export } from '../export/export.tsx';
-import { Table } from '../table/table.tsx';
+import { type Column, Grid, useRows } from '../table/grid.tsx';
 import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
 import { HeldMark, StageMark, stageWord } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
+import { GROUPS, type Group, groupOf, rankOfUpgrade } from './matter.ts';
 
-/** Those that go on stand before those that have ended. */
-const rank = (row: UpgradeRow): string => `${hasEnded(row) ? 1 : 0} ${row.key}`;
+/** Part of the address that holds the order. */
+const SORTED_BY = 'order';
 
-const TITLES = ['Upgrade', 'Stage', 'Window', 'Cached', 'Done', 'In batch', 'Failed', 'Waiting for', 'Ends', 'Written'] as const;
-
-/** Every upgrade as a row. */
+/** Upgrades that the filters leave, those with failures first. */
 export function Upgrades(): JSX.Element {
   const world = useWorld();
   const { upgrades, rights, isFilled } = world;
-  const rows = upgrades.values().toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
-  const lack = rights.value?.upgrades;
-  const empty = isFilled.value
+  const { route } = useLocation();
+  const all = upgrades.values();
+  const rows = useRows(all, { columns, isWanted, rank: rankOfUpgrade, sortedBy: SORTED_BY });
+  const none = isFilled.value
     ? 'No ClusterGroupUpgrade is there. Apply one with kubectl or from Git: it appears here by itself.'
     : 'Opening…';
   return (
-    <section aria-labelledby="upgrades-title">
+    <section class="table" aria-labelledby="upgrades-title">
       <header class="head">
         <h2 id="upgrades-title">Upgrades</h2>
-        {world.knows('upgrades') && <p class="count">{rows.length}</p>}
-        {rows.length > 0 && <Export name="upgrades" titles={TITLES} rows={() => rows.map(cellsOf)} objects={() => rows} />}
+        {world.knows('upgrades') && <p class="count">{rows.length === all.length ? all.length : `${rows.length} of ${all.length}`}</p>}
+        {all.length > 0 && (
+          <>
+            <Export
+              name="upgrades"
+              titles={columns.map(({ title }) => title)}
+              rows={() => rows.map((row) => columns.map(({ value }) => value(row)))}
+              objects={() => rows}
+            />
+            <Filters />
+          </>
+        )}
       </header>
-      {rows.length === 0 ? (
-        <p class="empty">{lack ?? empty}</p>
-      ) : (
-        <Table label="upgrades-title" heads={TITLES} numbers={NUMBERS}>
-          {rows.map((row) => (
-            <Row key={row.key} row={row} />
-          ))}
-        </Table>
-      )}
+      <Grid
+        label="Upgrades"
+        layout="of-upgrades"
+        columns={columns}
+        rows={rows}
+        open={({ key }) => route(upgradePath(key))}
+        empty={all.length === 0 ? (rights.value?.upgrades ?? none) : 'No upgrade passes the filters.'}
+        sortedBy={SORTED_BY}
+      />
     </section>
   );
 }
 
-const NUMBERS: readonly string[] = ['In batch', 'Failed'];
+const groupWords: Readonly<Record<Group, string>> = {
+  failed: 'with failures',
+  waiting: 'waiting',
+  running: 'going on',
+  ended: 'ended well',
+};
 
-/** A row as an export has it, in the order of the titles. */
-const cellsOf = ({ key, stage, window, cached, clusters, waits, ends, writtenAt }: UpgradeRow): Cell[] => [
-  key,
-  stageWord(stage),
-  window.state,
-  cached?.done ?? null,
-  clusters.done,
-  clusters.inBatch,
-  clusters.failed,
-  waits[0]?.says ?? null,
-  ends ? figure(ends.seconds, duration) : null,
-  writtenAt,
-];
-
-function Row({ row }: { readonly row: UpgradeRow }): JSX.Element {
-  const { key, stage, paused, cached, clusters, waits, ends, writtenAt } = row;
-  const [first] = waits;
+function Filters(): JSX.Element {
+  const { query, set } = useFilters();
   return (
-    <tr>
-      <th scope="row">
-        <a href={upgradePath(key)}>{key}</a>
-      </th>
-      <td>
+    <search class="filters">
+      <label>
+        <span class="hidden">Find upgrades by name or cause</span>
+        <input
+          type="search"
+          placeholder="Name, cause"
+          value={query.find ?? ''}
+          onInput={({ currentTarget }) => set({ find: currentTarget.value || undefined }, query.find !== undefined)}
+        />
+      </label>
+      <label>
+        Stage{' '}
+        <select value={query.stage ?? ''} onChange={({ currentTarget }) => set({ stage: currentTarget.value || undefined })}>
+          <option value="">any</option>
+          {GROUPS.map((group) => (
+            <option key={group} value={group}>
+              {groupWords[group]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </search>
+  );
+}
+
+function isWanted(row: UpgradeRow, { find = '', stage }: Readonly<Record<string, string>>): boolean {
+  if (stage !== undefined && groupOf(row) !== stage) return false;
+  const sought = find.toLowerCase();
+  return [row.key, row.says, row.waits[0]?.says].some((text) => text?.toLowerCase().includes(sought));
+}
+
+const columns: readonly Column<UpgradeRow>[] = [
+  {
+    name: 'name',
+    title: 'Upgrade',
+    value: ({ key }) => key,
+    cell: ({ key }, isActive) => (
+      <a href={upgradePath(key)} tabIndex={isActive ? 0 : -1} title={key}>
+        {key}
+      </a>
+    ),
+  },
+  {
+    name: 'stage',
+    title: 'Stage',
+    value: ({ stage }) => stageWord(stage),
+    cell: ({ stage, paused }) => (
+      <>
         <StageMark stage={stage} />
         {paused !== null && (
           <>
@@ -77,35 +120,64 @@ function Row({ row }: { readonly row: UpgradeRow }): JSX.Element {
             <HeldMark word="paused" />
           </>
         )}
-      </td>
-      <td>
-        <WindowText {...row.window} />
-      </td>
-      <td>{cached ? <Bar label="cached" done={cached.done} failed={cached.failed} of={cached.of} /> : '–'}</td>
-      <td>
-        <Bar label="done" done={clusters.done} failed={clusters.failed} of={clusters.total} />
-      </td>
-      <td class="number">{clusters.inBatch}</td>
-      <td class="number">{clusters.failed > 0 ? <a href={`${upgradePath(key)}?state=failed`}>{clusters.failed}</a> : 0}</td>
-      <td class="text">
-        {first ? (
-          <a class="clamp" href={whyPath(key)} aria-label={`Why ${key}: ${safeText(first.says)} (${first.clusters})`}>
-            {safeText(first.says)} ({first.clusters})
-          </a>
-        ) : (
-          '–'
-        )}
-      </td>
-      <td>
+      </>
+    ),
+  },
+  {
+    name: 'failed',
+    title: 'Failed',
+    value: ({ clusters }) => clusters.failed,
+    cell: ({ key, clusters: { failed } }, isActive) =>
+      failed > 0 ? (
+        <a href={`${upgradePath(key)}?state=failed`} tabIndex={isActive ? 0 : -1}>
+          {failed}
+        </a>
+      ) : (
+        0
+      ),
+  },
+  {
+    name: 'waits',
+    title: 'Waiting for',
+    value: ({ waits: [first] }) => first?.says ?? null,
+    cell: ({ key, waits: [first] }, isActive) => {
+      if (!first) return '–';
+      const says = `${safeText(first.says)} (${first.clusters})`;
+      return (
+        <a href={whyPath(key)} tabIndex={isActive ? 0 : -1} title={says} aria-label={`Why ${key}: ${says}`}>
+          {says}
+        </a>
+      );
+    },
+  },
+  { name: 'window', title: 'Window', value: ({ window }) => window.state, cell: ({ window }) => <WindowText {...window} /> },
+  {
+    name: 'cached',
+    title: 'Cached',
+    value: ({ cached }) => cached?.done ?? null,
+    cell: ({ cached }) => (cached ? <Bar label="cached" done={cached.done} failed={cached.failed} of={cached.of} /> : '–'),
+  },
+  {
+    name: 'done',
+    title: 'Done',
+    value: ({ clusters }) => clusters.done,
+    cell: ({ clusters }) => <Bar label="done" done={clusters.done} failed={clusters.failed} of={clusters.total} />,
+  },
+  { name: 'batch', title: 'In batch', value: ({ clusters }) => clusters.inBatch, cell: ({ clusters }) => clusters.inBatch },
+  {
+    name: 'ends',
+    title: 'Ends in',
+    value: ({ ends }) => (ends ? figure(ends.seconds, duration) : null),
+    order: ({ ends }) => ends?.seconds.value ?? null,
+    cell: ({ ends }) => (
+      <>
         {ends ? figure(ends.seconds, duration) : '–'}
         {ends?.fitsWindow === false && <strong> does not fit</strong>}
-      </td>
-      <td>
-        <Age at={writtenAt} />
-      </td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  { name: 'written', title: 'Written', value: ({ writtenAt }) => writtenAt, cell: ({ writtenAt }) => <Age at={writtenAt} /> },
+];
 
 /** Time for which a window stays open or closed. */
 export function WindowText({ state, closesAt, opensAt, says }: UpgradeRow['window']): JSX.Element {

@@ -4,6 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { spokePath, useFilters } from '../address.ts';
 import { Export } from '../export/export.tsx';
+import { rankOfSpoke, STATES } from '../fleet/matter.ts';
 import { Steer } from '../steer/steer.tsx';
 import { type Column, Grid, useRows } from '../table/grid.tsx';
 import { causeColumn, nameColumn } from '../table/spoke-columns.tsx';
@@ -16,7 +17,6 @@ interface MembersProps {
   readonly upgrade: UpgradeRow;
 }
 
-const STATES = ['waiting', 'in-batch', 'done', 'failed'] as const;
 const mayRetry = ({ state, cached }: MemberRow): boolean => state === 'failed' || hasNoImages(cached);
 
 /** Spokes of an upgrade that the filters leave. */
@@ -26,7 +26,7 @@ export function Members({ members, upgrade: { key: of, writtenAt } }: MembersPro
   const lack = useWorld().rights.value?.steerUpgrades ?? null;
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const columns = columnsOf(href, writtenAt);
-  const rows = useRows(members, columns, isWanted);
+  const rows = useRows(members, { columns, isWanted, rank: rankOfSpoke });
   const failed = useMemo(() => new Set(members.filter(mayRetry).map(({ key }) => key)), [members]);
   const chosen = picked.intersection(failed);
   const narrowed = (['batch', 'cause', 'says'] as const).filter((name) => query[name] !== undefined);
@@ -55,14 +55,14 @@ export function Members({ members, upgrade: { key: of, writtenAt } }: MembersPro
               type="search"
               placeholder="Name, cause"
               value={query.q ?? ''}
-              onInput={({ currentTarget }) => set({ q: currentTarget.value || undefined })}
+              onInput={({ currentTarget }) => set({ q: currentTarget.value || undefined }, query.q !== undefined)}
             />
           </label>
           <label>
             State{' '}
             <select value={query.state ?? ''} onChange={({ currentTarget }) => set({ state: currentTarget.value || undefined })}>
               <option value="">any</option>
-              {STATES.map((state) => (
+              {STATES.filter((state) => state !== 'none').map((state) => (
                 <option key={state} value={state}>
                   {spokeWord(state)}
                 </option>

@@ -23,7 +23,8 @@ const CHECKING = { kind: 'busy', says: 'Checking what it would do…' } as const
 
 /** A change: what it would do, the question, and how it ended. */
 export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
-  const { ask } = useWorld();
+  const world = useWorld();
+  const { ask } = world;
   const { action, of, clusters } = offer;
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
@@ -51,6 +52,11 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
   return (
     <dialog ref={dialog} class="change" aria-labelledby="change-title" onClose={onEnd}>
       <h2 id="change-title">{title}</h2>
+      {of.includes('/') && world.knows('upgrades') && !world.upgrades.get(of) && (
+        <p class="problem" role="alert">
+          {of} has been deleted meanwhile.
+        </p>
+      )}
       <div aria-live="polite">
         {step.kind === 'busy' && <p class="busy">{step.says}</p>}
         {step.kind === 'problem' && <p class="problem">{safeText(step.says)}</p>}

@@ -1,11 +1,12 @@
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { Change } from './change.tsx';
 import { changeWords, type Offer } from './offer.ts';
 
+const opened = signal<Offer | undefined>(undefined);
+
 /** Changes that somebody may want: each is checked and shown before it is made, and its end is shown though others are offered by then. */
 export function Steer({ offers }: { readonly offers: readonly Offer[] }): JSX.Element {
-  const [opened, setOpened] = useState<Offer>();
   // One sentence for all of them: it is mostly the same right that is missing.
   const lacks = [...new Set(offers.flatMap(({ lack }) => lack ?? []))];
   return (
@@ -18,7 +19,9 @@ export function Steer({ offers }: { readonly offers: readonly Offer[] }): JSX.El
               type="button"
               disabled={offer.lack !== null}
               title={offer.lack ?? undefined}
-              onClick={() => setOpened(offer)}
+              onClick={() => {
+                opened.value = offer;
+              }}
             >
               {offer.label ?? changeWords[offer.action]}…
             </button>
@@ -30,9 +33,16 @@ export function Steer({ offers }: { readonly offers: readonly Offer[] }): JSX.El
           {lack}
         </p>
       ))}
-      {opened !== undefined && (
-        <Change offer={opened} title={`${changeWords[opened.action]} ${opened.of}`} onEnd={() => setOpened(undefined)} />
-      )}
     </>
   );
+}
+
+/** The change that somebody is about to make. Its dialog stays though what it is about goes, and is no part of any view. */
+export function Steering(): JSX.Element | null {
+  const offer = opened.value;
+  if (!offer) return null;
+  const end = (): void => {
+    opened.value = undefined;
+  };
+  return <Change offer={offer} title={`${changeWords[offer.action]} ${offer.of}`} onEnd={end} />;
 }

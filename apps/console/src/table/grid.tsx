@@ -2,6 +2,8 @@ import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { useFilters } from '../address.ts';
 import type { Cell } from '../export/csv.ts';
+import { inOrder } from './order.ts';
+import { usePlace } from './use-place.ts';
 import { useWindow } from './use-window.ts';
 
 /** A column of a grid. */
@@ -9,8 +11,12 @@ export interface Column<R> {
   readonly name: string;
   readonly title: string;
   readonly cell: (row: R, isActive: boolean) => ComponentChildren;
-  /** By which rows are put in order, and which an export has. */
+  /** Value that an export has. */
   readonly value: (row: R) => Cell;
+  /** Value by which rows are put in order; default: the one that an export has. */
+  readonly order?: (row: R) => Cell;
+  /** Default: numbers by value, texts by letters and numbers. */
+  readonly compare?: (a: Cell, b: Cell) => number;
   /** When the cell was known to be so, for whoever points at it. */
   readonly asOf?: (row: R) => string | undefined;
 }
@@ -28,12 +34,14 @@ interface GridProps<R> {
   /** Class that lays out the columns. */
   readonly layout: string;
   readonly columns: readonly Column<R>[];
-  /** In the order in which they are shown, as `inOrder` makes it. */
+  /** In the order in which they are shown, as `useRows` makes it. */
   readonly rows: readonly R[];
   /** Where Enter leads. */
   readonly open: (row: R) => void;
   readonly empty: string;
   readonly choice?: Choice;
+  /** Part of the address that holds the order; default `sort`. */
+  readonly sortedBy?: string;
 }
 
 const ROW_HEIGHT = 32;
@@ -42,14 +50,22 @@ const ROW_HEIGHT = 32;
  * A table of any length, of which the rows in sight are drawn. Arrows move the active row. The focus stays on the table: a row that is drawn
  * anew would lose it.
  */
-export function Grid<R extends { readonly key: string }>({ label, layout, columns, rows, open, empty, choice }: GridProps<R>): JSX.Element {
-  const [active, setActive] = useState('');
+export function Grid<R extends { readonly key: string }>(props: GridProps<R>): JSX.Element {
+  const { label, layout, columns, rows, open, empty, choice, sortedBy = 'sort' } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const { active, setActive, top } = usePlace(label, scroller);
   const at = Math.max(
     rows.findIndex(({ key }) => key === active),
     0,
   );
-  const { items, height, scrollTo } = useWindow({ count: rows.length, rowHeight: ROW_HEIGHT, headHeight: ROW_HEIGHT, kept: at, scroller });
+  const { items, height, scrollTo } = useWindow({
+    count: rows.length,
+    rowHeight: ROW_HEIGHT,
+    headHeight: ROW_HEIGHT,
+    kept: at,
+    top,
+    scroller,
+  });
 
   const activeRow = rows[at];
   const idOf = ({ key }: R): string => `${layout}-${key}`;
@@ -83,7 +99,7 @@ export function Grid<R extends { readonly key: string }>({ label, layout, column
       style={{ '--rows': String(Math.max(rows.length, 2)) }}
       onKeyDown={onKeyDown}
     >
-      <Headings columns={columns} isChosenFrom={choice !== undefined} />
+      <Headings columns={columns} isChosenFrom={choice !== undefined} sortedBy={sortedBy} />
       <div class="rows" role="rowgroup" style={{ height: `${height}px` }}>
         {items.map(({ index, start }) => {
           const row = rows[index];
@@ -119,20 +135,40 @@ export function Grid<R extends { readonly key: string }>({ label, layout, column
 interface HeadingsProps<R> {
   readonly columns: readonly Column<R>[];
   readonly isChosenFrom: boolean;
+  readonly sortedBy: string;
 }
 
-function Headings<R>({ columns, isChosenFrom }: HeadingsProps<R>): JSX.Element {
+function Headings<R>({ columns, isChosenFrom, sortedBy }: HeadingsProps<R>): JSX.Element {
   const { query, set } = useFilters();
+  const [at, setAt] = useState(0);
+  // All headings are one stop of Tab: arrows lead from one to the next.
+  const onKeyDown = ({ key, currentTarget }: TargetedKeyboardEvent<HTMLDivElement>): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    if (step === undefined) return;
+    const next = (at + step + columns.length) % columns.length;
+    setAt(next);
+    currentTarget.querySelectorAll('button')[next]?.focus();
+  };
   return (
     <div class="head" role="rowgroup">
-      <div class="row" role="row" aria-rowindex={1}>
+      <div class="row" role="row" aria-rowindex={1} onKeyDown={onKeyDown}>
         {isChosenFrom && (
           <div role="columnheader">
             <span class="hidden">Chosen</span>
           </div>
         )}
-        {columns.map(({ name, title }) => (
-          <Heading key={name} name={name} title={title} sort={query.sort} onSort={(sort) => set({ sort })} />
+        {columns.map(({ name, title }, index) => (
+          <Heading
+            key={name}
+            name={name}
+            title={title}
+            sort={query[sortedBy]}
+            isStop={index === at}
+            onSort={(sort) => {
+              setAt(index);
+              set({ [sortedBy]: sort });
+            }}
+          />
         ))}
       </div>
     </div>
@@ -151,15 +187,17 @@ interface HeadingProps {
   readonly name: string;
   readonly title: string;
   readonly sort: string | undefined;
+  /** Tab stops here. */
+  readonly isStop: boolean;
   readonly onSort: (sort: string | undefined) => void;
 }
 
-function Heading({ name, title, sort, onSort }: HeadingProps): JSX.Element {
+function Heading({ name, title, sort, isStop, onSort }: HeadingProps): JSX.Element {
   const order = sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : undefined;
   const next = order === 'ascending' ? `-${name}` : order === 'descending' ? undefined : name;
   return (
     <div role="columnheader" aria-sort={order ?? 'none'}>
-      <button type="button" class="sort" onClick={() => onSort(next)}>
+      <button type="button" class="sort" tabIndex={isStop ? 0 : -1} onClick={() => onSort(next)}>
         {title}
         <span aria-hidden="true">{order === 'ascending' ? ' ▲' : order === 'descending' ? ' ▼' : ''}</span>
       </button>
@@ -179,29 +217,22 @@ function movedBy(key: string, { at, page, last }: Place): number | undefined {
   return to === undefined ? undefined : Math.min(Math.max(to, 0), last);
 }
 
+interface RowsOptions<R> {
+  readonly columns: readonly Column<R>[];
+  readonly isWanted: (row: R, query: Readonly<Record<string, string>>) => boolean;
+  /** Rows of a lower rank stand first until a column is asked for. */
+  readonly rank: (row: R) => number;
+  /** Part of the address that holds the order; default `sort`. */
+  readonly sortedBy?: string;
+}
+
 /** Rows that pass, in the order of the address; scrolling draws a table again and again, with the same rows. */
-export function useRows<R extends { readonly key: string }>(
-  all: readonly R[],
-  columns: readonly Column<R>[],
-  isWanted: (row: R, query: Readonly<Record<string, string>>) => boolean,
-): readonly R[] {
+export function useRows<R extends { readonly key: string }>(all: readonly R[], options: RowsOptions<R>): readonly R[] {
   const { query } = useFilters();
+  const { columns, isWanted, rank, sortedBy = 'sort' } = options;
   const asked = JSON.stringify(query);
   return useMemo(() => {
     const passing = all.filter((row) => isWanted(row, query));
-    return inOrder(passing, columns, query.sort);
+    return inOrder(passing, { columns, sort: query[sortedBy], rank });
   }, [all, asked]);
-}
-
-function inOrder<R extends { readonly key: string }>(
-  rows: readonly R[],
-  columns: readonly Column<R>[],
-  sort: string | undefined,
-): readonly R[] {
-  const by = columns.find(({ name }) => name === sort?.replace(/^-/, ''))?.value;
-  const sign = sort?.startsWith('-') ? -1 : 1;
-  const byKey = (a: R, b: R): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
-  if (!by) return rows.toSorted(byKey);
-  const valued = rows.map((row) => [by(row) ?? '', row] as const);
-  return valued.toSorted(([a, x], [b, y]) => (a < b ? -sign : a > b ? sign : byKey(x, y))).map(([, row]) => row);
 }

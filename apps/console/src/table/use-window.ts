@@ -23,6 +23,8 @@ interface WindowOptions {
   readonly headHeight: number;
   /** A row that stays drawn wherever the list is: it has the focus. */
   readonly kept: number;
+  /** Where the list begins. */
+  readonly top: number;
   readonly scroller: RefObject<HTMLElement | null>;
 }
 
@@ -31,13 +33,14 @@ const OVERSCAN = 8;
 const MOST_DRAWN = 120;
 
 /** Draws the rows around the place that a list is scrolled to. */
-export function useWindow({ count, rowHeight, headHeight, kept, scroller }: WindowOptions): Window {
+export function useWindow({ count, rowHeight, headHeight, kept, top, scroller }: WindowOptions): Window {
   const [, redraw] = useReducer((drawn: number, _change: undefined) => drawn + 1, 0);
   const options = {
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
+    initialOffset: top,
     scrollPaddingStart: headHeight,
     scrollToFn: elementScroll,
     observeElementRect,

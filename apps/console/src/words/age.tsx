@@ -1,12 +1,11 @@
 import { age } from '@flotilla/api/units';
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { now, tick } from './server-clock.ts';
 
-/** The time by the second. */
-const now = signal(Date.now());
 const SECOND_MS = 1_000;
 setInterval(() => {
-  if (!document.hidden) now.value = Date.now();
+  if (!document.hidden) tick();
 }, SECOND_MS);
 
 const KEY = 'flotilla-times';
@@ -61,5 +60,5 @@ function ageText(time: number, form: NonNullable<AgeProps['form']>): string {
   return { bare: since, ago: `${since} ago`, for: `for ${since}`, in: `in ${left}` }[form];
 }
 
-/** The time until or since, as a text. */
+/** The server's time by the second: whoever reads it while being drawn is drawn again. */
 export const useNow = (): number => now.value;
