@@ -1,4 +1,5 @@
-import { FlotillaError, TerminalError } from '@flotilla/api';
+import { errorMessage, FlotillaError, TerminalError } from '@flotilla/api';
+import { isNeverReached, RegistryError } from '@flotilla/registry';
 
 /** Codes of this program's refusals; those of packages/software, registry and release pass through. */
 export const PullerErrorCode = {
@@ -36,4 +37,16 @@ export class CorruptBlobError extends StoreError {
   constructor(message: string, options: { cause?: unknown }) {
     super(PullerErrorCode.storeRefused, message, { transient: true, cause: options.cause });
   }
+}
+
+/** The runtime's failure with ours before it. A server that we did not reach comes after it: the runtime may have asked another one. */
+export function withOwnFailure(failure: unknown, own: unknown): unknown {
+  if (!(failure instanceof StoreError)) return failure;
+  const isSecond = own instanceof RegistryError && isNeverReached(own);
+  const [first, second] = isSecond ? [failure.message, errorMessage(own)] : [errorMessage(own), failure.message];
+  const { code, transient, refusedWith } = failure;
+  return new StoreError(code as PullerErrorCode, `${first}; ${isSecond ? 'here' : 'by the runtime'}: ${second}`, {
+    transient,
+    refusedWith,
+  });
 }

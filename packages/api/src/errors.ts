@@ -20,12 +20,15 @@ export class WaitingError extends FlotillaError {
   }
 }
 
-/** Formats any thrown value with its causes, on one line and at most 1 KiB. */
+/** White space and what moves a cursor, is not seen or turns the direction of writing. */
+const NO_LETTERS = /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+
+/** Formats any thrown value with its causes, on one line, as plain letters and at most 1 KiB. */
 export function errorMessage(error: unknown): string {
   const parts: string[] = [];
   for (let e: unknown = error; e !== undefined && e !== null && parts.length < 4; e = e instanceof Error ? e.cause : undefined) {
     const text = e instanceof Error ? e.message : typeof e === 'string' ? e : JSON.stringify(e);
     if (text && !parts.some((part) => part.includes(text))) parts.push(text);
   }
-  return parts.join(': ').replaceAll(/\s+/g, ' ').slice(0, 1024);
+  return parts.join(': ').replaceAll(NO_LETTERS, ' ').slice(0, 1024);
 }

@@ -154,7 +154,7 @@ describe('manifests from a bad server', () => {
     });
 
   test.each([
-    { name: 'no JSON', body: '<html>', code: 'BAD_MANIFEST' },
+    { name: 'no JSON', body: '{', code: 'BAD_MANIFEST' },
     { name: 'wrong types', body: JSON.stringify({ ...MANIFEST, layers: 'none' }), code: 'BAD_MANIFEST' },
     {
       name: 'a negative size',

@@ -8,9 +8,9 @@ import { credentialProblem, type DockerConfig } from './credentials.ts';
 import { digestOf } from './digest-folder.ts';
 import { type Endpoint, endpointUrl, isPlainHost, listEndpoints, type RegistryRule } from './endpoint.ts';
 import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withProblems, withSkipped } from './errors.ts';
-import { formatImageReference, type ImageReference } from './image-reference.ts';
+import { formatImageReference, type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
-import { decodedBody, RANGE_REFUSED, requireSuccess } from './response.ts';
+import { decodedBody, RANGE_REFUSED, requireLength, requireNoPage, requireSuccess } from './response.ts';
 import { type Answer, type Call, defaultTimeouts, type Timeouts, Transport, toNetworkError } from './transport.ts';
 
 interface FetchedManifest {
@@ -94,9 +94,10 @@ export class RegistryClient {
       });
       // Nobody knows the size before; what follows waits for it.
       await this.#bandwidth?.take(bytes.length, options.signal);
+      requireNoPage(answer, { what: `manifest of ${image}`, host: endpoint.host, first: bytes });
       const digest = digestOf(bytes);
-      const header = answer.headers['docker-content-digest'];
-      const expected = reference.digest ?? (header?.startsWith('sha256:') ? header : digest);
+      const header = answer.headers['docker-content-digest'] ?? '';
+      const expected = reference.digest ?? (isDigest(header) ? header : digest);
       if (digest !== expected) throw mismatchError(`manifest of ${image}`, { expected, found: digest, ...details });
       return { digest, mediaType: manifestTypeOf(bytes, answer.headers['content-type'], details), bytes };
     });
@@ -187,6 +188,7 @@ export class RegistryClient {
     state.host = opened.host;
     let skip = opened.skip;
     for await (const whole of drainBody(opened.body, this.#stall)) {
+      if (state.position === 0) requireNoPage(opened.answer, { what: `blob ${descriptor.digest}`, host: state.host, first: whole });
       const chunk = skip > 0 ? whole.subarray(skip) : whole;
       skip -= whole.length - chunk.length;
       if (chunk.length === 0) continue;
@@ -204,11 +206,8 @@ export class RegistryClient {
     const open = (headers: { range: string } | undefined) => {
       const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal, isProven: true } as const;
       return this.callMirrors(reference, call, async (answer, { host }) => {
-        const other = otherContent(answer, descriptor);
-        if (other !== undefined) {
-          answer.body.destroy();
-          throw new RegistryError(RegistryErrorCode.badResponse, `${host} answered ${other}`, { host });
-        }
+        requireNoPage(answer, { what: `blob ${descriptor.digest}`, host });
+        requireLength(answer, descriptor, host);
         const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
         // A server without ranges sends all bytes again (200), so known ones are skipped.
         if (start === undefined || Number(start) > offset) {
@@ -216,7 +215,7 @@ export class RegistryClient {
           const message = `${host} answered another range than bytes ${offset}-${end - 1}`;
           throw new RegistryError(RegistryErrorCode.badResponse, message, { host, status: RANGE_REFUSED });
         }
-        return { body: answer.status === 206 ? answer.body : decodedBody(answer), skip: offset - Number(start), host };
+        return { answer, body: answer.status === 206 ? answer.body : decodedBody(answer), skip: offset - Number(start), host };
       });
     };
     if (offset === 0 && end === descriptor.size) return open(undefined);
@@ -329,15 +328,6 @@ export class RegistryClient {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-/** Says what is wrong with an answer before any byte of it is taken for the blob's: a log-in page comes with status 200. */
-function otherContent({ status, headers }: Answer, { digest, size }: Descriptor): string | undefined {
-  if (/^text\/html\b/i.test(headers['content-type'] ?? ''))
-    return `a web page in place of blob ${digest}: see whether a proxy or a log-in page is in between`;
-  const isWhole = status === 200 && headers['content-encoding'] === undefined;
-  const length = isWhole ? headers['content-length'] : /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1];
-  return length === undefined || Number(length) === size ? undefined : `${length} bytes for blob ${digest}, which has ${size}`;
 }
 
 interface StreamOptions {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isDenied, isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
+import { isDenied, isTransient, RegistryError, RegistryErrorCode, withSkipped } from './errors.ts';
 
 const failed = (code: RegistryErrorCode, cause?: string) =>
   new RegistryError(code, 'x', { cause: cause === undefined ? undefined : Object.assign(new Error(cause), { code: cause }) });
@@ -27,4 +27,18 @@ test.each<[string, RegistryError, { passes: boolean; denied: boolean }]>([
   ['a mirror that nobody trusts', last(absent, untrusted), { passes: false, denied: true }],
 ])('%s', (_, error, { passes, denied }) => {
   expect([isTransient(error), isDenied(error)]).toEqual([passes, denied]);
+});
+
+test('an answer is told before servers that were not reached, wherever it came from', () => {
+  const at = (host: string, code: RegistryErrorCode, cause?: string) =>
+    new RegistryError(code, `h.test/a:1: ${host} says no`, {
+      image: 'h.test/a:1',
+      host,
+      cause: cause === undefined ? undefined : Object.assign(new Error(cause), { code: cause }),
+    });
+  const mirror = at('mirror.test', RegistryErrorCode.unauthorized);
+  const source = at('h.test', RegistryErrorCode.unreachable, 'ENOTFOUND');
+  const error = withSkipped(source, [at('dead.test', RegistryErrorCode.unreachable, 'ECONNREFUSED'), mirror]);
+  expect(error.message).toBe('h.test/a:1: mirror.test says no; dead.test says no; h.test says no');
+  expect([error.code, error.host, isDenied(error)]).toEqual([source.code, 'h.test', true]);
 });

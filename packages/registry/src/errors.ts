@@ -90,7 +90,8 @@ const NO_CONNECTION: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-function isNeverReached({ cause }: RegistryError): boolean {
+/** True when no connection to the server was made. */
+export function isNeverReached({ cause }: RegistryError): boolean {
   // several addresses of one host give one error each
   const failures: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
   return failures.length > 0 && failures.every((one) => one instanceof Error && 'code' in one && NO_CONNECTION.has(one.code));
@@ -118,13 +119,14 @@ export function mismatchError(
   return new RegistryError(RegistryErrorCode.digestMismatch, message, { image, host });
 }
 
-/** Adds the other servers' failures to the last one's. */
+/** Adds the other servers' failures to the last one's. Answers come first: a server that nobody reaches says nothing of the image. */
 export function withSkipped(error: RegistryError, earlier: readonly RegistryError[]): RegistryError {
   if (earlier.length === 0) return error;
   const { code, image, host, status, retryAfterMs, cause } = error;
-  const before = earlier.map((one) => `${one.host}: ${one.message}`).join('; ');
-  const message = `${error.message} (before it: ${before.slice(0, 500)})`;
-  return new RegistryError(code, message, { image, host, status, retryAfterMs, earlier, cause });
+  const all = [...earlier, error];
+  const [first = error, ...others] = [...all.filter((one) => !isNeverReached(one)), ...all.filter(isNeverReached)];
+  const rest = others.map(({ message }) => message.replace(`${image}: `, '')).join('; ');
+  return new RegistryError(code, `${first.message}; ${rest.slice(0, 500)}`, { image, host, status, retryAfterMs, earlier, cause });
 }
 
 /** Adds the unusable files of a server's certificates to a failure that they may have caused. */

@@ -96,16 +96,13 @@ export const MANIFEST_ACCEPT = [MediaType.ociIndex, MediaType.dockerIndex, Media
  * @throws RegistryError `FLOTILLA_REGISTRY_BAD_MANIFEST` naming the first wrong field.
  */
 export function parseDocument<T>(what: string, bytes: Buffer, schema: z.ZodType<T>, details: RegistryErrorDetails = {}): T {
-  const refuse = (problem: string, cause?: unknown) =>
-    new RegistryError(RegistryErrorCode.badManifest, `${what}${details.image ? ` of ${details.image}` : ''}: ${problem}`, {
-      ...details,
-      cause,
-    });
+  const refuse = (problem: string) =>
+    new RegistryError(RegistryErrorCode.badManifest, `${what}${details.image ? ` of ${details.image}` : ''}: ${problem}`, details);
   let json: unknown;
   try {
     json = JSON.parse(bytes.toString('utf8'));
-  } catch (error) {
-    throw refuse('is not JSON', error);
+  } catch {
+    throw refuse('is not JSON');
   }
   const parsed = foreign(schema).safeParse(json);
   if (parsed.success) return parsed.data;
@@ -130,7 +127,7 @@ export function manifestTypeOf(bytes: Buffer, declared: string | undefined, deta
   if (own === undefined && (document.layers != null || document.config != null)) return MediaType.ociManifest;
   throw new RegistryError(
     RegistryErrorCode.badManifest,
-    `manifest of ${details.image}: type "${type ?? 'none'}" is not supported; push the image again as OCI or Docker schema 2`,
+    `manifest of ${details.image}: type "${type?.slice(0, 100) ?? 'none'}" is not supported; push the image again as OCI or Docker schema 2`,
     details,
   );
 }

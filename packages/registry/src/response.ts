@@ -4,6 +4,7 @@ import { foreign, readJson } from '@flotilla/api';
 import { parseRetryAfter, readBounded } from '@flotilla/http';
 import { z } from 'zod';
 import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
+import type { Descriptor } from './manifest.ts';
 import type { Answer } from './transport.ts';
 
 const ErrorBody = foreign(z.object({ errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1) }));
@@ -45,6 +46,31 @@ export const askedWait = ({ retryAfterMs }: Pick<RegistryErrorDetails, 'retryAft
 /** Status of an answer that does not give the range that was asked for. */
 export const RANGE_REFUSED = 416;
 
+/**
+ * Ends an answer that has another length than the blob, before its first byte is taken.
+ * @throws RegistryError `_BAD_RESPONSE`; for a range with `RANGE_REFUSED`, so that the whole blob is asked for
+ */
+export function requireLength({ status, headers, body }: Answer, { digest, size }: Descriptor, host: string): void {
+  const isRange = status === 206;
+  const given = isRange ? /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1] : headers['content-length'];
+  if (given === undefined || Number(given) === size || (!isRange && headers['content-encoding'] !== undefined)) return;
+  body.destroy();
+  const message = `${host} answered ${given} bytes for blob ${digest}, which has ${size}`;
+  throw new RegistryError(RegistryErrorCode.badResponse, message, { host, ...(isRange && { status: RANGE_REFUSED }) });
+}
+
+/**
+ * Ends an answer whose type or first bytes are those of a web page: a log-in page comes with status 200.
+ * @throws RegistryError `_BAD_RESPONSE`
+ */
+export function requireNoPage({ headers, body }: Answer, { what, host, first }: { what: string; host: string; first?: Buffer }): void {
+  const isPage = /^text\/html\b/i.test(headers['content-type'] ?? '');
+  if (!isPage && !/^\s*<(?:!doctype html|html)\b/i.test(first?.toString('latin1', 0, 256) ?? '')) return;
+  body.destroy();
+  const message = `${host} answered a web page in place of ${what}: see whether a proxy or a log-in page is in between`;
+  throw new RegistryError(RegistryErrorCode.badResponse, message, { host });
+}
+
 const STORAGE_REFUSES = { code: RegistryErrorCode.unavailable, text: 'the registry is asked for a fresh address' } as const;
 
 /** Code and advice by a status. */
@@ -61,8 +87,11 @@ async function serverWords(answer: Answer): Promise<string | undefined> {
   // The message is optional: for HTML, a cut body or none the status suffices.
   const text = await readBounded(decodedBody(answer), MAX_ERROR_BYTES, { signal: AbortSignal.timeout(WORDS_MS) }).then(String, () => '');
   const first = ErrorBody.safeParse(readJson(text)).data?.errors[0] ?? storageWords(text);
-  return first && `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256);
+  return first && plainText(`${first.code}${first.message ? ` ${first.message}` : ''}`).slice(0, 256);
 }
+
+/** Text without tags: a report is shown on pages too. */
+const plainText = (text: string): string => text.replaceAll(/<[^>]*>?/g, ' ').trim();
 
 /** An error as cloud storage writes it. */
 function storageWords(text: string): { readonly code: string; readonly message?: string | undefined } | undefined {

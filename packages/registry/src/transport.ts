@@ -175,6 +175,10 @@ export function toNetworkError(
     const fix = 'give the registry CA as PEM, or fix the certificate';
     return new RegistryError(RegistryErrorCode.untrusted, `${host}: certificate not trusted (${code}); ${fix}`, details);
   }
+  if (code === 'Z_DATA_ERROR' || code === 'Z_BUF_ERROR') {
+    const problem = `${host} answered with a compression that is broken, and that nobody asked for`;
+    return new RegistryError(RegistryErrorCode.badResponse, `${image}: ${problem}`, details);
+  }
   const refusal = proxyRefusal(error);
   if (refusal) return new RegistryError(RegistryErrorCode.unauthorized, `${image}: ${host}: ${refusal}`, details);
   const problem = errorMessage(error) || code || 'connection failed';

@@ -13,10 +13,11 @@ import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { BlobSharing } from '../nodes/coordination.ts';
 import type { CriConnection } from '../socket/connection.ts';
 import { blobSize, isUnpacked, orAbsent, readContent } from '../socket/containerd.ts';
-import { abortIngest, type BlobSource, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
+import { abortIngest, type BlobSource, dropIngests, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
 import { ContentLease } from './lease.ts';
 import { copyFromPeers } from './peer-copy.ts';
 import { dropBlobs } from './presence.ts';
+import type { ExpectedBlob } from './writer.ts';
 
 type ImageReference = ReturnType<typeof parseImageReference>;
 
@@ -63,6 +64,12 @@ export class ContentStore {
    */
   async probe(): Promise<void> {
     await this.#deps.lease.hold(this.#deps.signal);
+  }
+
+  /** Removes what has arrived of layers that nobody fetches: the runtime would go on from it. */
+  async drop(layers: readonly ExpectedBlob[]): Promise<void> {
+    const idle = layers.filter(({ digest }) => !this.#fetching.has(digest));
+    await this.#tolerate('Removing parts of layers', () => dropIngests(this.#deps, idle));
   }
 
   /** Lets the collector take what no image uses. */

@@ -1,8 +1,10 @@
 import { errorMessage } from '@flotilla/api';
+import { isTransient } from '@flotilla/registry';
 import { CorruptBlobError } from '../errors.ts';
 import type { ContentOptions, ContentStore } from './content-store.ts';
 import { type FillDeps, fillImage } from './image-content.ts';
 import { nextWay } from './next-way.ts';
+import type { ExpectedBlob } from './writer.ts';
 
 /** Dependencies of the way by the content store. */
 interface ContentWayOptions extends ContentOptions {
@@ -25,14 +27,14 @@ export class ContentWay {
 
   /**
    * Puts the blobs of an image into the store.
-   * @returns false when the runtime has to fetch them
+   * @returns the failure after which the runtime has to fetch them; undefined when they are there
    * @throws a failure that may pass, or NoSpaceError
    */
-  async fill(pullSpec: string): Promise<boolean> {
-    const { logger, signal, isCapped } = this.#options;
+  async fill(pullSpec: string, layers: readonly ExpectedBlob[]): Promise<{ readonly failure: unknown } | undefined> {
+    const { content, logger, signal, isCapped } = this.#options;
     try {
       await fillImage(this.#options, pullSpec, () => this.#failures.delete(pullSpec));
-      return true;
+      return undefined;
     } catch (error) {
       signal.throwIfAborted();
       const counts = error instanceof CorruptBlobError ? this.#corrupt : this.#failures;
@@ -40,7 +42,9 @@ export class ContentWay {
       counts.set(pullSpec, failures);
       if (nextWay(error, { failures, isCapped }) !== 'runtime') throw error;
       logger.warn({ image: pullSpec, failures, isCapped, err: errorMessage(error) }, 'Leaving the blobs of an image to the runtime');
-      return false;
+      // The bytes before a broken link are right, and a registry may refuse to go on from others.
+      if (!isTransient(error)) await content.drop(layers);
+      return { failure: error };
     }
   }
 }

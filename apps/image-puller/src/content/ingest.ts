@@ -57,6 +57,26 @@ export async function abortIngest(asked: Asked, ref: string): Promise<void> {
   await orAbsent(callContainerd(asked, Containerd.contentAbort, { ref }));
 }
 
+/** Removes what has arrived of layers, but not from under somebody who writes one. */
+export async function dropIngests(deps: Asked & { readonly clock: Clock }, layers: readonly ExpectedBlob[]): Promise<void> {
+  const refs = new Map(layers.map((layer) => [ingestRef('layer', layer.digest), layer]));
+  for (const { ref } of await listIngests(deps)) {
+    const layer = refs.get(ref);
+    if (layer && (await isFree(deps, ref, layer))) await abortIngest(deps, ref);
+  }
+}
+
+async function isFree(deps: Asked & { readonly clock: Clock }, ref: string, layer: ExpectedBlob): Promise<boolean> {
+  await using writer = new ContentWriter(deps.connection, deps);
+  return writer.open(ref, layer).then(
+    () => true,
+    (error: unknown) => {
+      if (isLocked(error) || isRefusal(error, 'ALREADY_EXISTS')) return false;
+      throw error;
+    },
+  );
+}
+
 /** Copies in messages of a mebibyte; what is shorter goes when the source asks for it. */
 async function copy(writer: ContentWriter, from: number, source: BlobSource): Promise<void> {
   let offset = from;

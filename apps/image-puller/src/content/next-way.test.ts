@@ -5,6 +5,7 @@ import { nextWay } from './next-way.ts';
 
 const cut = new RegistryError(RegistryErrorCode.unreachable, 'the link is cut');
 const denied = new RegistryError(RegistryErrorCode.unauthorized, 'denied');
+const page = new RegistryError(RegistryErrorCode.badResponse, 'a web page');
 const restarted = new StoreError(PullerErrorCode.storeUnreachable, 'the runtime restarts', { transient: true });
 const refused = new StoreError(PullerErrorCode.storeRefused, 'wrong offset', { transient: false });
 const corrupt = new CorruptBlobError('wrong bytes', {});
@@ -22,6 +23,8 @@ test.each([
   { name: 'under a cap it is waited for', error: cut, failures: 50, isCapped: true, want: 'again' },
   { name: 'a denied blob is left to the runtime at once', error: denied, failures: 1, isCapped: false, want: 'runtime' },
   { name: 'a denied blob is left to the runtime under a cap too', error: denied, failures: 1, isCapped: true, want: 'runtime' },
+  { name: 'a log-in page is asked again: the runtime would take it for bytes', error: page, failures: 2, isCapped: false, want: 'again' },
+  { name: 'a log-in page that stays is left to the runtime', error: page, failures: 3, isCapped: true, want: 'runtime' },
   { name: 'a runtime that restarts is asked again', error: restarted, failures: 1, isCapped: false, want: 'again' },
   { name: 'a store that does not come back is left', error: restarted, failures: 3, isCapped: true, want: 'runtime' },
   { name: 'a store that refuses is left at once', error: refused, failures: 1, isCapped: false, want: 'runtime' },

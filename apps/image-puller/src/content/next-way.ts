@@ -1,4 +1,4 @@
-import { isTransient } from '@flotilla/registry';
+import { isTransient, RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { CorruptBlobError, NoSpaceError, StoreError } from '../errors.ts';
 
 /** Ways to go on with an image whose blobs we could not fetch: once more, by the runtime's own pull, or not at all. */
@@ -16,5 +16,10 @@ export function nextWay(error: unknown, { failures, isCapped }: { readonly failu
   if (error instanceof NoSpaceError) return 'stop';
   if (error instanceof CorruptBlobError) return failures < MAX_CORRUPT ? 'again' : 'runtime';
   if (error instanceof StoreError) return error.transient && failures < MAX_FAILURES ? 'again' : 'runtime';
-  return isTransient(error) && (isCapped || failures < MAX_FAILURES) ? 'again' : 'runtime';
+  const isLeft = failures >= MAX_FAILURES;
+  if (isOther(error)) return isLeft ? 'runtime' : 'again';
+  return isTransient(error) && (isCapped || !isLeft) ? 'again' : 'runtime';
 }
+
+/** Other content than was asked for: the runtime would take a log-in page for the first bytes of a layer. */
+const isOther = (error: unknown): boolean => error instanceof RegistryError && error.code === RegistryErrorCode.badResponse;

@@ -37,8 +37,8 @@ export class ContentWriter implements AsyncDisposable {
   readonly #cancel = (): void => this.#stream.cancel();
   #failure: { readonly error: unknown } | undefined;
 
-  /** Opens the stream; the lease holds what is written. */
-  constructor(connection: CriConnection, { lease, signal, clock }: { lease: string; signal: AbortSignal; clock: Clock }) {
+  /** Opens the stream; the lease holds what is written. Without one nothing is to stay. */
+  constructor(connection: CriConnection, { lease, signal, clock }: { lease?: string; signal: AbortSignal; clock: Clock }) {
     this.#connection = connection;
     this.#signal = signal;
     this.#clock = clock;

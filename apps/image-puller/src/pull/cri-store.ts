@@ -9,9 +9,10 @@ import { ContentStore } from '../content/content-store.ts';
 import { ContentWay } from '../content/content-way.ts';
 import { DamageCheck } from '../content/damage.ts';
 import { snapshotterOf } from '../content/image-content.ts';
+import { dropIngests } from '../content/ingest.ts';
 import { Pins } from '../content/pins.ts';
 import { dropBlobs, findLoss, type NeededImage, readDigests } from '../content/presence.ts';
-import { PullerErrorCode, StoreError } from '../errors.ts';
+import { PullerErrorCode, StoreError, withOwnFailure } from '../errors.ts';
 import type { BlobSharing } from '../nodes/coordination.ts';
 import { CriConnection, isRefusal } from '../socket/connection.ts';
 import { Protocol } from '../socket/cri-protocol.ts';
@@ -138,6 +139,16 @@ async function imageFolder(connection: CriConnection, signal: AbortSignal): Prom
   return imageFilesystems[0]?.fsId?.mountpoint;
 }
 
+/** Documents and blobs that a pull needs. */
+interface PulledParts {
+  readonly referenceDigest: string;
+  readonly layers: readonly Layer[];
+}
+
+/** True when the runtime says that the registry does not go on from where a layer ended. */
+const isRangeRefused = (failure: unknown): boolean =>
+  failure instanceof StoreError && /\b416\b|range not satisfiable|unhandled content range/i.test(failure.message);
+
 /** Options, and what the runtime said of itself. */
 type OpenedOptions = CriStoreOptions & { readonly snapshotter: string | undefined };
 
@@ -209,24 +220,29 @@ class CriStore implements ImageStore {
 
   async pull({ pullSpec, referenceDigest }: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<FetchedBy> {
     // An image that our own search did not find is the runtime's.
-    const isFilled = layers.length > 0 && (await this.#content?.way.fill(pullSpec)) === true;
+    const way = layers.length > 0 ? this.#content?.way : undefined;
+    const left = await way?.fill(pullSpec, layers);
     const bytes = layers.reduce((sum, { size }) => sum + size, 0);
     const deadlineMs = PULL_BASE_MS + (bytes / SLOWEST_BYTES_PER_SECOND) * 1_000;
     const request = { image: { image: pullSpec }, auth: this.#auth(pullSpec) };
     try {
       await this.#pulls.run(() => this.#connection.call(Protocol.pullImage, request, PullAnswer, { signal, deadlineMs }));
     } catch (error) {
-      throw await this.#explain(error, [referenceDigest, ...layers.map(({ digest }) => digest)]);
+      const failure = await this.#explain(error, { referenceDigest, layers });
+      throw left ? withOwnFailure(failure, left.failure) : failure;
     }
-    return isFilled ? 'puller' : 'runtime';
+    return way && !left ? 'puller' : 'runtime';
   }
 
-  async #explain(failure: unknown, digests: readonly string[]): Promise<unknown> {
+  /** Takes out of the store what may have failed a pull: parts of layers that the registry does not go on from, and damaged blobs. */
+  async #explain(failure: unknown, { referenceDigest, layers }: PulledParts): Promise<unknown> {
+    if (!this.#isContainerd) return failure;
     try {
-      return this.#isContainerd ? await this.#damage.explain(failure, digests) : failure;
+      if (isRangeRefused(failure)) await dropIngests({ ...this.#options, connection: this.#connection }, layers);
+      return await this.#damage.explain(failure, [referenceDigest, ...layers.map(({ digest }) => digest)]);
     } catch (error) {
       this.#options.signal.throwIfAborted();
-      this.#options.logger.warn({ err: errorMessage(error) }, 'Comparing stored blobs with their digests failed');
+      this.#options.logger.warn({ err: errorMessage(error) }, 'Mending what failed a pull failed');
       return failure;
     }
   }

@@ -1,0 +1,50 @@
+/** Storage behind a registry that refuses: the registry gives another address. */
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
+import { RegistryClient } from './client.ts';
+import { parseImageReference } from './image-reference.ts';
+
+let registry: HostileRegistry;
+beforeEach(async () => {
+  registry = await startHostileRegistry();
+});
+afterEach(() => registry[Symbol.asyncDispose]());
+
+const S3 = '<?xml version="1.0"?><Error><Code>RequestTimeout</Code><Message>Your socket connection was not read in time</Message></Error>';
+
+test.each([
+  { status: 400, body: S3, words: 'RequestTimeout Your socket connection was not read in time' },
+  { status: 403, body: S3.replace('RequestTimeout', 'AccessDenied'), words: 'AccessDenied' },
+  { status: 404, body: '<html>', words: '' },
+])(
+  'storage behind the registry answers $status for a while: the registry is asked for a fresh address',
+  async ({ status, body, words }) => {
+    const bytes = randomBytes(1_000);
+    const blob = registry.serve(bytes);
+    let refusals = 2;
+    const addresses: string[] = [];
+    await using storage = await startHostileRegistry();
+    storage.handlers.push((request, response) => {
+      addresses.push(request.url ?? '');
+      if (refusals-- > 0) response.writeHead(status).end(body);
+      else response.writeHead(200, { 'content-length': bytes.length }).end(bytes);
+      return true;
+    });
+    registry.handlers.push((_, response) => {
+      response.writeHead(307, { location: `http://${storage.host}/signed?n=${addresses.length}` }).end();
+      return true;
+    });
+    const image = parseImageReference(`${registry.host}/team/app:1`);
+    const hosts = [registry.host, storage.host];
+    const read = async (attempts: number) => {
+      await using client = new RegistryClient({ insecureHosts: hosts, retry: { attempts, baseMs: 1, maxMs: 2 } });
+      return Buffer.concat(await Array.fromAsync(client.streamBlob(image, blob)));
+    };
+    expect((await read(3)).equals(bytes)).toBe(true);
+    expect(addresses).toEqual(['/signed?n=0', '/signed?n=1', '/signed?n=2']);
+    refusals = 9;
+    const said = `${storage.host} (storage of ${registry.host}) answered ${status}${words ? ` (${words}` : ''}`;
+    await expect(read(1)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_UNAVAILABLE', message: expect.stringContaining(said) });
+  },
+);
