@@ -7,6 +7,7 @@ import { createServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errorMessage } from '@flotilla/api';
 import { readBounded } from '@flotilla/http';
 import { playChains, playRedirects, redirectsByRule, trustByRule } from '@flotilla/http/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -15,7 +16,7 @@ import type { RegistryClientOptions } from './client-options.ts';
 import type { Scheme } from './endpoint.ts';
 import { parseImageReference } from './image-reference.ts';
 import { MediaType } from './manifest.ts';
-import { defaultTimeouts, Transport } from './transport.ts';
+import { defaultTimeouts, Transport, toNetworkError } from './transport.ts';
 
 const MANIFEST = JSON.stringify({ schemaVersion: 2, mediaType: MediaType.ociManifest, layers: [] });
 const PASSWORD = 'pa55word';
@@ -281,4 +282,15 @@ describe('trust', () => {
     const rules = [{ prefix: 'registry.test', mirrors: [], blocked: true }];
     await expect(makeClient({ rules }).fetchManifest(image)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_BLOCKED' });
   });
+});
+
+test.each(['ENOTFOUND', 'EAI_AGAIN'])('a name that is not found (%s) is told with what may lead there', (code) => {
+  const cause = Object.assign(new Error(`getaddrinfo ${code} registry.test`), { code });
+  const error = toNetworkError(cause, { image: 'registry.test/a:1', host: 'registry.test' });
+  expect(error.code).toBe('FLOTILLA_REGISTRY_UNREACHABLE');
+  expect(error.message).toBe(
+    `registry.test/a:1: registry.test: getaddrinfo ${code} registry.test; name a mirror or proxy that leads there (registries.conf, REGISTRY_CONFIG, HTTPS_PROXY): hosts.toml of containerd is not read`,
+  );
+  // Said once, with all causes.
+  expect(errorMessage(error).match(/ENOTFOUND|EAI_AGAIN/g)).toHaveLength(1);
 });

@@ -161,6 +161,10 @@ const isRedirected = (error: unknown): error is HttpError => error instanceof Ht
 const adviceOnPlain = (host: string): string =>
   `or name ${host} as insecure (registries.conf, REGISTRY_CONFIG, --insecure-registry): its blobs are then read over plain HTTP, where anybody on the way sees them`;
 
+/** Containerd's mirrors may know a name that we do not. */
+const ADVICE_ON_NAMES =
+  'name a mirror or proxy that leads there (registries.conf, REGISTRY_CONFIG, HTTPS_PROXY): hosts.toml of containerd is not read';
+
 /** Converts an exception of a request or body to a RegistryError; RegistryErrors pass through. */
 export function toNetworkError(
   error: unknown,
@@ -182,7 +186,8 @@ export function toNetworkError(
   const refusal = proxyRefusal(error);
   if (refusal) return new RegistryError(RegistryErrorCode.unauthorized, `${image}: ${host}: ${refusal}`, details);
   const problem = errorMessage(error) || code || 'connection failed';
-  return new RegistryError(RegistryErrorCode.unreachable, `${image}: ${host}: ${problem}`, details);
+  const fix = code === 'ENOTFOUND' || code === 'EAI_AGAIN' ? `; ${ADVICE_ON_NAMES}` : '';
+  return new RegistryError(RegistryErrorCode.unreachable, `${image}: ${host}: ${problem}${fix}`, details);
 }
 
 /** Explains a proxy's refusal; undefined for other failures and passing problems of the proxy. */
