@@ -2,7 +2,7 @@ import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { ImageSource, ListContent, PullSpec } from '@flotilla/software';
-import { buildImageList, handOver, type ImageList, requiredBytes } from '@flotilla/software';
+import { allExcludedSentence, buildImageList, handOver, type ImageList, requiredBytes } from '@flotilla/software';
 import type { Config } from './config.ts';
 import { NoSpaceError } from './errors.ts';
 import type { Progress } from './progress/progress.ts';
@@ -125,7 +125,7 @@ async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Prom
       progress.triesAgain(first, { pullSpec: first.pullSpec });
       continue;
     }
-    const code = conclude(deps, failures.length + list.unresolved.length);
+    const code = conclude(deps, failures.length + list.unresolved.length, allExcludedSentence(list));
     if (code !== PullerExit.done) return code;
     await record(spec, list, deps);
     const names = list.images.flatMap(({ pullSpecs }) => pullSpecs);
@@ -188,7 +188,7 @@ async function record(spec: PullSpec, { images }: ImageList, { config, clock, lo
   }
 }
 
-function recordList({ images, unresolved, skipped }: ImageList, { progress, logger }: RunDeps): void {
+function recordList({ images, unresolved, skipped, allExcluded }: ImageList, { progress, logger }: RunDeps): void {
   progress.expect(images, unresolved.length);
   for (const { pullSpec, package: owner, channel, bundle, pattern } of skipped)
     logger.warn(
@@ -202,15 +202,16 @@ function recordList({ images, unresolved, skipped }: ImageList, { progress, logg
   for (const { pullSpecs, handedOver } of images)
     if (handedOver !== undefined)
       logger.warn({ image: pullSpecs[0]?.pullSpec, err: errorMessage(handedOver) }, 'Leaving an image to the runtime');
+  if (allExcluded > 0) logger.warn({ excluded: allExcluded }, 'Exclude patterns leave nothing of release and operators');
   logger.info({ images: images.length, unresolved: unresolved.length, skipped: skipped.length }, 'Listed');
 }
 
-function conclude({ progress, logger }: RunDeps, failed: number): ExitCode {
+function conclude({ progress, logger }: RunDeps, failed: number, note?: string): ExitCode {
   const { imagesDone, imagesTotal, failures } = progress.report();
   const code = exitCodeOfPull({ done: imagesDone, failed });
   const [first] = failures;
   const which = first ? `; the first, ${first.image}: ${first.error}` : '';
-  const message = failed === 0 ? undefined : `${failed} of ${imagesTotal} images could not be pulled${which}`;
+  const message = failed === 0 ? note : `${failed} of ${imagesTotal} images could not be pulled${which}`;
   progress.enter(code === PullerExit.done ? 'done' : 'failed', message);
   logger.info({ imagesDone, imagesTotal, failed, exitCode: code }, 'Finished');
   return code;

@@ -1,6 +1,6 @@
 import { parseImageReference, RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { describe, expect, test } from 'vitest';
-import { buildImageList, handOver } from './image-list.ts';
+import { allExcludedSentence, buildImageList, handOver } from './image-list.ts';
 import type { ImageSource, ResolvedImage } from './image-source.ts';
 import { parsePullSpec } from './pull-spec.ts';
 
@@ -106,6 +106,24 @@ test('a component that does not resolve is reported and the rest is listed', asy
     unresolved: ['h/gone:1'],
     skipped: [],
   });
+});
+
+test.each([
+  { patterns: '.', excluded: 3, left: [['h/release:1'], ['h/index:1']] },
+  { patterns: 'h/', excluded: 3, left: [['h/release:1'], ['h/index:1']] },
+  { patterns: 'etcd', excluded: 0, left: [['h/release:1'], ['h/cli:1'], ['h/index:1'], ['h/ptp:1']] },
+  { patterns: 'none', excluded: 0, left: [['h/release:1'], ['h/etcd:1'], ['h/cli:1'], ['h/index:1'], ['h/ptp:1']] },
+])('patterns $patterns that leave nothing of release and operators are told', async ({ patterns, excluded, left }) => {
+  const images = {
+    'h/release:1': { files: { [references]: release({ etcd: 'h/etcd:1', cli: 'h/cli:1' }) } },
+    'h/index:1': { files: { 'configs/c.json': catalogue('ptp', 'stable', ['h/ptp:1']) } },
+  };
+  const keys = { ...operatorKeys, 'platform.image': 'h/release:1', excludePrecachePatterns: patterns };
+  const found = await buildImageList(parsePullSpec(keys), fakeSource(images), signal);
+  expect(found.images.map(({ pullSpecs }) => pullSpecs.map(({ pullSpec }) => pullSpec))).toEqual(left);
+  expect(found.allExcluded).toBe(excluded);
+  const sentence = excluded === 0 ? undefined : expect.stringContaining('leave out all 3 images of the release and its operators');
+  expect(allExcludedSentence(found)).toEqual(sentence);
 });
 
 const operatorKeys = { 'operators.indexes': 'h/index:1', 'operators.packagesAndChannels': 'ptp:stable' };
@@ -240,7 +258,7 @@ describe('a list that cannot be built says which input and why', () => {
 test('an image for another platform is not left to a store: a runtime takes what a digest names, whatever runs it', () => {
   const error = new RegistryError(RegistryErrorCode.noPlatform, 'no image for linux/amd64; it has linux/s390x');
   const unresolved = [{ pullSpec: `h.test/a@sha256:${'a'.repeat(64)}`, error }];
-  expect(handOver({ images: [], unresolved, skipped: [] })).toEqual({ images: [], unresolved, skipped: [] });
+  expect(handOver({ images: [], unresolved, skipped: [], allExcluded: 0 })).toEqual({ images: [], unresolved, skipped: [] });
 });
 
 test('an image of known digest that does not resolve is left to a store that finds images itself, one by tag is not', () => {
@@ -250,7 +268,7 @@ test('an image of known digest that does not resolve is left to a store that fin
     pullSpec,
     error,
   }));
-  const { images, unresolved: rest } = handOver({ images: [], unresolved, skipped: [] });
+  const { images, unresolved: rest } = handOver({ images: [], unresolved, skipped: [], allExcluded: 0 });
   expect(images).toEqual([
     {
       digest: one,

@@ -47,6 +47,8 @@ export interface ImageList {
    * whoever pre-caches cannot correct a vendor's catalogue.
    */
   readonly skipped: readonly CatalogueImage[];
+  /** Number of components and related images that the exclude patterns leave out where they leave none; else 0. */
+  readonly allExcluded: number;
 }
 
 const PARALLEL_RESOLVES = 8;
@@ -58,12 +60,25 @@ const PARALLEL_RESOLVES = 8;
  */
 export async function buildImageList(spec: PullSpec, source: ImageSource, signal: AbortSignal): Promise<ImageList> {
   const patterns = compileExcludePatterns(spec.excludePatterns);
-  const components = spec.platformImage ? [spec.platformImage, ...(await releaseSpecs(spec.platformImage, source, patterns, signal))] : [];
-  const { related, skipped } = await operatorSpecs(spec, source, patterns, signal);
-  const pullSpecs = [...components, ...spec.operatorIndexes, ...related.keys(), ...spec.additionalImages];
+  const components = await releaseSpecs(spec.platformImage, source, patterns, signal);
+  const { related, skipped, excluded } = await operatorSpecs(spec, source, patterns, signal);
+  const release = spec.platformImage ? [spec.platformImage] : [];
+  const pullSpecs = [...release, ...components.pullSpecs, ...spec.operatorIndexes, ...related.keys(), ...spec.additionalImages];
   const { images, unresolved } = await resolveAll([...new Set(pullSpecs)], source, signal);
-  return { images, unresolved: unresolved.map((image) => withOrigin(image, related.get(image.pullSpec))), skipped };
+  const isNothingLeft = components.pullSpecs.length + related.size === 0;
+  return {
+    images,
+    unresolved: unresolved.map((image) => withOrigin(image, related.get(image.pullSpec))),
+    skipped,
+    allExcluded: isNothingLeft ? components.excluded + excluded : 0,
+  };
 }
+
+/** The sentence on patterns that leave nothing; undefined where they leave something. */
+export const allExcludedSentence = ({ allExcluded }: Pick<ImageList, 'allExcluded'>): string | undefined =>
+  allExcluded === 0
+    ? undefined
+    : `excludePrecachePatterns leave out all ${allExcluded} images of the release and its operators; a pattern matches anywhere in a name`;
 
 /** Tells what somebody can do who cannot correct the catalogue that has the name. */
 function withOrigin({ pullSpec, error }: UnresolvedImage, origin: CatalogueImage | undefined): UnresolvedImage {
@@ -73,24 +88,29 @@ function withOrigin({ pullSpec, error }: UnresolvedImage, origin: CatalogueImage
   return { pullSpec, error: new SpecError(SoftwareErrorCode.imageUnsuitable, `${error.message}; ${advice}`, { cause: error }) };
 }
 
-async function releaseSpecs(image: string, source: ImageSource, patterns: ExcludePatterns, signal: AbortSignal): Promise<string[]> {
-  const components = await listReleaseImages(source, image, signal);
-  return components.filter((component) => !patterns.excludes(component)).map(({ pullSpec }) => pullSpec);
+async function releaseSpecs(image: string | undefined, source: ImageSource, patterns: ExcludePatterns, signal: AbortSignal) {
+  const components = image ? await listReleaseImages(source, image, signal) : [];
+  const left = components.filter((component) => !patterns.excludes(component));
+  return { pullSpecs: left.map(({ pullSpec }) => pullSpec), excluded: components.length - left.length };
 }
 
 interface OperatorSpecs {
   /** By pull spec. */
   readonly related: Map<string, CatalogueImage>;
   readonly skipped: CatalogueImage[];
+  excluded: number;
 }
 
 async function operatorSpecs(spec: PullSpec, source: ImageSource, patterns: ExcludePatterns, signal: AbortSignal): Promise<OperatorSpecs> {
-  const found: OperatorSpecs = { related: new Map(), skipped: [] };
+  const found: OperatorSpecs = { related: new Map(), skipped: [], excluded: 0 };
   if (spec.operatorIndexes.length === 0) return found;
   for (const { images, ...head } of await listOperatorHeads(source, { indexes: spec.operatorIndexes, packages: spec.packages }, signal))
     for (const image of images) {
       const { pullSpec } = image;
-      if (patterns.excludes(image)) continue;
+      if (patterns.excludes(image)) {
+        found.excluded++;
+        continue;
+      }
       const listed = { ...head, pullSpec, pattern: patternOf(pullSpec) };
       if (isImageName(pullSpec)) found.related.set(pullSpec, listed);
       else found.skipped.push(listed);
@@ -108,7 +128,11 @@ const patternOf = (text: string): string =>
     .replaceAll(/[\\.*[^$]/g, '\\$&')
     .replaceAll(/\s/g, '.');
 
-async function resolveAll(pullSpecs: readonly string[], source: ImageSource, signal: AbortSignal): Promise<Omit<ImageList, 'skipped'>> {
+async function resolveAll(
+  pullSpecs: readonly string[],
+  source: ImageSource,
+  signal: AbortSignal,
+): Promise<Pick<ImageList, 'images' | 'unresolved'>> {
   const resolved: (ResolvedImage | undefined)[] = [];
   const unresolved: UnresolvedImage[] = [];
   const resolve = async ([i, pullSpec]: readonly [number, string]): Promise<void> => {
@@ -124,7 +148,7 @@ async function resolveAll(pullSpecs: readonly string[], source: ImageSource, sig
 }
 
 /** Moves unresolved images with a digest to the list, for a store that finds images itself. What is for another platform is found, and of no use. */
-export function handOver({ images, unresolved, skipped }: ImageList): ImageList {
+export function handOver({ images, unresolved, ...others }: ImageList): ImageList {
   const handed = new Map<string, WantedImage & { readonly pullSpecs: PullName[] }>();
   const rest: UnresolvedImage[] = [];
   for (const { pullSpec, error } of unresolved) {
@@ -137,7 +161,7 @@ export function handOver({ images, unresolved, skipped }: ImageList): ImageList 
       handed.set(digest, known);
     }
   }
-  return { images: [...images, ...handed.values()], unresolved: rest, skipped };
+  return { images: [...images, ...handed.values()], unresolved: rest, ...others };
 }
 
 /** Reads the digest of a pull spec; undefined without a digest or for a malformed text. */

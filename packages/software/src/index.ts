@@ -1,5 +1,13 @@
 export { SoftwareErrorCode, SpecError } from './errors.ts';
-export { buildImageList, type CatalogueImage, handOver, type ImageList, type PullName, type WantedImage } from './image-list.ts';
+export {
+  allExcludedSentence,
+  buildImageList,
+  type CatalogueImage,
+  handOver,
+  type ImageList,
+  type PullName,
+  type WantedImage,
+} from './image-list.ts';
 export type { ImageSource, Layer, ListContent } from './image-source.ts';
 export { heldLayers, imagesOfList, layerListDigest, packBits, toLayerList, unpackBits } from './layer-list.ts';
 export { chainOf, judgeLayers, type StoredContent, sumLayers } from './layer-needs.ts';

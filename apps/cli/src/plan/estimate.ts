@@ -5,6 +5,7 @@ import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { type ClusterPull, estimatePull, isSameSoftware, type ObservedUpgrade, type UpgradePlan } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
+import { allExcludedSentence } from '@flotilla/software';
 import { nextStep } from '../complain.ts';
 import { consent } from '../steer/consent.ts';
 import { type ImageLookup, type ListedImages, openImageLookup, skippedSentence, unreadSentence } from './images.ts';
@@ -133,8 +134,7 @@ function describeImages(lists: ReadonlyMap<string, ListedImages>, fleet: Fleet, 
     notes.push(
       `${main.tags.slice(0, 3).join(', ')}${main.tags.length > 3 ? ' and others are' : ' is'} no digest: figures are so today only`,
     );
-  const left = skippedSentence(main);
-  if (left !== undefined) notes.push(left);
+  notes.push(...[skippedSentence(main), allExcludedSentence(main)].filter((note) => note !== undefined));
   const { images, list, bytes, architecture, unresolved } = main;
   return {
     count: images.length,

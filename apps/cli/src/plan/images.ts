@@ -30,6 +30,8 @@ export interface ListedImages {
   readonly unresolved: NonNullable<PlanAnswer['images']>['unresolved'];
   /** Images of catalogues that are left out, because no pod can pull them. */
   readonly skipped: readonly CatalogueImage[];
+  /** Components and related images that exclude patterns leave out where they leave none; else 0. */
+  readonly allExcluded: number;
   readonly spaceRequiredGiB: number | undefined;
   /** Names that are no digests: another image may be behind them tomorrow. */
   readonly tags: readonly string[];
@@ -62,6 +64,7 @@ export async function openImageLookup(options: Parameters<typeof openRegistry>[0
       bytes: list.layers.reduce((sum, { size }) => sum + size, 0),
       unresolved: found.unresolved.map(({ pullSpec: image, error }) => ({ image, why: nextStep(error) })),
       skipped: found.skipped,
+      allExcluded: found.allExcluded,
       spaceRequiredGiB: pullSpec.spaceRequiredGiB,
       tags: found.images.flatMap(({ pullSpecs }) => pullSpecs.map((name) => name.pullSpec)).filter((name) => !name.includes('@')),
     };

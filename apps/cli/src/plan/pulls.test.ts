@@ -16,7 +16,7 @@ const [base, one, other, top] = [layer('a', 100), layer('b', 10), layer('c', 1),
 const listed = (architecture: string, ...images: ReturnType<typeof image>[]): ListedImages => {
   const list = toLayerList(images);
   const bytes = list.layers.reduce((sum, { size }) => sum + size, 0);
-  return { architecture, images, list, bytes, unresolved: [], skipped: [], spaceRequiredGiB: undefined, tags: [] };
+  return { architecture, images, list, bytes, unresolved: [], skipped: [], allExcluded: 0, spaceRequiredGiB: undefined, tags: [] };
 };
 const amd64 = listed('amd64', image('1', base, one), image('2', base, other));
 const unreadable: ListedImages = {
