@@ -178,6 +178,17 @@ describe('manifests from a bad server', () => {
     await expect(resolveImage(makeClient(), image)).rejects.toMatchObject({ code: `FLOTILLA_REGISTRY_${code}` });
   });
 
+  test('a configuration of more than 8 MiB is refused before it is asked for, with the fix', async () => {
+    const size = 8 * 2 ** 20 + 1;
+    answerWith(JSON.stringify({ ...MANIFEST, config: { mediaType: 'x', digest: `sha256:${'0'.repeat(64)}`, size } }));
+    const message = /has a configuration of 8388609 bytes, and at most 8388608 are read; build it with fewer labels and less history/;
+    await expect(resolveImage(makeClient(), image)).rejects.toMatchObject({
+      code: 'FLOTILLA_REGISTRY_TOO_LARGE',
+      message: expect.stringMatching(message),
+    });
+    expect(registry.requests).toHaveLength(1);
+  });
+
   test('a tag’s manifest that differs from the server’s own digest header is refused', async () => {
     answerWith('{}', { 'docker-content-digest': `sha256:${'1'.repeat(64)}` });
     await expect(makeClient().fetchManifest(image)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_DIGEST_MISMATCH' });

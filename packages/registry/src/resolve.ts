@@ -166,6 +166,11 @@ async function loadConfig(
     const bytes = await store?.readBlob(descriptor.digest, MAX_CONFIG_BYTES);
     if (bytes) return bytes;
   }
+  if (descriptor.size > MAX_CONFIG_BYTES) {
+    const image = formatImageReference(reference);
+    const message = `${image} has a configuration of ${descriptor.size} bytes, and at most ${MAX_CONFIG_BYTES} are read; build it with fewer labels and less history`;
+    throw new RegistryError(RegistryErrorCode.tooLarge, message, { image, host: reference.host });
+  }
   const bytes = await client.readBlob(reference, descriptor, { maxBytes: MAX_CONFIG_BYTES, signal });
   await store?.putBlob(bytes);
   return bytes;
