@@ -9,7 +9,7 @@ const LEAST_MEASURED_MS = 3_000;
 const MAX_FAILURES = 10;
 const MAX_TEXT = 256;
 /** Characters kept of a long error's start, where we put the cause; its end, where runtimes put it, gets the rest. */
-const KEPT_HEAD = 128;
+const KEPT_HEAD = 104;
 
 /** Tracks the pull: images by their verdict, bytes by layer, each layer counted once. No I/O. */
 export class Progress {
