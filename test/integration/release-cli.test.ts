@@ -2,9 +2,12 @@ import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { fileDigest } from '../../tools/src/images/layer.ts';
 import { packageCli } from '../../tools/src/release/cli-package.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -26,6 +29,18 @@ let unpacked: string;
 /** A folder without programs, for PATH. */
 let empty: string;
 
+const Krew = z.object({
+  spec: z.object({
+    platforms: z.array(
+      z.object({
+        selector: z.object({ matchLabels: z.object({ os: z.string(), arch: z.string() }) }),
+        uri: z.url(),
+        sha256: z.string(),
+        bin: z.string(),
+      }),
+    ),
+  }),
+});
 const folderOf = (platform: string): string => join(unpacked, `flotilla-${source.version}-${platform}`);
 const run = (program: string, args: readonly string[], path = empty): SpawnSyncReturns<string> =>
   spawnSync(program, args, { encoding: 'utf8', env: { PATH: path }, cwd: scratch });
@@ -100,4 +115,26 @@ test('the folder for macOS starts by the Node that is put beside it, else by the
   expect(run(launcher, ['--version'], join(process.execPath, '..'))).toMatchObject({ status: 0, stdout: VERSION_LINE });
   await symlink(process.execPath, join(folder, 'node'));
   expect(run(launcher, ['--version'])).toMatchObject({ status: 0, stdout: VERSION_LINE, stderr: '' });
+});
+
+test('krew and Homebrew find each folder by its digest', async () => {
+  const folder = join(scratch, 'cli');
+  const { spec } = Krew.parse(parse(await readFile(join(folder, 'krew.yaml'), 'utf8')));
+  expect(spec.platforms.map(({ selector: { matchLabels } }) => `${matchLabels.os} ${matchLabels.arch}`)).toEqual([
+    'linux amd64',
+    'linux arm64',
+    'darwin amd64',
+    'darwin arm64',
+  ]);
+  const formula = await readFile(join(folder, 'flotilla.rb'), 'utf8');
+  for (const { uri, sha256, bin } of spec.platforms) {
+    const archive = basename(uri);
+    expect(sha256).toBe(await fileDigest(join(folder, archive), 'sha256', 'hex'));
+    expect(formula).toContain(`url "${uri}"`);
+    expect(formula).toContain(`sha256 "${sha256}"`);
+    // Its kinds stand at the beginning of each line: krew takes files and folders alone.
+    const listed = (await runCommand('tar', ['-tvzf', join(folder, archive)])).trim().split('\n');
+    expect(listed.filter((line) => !/^[-d]/.test(line))).toEqual([]);
+    expect(listed.some((line) => line.startsWith('-rwxr-xr-x') && line.endsWith(` ${bin}`))).toBe(true);
+  }
 });

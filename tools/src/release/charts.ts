@@ -7,7 +7,7 @@ import { MediaType, type OciLayout } from '@flotilla/registry';
 import { parse, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { AppName } from '../images/apps.ts';
-import type { ReleaseSource } from './source.ts';
+import { type ReleaseSource, repositoryOf } from './source.ts';
 import { withHints } from './value-hints.ts';
 
 /** Folder of a chart → path of an image's values → the program whose image it is. */
@@ -71,8 +71,6 @@ async function packageChart(folder: string, options: ChartOptions): Promise<Pack
   }
 }
 
-const Manifest = z.object({ repository: z.url() });
-
 async function pinImages(folder: string, file: string, { root, source, digests, registry }: ChartOptions): Promise<void> {
   const values = parseDocument(await readFile(file, 'utf8'));
   for (const [path, app] of IMAGES[folder] ?? []) {
@@ -81,8 +79,7 @@ async function pinImages(folder: string, file: string, { root, source, digests, 
     values.setIn([...path, 'digest'], digests[app] ?? '');
   }
   values.set('imageRegistry', registry);
-  const { repository } = Manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
-  values.set('runbooksUrl', `${repository}/blob/v${source.version}/docs/runbooks.md`);
+  values.set('runbooksUrl', `${await repositoryOf(root)}/blob/v${source.version}/docs/runbooks.md`);
   await writeFile(file, values.toString({ lineWidth: 0 }));
 }
 

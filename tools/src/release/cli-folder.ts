@@ -5,6 +5,7 @@ import { type Architecture, architectureNames, imagesCacheFolder } from '../imag
 import { nodeFiles, nodeProgram } from '../images/node-program.ts';
 import { billOf, nodeComponent, type npmComponents } from '../images/sbom.ts';
 import { archive } from './archive.ts';
+import type { FetchedFolder } from './package-manifests.ts';
 import type { ReleaseSource } from './source.ts';
 
 /** What each folder is made of. */
@@ -18,8 +19,7 @@ interface FolderOptions {
 }
 
 /** A packed folder. */
-interface PackedFolder {
-  readonly name: string;
+interface PackedFolder extends Omit<FetchedFolder, 'sha256'> {
   readonly bytes: Buffer;
 }
 
@@ -31,11 +31,15 @@ export async function* cliFolders(options: FolderOptions): AsyncGenerator<Packed
   const launcher = await readFile(join(import.meta.dirname, 'launcher.sh'));
   const starters: LayerFile[] = [
     { path: 'flotilla', mode: 0o755, content: { bytes: launcher } },
-    { path: 'kubectl-flotilla', content: { symlink: 'flotilla' } },
+    // No link to it: krew takes no archive that has one.
+    { path: 'kubectl-flotilla', mode: 0o755, content: { bytes: launcher } },
   ];
-  for (const architecture of architectureNames)
-    yield await packFolder(`linux-${architecture}`, options, [...starters, ...(await linuxNode(architecture, options))]);
-  yield await packFolder('darwin', options, [...starters, text('bom.cdx.json', bill(options))]);
+  for (const architecture of architectureNames) {
+    const packed = await packFolder(`linux-${architecture}`, options, [...starters, ...(await linuxNode(architecture, options))]);
+    yield { ...packed, os: 'linux', architectures: [architecture] };
+  }
+  const packed = await packFolder('darwin', options, [...starters, text('bom.cdx.json', bill(options))]);
+  yield { ...packed, os: 'darwin', architectures: architectureNames };
 }
 
 /** Node with its licence, and a bill of materials that names it. */
@@ -51,8 +55,12 @@ const bill = ({ source: { version }, npm }: FolderOptions, more: ReturnType<type
 
 const text = (path: string, bytes: string): LayerFile => ({ path, content: { bytes } });
 
-async function packFolder(platform: string, { source, files }: FolderOptions, more: readonly LayerFile[]): Promise<PackedFolder> {
+async function packFolder(
+  platform: string,
+  { source, files }: FolderOptions,
+  more: readonly LayerFile[],
+): Promise<Pick<PackedFolder, 'archive' | 'bytes'>> {
   const folder = `flotilla-${source.version}-${platform}`;
   const all = [...files, ...more].map((file) => ({ ...file, path: `${folder}/${file.path}` }));
-  return { name: `${folder}.tar.gz`, bytes: await archive(all, source.committedAt) };
+  return { archive: `${folder}.tar.gz`, bytes: await archive(all, source.committedAt) };
 }

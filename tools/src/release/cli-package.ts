@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '@flotilla/control-plane/processes';
@@ -8,7 +9,8 @@ import { billOf, npmComponents } from '../images/sbom.ts';
 import { archive } from './archive.ts';
 import { bundleCli, STARTER } from './cli-bundle.ts';
 import { cliFolders } from './cli-folder.ts';
-import type { ReleaseSource } from './source.ts';
+import { type FetchedFolder, homebrewFormula, krewManifest } from './package-manifests.ts';
+import { type ReleaseSource, repositoryOf } from './source.ts';
 
 /** What the command line is packaged with. */
 interface CliOptions {
@@ -22,7 +24,7 @@ interface CliOptions {
 }
 
 /** Shell → file of its completion script. */
-const COMPLETIONS = { bash: 'flotilla.bash', zsh: '_flotilla', fish: 'flotilla.fish' } as const;
+const COMPLETIONS = { bash: 'flotilla.bash', zsh: '_flotilla', fish: 'flotilla.fish', powershell: 'flotilla.ps1' } as const;
 
 /** Writes the command line as one file, as an npm package and as folders for Linux and macOS, with completions, bill of materials and licences. */
 export async function packageCli({ root, output, source, spokeChart, log }: CliOptions): Promise<void> {
@@ -50,8 +52,14 @@ export async function packageCli({ root, output, source, spokeChart, log }: CliO
   const packed = [text('package.json', await manifest(root, source)), text('bom.cdx.json', bill), ...shared];
   const inPackage = packed.map((file) => ({ ...file, path: `package/${file.path}` }));
   await writeFile(join(output, 'cli', `flotilla-${source.version}.tgz`), await archive(inPackage, source.committedAt));
-  for await (const { name, bytes } of cliFolders({ root, source, files: shared, npm, log }))
-    await writeFile(join(output, 'cli', name), bytes);
+  const folders: FetchedFolder[] = [];
+  for await (const { bytes, ...folder } of cliFolders({ root, source, files: shared, npm, log })) {
+    await writeFile(join(output, 'cli', folder.archive), bytes);
+    folders.push({ ...folder, sha256: createHash('sha256').update(bytes).digest('hex') });
+  }
+  const manifests = { version: source.version, repository: await repositoryOf(root), folders };
+  await writeFile(join(output, 'cli', 'krew.yaml'), krewManifest(manifests));
+  await writeFile(join(output, 'cli', 'flotilla.rb'), homebrewFormula(manifests));
 }
 
 const text = (path: string, bytes: string): LayerFile => ({ path, content: { bytes } });
@@ -78,5 +86,5 @@ async function manifest(root: string, { version }: ReleaseSource): Promise<strin
 const README = `# flotilla
 
 The command line of Flotilla: \`flotilla --help\`, or \`kubectl flotilla --help\`. It needs Node 24.11 or later, which the folders for Linux bring along as \`node\`.
-Completion scripts for bash, zsh and fish are in \`completions\`; \`flotilla completion SHELL\` prints them.
+Completion scripts for bash, zsh, fish and PowerShell are in \`completions\`; \`flotilla completion SHELL\` prints them.
 `;

@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import { runCommand } from '@flotilla/control-plane/processes';
 import type { Build } from '@flotilla/runtime';
+import { z } from 'zod';
 
 /** The commit that a release is made of. */
 export interface ReleaseSource extends Build {
@@ -15,6 +18,13 @@ const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9
 export function checkVersion(version: string): void {
   if (VERSION.test(version) && version.length <= 64) return;
   throw new FlotillaError('FLOTILLA_RELEASE_USAGE', `--version ${version}: must be a semantic version such as 1.2.3 or 1.2.3-rc.1`);
+}
+
+const Manifest = z.object({ repository: z.url() });
+
+/** Address of the repository, by its package.json. */
+export async function repositoryOf(root: string): Promise<string> {
+  return Manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))).repository;
 }
 
 /** Reads the commit of a clean checkout. Throws `FLOTILLA_RELEASE_DIRTY` naming the files that no commit has. */

@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander';
 import { scripts } from './scripts.ts';
 import { commandTable } from './table.ts';
 
-const shells = ['bash', 'zsh', 'fish'] as const;
+const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 /** `flotilla completion`: the script that completes commands and options in a shell. */
 export const completionCommand = (): Command =>

@@ -4,7 +4,7 @@ import type { CommandRow } from './table.ts';
 const NAMES = ['flotilla', 'kubectl-flotilla'];
 
 /** Shell → completion script of these commands. A word that completes nothing completes files. */
-export const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const satisfies Record<
+export const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript, powershell: powershellScript } as const satisfies Record<
   string,
   (rows: readonly CommandRow[]) => string
 >;
@@ -93,5 +93,35 @@ function __flotilla_place
   echo $place
 end
 ${lines.join('\n')}
+`;
+}
+
+function powershellScript(rows: readonly CommandRow[]): string {
+  const entries = rows.map(({ path, commands, options }) => {
+    const described = [...commands, ...options].map(({ word, meaning }) => `'${word}|${meaning || word}'`);
+    return `    '${path}' = @(${described.join(', ')})`;
+  });
+  const values = rows.flatMap(({ path, options }) => options.filter(({ takesValue }) => takesValue).map(({ word }) => `'${path} ${word}'`));
+  return `# Completion of flotilla for PowerShell: run it from $PROFILE.
+Register-ArgumentCompleter -Native -CommandName ${NAMES.map((name) => `'${name}'`).join(', ')} -ScriptBlock {
+  param($word, $ast, $cursor)
+  $entries = @{
+${entries.join('\n')}
+  }
+  $withValue = @(${values.join(', ')})
+  $place = ''
+  $last = ''
+  foreach ($element in ($ast.CommandElements | Select-Object -Skip 1)) {
+    if ($element.Extent.EndOffset -ge $cursor) { break }
+    $last = $element.Extent.Text
+    $try = "$place $last".Trim()
+    if ($entries.ContainsKey($try)) { $place = $try }
+  }
+  if ($withValue -contains "$place $last") { return }
+  foreach ($entry in $entries[$place]) {
+    $name, $meaning = $entry -split '\\|', 2
+    if ($name.StartsWith($word)) { [System.Management.Automation.CompletionResult]::new($name, $name, 'ParameterValue', $meaning) }
+  }
+}
 `;
 }
