@@ -12,7 +12,7 @@ import { kubeconfigAlone } from './kubeconfig-alone.ts';
 /** Packages written for CommonJS call `require`, which an ES module does not have. */
 const BANNER = "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);";
 
-/** How a program of several files is written. */
+/** Form of a program of several files. */
 const MODULES = {
   outExtension: { '.js': '.mjs' },
   // what is imported only when it is needed lies apart, and takes no memory until then

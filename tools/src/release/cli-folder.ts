@@ -8,7 +8,7 @@ import { archive } from './archive.ts';
 import type { FetchedFolder } from './package-manifests.ts';
 import type { ReleaseSource } from './source.ts';
 
-/** What each folder is made of. */
+/** Parts of each folder. */
 interface FolderOptions {
   readonly root: string;
   readonly source: ReleaseSource;

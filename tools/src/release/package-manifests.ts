@@ -10,7 +10,7 @@ export interface FetchedFolder {
   readonly sha256: string;
 }
 
-/** What the manifests are made of. */
+/** Parts of the manifests. */
 interface ManifestOptions {
   readonly version: string;
   /** Address of the repository. */

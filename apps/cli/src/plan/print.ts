@@ -2,7 +2,7 @@ import type { Figure, PlanAnswer } from '@flotilla/api/answers';
 import { bytes, duration, figure } from '@flotilla/api/units';
 import { safeText } from '../terminal/safe-text.ts';
 import type { Screen } from '../terminal/screen.ts';
-import { cut, table } from '../terminal/table.ts';
+import { table, wrap } from '../terminal/table.ts';
 
 /** Batches that a page lists at most. */
 const MOST_BATCHES = 10;
@@ -22,7 +22,7 @@ export function planPage(answer: PlanAnswer, { width }: Pick<Screen, 'width'>): 
     ...fitLines(answer),
     ...notes.map((note) => `? ${note}`),
   ];
-  return lines.map((line) => (line.includes('\n') ? line : cut(safeText(line), width))).join('\n');
+  return lines.map((line) => (line.includes('\n') ? line : wrap(safeText(line), width, '  '))).join('\n');
 }
 
 function imageLines({ count, layers, bytes: size, platform, unread, unresolved }: NonNullable<PlanAnswer['images']>): string[] {

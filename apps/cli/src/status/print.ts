@@ -2,9 +2,12 @@ import type { Figure, StatusAnswer } from '@flotilla/api/answers';
 import { age, bytes, duration, figure } from '@flotilla/api/units';
 import { safeText } from '../terminal/safe-text.ts';
 import { type Screen, tinted } from '../terminal/screen.ts';
-import { cut, table } from '../terminal/table.ts';
+import { cut, table, wrap } from '../terminal/table.ts';
 
 type Look = Pick<Screen, 'width' | 'hasColor'>;
+
+/** Beginning of each further line of a sentence. */
+const HANG = '  ';
 
 /** A row for each upgrade. */
 export function statusTable(answers: readonly StatusAnswer[], { width }: Look): string {
@@ -43,13 +46,10 @@ export function statusPage(answer: StatusAnswer, look: Look, now: number): strin
     ...(current.length > 0
       ? ['', table(['CLUSTER', 'STATE', 'AT', 'ITS OWN UPGRADE'], current.map(currentRow), { width, indent: '  ' })]
       : []),
-    ...notes.map((note) => `? ${safeText(note)}`),
+    ...notes.map((note) => wrap(`? ${safeText(note)}`, width, HANG)),
   ];
-  return lines.map((line) => (line.includes('\n') ? line : cutPlain(line, width))).join('\n');
+  return lines.join('\n');
 }
-
-/** A line with colours is made to fit before they are put in. */
-const cutPlain = (line: string, width: number | undefined): string => (line.includes('\u001b') ? line : cut(line, width));
 
 const BAD: ReadonlySet<StatusAnswer['stage']> = new Set(['refused', 'partial', 'failed', 'timed-out']);
 
@@ -62,12 +62,14 @@ function headLines(answer: StatusAnswer, look: Look, now: number): string[] {
     windowText(window, now),
     ends ? endText(ends, now) : '',
   ].filter((part) => part !== '');
-  const head = cut([safeText(upgrade), stage, ...parts].join('   '), look.width);
-  return [
-    head.replace(stage, tinted(look, color, stage)),
+  const oldest = answer.oldest ? `   oldest ${age(answer.oldest.observedAt, now)} (${safeText(answer.oldest.cluster)})` : '';
+  const [head = '', ...others] = [
+    [safeText(upgrade), stage, ...parts].join('   '),
     safeText(says),
-    `${hubText(answer.hub, now)}${answer.oldest ? `   oldest ${age(answer.oldest.observedAt, now)} (${safeText(answer.oldest.cluster)})` : ''}`,
-  ];
+    `${hubText(answer.hub, now)}${oldest}`,
+  ].map((line) => wrap(line, look.width, HANG));
+  // The colour comes last, for it takes no cells.
+  return [head.replace(stage, tinted(look, color, stage)), ...others];
 }
 
 function hubText({ state, holder = '', renewedAt, why = '' }: StatusAnswer['hub'], now: number): string {
@@ -107,7 +109,7 @@ function cachedLine(
     `${figure(bytesDone, bytes)} of ${figure(bytesTotal, bytes)}`,
     ...(done + failed < of ? [rate(bytesPerSecond), `left ${figure(secondsLeft, duration)}`] : []),
   ];
-  return `cached  ${isNarrow(width) ? '' : `${bar(done, of)}  `}${parts.join('   ')}`;
+  return wrap(`cached  ${isNarrow(width) ? '' : `${bar(done, of)}  `}${parts.join('   ')}`, width, HANG);
 }
 
 const rate = (perSecond: Figure): string => `${figure(perSecond, bytes)}/s`;
@@ -119,7 +121,7 @@ function clustersLine({ done, total, inBatch, failed, left }: StatusAnswer['clus
     ...(failed > 0 ? [`${failed} failed`] : []),
     `${left} to come`,
   ];
-  return `done    ${isNarrow(width) ? '' : `${bar(done, total)}  `}${parts.join('   ')}`;
+  return wrap(`done    ${isNarrow(width) ? '' : `${bar(done, total)}  `}${parts.join('   ')}`, width, HANG);
 }
 
 const isNarrow = (width: number | undefined): boolean => width !== undefined && width < 80;

@@ -2,7 +2,7 @@ import { safeText } from './safe-text.ts';
 
 /** Layout of a table. */
 interface TableOptions {
-  /** Columns of the terminal; the last cell of a row is cut to fit. Default: nothing is cut. */
+  /** Columns of the terminal: the widest columns shrink until the rows fit, else rows are cut. Default: nothing is cut. */
   readonly width?: number | undefined;
   readonly indent?: string;
 }
@@ -10,10 +10,32 @@ interface TableOptions {
 /** Rows below a heading, columns as wide as they need to be. What a spoke wrote is shown escaped. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[], { width, indent = '' }: TableOptions = {}): string {
   const all = [heading, ...rows.map((row) => row.map(safeText))];
-  const widths = heading.map((_, column) => Math.max(...all.map((row) => cells(row[column] ?? ''))));
-  return all
-    .map((row) => cut(`${indent}${row.map((cell, column) => pad(cell, widths[column] ?? 0)).join('   ')}`.trimEnd(), width))
-    .join('\n');
+  const natural = heading.map((_, column) => Math.max(...all.map((row) => cells(row[column] ?? ''))));
+  const widths = width === undefined ? natural : shrink(natural, width - cells(indent));
+  const last = heading.length - 1;
+  const line = (row: readonly string[]) =>
+    cut(`${indent}${row.map((cell, column) => pad(cut(cell, widths[column]), widths[column] ?? 0)).join(GAP)}`.trimEnd(), width);
+  if (widths.length === heading.length) return all.map(line).join('\n');
+  // There is no room beside the other columns for what the last one says: it goes below them.
+  const below = (row: readonly string[]) => (row[last] === '' || row[last] === '-' ? [] : [cut(`${indent}  ${row[last]}`, width)]);
+  return all.flatMap((row) => [line(row.slice(0, last)), ...below(row)]).join('\n');
+}
+
+/** Blanks between two columns. */
+const GAP = '   ';
+/** Names keep so many cells, and the last column, which often is a sentence, so many beside the others. */
+const LEAST = { name: 28, last: 20 } as const;
+
+/** Widths that fit into so many cells: the widest columns give way first, alike. Without one for the last column where it has no room. */
+function shrink(natural: readonly number[], width: number): readonly number[] {
+  const room = width - GAP.length * (natural.length - 1);
+  const last = natural.length - 1;
+  const within = (most: number) =>
+    natural.map((cells, column) => Math.min(cells, Math.max(most, column === last ? LEAST.last : LEAST.name)));
+  const total = (most: number) => within(most).reduce((sum, cells) => sum + cells, 0);
+  let most = Math.max(...natural);
+  while (most > LEAST.last && total(most) > room) most--;
+  return total(most) <= room || last === 0 ? within(most) : natural.slice(0, last);
 }
 
 /** The text in at most so many cells, with `…` for what is left out. */
@@ -46,7 +68,8 @@ export function wrap(text: string, width: number | undefined, hang = ''): string
       line += ` ${word}`;
       continue;
     }
-    lines.push(line);
+    if (word === '') continue;
+    lines.push(line.trimEnd());
     line = `${hang}${word}`;
   }
   return [...lines, line].join('\n');

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { table, wrap } from './table.ts';
+
+const rows = [
+  ['policy upgrade-4.18 is NonCompliant on the cluster', '3', 'site-0093', '2 min'],
+  ['short', '12', 'site-0001', '4 s'],
+];
+const heading = ['WAITING FOR', 'COUNT', 'EXAMPLE', 'SINCE'];
+
+describe('a table on a narrow terminal', () => {
+  test('shrinks its widest column, and keeps the others whole', () => {
+    expect(table(heading, rows, { width: 60 })).toBe(
+      [
+        'WAITING FOR                        COUNT   EXAMPLE     SINCE',
+        'policy upgrade-4.18 is NonCompl…   3       site-0093   2 min',
+        'short                              12      site-0001   4 s',
+      ].join('\n'),
+    );
+  });
+
+  test('keeps names whole, and puts what has no room beside them below', () => {
+    const names = [
+      ['default/pulling', 'pre-caching', 'a cluster that is not available'],
+      ['default/ended', 'timed-out', '-'],
+    ];
+    expect(table(['UPGRADE', 'STAGE', 'WAITING FOR'], names, { width: 45 })).toBe(
+      [
+        'UPGRADE           STAGE',
+        '  WAITING FOR',
+        'default/pulling   pre-caching',
+        '  a cluster that is not available',
+        'default/ended     timed-out',
+      ].join('\n'),
+    );
+  });
+
+  test('is cut where its columns cannot be that narrow', () => {
+    expect(
+      table(heading, rows, { width: 20 })
+        .split('\n')
+        .every((line) => line.length <= 20),
+    ).toBe(true);
+  });
+
+  test('is as wide as it needs to be where there is room', () => {
+    expect(table(heading, rows, { width: 200 })).toBe(table(heading, rows));
+  });
+});
+
+test('gaps of several blanks are kept within a line and dropped at its end', () => {
+  expect(wrap('fleet/release   waiting   batch 1 of 3', 24, '  ')).toBe('fleet/release   waiting\n  batch 1 of 3');
+});
