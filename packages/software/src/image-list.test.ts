@@ -258,7 +258,12 @@ describe('a list that cannot be built says which input and why', () => {
 test('an image for another platform is not left to a store: a runtime takes what a digest names, whatever runs it', () => {
   const error = new RegistryError(RegistryErrorCode.noPlatform, 'no image for linux/amd64; it has linux/s390x');
   const unresolved = [{ pullSpec: `h.test/a@sha256:${'a'.repeat(64)}`, error }];
-  expect(handOver({ images: [], unresolved, skipped: [], allExcluded: 0 })).toEqual({ images: [], unresolved, skipped: [] });
+  expect(handOver({ images: [], unresolved, skipped: [], allExcluded: 0 })).toEqual({
+    images: [],
+    unresolved,
+    skipped: [],
+    allExcluded: 0,
+  });
 });
 
 test('an image of known digest that does not resolve is left to a store that finds images itself, one by tag is not', () => {
