@@ -148,11 +148,18 @@ const contractOf = ({ one, edit }: Edited): string | undefined => {
   return one.given?.find(([, edits]) => edits.test(`${edit.path} ${edit.how}`))?.[0];
 };
 
-/** Has an object as the release has it again, after an edit that stays. */
+/** Has an object as the release has it again, after an edit that stays; the operator may write it meanwhile. */
 async function restore(one: FieldObject): Promise<void> {
   const { metadata, ...rest } = normal.get(one) ?? (await read(one));
-  const { resourceVersion } = (await read(one)).metadata;
-  await world.client.replace(kindOf(one), KubeObject.parse({ ...rest, metadata: { ...metadata, resourceVersion } }));
+  const written = async () => {
+    const { resourceVersion } = (await read(one)).metadata;
+    const object = KubeObject.parse({ ...rest, metadata: { ...metadata, resourceVersion } });
+    return world.client.replace(kindOf(one), object).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 409) return undefined;
+      throw error;
+    });
+  };
+  await world.until(written);
 }
 
 async function outcomeOf(edited: Edited, isLate: () => boolean): Promise<Outcome | undefined> {
