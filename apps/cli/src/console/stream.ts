@@ -40,7 +40,9 @@ export function stream(response: ServerResponse, { feed, greeting, ended }: View
 
 /** The way to a page: compressed where it can be read, for rows say the same words again and again. */
 function outOf(response: ServerResponse): { readonly out: Writable; readonly write: (text: string) => void } {
-  const headers = { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8' };
+  // The page goes by this clock.
+  const date = new Date().toUTCString();
+  const headers = { ...SECURITY_HEADERS, date, 'content-type': 'text/event-stream; charset=utf-8' };
   if (!takesGzip(response.req.headers)) {
     response.writeHead(200, headers).flushHeaders();
     response.on('error', () => response.destroy());
