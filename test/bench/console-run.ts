@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TokenAnswer } from '@flotilla/api/answers';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { childEnvironment, registerStop } from '@flotilla/control-plane/processes';
@@ -275,6 +276,9 @@ interface RunningCli extends AsyncDisposable {
   readonly token: string;
 }
 
+/** The address that was printed last. */
+const printed = (said: string): string | undefined => [...said.matchAll(/http:\/\/\S+(?=\n)/g)].at(-1)?.[0];
+
 async function startConsole(program: string, kubeconfig: string): Promise<RunningCli> {
   const args = [program, 'console', '--hub-namespace', 'default'];
   const env = childEnvironment({ KUBECONFIG: kubeconfig });
@@ -284,13 +288,19 @@ async function startConsole(program: string, kubeconfig: string): Promise<Runnin
   const address = await new Promise<string>((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       said += text;
-      const [printed] = /http:\/\/\S+(?=\n)/.exec(said) ?? [];
-      if (printed !== undefined) resolve(printed);
+      const first = printed(said);
+      if (first !== undefined) resolve(first);
     });
     child.once('exit', (code) => reject(new Error(`the console ended with ${code}`)));
   });
-  const [base = '', token = ''] = address.split('/#token=');
-  return { pid: child.pid ?? 0, address, base, token, [Symbol.asyncDispose]: () => stop() };
+  const [base = '', code = ''] = address.split('/#code=');
+  const body = JSON.stringify({ code });
+  const exchanged = await fetch(`${base}/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const { token } = TokenAnswer.parse(await exchanged.json());
+  // The first code is used: a page needs another one.
+  await fetch(`${base}/login`);
+  for (let tries = 0; printed(said) === address && tries < 100; tries += 1) await sleep(20);
+  return { pid: child.pid ?? 0, address: printed(said) ?? address, base, token, [Symbol.asyncDispose]: () => stop() };
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -72,7 +72,7 @@ describe('the console beside whole clusters', () => {
     await Promise.all(spokes.map((spoke) => startWorkloads(spoke, workloadImages(old.components))));
     for (const spoke of spokes) await spoke.setRate('16mbit');
     await using running = await startConsole(hub.kubeconfig);
-    await using seen = await look(browser, running.address, { colorScheme: 'light' });
+    await using seen = await look(browser, await running.address(), { colorScheme: 'light' });
     const { page } = seen;
     page.context().setDefaultTimeout(300_000);
     await page.getByText('leads', { exact: false }).first().waitFor();
@@ -125,7 +125,7 @@ describe('the console beside whole clusters', () => {
       .first()
       .waitFor();
     await paint(page, '08-why-it-waits');
-    const { page: beside } = await look(browser, `${running.base}/spokes/spoke-2#token=${running.token}`);
+    const { page: beside } = await look(browser, await running.address('/spokes/spoke-2'));
     await beside
       .getByText(/frozen its workloads/)
       .first()
@@ -134,7 +134,7 @@ describe('the console beside whole clusters', () => {
     await beside.context().close();
     await page.getByText('timed out', { exact: true }).first().waitFor({ timeout: 600_000 });
     await paint(page, '09-failed');
-    await page.goto(`${running.base}/spokes/spoke-2`);
+    await page.goto(await running.address('/spokes/spoke-2'));
     await page.getByRole('button', { name: 'Retry…' }).waitFor();
     await page.getByText('spoke-2 timed out').first().waitFor();
     await paint(page, '10-spoke');
@@ -151,7 +151,7 @@ describe('the console beside whole clusters', () => {
     await page.getByText('done', { exact: true }).first().waitFor({ timeout: 600_000 });
     await page.getByRole('link', { name: /^Batch 1: ended, 1 of 1 done/ }).waitFor();
     await paint(page, '12-done');
-    await page.goto(`${running.base}/`);
+    await page.goto(await running.address());
     await page.getByText('live', { exact: true }).waitFor();
     await paint(page, '13-fleet');
     expect(seen.complaints).toEqual([]);

@@ -29,8 +29,11 @@ const VIEWS: Readonly<Record<string, readonly [path: string, text: string]>> = {
   why: ['/?why=north-081', 'north-081'],
 };
 
-async function take(page: Page, base: string, [path, text]: readonly [string, string]): Promise<Buffer | undefined> {
-  await page.goto(`${base}${path}`);
+/** An address of a view that is good once. */
+type AddressOf = (path?: string) => Promise<string>;
+
+async function take(page: Page, address: AddressOf, [path, text]: readonly [string, string]): Promise<Buffer | undefined> {
+  await page.goto(await address(path));
   await page.getByText('live', { exact: true }).waitFor();
   // A view that this page does not have keeps the picture that is there.
   if (await page.getByText('There is nothing here').isVisible()) return undefined;
@@ -46,8 +49,7 @@ async function take(page: Page, base: string, [path, text]: readonly [string, st
   }
 }
 
-async function drawAll(browser: Browser, address: string): Promise<void> {
-  const base = new URL(address).origin;
+async function drawAll(browser: Browser, address: AddressOf): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   for (const colorScheme of ['light', 'dark'] as const) {
     const context = await browser.newContext({
@@ -59,9 +61,8 @@ async function drawAll(browser: Browser, address: string): Promise<void> {
     });
     const page = await context.newPage();
     await page.clock.setFixedTime(NOW);
-    await page.goto(address);
     for (const [name, view] of Object.entries(VIEWS)) {
-      const picture = await take(page, base, view);
+      const picture = await take(page, address, view);
       if (!picture) {
         process.stdout.write(`${name}-${colorScheme}.png: no such view\n`);
         continue;

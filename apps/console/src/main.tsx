@@ -30,7 +30,10 @@ if (home) {
     render(
       <main class="page">
         <h1>Flotilla</h1>
-        <p>This address lacks its key. Open the one that flotilla console printed on its terminal; it is good until the command ends.</p>
+        <p>
+          This address has no code, or one that was used or is older than a minute. Open the one that flotilla console has printed last on
+          its terminal.
+        </p>
       </main>,
       home,
     );

@@ -124,7 +124,7 @@ async function lookThroughRelays(fleet: Fleet) {
   starting.use(browser);
   const seen = starting.use(await look(browser.browser, 'about:blank'));
   await seen.page.addInitScript(NOTES);
-  await seen.page.goto(running.address);
+  await seen.page.goto(await running.address());
   await seen.page.getByText('live', { exact: true }).waitFor();
   const stack = starting.move();
   return { toServer, toConsole, running, browser, page: seen.page, [Symbol.asyncDispose]: () => stack.disposeAsync() };

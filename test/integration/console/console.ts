@@ -3,10 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { StreamMessage } from '@flotilla/api/answers';
+import { StreamMessage, TokenAnswer } from '@flotilla/api/answers';
 import { childEnvironment } from '@flotilla/control-plane/processes';
+import { eventually } from '@flotilla/pace/testing';
 import { createParser } from 'eventsource-parser';
 
+const PRINTED = /http:\/\/\S+#code=\S+/;
 const MAIN = join(import.meta.dirname, '../../../apps/cli/src/main.ts');
 
 /** An answer over HTTP. */
@@ -31,8 +33,8 @@ interface Received {
 
 /** A console that runs. */
 interface RunningConsole extends AsyncDisposable {
-  /** As it was printed. */
-  readonly address: string;
+  /** An address that was printed and is good once. @param path of the view that it opens; default the fleet */
+  readonly address: (path?: string) => Promise<string>;
   /** Without the token. */
   readonly base: string;
   readonly token: string;
@@ -66,17 +68,36 @@ export async function startConsole(kubeconfig: string, options: StartOptions = {
   });
   const exited = once(child, 'exit');
   let said = '';
-  const address = await new Promise<string>((resolve, reject) => {
+  const first = await new Promise<string>((resolve, reject) => {
     const listen = (text: string): void => {
       said += text;
-      const [printed] = /http:\/\/\S+/.exec(said) ?? [];
+      const [printed] = PRINTED.exec(said) ?? [];
       if (printed !== undefined && said.endsWith('\n')) resolve(printed);
     };
     child.stdout.setEncoding('utf8').on('data', listen);
     child.stderr.setEncoding('utf8').on('data', listen);
     child.once('exit', () => reject(new Error(`the console ended: ${said}`)));
   });
-  const [base = '', token = ''] = address.split('/#token=');
+  const [base = '', code = ''] = first.split('/#code=');
+  const exchanged = await ask(base, '/login', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code }),
+  });
+  const { token } = TokenAnswer.parse(JSON.parse(exchanged.body));
+  let handed = first;
+  const address = async (path = '/'): Promise<string> => {
+    await ask(base, '/login');
+    const last = (): string =>
+      said
+        .trimEnd()
+        .split('\n')
+        .findLast((line) => PRINTED.test(line))
+        ?.trim() ?? handed;
+    await eventually(() => last() !== handed, 'another address to be printed');
+    handed = last();
+    return handed.replace('/#', `${path}#`);
+  };
   const known = { authorization: `Bearer ${token}` };
   const end = async (): Promise<number | null> => {
     child.kill('SIGINT');

@@ -169,7 +169,7 @@ test('is text in every view and its attributes, and in what is saved', async ({ 
   if (!browser) return skip(NO_BROWSER);
   await using _ended = { [Symbol.asyncDispose]: () => browser.close() };
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   await page.getByText('live', { exact: true }).waitFor();
   for (const path of [
@@ -183,7 +183,7 @@ test('is text in every view and its attributes, and in what is saved', async ({ 
     '/spokes/site-1',
     '/spokes/site-2',
   ]) {
-    await page.goto(`${running.base}${path}`);
+    await page.goto(await running.address(path));
     await page.getByText('taken').first().waitFor();
     if (path.includes('why=') || path.startsWith('/spokes')) await page.getByText(/Releases by itself|To release it|What to do/).waitFor();
     if (path === '/spokes/site-1') await page.getByText('UpgradeConfig').first().waitFor();
@@ -193,7 +193,7 @@ test('is text in every view and its attributes, and in what is saved', async ({ 
     }
     await expectHarmless(page, path);
   }
-  await page.goto(`${running.base}/`);
+  await page.goto(await running.address('/'));
   await page.getByText('taken').first().waitFor();
   for (const kind of ['CSV', 'JSON']) {
     const [download] = await Promise.all([

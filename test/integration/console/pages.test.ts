@@ -34,7 +34,7 @@ test('what changes on the API server is seen in the page, from the fleet to a ro
   await world.upgrade('live', ['live-1', 'live-2'], ['live-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
   await world.untilInProgress('live', 'live-1');
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   expect(page.url()).toBe(`${running.base}/`);
   await cellsOf(page, 'live-2').getByText('waiting').waitFor();
@@ -57,7 +57,7 @@ test('what changes on the API server is seen in the page, from the fleet to a ro
   world.propagator.script('policies/live-p', 'live-1', { seconds: 0 });
   await world.untilCompleted('live');
   await page.getByRole('link', { name: /^Batch 2: ended, 1 of 1 done/ }).waitFor();
-  await page.goto(`${running.base}/spokes/live-2`);
+  await page.goto(await running.address('/spokes/live-2'));
   await page.getByRole('heading', { level: 1, name: 'live-2' }).waitFor();
   await page.getByRole('table').getByText('done').first().waitFor();
   expect(seen.complaints).toEqual([]);
@@ -70,7 +70,7 @@ test('an upgrade is paused and a spoke held after a dry run was shown, and nothi
   await world.untilCondition('steered', 'Progressing', /NotEnabled/);
   const annotations = async () => (await world.get('steered'))?.metadata.annotations ?? {};
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, `${running.base}/upgrades/default/steered#token=${running.token}`);
+  await using seen = await look(browser, await running.address('/upgrades/default/steered'));
   const { page } = seen;
   await page.getByRole('button', { name: 'Pause…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Pause default/steered' });
@@ -84,7 +84,7 @@ test('an upgrade is paused and a spoke held after a dry run was shown, and nothi
   await page.getByText(/^paused: .*ticket 4711/).waitFor();
   await page.getByRole('button', { name: 'Resume…' }).waitFor();
 
-  await page.goto(`${running.base}/spokes/steered-1`);
+  await page.goto(await running.address('/spokes/steered-1'));
   await page.getByRole('button', { name: 'Hold…' }).click();
   await page.getByRole('dialog').getByText('no upgrade begins anything on it').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
@@ -102,7 +102,7 @@ test('what was opened of one upgrade is not shown under the next one', async ({ 
   const window = { [Annotation.windowStart]: '2099-01-01T00:00:00Z' };
   for (const name of ['open-1', 'open-2']) await world.upgrade(name, ['live-1'], ['open-p'], {}, window);
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   await page.getByText('live', { exact: true }).waitFor();
   const goTo = (path: string) =>
@@ -122,7 +122,7 @@ test('a text that a spoke wrote stays a text, and what it hides is shown', async
   const patch = { metadata: { annotations: { [Annotation.hold]: text }, labels: { openshiftVersion: '4.18' } } };
   await world.client.patch(ManagedCluster, { name: 'hostile-1' }, patch, { type: 'merge' });
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, `${running.base}/spokes/hostile-1#token=${running.token}`);
+  await using seen = await look(browser, await running.address('/spokes/hostile-1'));
   const shown = seen.page.getByText('held: <img');
   await shown.waitFor();
   expect(await shown.textContent()).toBe('held: <img src=x onerror="document.title=\'taken\'">\\u202eexe.\\u001b[31m');
@@ -143,7 +143,7 @@ test('a page under a name that leads here, or of another port, reaches nothing a
   const address = foreign.address();
   if (address === null || typeof address === 'string') throw new TypeError('no port');
 
-  await using rebound = await look(rebinding, `http://evil.test:${port}/#token=${running.token}`);
+  await using rebound = await look(rebinding, `http://evil.test:${port}/`);
   expect(await rebound.page.locator('body').textContent()).toContain('Host is');
   await using other = await look(rebinding, `http://evil.test:${address.port}/`);
   const reach = (url: string, options: string) =>
@@ -171,7 +171,7 @@ test('a thousand spokes are a few rows in the page; arrows move the focus, and f
     world.client.create(ManagedCluster, { metadata: { name }, spec: { hubAcceptsClient: false } }),
   );
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   const grid = page.getByRole('grid', { name: 'Spokes' });
   const total = spokes.length + names.length;
@@ -200,7 +200,7 @@ test('a thousand spokes are a few rows in the page; arrows move the focus, and f
   await page.getByRole('button', { name: 'Spoke', exact: true }).click();
   await page.getByText(`10 of ${total.toLocaleString('en-US')}`).waitFor();
   expect(new URL(page.url()).search).toBe('?q=zz-012&sort=-name');
-  await using again = await look(browser, `${page.url()}#token=${running.token}`);
+  await using again = await look(browser, await running.address(`/${new URL(page.url()).search}`));
   await again.page.getByText(`10 of ${total.toLocaleString('en-US')}`).waitFor();
   expect(await again.page.getByRole('grid', { name: 'Spokes' }).getByRole('row').nth(1).textContent()).toContain('zz-0129');
   expect(seen.complaints).toEqual([]);
@@ -223,9 +223,9 @@ test('axe finds nothing on any page, in light, dark and forced colours, wide and
     '/nowhere-at-all',
   ];
   for (const path of paths) {
-    await using seen = await look(browser, `${running.base}/#token=${running.token}`);
+    await using seen = await look(browser, await running.address('/'));
     await seen.page.getByText('live', { exact: true }).waitFor();
-    await seen.page.goto(`${running.base}${path}`);
+    await seen.page.goto(await running.address(path));
     await seen.page
       .getByText(path === '/' ? 'default/axe' : path.startsWith('/nowhere') ? 'There is nothing here' : 'axe-2')
       .first()
@@ -238,26 +238,32 @@ test('axe finds nothing on any page, in light, dark and forced colours, wide and
       }
     expect(seen.complaints).toEqual(path === '/nowhere-at-all' ? [expect.stringContaining('404')] : []);
   }
-  await using seen = await look(browser, `${running.base}/upgrades/default/axe#token=${running.token}`);
+  await using seen = await look(browser, await running.address('/upgrades/default/axe'));
   await seen.page.getByRole('button', { name: 'Pause…' }).click();
   await seen.page.getByText('would be changed').waitFor();
   expect(await violations(seen.page)).toEqual([]);
 });
 
-test('the key is in no address, a link may be opened in another tab, and the end of the command is said', async ({ world, skip }) => {
+test('a code is good once, the token is in the memory of tabs alone, and the end of the command is said', async ({ world, skip }) => {
   if (!browser) return skip(NO_BROWSER);
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  const address = await running.address();
+  await using seen = await look(browser, address);
   const { page } = seen;
   await page.getByText('live', { exact: true }).waitFor();
-  expect(await page.evaluate('document.cookie + location.href')).not.toContain(running.token);
-  await page.reload();
-  await page.getByText('live', { exact: true }).waitFor();
+  expect(await page.evaluate('document.cookie + location.href + JSON.stringify([{ ...sessionStorage }, { ...localStorage }])')).toBe(
+    `${running.base}/[{},{}]`,
+  );
   const tab = await page.context().newPage();
   await tab.goto(`${running.base}/spokes/axe-1`);
   await tab.getByRole('heading', { level: 1, name: 'axe-1' }).waitFor();
-  await using stranger = await look(browser, `${running.base}/`);
-  await stranger.page.getByText('This address lacks its key').waitFor();
+  await page.reload();
+  await page.getByText('live', { exact: true }).waitFor();
+  await using stranger = await look(browser, address);
+  await stranger.page.getByText('one that was used').waitFor();
+  // The command has printed another one meanwhile, which leads in from the same tab.
+  await stranger.page.goto(await running.address());
+  await stranger.page.getByText('live', { exact: true }).waitFor();
   await running.end();
   await tab.getByText(/not live: nothing heard/).waitFor();
 });
@@ -266,7 +272,7 @@ test('a figure that is not known is no zero', async ({ world, skip }) => {
   if (!browser) return skip(NO_BROWSER);
   const figures = (page: Page) => page.locator('.tiles strong').allInnerTexts();
   await using running = await startConsole(await world.server.kubeconfigFor('nobody'));
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   await seen.page
     .getByText(/clustergroupupgrades/)
     .first()
@@ -274,7 +280,7 @@ test('a figure that is not known is no zero', async ({ world, skip }) => {
   const unknown = await figures(seen.page);
   expect(unknown.filter((text) => /\d/.test(text))).toEqual([]);
   await using known = await startConsole(world.server.kubeconfig);
-  await using all = await look(browser, known.address);
+  await using all = await look(browser, await known.address());
   await cellsOf(all.page, 'live-1').waitFor();
   expect((await figures(all.page)).filter((text) => !/^[\d,]+$/.test(text))).toEqual([]);
   expect(unknown.length).toBe((await figures(all.page)).length);
@@ -299,7 +305,7 @@ test('of two hundred upgrades those with failures stand first, in a list that is
   } as never);
   await world.client.patch(ClusterGroupUpgrade, upgradeRef('zz-lost'), { status: lost }, { type: 'merge', subresource: 'status' });
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   const grid = page.getByRole('grid', { name: 'Upgrades' });
   const first = grid.getByRole('row').nth(1);
@@ -328,7 +334,7 @@ test('countdowns are right in a browser whose clock is wrong, and the page says 
   await using seen = await look(browser, 'about:blank');
   const { page } = seen;
   await page.addInitScript('{ const right = Date.now; Date.now = () => right() + 600_000; }');
-  await page.goto(`${running.base}/upgrades/default/clock#token=${running.token}`);
+  await page.goto(await running.address('/upgrades/default/clock'));
   await page.getByText("this browser's clock is 10 min ahead").waitFor();
   await page.getByText(/^opens in (3 h|2 h 5[89])$/).waitFor();
 });
@@ -340,7 +346,7 @@ test('going back takes back a filter, then a page, and finds the list where it w
     world.client.create(ManagedCluster, { metadata: { name }, spec: { hubAcceptsClient: false } }),
   );
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   const grid = page.getByRole('grid', { name: 'Spokes' });
   await page.getByRole('combobox', { name: 'State' }).selectOption('none');
@@ -368,7 +374,7 @@ const FOCUSED = "document.activeElement?.ariaLabel ?? ''";
 test('a table is a few stops of Tab away, its headings are one of them, and a link leads to it at once', async ({ world, skip }) => {
   if (!browser) return skip(NO_BROWSER);
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   await page.getByText('live', { exact: true }).waitFor();
   let stops = 0;
@@ -390,7 +396,7 @@ test('a dialog stays when its upgrade is deleted, and says so', async ({ world, 
   await world.upgrade('going', ['steered-1'], ['going-p'], { enable: false });
   await world.untilCondition('going', 'Progressing', /NotEnabled/);
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, `${running.base}/upgrades/default/going#token=${running.token}`);
+  await using seen = await look(browser, await running.address('/upgrades/default/going'));
   const { page } = seen;
   await page.getByRole('button', { name: 'Pause…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Pause default/going' });

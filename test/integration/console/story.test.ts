@@ -59,7 +59,7 @@ test('apply, plan, watch the pull, pause, see one fail, ask why by keyboard, men
   await world.policies(clusters, { 'st-p': {} });
   world.propagator.script('policies/st-p', 'st-3', { never: true });
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   const paint = painter(page);
   await page.getByText('live', { exact: true }).waitFor();
@@ -112,7 +112,7 @@ test('apply, plan, watch the pull, pause, see one fail, ask why by keyboard, men
   await paint('failed');
 
   // By keyboard alone from here: find, understand, retry.
-  await page.goto(`${running.base}/`);
+  await page.goto(await running.address('/'));
   await page.getByText('live', { exact: true }).waitFor();
   await tabTo(page, /^1 failed$/);
   await page.keyboard.press('Enter');
@@ -154,7 +154,7 @@ test('a window is set and taken away after its dry run, and one that cannot be r
   await world.upgrade('win', ['win-1'], ['win-p'], { enable: false });
   await world.untilCondition('win', 'Progressing', /NotEnabled/);
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, `${running.base}/upgrades/default/win#token=${running.token}`, { timezoneId: 'Europe/Berlin' });
+  await using seen = await look(browser, await running.address('/upgrades/default/win'), { timezoneId: 'Europe/Berlin' });
   const { page } = seen;
   const dialog = page.getByRole('dialog', { name: 'Window default/win' });
   const annotations = async () => (await world.get('win'))?.metadata.annotations ?? {};
@@ -177,9 +177,9 @@ test('a window is set and taken away after its dry run, and one that cannot be r
     [Annotation.windowTimezone]: 'Europe/Berlin',
   });
   await dialog.getByRole('button', { name: 'Close' }).click();
-  await page.goto(`${running.base}/`);
+  await page.goto(await running.address('/'));
   await page.getByText(/closes .* \(4 h/).waitFor();
-  await page.goto(`${running.base}/upgrades/default/win`);
+  await page.goto(await running.address('/upgrades/default/win'));
   await page.getByRole('button', { name: 'Window…' }).click();
   await dialog.getByLabel('No window').check();
   await dialog.getByRole('button', { name: 'See what it would do' }).click();
@@ -204,7 +204,7 @@ test('tabs that nobody sees hold no stream, a view is taken along, and rows are 
     { type: 'merge', subresource: 'status' },
   );
   await using running = await startConsole(world.server.kubeconfig);
-  await using seen = await look(browser, running.address);
+  await using seen = await look(browser, await running.address());
   const { page } = seen;
   await page.getByText('=1+1').waitFor();
   // Six connections are all that a browser has for one host: the ninth tab finds one, for those before are not seen any more.

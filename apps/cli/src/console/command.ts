@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { checkOptions } from '@flotilla/runtime';
+import { checkOptions, systemClock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
@@ -39,14 +39,15 @@ export const runConsole: Run = async (_args, given) => {
   await using connected = connect({ ...options, namespace: undefined });
   const { client } = connected;
   const viewer = await openViewer(client, view, signal);
-  const door = ownDoor(viewer);
+  const tell = (code: string): void => void process.stdout.write(`  http://127.0.0.1:${server.port}/#code=${code}\n`);
+  const door = ownDoor(viewer, { clock: systemClock, tell });
   await using server = await openServer({
     page: page.path,
     door,
     registry: { pullSecret, registryCa, insecureRegistry, registriesConf },
   });
   for (const lack of Object.values(viewer.greeting.rights ?? {})) if (lack !== null) process.stderr.write(`? ${lack}\n`);
-  const address = `http://127.0.0.1:${server.port}/#token=${door.token}`;
-  process.stdout.write(`Console of ${client.server}, for you alone, until Ctrl-C:\n  ${address}\n`);
+  process.stdout.write(`Console of ${client.server}, for you alone, until Ctrl-C. An address is good once, and for a minute:\n`);
+  door.offer();
   await aborted(signal);
 };

@@ -3,6 +3,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { FlotillaError } from '@flotilla/api';
 import type { LoginWay } from '@flotilla/api/answers';
+import type { Clock } from '@flotilla/pace';
 import type { Viewer } from './viewer.ts';
 
 /** Decides on each request that asks or changes something. */
@@ -13,22 +14,53 @@ export interface Door {
   origins(port: number): readonly string[];
   /** The look of whoever asks. Throws `FLOTILLA_CONSOLE_LOGIN` for nobody that is known. */
   enter(headers: IncomingHttpHeaders): Promise<Viewer>;
+  /** Somebody asks for a way in: whoever runs the command is told one, unless the one before is still good. */
+  offer?(): void;
+  /** Exchanges a code for a token. Throws `FLOTILLA_CONSOLE_LOGIN` for one that is not good. */
+  exchange?(code: string): string;
 }
 
-/** The door of one person on their own machine: whoever knows the secret of the printed address. */
-export function ownDoor(viewer: Viewer): Door & { readonly token: string } {
-  const token = randomBytes(32).toString('base64url');
-  const wanted = Buffer.from(`Bearer ${token}`);
+/** A code is typed or clicked at once: what stays of it in the history of a browser or a terminal is worth nothing. */
+const CODE_MS = 60_000;
+
+interface OwnDoorOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  /** Tells whoever runs the command a code. */
+  readonly tell: (code: string) => void;
+}
+
+/** The door of one person on their own machine: whoever has the code that was told last, for as long as the page is open. */
+export function ownDoor(viewer: Viewer, { clock, tell }: OwnDoorOptions): Door & Required<Pick<Door, 'offer' | 'exchange'>> {
+  const token = secret();
+  let told: { readonly code: string; readonly until: number } | undefined;
+  const isGood = (): boolean => told !== undefined && clock.now() < told.until;
   return {
-    token,
     login: 'address',
     origins: (port) => [`http://127.0.0.1:${port}`, `http://localhost:${port}`],
     enter({ authorization = '' }) {
-      const said = Buffer.from(authorization);
-      if (said.length === wanted.length && timingSafeEqual(said, wanted)) return Promise.resolve(viewer);
-      return Promise.reject(stranger('the token is missing or wrong: open the address that the command printed'));
+      if (isSame(authorization, `Bearer ${token}`)) return Promise.resolve(viewer);
+      return Promise.reject(stranger('the token is missing or wrong: open the address that the command printed last'));
+    },
+    offer() {
+      if (isGood()) return;
+      told = { code: secret(), until: clock.now() + CODE_MS };
+      tell(told.code);
+    },
+    exchange(code) {
+      if (!told || !isGood() || !isSame(code, told.code))
+        throw stranger('the code was used, is older than a minute, or is wrong: open the address that the command printed last');
+      told = undefined;
+      return token;
     },
   };
+}
+
+const secret = (): string => randomBytes(32).toString('base64url');
+
+/** In the same time for all that have the same length. */
+function isSame(said: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(said), Buffer.from(wanted)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** Headers in which a proxy in front may give the token of whoever asks. */

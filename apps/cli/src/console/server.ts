@@ -1,14 +1,14 @@
 /** HTTP of the console: the page, the stream of rows, questions and changes. */
 import fastifyStatic from '@fastify/static';
 import { FlotillaError } from '@flotilla/api';
-import { ActionRequest, type LoginAnswer, type Refusal, type ViewerAnswer } from '@flotilla/api/answers';
+import { ActionRequest, type LoginAnswer, LoginRequest, type Refusal, type TokenAnswer, type ViewerAnswer } from '@flotilla/api/answers';
 import { ApiError } from '@flotilla/runtime';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { nextStep } from '../complain.ts';
 import { act } from './actions.ts';
 import { askEvents, askSpoke, askWhy } from './asks.ts';
-import type { Door } from './door.ts';
+import { type Door, stranger } from './door.ts';
 import { isApiRoute, refusalOf, SECURITY_HEADERS } from './guard.ts';
 import { askPlan, PlanWish, type Registry } from './plan.ts';
 import { stream } from './stream.ts';
@@ -59,7 +59,15 @@ export async function openServer({ page, door, registry, listen = OWN_MACHINE }:
   const viewers = guard(app, door);
   await app.register(fastifyStatic, { root: page, wildcard: false, index: false, cacheControl: false });
   for (const path of VIEWS) app.get(path, (_, reply) => reply.sendFile('index.html'));
-  app.get('/login', (): LoginAnswer => ({ login: door.login }));
+  app.get('/login', (): LoginAnswer => {
+    door.offer?.();
+    return { login: door.login };
+  });
+  app.post('/login', (request): TokenAnswer => {
+    const { code } = LoginRequest.parse(request.body);
+    if (!door.exchange) throw stranger('this console takes tokens of the API server, and no codes');
+    return { token: door.exchange(code) };
+  });
   serveApi(app, viewers, registry);
   await app.listen({ host, port });
   return { port: portOf(app), [Symbol.asyncDispose]: () => app.close() };

@@ -1,28 +1,35 @@
-/** The secret of the printed address: in this tab's memory and session, in no address, no cookie and no log. */
+/** The secret that every question carries: in the memory of this tab, in no address, no storage, no cookie and no log. */
+import { TokenAnswer } from '@flotilla/api/answers';
 import { call } from './call.ts';
 
-const KEY = 'flotilla-token';
 /** Tabs of the same address ask each other, so that a link may be opened in another one. */
 const CHANNEL = 'flotilla-token';
 /** Another tab answers at once or not at all. */
 const ASK_MS = 300;
 /** A server that does not answer refuses nothing. */
 const CHECK_MS = 5_000;
-/** The key of a printed address. */
-const PRINTED = /^[\w-]{43}$/;
-/** Also one of the API server, which somebody pasted: that one stays in memory. */
 const TOKEN = /^[\w.~+/-]{8,12000}={0,2}$/;
 
-/** Takes the token out of the address, else from before a reload, else from another tab; undefined where there is none. */
+/** Exchanges the code of the address for a token, else asks another tab for its own; undefined where there is none. */
 export async function findToken(): Promise<string | undefined> {
-  const given = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined;
-  if (given !== undefined) history.replaceState(null, '', `${location.pathname}${location.search}`);
-  const printed = given !== undefined && PRINTED.test(given) ? given : undefined;
-  const token = printed ?? check(sessionStorage.getItem(KEY)) ?? (await unlessRefused(await askOthers()));
-  if (token === undefined) return undefined;
-  if (PRINTED.test(token)) sessionStorage.setItem(KEY, token);
-  shareToken(token);
+  const code = codeOf(location.hash);
+  if (code !== undefined) history.replaceState(null, '', `${location.pathname}${location.search}`);
+  // One that is opened in a tab that is there changes what stands behind its # alone.
+  addEventListener('hashchange', () => {
+    if (codeOf(location.hash) !== undefined) location.reload();
+  });
+  const token = (await exchange(code)) ?? (await unlessRefused(await askOthers()));
+  if (token !== undefined) shareToken(token);
   return token;
+}
+
+const codeOf = (hash: string): string | undefined => new URLSearchParams(hash.slice(1)).get('code') ?? undefined;
+
+async function exchange(code: string | undefined): Promise<string | undefined> {
+  if (code === undefined) return undefined;
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }) };
+  const asked = await call('/login', init, CHECK_MS).catch(() => undefined);
+  return TokenAnswer.safeParse(asked?.answer).data?.token;
 }
 
 /** Headers of every question. A proxy in front, which adds the token, answers who asks for JSON with a status in place of its page. */
@@ -31,7 +38,6 @@ export const credentialOf = (token: string): Readonly<Record<string, string>> =>
 
 /** The server does not know it, or no more: it is that of an earlier run, or has run out. */
 export function forgetToken(): void {
-  sessionStorage.removeItem(KEY);
   sharing?.close();
   sharing = undefined;
 }

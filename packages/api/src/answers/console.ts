@@ -174,10 +174,19 @@ export type LoginWay = z.output<typeof LoginWay>;
 /** Answer to a page without a credential. */
 export const LoginAnswer = z.object({
   login: LoginWay.describe(
-    'address: the key of the printed address; token: one of the API server, pasted; proxy: a proxy in front sends it.',
+    'address: the code of the printed address; token: one of the API server, pasted; proxy: a proxy in front sends it.',
   ),
 });
 export type LoginAnswer = z.output<typeof LoginAnswer>;
+
+/** A code that is exchanged for a token. */
+export const LoginRequest = z.object({
+  code: z.string().max(100).describe('The code of a printed address; it is good once, and for a minute.'),
+});
+
+/** The token that a code was exchanged for. */
+export const TokenAnswer = z.object({ token: z.string().describe('Sent with every question until the command ends.') });
+export type TokenAnswer = z.output<typeof TokenAnswer>;
 
 /** Answer to a page that asks whether a token is good. */
 export const ViewerAnswer = z.object({ viewer: z.string().describe('Name by which the API server knows the asker.') });
