@@ -4,7 +4,7 @@ import { type Client, systemClock } from '@flotilla/runtime';
 import type { Config } from './config.ts';
 import { Lead } from './nodes/lead.ts';
 import type { FilledNode } from './nodes/members.ts';
-import { createVerifier, publishLead, readExpected } from './nodes/own-cluster.ts';
+import { createVerifier, hasHadLead, publishLead, readExpected } from './nodes/own-cluster.ts';
 import type { PullRun } from './pull-run.ts';
 import type { ExitCode } from './verdict.ts';
 
@@ -39,6 +39,7 @@ export function leadNodes(config: Config, { rules, cluster, pull, ...run }: Lead
     takeBytes: run.take,
     readExpected: (signal) => readExpected(cluster, { rules, namespace, signal }),
     verify: createVerifier(cluster, systemClock),
+    succeeds: (signal) => hasHadLead(cluster, { namespace, signal }),
     publish: (place, signal) => publishLead(cluster, { namespace, place, signal }),
     clock: systemClock,
   });

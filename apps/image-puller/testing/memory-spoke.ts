@@ -1,10 +1,12 @@
 /** Nodes of a spoke in one process: the real lead, followers and channel over loopback, stores in memory, and a registry that counts. */
 import { createHash, randomBytes } from 'node:crypto';
 import { DEFAULT_NODE_RULES, type NodeRules, type PullerReport } from '@flotilla/api/ran';
-import { type Clock, pause, systemClock } from '@flotilla/pace';
+import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
+import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { createLogger } from '@flotilla/runtime';
 import type { BlobSource } from '../src/content/ingest.ts';
-import { copyFromPeers } from '../src/content/peer-copy.ts';
+import { isPassing } from '../src/content/next-way.ts';
+import { obtainShared } from '../src/content/peer-copy.ts';
 import { CorruptBlobError, NoSpaceError } from '../src/errors.ts';
 import type { BlobSharing } from '../src/nodes/coordination.ts';
 import { Follower } from '../src/nodes/follower.ts';
@@ -26,15 +28,21 @@ export class MemoryRegistry {
   readonly served = new Map<string, number>();
   readonly #bytes = new Map<string, Buffer>();
   readonly #pauseMs: number;
+  readonly #pieceBytes: number;
+  readonly #clock: Clock;
   /** Called when a blob is asked for. */
   onRead: (digest: string) => void = () => undefined;
+  /** Nothing is answered for now: because the link is away, or by the registry itself. */
+  away: 'link' | 'registry' | undefined;
   #cuts = 0;
 
-  constructor(sizes: readonly number[], pauseMs = 0) {
+  constructor(sizes: readonly number[], pauseMs = 0, { clock = systemClock, pieceBytes = PIECE }: Partial<Pace> = {}) {
     const all = sizes.map((size) => randomBytes(size));
     this.blobs = all.map((bytes) => ({ digest: digestOf(bytes), size: bytes.length }));
     for (const bytes of all) this.#bytes.set(digestOf(bytes), bytes);
     this.#pauseMs = pauseMs;
+    this.#clock = clock;
+    this.#pieceBytes = pieceBytes;
   }
 
   get neededBytes(): number {
@@ -54,14 +62,21 @@ export class MemoryRegistry {
     this.onRead(digest);
     const cuts = this.#cuts;
     const bytes = this.#bytes.get(digest) ?? Buffer.alloc(0);
-    for (let at = offset; at < bytes.length; at += PIECE) {
-      if (this.#pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#pauseMs));
-      if (cuts !== this.#cuts) throw new Error('the link is cut');
-      const piece = bytes.subarray(at, at + PIECE);
+    for (let at = offset; at < bytes.length; at += this.#pieceBytes) {
+      if (this.#pauseMs > 0) await pause(this.#clock, this.#pauseMs);
+      if (this.away === 'registry') throw new RegistryError(RegistryErrorCode.unavailable, 'the registry is away');
+      if (cuts !== this.#cuts || this.away) throw new RegistryError(RegistryErrorCode.unreachable, 'the link is cut');
+      const piece = bytes.subarray(at, at + this.#pieceBytes);
       this.served.set(digest, (this.served.get(digest) ?? 0) + piece.length);
       yield piece;
     }
   }
+}
+
+/** Pace of a registry's bytes. */
+interface Pace {
+  readonly clock: Clock;
+  readonly pieceBytes: number;
 }
 
 const PIECE = 64 * 1024;
@@ -89,6 +104,8 @@ export class MemoryStore implements SharedBlobs {
   isFull = false;
   /** Reads by others break off in the middle. */
   isCut = false;
+  /** Reads by others break off at once. */
+  isAway = false;
   /** Reads by others give other bytes. */
   isWrong = false;
 
@@ -98,10 +115,15 @@ export class MemoryStore implements SharedBlobs {
 
   async *read(digest: string, { offset, size }: { offset: number; size: number }): AsyncGenerator<Buffer> {
     const bytes = this.blobs.get(digest)?.subarray(offset, offset + size) ?? Buffer.alloc(0);
+    if (this.isAway) throw new Error('the nodes are away from each other');
     if (this.isWrong) return void (yield randomBytes(bytes.length));
     if (!this.isCut) return void (yield bytes);
     yield bytes.subarray(0, Math.floor(bytes.length / 2));
     throw new Error('the nodes are cut off from each other');
+  }
+
+  async partials(): Promise<ReadonlyMap<string, number>> {
+    return new Map([...this.#partly].map(([digest, chunks]) => [digest, Buffer.concat(chunks).length]));
   }
 
   async ingest({ digest, size }: Blob, source: BlobSource): Promise<void> {
@@ -127,19 +149,20 @@ export class MemoryStore implements SharedBlobs {
 
 /** Milliseconds until a broken fetch is tried again. */
 const AGAIN_MS = 200;
+const BACK_OFF = { baseMs: 500, maxMs: 20_000, floor: 0.1 };
 
-/** Fills a store with every blob, as a node's content store does; a cut link is waited for. */
+/** Fills a store with every blob, as a node's content store does; what passes is waited for. */
 export async function fillStore(
   store: MemoryStore,
   registry: MemoryRegistry,
   sharing: BlobSharing,
   { signal, clock = systemClock }: { readonly signal: AbortSignal; readonly clock?: Clock },
 ): Promise<void> {
-  const fetchOne = async (blob: Blob): Promise<void> => {
+  const brokenSince = new Map<string, number>();
+  const fetchOne = (blob: Blob): Promise<void> => {
     const ingest = (source: BlobSource): Promise<void> => store.ingest(blob, source);
-    const deps = { sharing, ingest, abort: () => store.abort(blob.digest), signal, clock, logger };
-    if (!store.blobs.has(blob.digest) && (await copyFromPeers(deps, blob, () => undefined))) return;
-    await ingest(async function* (offset) {
+    const own = { has: async () => store.blobs.has(blob.digest), ingest, abort: () => store.abort(blob.digest) };
+    const fromRegistry: BlobSource = async function* (offset) {
       let at = offset;
       for await (const chunk of registry.read(blob.digest, offset)) {
         signal.throwIfAborted();
@@ -147,19 +170,18 @@ export async function fillStore(
         sharing.grew(blob.digest, at);
         yield chunk;
       }
-    });
-    await sharing.has(blob);
+    };
+    return obtainShared({ ...own, sharing, brokenSince, signal, clock, logger }, blob, { onBytes: () => undefined, fromRegistry });
   };
   const persist = async (blob: Blob): Promise<void> => {
-    for (;;) {
+    for (let failures = 1; ; failures += 1) {
       try {
         await fetchOne(blob);
         return void store.told.add(blob.digest);
       } catch (error) {
         signal.throwIfAborted();
-        await sharing.failed(blob);
         if (error instanceof NoSpaceError) throw error;
-        await pause(clock, AGAIN_MS, signal);
+        await pause(clock, isPassing(error) ? backOffMs(BACK_OFF, failures) : AGAIN_MS, signal);
         signal.throwIfAborted();
       }
     }
@@ -187,6 +209,10 @@ interface LeadParts {
   readonly blobPort?: number;
   /** Waits before it gives an answer that was made before. */
   readonly holdExpected?: () => Promise<void>;
+  /** The store of its node, with what it has from before. */
+  readonly store?: MemoryStore;
+  /** The run has had another lead before. */
+  readonly succeeds?: boolean;
 }
 
 /** Starts a lead on node `n0` for these nodes. A token is a node's name; `stranger` is none. */
@@ -198,6 +224,8 @@ export async function startLead({
   holdExpected,
   blobPort = 0,
   clock = systemClock,
+  store = new MemoryStore(),
+  succeeds = false,
 }: LeadParts): Promise<MemoryLead> {
   const stop = new AbortController();
   const place = Promise.withResolvers<LeadPlace>();
@@ -215,12 +243,12 @@ export async function startLead({
       return expected;
     },
     verify: async (token) => (token === 'stranger' ? undefined : { pod: token, node: { name: token, uid: `uid-${token}` } }),
+    succeeds: async () => succeeds,
     publish: async (found) => place.resolve(found),
     signal: stop.signal,
     clock,
     logger,
   });
-  const store = new MemoryStore();
   await lead.start();
   return {
     lead,
@@ -280,6 +308,7 @@ export async function followLead(
   follower.start();
   const sharing = follower.sharing();
   await sharing.open(store);
-  const fill = (registry: MemoryRegistry): Promise<void> => fillStore(store, registry, sharing, { signal: stop.signal, clock });
+  const fill = (registry: MemoryRegistry): Promise<void> =>
+    fillStore(store, registry, sharing, { signal: AbortSignal.any([stop.signal, follower.lost]), clock });
   return { name, follower, store, fill, kill, [Symbol.asyncDispose]: kill };
 }

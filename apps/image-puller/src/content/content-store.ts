@@ -12,10 +12,10 @@ import type { Logger } from '@flotilla/runtime';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { BlobSharing } from '../nodes/coordination.ts';
 import type { CriConnection } from '../socket/connection.ts';
-import { blobSize, isUnpacked, orAbsent, readContent } from '../socket/containerd.ts';
+import { blobSize, isUnpacked, listIngests, orAbsent, readContent } from '../socket/containerd.ts';
 import { abortIngest, type BlobSource, dropIngests, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
 import { ContentLease } from './lease.ts';
-import { copyFromPeers } from './peer-copy.ts';
+import { obtainShared } from './peer-copy.ts';
 import { dropBlobs } from './presence.ts';
 import type { ExpectedBlob } from './writer.ts';
 
@@ -49,6 +49,8 @@ export class ContentStore {
   /** Bytes read from registries that are not in the store, and are fetched again. */
   bytesBeside = 0;
   readonly #deps: IngestDeps & ContentOptions & { readonly lease: ContentLease };
+  /** Since when other nodes have broken off. */
+  readonly #brokenSince = new Map<string, number>();
   readonly #fetching = new Map<string, Promise<void>>();
   /** Documents that were found and not read yet. */
   readonly #found = new Map<string, Buffer>();
@@ -116,14 +118,9 @@ export class ContentStore {
     // A slot is for bytes under way: waiting for another node takes none.
     const ingest = (source: BlobSource): Promise<void> => this.#ingest(blob, source);
     const abort = (): Promise<void> => abortIngest(this.#deps, ingestRef('layer', blob.digest));
-    if (!(await this.has(blob.digest)) && (await copyFromPeers({ ...this.#deps, sharing, ingest, abort }, blob, onBytes))) return;
-    try {
-      await ingest(this.#fromRegistry(reference, blob, onBytes));
-    } catch (error) {
-      await sharing.failed(blob);
-      throw error;
-    }
-    await sharing.has(blob);
+    const has = (): Promise<boolean> => this.has(blob.digest);
+    const deps = { ...this.#deps, sharing, has, ingest, abort, brokenSince: this.#brokenSince };
+    await obtainShared(deps, blob, { onBytes, fromRegistry: this.#fromRegistry(reference, blob, onBytes) });
   }
 
   #ingest(blob: Descriptor, source: BlobSource): Promise<void> {
@@ -150,6 +147,13 @@ export class ContentStore {
   /** Size of a stored blob; undefined when it is not there. */
   size(digest: string): Promise<number | undefined> {
     return blobSize(this.#deps, digest);
+  }
+
+  /** Bytes of layers that are there in part. */
+  async partials(): Promise<ReadonlyMap<string, number>> {
+    const layer = ingestRef('layer', '');
+    const parts = (await listIngests(this.#deps)).filter(({ ref }) => /^sha256:[0-9a-f]{64}$/.test(ref.slice(layer.length)));
+    return new Map(parts.map(({ ref, offset }) => [ref.slice(layer.length), offset]));
   }
 
   /** Streams a stored blob, or a range of it. */

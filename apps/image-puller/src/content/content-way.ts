@@ -31,7 +31,7 @@ export class ContentWay {
    * @throws a failure that may pass, or NoSpaceError
    */
   async fill(pullSpec: string, layers: readonly ExpectedBlob[]): Promise<{ readonly failure: unknown } | undefined> {
-    const { content, logger, signal, isCapped } = this.#options;
+    const { content, logger, signal, isCapped, sharing } = this.#options;
     try {
       await fillImage(this.#options, pullSpec, () => this.#failures.delete(pullSpec));
       return undefined;
@@ -40,7 +40,7 @@ export class ContentWay {
       const counts = error instanceof CorruptBlobError ? this.#corrupt : this.#failures;
       const failures = (counts.get(pullSpec) ?? 0) + 1;
       counts.set(pullSpec, failures);
-      if (nextWay(error, { failures, isCapped }) !== 'runtime') throw error;
+      if (nextWay(error, { failures, isCapped, isShared: sharing !== undefined }) !== 'runtime') throw error;
       logger.warn({ image: pullSpec, failures, isCapped, err: errorMessage(error) }, 'Leaving the blobs of an image to the runtime');
       // The bytes before a broken link are right, and a registry may refuse to go on from others.
       if (!isTransient(error)) await content.drop(layers);

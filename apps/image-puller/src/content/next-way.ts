@@ -1,4 +1,4 @@
-import { isTransient, RegistryError, RegistryErrorCode } from '@flotilla/registry';
+import { isDenied, isTransient, RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { CorruptBlobError, NoSpaceError, StoreError } from '../errors.ts';
 
 /** Ways to go on with an image whose blobs we could not fetch: once more, by the runtime's own pull, or not at all. */
@@ -9,11 +9,27 @@ const MAX_FAILURES = 3;
 /** Wrong bytes come from the same place again; a second try is for a mirror that was cut. */
 const MAX_CORRUPT = 2;
 
+/** True for a failure that passes: the link, the registry or the store is away for a while. The node that meets it goes on later. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof CorruptBlobError) return false;
+  return error instanceof StoreError ? error.transient : isTransient(error) && !isDenied(error);
+}
+
+/** State of an image whose blobs could not be fetched. */
+interface Failing {
+  /** Failures in a row. */
+  readonly failures: number;
+  readonly isCapped: boolean;
+  /** Other nodes need the blobs too: the runtime's own pull would cross the link once more for each. */
+  readonly isShared: boolean;
+}
+
 /**
  * Decides after a failure, which is the n-th in a row. A broken link is waited for under a cap, because the runtime's own pull would not keep the cap.
  */
-export function nextWay(error: unknown, { failures, isCapped }: { readonly failures: number; readonly isCapped: boolean }): NextWay {
+export function nextWay(error: unknown, { failures, isCapped, isShared }: Failing): NextWay {
   if (error instanceof NoSpaceError) return 'stop';
+  if (isShared && isPassing(error)) return 'again';
   if (error instanceof CorruptBlobError) return failures < MAX_CORRUPT ? 'again' : 'runtime';
   if (error instanceof StoreError) return error.transient && failures < MAX_FAILURES ? 'again' : 'runtime';
   const isLeft = failures >= MAX_FAILURES;

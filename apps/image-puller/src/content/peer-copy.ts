@@ -6,10 +6,11 @@ import { ChannelError } from '../nodes/channel.ts';
 import type { BlobSharing } from '../nodes/coordination.ts';
 import type { Peer } from '../nodes/peer-blobs.ts';
 import type { BlobSource } from './ingest.ts';
+import { isPassing } from './next-way.ts';
 import type { ExpectedBlob } from './writer.ts';
 
-/** Milliseconds for which nodes that have a blob may give no byte of it: a cut between nodes is waited for. */
-const PATIENCE_MS = 20_000;
+/** Milliseconds for which nodes that have a blob may give no byte of it: a cut between nodes is waited for, because it passes. */
+const PATIENCE_MS = 180_000;
 const RETRY_MS = 1_000;
 /** Slowest rate of copies that break off: a hostile node could hold up a blob by a byte at a time. */
 const SLOWEST_BYTES_PER_MS = 64;
@@ -20,9 +21,39 @@ interface CopyDeps {
   readonly ingest: (source: BlobSource) => Promise<void>;
   /** Drops what an unfinished copy has left. */
   readonly abort: () => Promise<void>;
+  /** Since when nodes have broken off without a byte, by their ids. All blobs share it: one that stays cut off is waited for once. */
+  readonly brokenSince: Map<string, number>;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** Dependencies of putting a blob into the store. */
+interface ObtainDeps extends CopyDeps {
+  /** True when the store has the whole blob. */
+  readonly has: () => Promise<boolean>;
+}
+
+/**
+ * Puts a blob into this node's store, from other nodes or, where the lead says so, from the registry. A failure that passes leaves the fetch with this
+ * node, which has the first part of it.
+ * @throws the store's error, or that of the registry
+ */
+export async function obtainShared(
+  deps: ObtainDeps,
+  blob: ExpectedBlob,
+  { onBytes, fromRegistry }: { readonly onBytes: (bytes: number) => void; readonly fromRegistry: BlobSource },
+): Promise<void> {
+  const { sharing, has, ingest } = deps;
+  if (!(await has()) && (await copyFromPeers(deps, blob, onBytes))) return;
+  try {
+    await ingest(fromRegistry);
+  } catch (error) {
+    deps.signal.throwIfAborted();
+    if (!isPassing(error)) await sharing.failed(blob);
+    throw error;
+  }
+  await sharing.has(blob);
 }
 
 /**
@@ -30,10 +61,9 @@ interface CopyDeps {
  * @returns false when this node is to fetch it from the registry
  * @throws the store's error
  */
-export async function copyFromPeers(deps: CopyDeps, blob: ExpectedBlob, onBytes: (bytes: number) => void): Promise<boolean> {
-  const { sharing, clock, signal } = deps;
+async function copyFromPeers(deps: CopyDeps, blob: ExpectedBlob, onBytes: (bytes: number) => void): Promise<boolean> {
+  const { sharing, clock, signal, brokenSince } = deps;
   let isMixed = false;
-  let failingSince: number | undefined;
   let triedSince: number | undefined;
   for (;;) {
     const askedAt = clock.now();
@@ -44,7 +74,10 @@ export async function copyFromPeers(deps: CopyDeps, blob: ExpectedBlob, onBytes:
       return false;
     }
     // Nodes that were away meanwhile have all their time again.
-    if (clock.now() - askedAt > RETRY_MS) failingSince = triedSince = undefined;
+    if (triedSince !== undefined && clock.now() - askedAt > RETRY_MS) {
+      for (const { id } of from) brokenSince.delete(id);
+      triedSince = undefined;
+    }
     triedSince ??= clock.now();
     const { isCopied, hasBytes, broken } = await copyFromOne(deps, blob, { from, onBytes });
     if (isCopied) {
@@ -52,14 +85,10 @@ export async function copyFromPeers(deps: CopyDeps, blob: ExpectedBlob, onBytes:
       return true;
     }
     isMixed ||= hasBytes;
-    if (hasBytes) failingSince = clock.now();
-    failingSince ??= clock.now();
     const isLate = clock.now() - triedSince > PATIENCE_MS + blob.size / SLOWEST_BYTES_PER_MS;
-    if (clock.now() - failingSince < PATIENCE_MS && !isLate) {
-      if (broken.length > 0) await pause(clock, RETRY_MS, signal);
-    } else {
-      for (const peer of broken) await sharing.failed(blob, peer.id);
-    }
+    const late = broken.filter(({ id }) => isLate || clock.now() - (brokenSince.get(id) ?? clock.now()) >= PATIENCE_MS);
+    for (const { id } of late) await sharing.failed(blob, id);
+    if (broken.length > late.length) await pause(clock, RETRY_MS, signal);
     signal.throwIfAborted();
   }
 }
@@ -78,7 +107,7 @@ async function copyFromOne(
   blob: ExpectedBlob,
   { from, onBytes }: { readonly from: readonly Peer[]; readonly onBytes: (bytes: number) => void },
 ): Promise<Tried> {
-  const { sharing, signal, logger } = deps;
+  const { sharing, signal, logger, clock, brokenSince } = deps;
   let hasBytes = false;
   const broken: Peer[] = [];
   for (const peer of from) {
@@ -86,6 +115,7 @@ async function copyFromOne(
       await deps.ingest(async function* (offset, settle) {
         for await (const chunk of sharing.stream(peer, blob, { offset, settle, signal })) {
           hasBytes = true;
+          brokenSince.delete(peer.id);
           onBytes(chunk.length);
           yield chunk;
         }
@@ -98,7 +128,10 @@ async function copyFromOne(
       const isFinal = error instanceof CorruptBlobError || (error instanceof ChannelError && error.status !== undefined);
       if (!isFinal && !(error instanceof ChannelError)) throw error;
       if (isFinal) await sharing.failed(blob, peer.id);
-      else broken.push(peer);
+      else {
+        broken.push(peer);
+        if (!brokenSince.has(peer.id)) brokenSince.set(peer.id, clock.now());
+      }
     }
   }
   return { isCopied: false, hasBytes, broken };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { BlobExchange, scoreOf } from './blob-exchange.ts';
 
 const blob = { digest: `sha256:${'a'.repeat(64)}`, size: 1_000_000 };
+const other = { digest: `sha256:${'e'.repeat(64)}`, size: 1_000_000 };
 const nodes = ['one', 'two', 'three'];
 /** The node that the hash picks, and the others. */
 const [first = '', second = '', third = ''] = nodes.toSorted((a, b) => (scoreOf(a, blob.digest) > scoreOf(b, blob.digest) ? -1 : 1));
@@ -42,7 +43,7 @@ describe('a blob', () => {
     expect(exchange.ask(first, blob, 2_001)).toEqual({ do: 'wait' });
   });
 
-  test('whose fetcher vanishes is taken over by the next in the hash; one that comes back goes on', () => {
+  test('whose fetcher is gone is taken over by the next in the hash', () => {
     const exchange = busyExchange();
     exchange.ask(first, blob, 0);
     expect(exchange.ask(first, blob, 100)).toEqual({ do: 'fetch' });
@@ -64,30 +65,77 @@ describe('a blob', () => {
     expect(exchange.ask(second, blob, 40)).toEqual({ do: 'copy', from: [first] });
   });
 
-  test('whose only holder vanishes is waited for, then fetched again', () => {
+  test('whose only holder is gone is fetched again', () => {
     const exchange = exchangeOf();
     exchange.ask(first, blob, 0);
     exchange.has(first, blob.digest, blob.size, 10);
     exchange.leave(first, 1_000);
-    expect(exchange.ask(second, blob, 2_000)).toEqual({ do: 'wait' });
-    expect(exchange.ask(second, blob, 60_000)).toEqual({ do: 'fetch' });
+    expect(exchange.ask(second, blob, 2_000)).toEqual({ do: 'fetch' });
   });
 
-  test('is taken over from a fetcher that stands still, and from one that claims to grow for too long', () => {
+  test('is taken over from a fetcher that stands still while others move, and from one that claims to grow for too long', () => {
     const exchange = exchangeOf();
     exchange.ask(first, blob, 0);
-    expect(exchange.ask(second, blob, 44_000)).toEqual({ do: 'wait' });
-    expect(exchange.ask(second, blob, 46_000)).toEqual({ do: 'fetch' });
-    for (let now = 46_000; now < 2_000_000; now += 10_000) exchange.grows(second, blob.digest, now, now);
+    exchange.ask(third, other, 0);
+    const grow = (node: string, { digest }: typeof blob, [from, to]: readonly [number, number]): void => {
+      for (let now = from; now < to; now += 5_000) exchange.grows(node, digest, now, now);
+    };
+    grow(third, other, [0, 150_000]);
+    expect(exchange.ask(second, blob, 150_000)).toEqual({ do: 'wait' });
+    grow(third, other, [150_000, 165_000]);
+    expect(exchange.ask(second, blob, 165_000)).toEqual({ do: 'fetch' });
+    grow(second, blob, [165_000, 2_000_000]);
     expect(exchange.ask(first, blob, 2_000_000)).toEqual({ do: 'fetch' });
+  });
+
+  test("stays with its fetcher while nothing moves: an outage of the link is nobody's", () => {
+    const exchange = exchangeOf();
+    exchange.ask(first, blob, 0);
+    exchange.ask(third, other, 0);
+    exchange.grows(third, other.digest, 1_000, 1_000);
+    expect(exchange.ask(second, blob, 3_600_000)).toEqual({ do: 'wait' });
+    exchange.grows(third, other.digest, 2_000, 3_600_000);
+    expect(exchange.ask(second, blob, 3_600_001)).toEqual({ do: 'wait' });
+    expect(exchange.ask(first, blob, 3_600_002)).toEqual({ do: 'fetch' });
+  });
+
+  test('is fetched by whoever has most of it, whoever asks first, and by another where that one does not ask', () => {
+    const exchange = exchangeOf([second]);
+    exchange.join(first, { [blob.digest]: 1_000 });
+    exchange.join(third, { [blob.digest]: 2_000 });
+    expect(exchange.ask(second, blob, 0)).toEqual({ do: 'wait' });
+    expect(exchange.ask(first, blob, 29_000)).toEqual({ do: 'wait' });
+    expect(exchange.ask(third, blob, 29_000)).toEqual({ do: 'fetch' });
+    exchange.failed(third, blob.digest, 40_000);
+    expect(exchange.ask(second, blob, 41_000)).toEqual({ do: 'wait' });
+    expect(exchange.ask(second, blob, 71_000)).toEqual({ do: 'fetch' });
+  });
+
+  test('is fetched by whoever has most of it, also when that one was silent and is heard of again', () => {
+    const exchange = exchangeOf([second]);
+    exchange.join(first, { [blob.digest]: 1_000 });
+    exchange.away(first);
+    exchange.join(first);
+    expect(exchange.ask(second, blob, 0)).toEqual({ do: 'wait' });
+    expect(exchange.ask(first, blob, 0)).toEqual({ do: 'fetch' });
+  });
+
+  test('of which a node that is away has most is waited for until that one is gone', () => {
+    const exchange = exchangeOf([second]);
+    exchange.join(first, { [blob.digest]: 1_000 });
+    exchange.away(first);
+    expect(exchange.ask(second, blob, 0)).toEqual({ do: 'wait' });
+    expect(exchange.ask(second, blob, 500_000)).toEqual({ do: 'wait' });
+    exchange.leave(first, 500_000);
+    expect(exchange.ask(second, blob, 500_001)).toEqual({ do: 'fetch' });
   });
 
   test('is refused only to the node that complains', () => {
     const exchange = exchangeOf();
     exchange.has(first, blob.digest, blob.size, 0);
     exchange.has(second, blob.digest, blob.size, 0);
-    exchange.failed(third, blob.digest, first);
-    exchange.failed(third, blob.digest, second);
+    exchange.failed(third, blob.digest, 0, first);
+    exchange.failed(third, blob.digest, 0, second);
     expect(exchange.ask(third, blob, 5_000)).toEqual({ do: 'fetch' });
     exchange.join('four');
     expect(exchange.ask('four', blob, 5_000)).toMatchObject({ do: 'copy' });
@@ -96,9 +144,9 @@ describe('a blob', () => {
   test('is asked for elsewhere when its fetcher fails, and by everybody when all have failed', () => {
     const exchange = exchangeOf();
     exchange.ask(first, blob, 0);
-    exchange.failed(first, blob.digest);
+    exchange.failed(first, blob.digest, 5);
     expect(exchange.ask(second, blob, 10)).toEqual({ do: 'fetch' });
-    for (const node of [second, third]) exchange.failed(node, blob.digest);
+    for (const node of [second, third]) exchange.failed(node, blob.digest, 20);
     expect(exchange.ask(first, blob, 5_000)).toEqual({ do: 'fetch' });
   });
 });
@@ -127,14 +175,18 @@ describe('a node', () => {
     const exchange = exchangeOf();
     granted(exchange, first, 0);
     granted(exchange, first, 2_000);
-    exchange.ask(first, blob, 60_000);
-    expect(exchange.ask(first, blob, 62_000)).toEqual({ do: 'fetch' });
+    const moving = { digest: `sha256:${'d'.repeat(64)}`, size: 1_000 };
+    exchange.ask(second, moving, 2_000);
+    exchange.ask(second, moving, 4_000);
+    expect(exchange.ask(first, blob, 60_000)).toEqual({ do: 'wait' });
+    for (let now = 60_000; now < 220_000; now += 5_000) exchange.grows(second, moving.digest, now, now);
+    expect(exchange.ask(first, blob, 220_000)).toEqual({ do: 'fetch' });
   });
 
   test('that retires is given nothing to fetch, and is alone until another has its blobs', () => {
     const exchange = exchangeOf();
     exchange.has(first, blob.digest, blob.size, 0);
-    exchange.retire(first);
+    exchange.retire(first, 0);
     expect(exchange.isAlone(first)).toBe(true);
     expect(exchange.ask(second, blob, 10)).toEqual({ do: 'copy', from: [first] });
     exchange.has(second, blob.digest, blob.size, 20);
@@ -142,5 +194,13 @@ describe('a node', () => {
     const fresh = { digest: `sha256:${'b'.repeat(64)}`, size: 1 };
     const next = [second, third].toSorted((a, b) => (scoreOf(a, fresh.digest) > scoreOf(b, fresh.digest) ? -1 : 1))[0] ?? '';
     expect(exchange.ask(next, fresh, 30)).toEqual({ do: 'fetch' });
+  });
+
+  test('that has ended gives up what it did not fetch', () => {
+    const exchange = exchangeOf();
+    exchange.ask(first, blob, 0);
+    exchange.grows(first, blob.digest, 500_000, 10);
+    exchange.retire(first, 20);
+    expect(exchange.ask(second, blob, 30)).toEqual({ do: 'fetch' });
   });
 });

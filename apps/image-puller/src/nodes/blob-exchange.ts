@@ -6,15 +6,17 @@ type BlobOrder = { readonly do: 'fetch' } | { readonly do: 'copy'; readonly from
 
 /** Milliseconds for which the node that the hash picks may come first, while something else is on the link. */
 const HEAD_START_MS = 1_500;
-/** Milliseconds for which a fetch may stand still before another node takes it over. */
-const STILL_MS = 45_000;
+/** Milliseconds for which a fetch may stand still, while others move, before another node takes it over: longer than most outages of one node. */
+const STILL_MS = 150_000;
+/** Milliseconds without growth anywhere after which nothing moves: an outage of the link counts for no fetch. */
+const MOVING_MS = 5_000;
+/** Milliseconds for which a node with more of a blob than others comes first. */
+const LONGEST_FIRST_MS = 30_000;
 /** Times longer than blobs have taken so far that a fetch may take, whatever its node says of it. */
 const SLOW = 8;
 /** Least time for a fetch, and its rate before any blob is finished. */
 const LEAST_FETCH_MS = 180_000;
 const SLOWEST_BYTES_PER_MS = 32;
-/** Milliseconds for which a vanished node with the only copy is waited for: a restart of its puller takes less than a fetch. */
-const AWAITED_MS = 45_000;
 /** Nodes that are named to one that asks. */
 const MOST_SOURCES = 3;
 /** Blobs on the link at once. With more, all would end together, and nobody could copy or unpack meanwhile. */
@@ -28,9 +30,10 @@ interface Blob {
   readonly refused: Map<string, Set<string>>;
   /** Nodes that could not fetch it. */
   readonly failed: Set<string>;
+  /** Times are those of the link that moves. */
   fetcher: { readonly node: string; readonly since: number; offset: number; grewAt: number } | undefined;
-  /** Until then a node with the only copy may come back. */
-  awaitedUntil: number;
+  /** Since then nobody fetches it. */
+  freeSince: number;
   /** Node that the hash picked, and the nodes it picked from: hundreds ask for one blob. */
   picked: { readonly node: string | undefined; readonly changes: number } | undefined;
 }
@@ -47,14 +50,18 @@ export class BlobExchange {
   readonly #retired = new Set<string>();
   /** Blobs that are being fetched. */
   readonly #fetching = new Set<Blob>();
-  readonly #since: number;
+  /** Bytes that nodes have of blobs, by digest and node: whoever has most goes on. */
+  readonly #partials = new Map<string, Map<string, number>>();
+  /** Last growth of any fetch, and the milliseconds in which the link has moved so far. */
+  #movedAt: number;
+  #movingMs = 0;
   #bytesFetched = 0;
   /** Changes of the nodes that fetch. */
   #changes = 0;
 
   /** @param now milliseconds since the epoch */
   constructor(now: number) {
-    this.#since = now;
+    this.#movedAt = now;
   }
 
   /** True while nothing is on the link. */
@@ -68,32 +75,38 @@ export class BlobExchange {
     return blob !== undefined && (blob.holders.size > 0 || blob.fetcher !== undefined);
   }
 
-  join(node: string): void {
+  /** Lets a node fetch and serve. @param partials bytes that it has of blobs; undefined: what is known of it stays */
+  join(node: string, partials?: Readonly<Record<string, number>>): void {
     this.#nodes.add(node);
     this.#retired.delete(node);
     this.#changes += 1;
+    if (!partials) return;
+    this.#forgetPartials(node);
+    for (const [digest, bytes] of Object.entries(partials)) this.#hasPart(node, digest, bytes);
   }
 
-  /** Sends nobody to a node whose place is not known, until it joins again or leaves: its fetches and its blobs stay its own. */
+  /** Sends nobody to a node that is silent or whose place is not known, until it joins again or leaves: its fetches and its blobs stay its own. */
   away(node: string): void {
     this.#nodes.delete(node);
     this.#changes += 1;
   }
 
-  /** Takes a vanished node out: its fetches go to others, and nobody is sent to it. */
+  /** Takes a node out that is gone: its fetches go to others, and nobody is sent to it. */
   leave(node: string, now: number): void {
     this.#nodes.delete(node);
     this.#changes += 1;
+    this.#forgetPartials(node);
     for (const blob of this.#blobs.values()) {
-      if (blob.holders.delete(node) && blob.holders.size === 0) blob.awaitedUntil = now + AWAITED_MS;
-      if (blob.fetcher?.node === node) this.#end(blob);
+      blob.holders.delete(node);
+      if (blob.fetcher?.node === node) this.#end(blob, now);
     }
   }
 
   /** Gives a node nothing more to fetch, while the others take from it what it has. */
-  retire(node: string): void {
+  retire(node: string, now: number): void {
     this.#retired.add(node);
     this.#changes += 1;
+    for (const blob of this.#fetching) if (blob.fetcher?.node === node) this.#end(blob, now);
   }
 
   /** True for a node with a blob that no other has. */
@@ -110,12 +123,15 @@ export class BlobExchange {
     if (sources.length > 0) return { do: 'copy', from: this.#best(blob, sources, `${node}/${digest}`) };
     if (holders.length > 0) return { do: 'wait' };
     if (blob.fetcher?.node === node) return { do: 'fetch' };
-    if ((blob.fetcher && !this.#isStill(blob, now)) || now < blob.awaitedUntil) return { do: 'wait' };
+    if (blob.fetcher && !this.#isStill(blob)) return { do: 'wait' };
+    const longest = this.#longest(digest, blob);
+    const isLongestFirst = longest !== undefined && (!this.#nodes.has(longest) || now - blob.freeSince < LONGEST_FIRST_MS);
+    if (isLongestFirst && longest !== node) return { do: 'wait' };
     const isHeadStart = now - blob.askedAt < HEAD_START_MS && !this.isIdle;
     // Without the failed ones nobody is left: whoever asks tries by itself.
-    if (!blob.fetcher && isHeadStart && this.#first(digest, blob) !== node) return { do: 'wait' };
-    if (this.#fetchesOf(node, now) >= Math.ceil(LINK_FETCHES / Math.max(1, this.#nodes.size))) return { do: 'wait' };
-    blob.fetcher = { node, since: now, offset: 0, grewAt: now };
+    if (!blob.fetcher && !isLongestFirst && isHeadStart && this.#first(digest, blob) !== node) return { do: 'wait' };
+    if (this.#fetchesOf(node) >= Math.ceil(LINK_FETCHES / Math.max(1, this.#nodes.size))) return { do: 'wait' };
+    blob.fetcher = { node, since: this.#movingMs, offset: 0, grewAt: this.#movingMs };
     this.#fetching.add(blob);
     return { do: 'fetch' };
   }
@@ -124,17 +140,19 @@ export class BlobExchange {
   has(node: string, digest: string, size: number, now: number): void {
     const blob = this.#blobs.get(digest) ?? this.#open(digest, size, now);
     if (this.#nodes.has(node)) blob.holders.add(node);
+    this.#partials.get(digest)?.delete(node);
     if (blob.fetcher?.node !== node) return;
-    this.#end(blob);
+    this.#moves(now);
+    this.#end(blob, now);
     this.#bytesFetched += blob.size;
   }
 
-  /** A node could not fetch a blob, or not take it from the other. */
-  failed(node: string, digest: string, from?: string): void {
+  /** A node cannot fetch a blob, or not take it from the other. A failure that passes is none: the node goes on. */
+  failed(node: string, digest: string, now: number, from?: string): void {
     const blob = this.#blobs.get(digest);
     if (!blob) return;
     if (from === undefined) {
-      if (blob.fetcher?.node === node) this.#end(blob);
+      if (blob.fetcher?.node === node) this.#end(blob, now);
       blob.failed.add(node);
       blob.picked = undefined;
       return;
@@ -146,7 +164,33 @@ export class BlobExchange {
   /** Bytes of a node's fetches so far. */
   grows(node: string, digest: string, offset: number, now: number): void {
     const fetcher = this.#blobs.get(digest)?.fetcher;
-    if (fetcher?.node === node && offset > fetcher.offset) Object.assign(fetcher, { offset, grewAt: now });
+    if (fetcher?.node !== node || offset <= fetcher.offset) return;
+    this.#moves(now);
+    Object.assign(fetcher, { offset, grewAt: this.#movingMs });
+    this.#hasPart(node, digest, offset);
+  }
+
+  #moves(now: number): void {
+    this.#movingMs += Math.min(Math.max(0, now - this.#movedAt), MOVING_MS);
+    this.#movedAt = now;
+  }
+
+  #hasPart(node: string, digest: string, bytes: number): void {
+    if (bytes === 0) return;
+    const partials = this.#partials.get(digest) ?? new Map<string, number>();
+    this.#partials.set(digest, partials.set(node, bytes));
+  }
+
+  #forgetPartials(node: string): void {
+    for (const partials of this.#partials.values()) partials.delete(node);
+  }
+
+  /** Node with the most bytes of a blob among those that may fetch it, be they away for now. */
+  #longest(digest: string, { failed, fetcher }: Blob): string | undefined {
+    let longest: readonly [node: string | undefined, bytes: number] = [undefined, 0];
+    for (const [node, bytes] of this.#partials.get(digest) ?? [])
+      if (bytes > longest[1] && !failed.has(node) && !this.#retired.has(node) && node !== fetcher?.node) longest = [node, bytes];
+    return longest[0];
   }
 
   #open(digest: string, size: number, now: number): Blob {
@@ -157,21 +201,22 @@ export class BlobExchange {
       refused: new Map(),
       failed: new Set(),
       fetcher: undefined,
-      awaitedUntil: 0,
+      freeSince: now,
       picked: undefined,
     };
     this.#blobs.set(digest, blob);
     return blob;
   }
 
-  #end(blob: Blob): void {
+  #end(blob: Blob, now: number): void {
     blob.fetcher = undefined;
+    blob.freeSince = now;
     this.#fetching.delete(blob);
   }
 
   /** Fetches of a node that move. Its share of the link is its own: a hostile node takes no more than that from the others. */
-  #fetchesOf(node: string, now: number): number {
-    return [...this.#fetching].filter((blob) => blob.fetcher?.node === node && !this.#isStill(blob, now)).length;
+  #fetchesOf(node: string): number {
+    return [...this.#fetching].filter((blob) => blob.fetcher?.node === node && !this.#isStill(blob)).length;
   }
 
   #first(digest: string, blob: Blob): string | undefined {
@@ -196,9 +241,9 @@ export class BlobExchange {
   }
 
   /** A fetch without growth, or one that takes far longer than others did, whatever growth is claimed. */
-  #isStill({ fetcher, size }: Blob, now: number): boolean {
+  #isStill({ fetcher, size }: Blob): boolean {
     if (!fetcher) return true;
-    const rate = Math.max(SLOWEST_BYTES_PER_MS, this.#bytesFetched / Math.max(1, now - this.#since));
-    return now - fetcher.grewAt > STILL_MS || now - fetcher.since > LEAST_FETCH_MS + (SLOW * size) / rate;
+    const rate = Math.max(SLOWEST_BYTES_PER_MS, this.#bytesFetched / Math.max(1, this.#movingMs));
+    return this.#movingMs - fetcher.grewAt > STILL_MS || this.#movingMs - fetcher.since > LEAST_FETCH_MS + (SLOW * size) / rate;
   }
 }

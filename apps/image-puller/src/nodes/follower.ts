@@ -7,7 +7,7 @@ import { ChannelClient, ChannelError, serveChannel } from './channel.ts';
 import { createChannelKey } from './channel-key.ts';
 import type { BlobSharing } from './coordination.ts';
 import { Beaten, HandedOver, Joined, type LeadPlace, Nothing, Order } from './messages.ts';
-import { createBlobServer, Peers } from './peer-blobs.ts';
+import { createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
 
 /** Name of this side of the blobs' channel. */
 const NODE = 'node';
@@ -53,6 +53,7 @@ export class Follower implements AsyncDisposable {
   readonly #fetching = new Map<string, number>();
   #peers: Peers | undefined;
   #runKey = Buffer.alloc(0);
+  #blobs: SharedBlobs | undefined;
   #blobPort: number | undefined;
   #isOpen = false;
   /** True once the lead has been told of `isOpen`, and with it of the port. */
@@ -84,7 +85,8 @@ export class Follower implements AsyncDisposable {
     const { nodeName, readToken } = this.#options;
     const place = this.#blobPort === undefined ? {} : { port: this.#blobPort };
     const isOpen = this.#isOpen;
-    const join = { token: (await readToken()).trim(), node: nodeName, isOpen, ...place };
+    const partials = await readPartials(this.#blobs);
+    const join = { token: (await readToken()).trim(), node: nodeName, isOpen, partials, ...place };
     const { key, isBeside } = await this.#client.post('/join', join, Joined, { timeoutMs: CALL_MS, signal: this.#options.signal });
     const runKey = Buffer.from(key, 'base64url');
     if (!runKey.equals(this.#runKey)) {
@@ -151,7 +153,7 @@ export class Follower implements AsyncDisposable {
 
   sharing(): BlobSharing {
     return {
-      open: (blobs) => this.#open(blobs && createBlobServer(blobs)),
+      open: (blobs) => this.#open(blobs),
       source: async (blob, signal) => {
         for (;;) {
           const order = await this.#call('/ask', { digest: blob.digest, size: blob.size }, Order, { timeoutMs: CALL_MS, signal });
@@ -172,12 +174,14 @@ export class Follower implements AsyncDisposable {
     };
   }
 
-  async #open(handle: ReturnType<typeof createBlobServer> | undefined): Promise<void> {
+  async #open(blobs: SharedBlobs | undefined): Promise<void> {
     const { address, blobPort } = this.#options;
-    if (handle && this.#blobPort === undefined) {
+    if (blobs && this.#blobPort === undefined) {
+      const handle = createBlobServer(blobs);
       const server = this.#stack.use(await serveChannel({ address, port: blobPort, keyOf: () => this.#runKey, handle }));
       this.#blobPort = server.port;
     }
+    this.#blobs = blobs;
     this.#isOpen = true;
     await this.join().catch(() => undefined);
   }

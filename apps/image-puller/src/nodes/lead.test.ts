@@ -29,7 +29,7 @@ test.each(['dies', 'fails'] as const)(
     const registry = new MemoryRegistry([20_000]);
     let laterMs = 0;
     const clock: Clock = { ...systemClock, now: () => systemClock.now() + laterMs };
-    await using led = await startLead({ nodes: ['n0', 'n1'], clock });
+    await using led = await startLead({ nodes: ['n0', 'n1'], clock, rules: { patienceSeconds: 60 } });
     const sharing = led.lead.sharing();
     await sharing.open(led.store);
     const before = await followLead(led.place, 'n1');

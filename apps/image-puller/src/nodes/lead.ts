@@ -11,7 +11,7 @@ import { describeFailed, type Expected, type FilledNode, type Member, Members, S
 import { Ask, Beat, Bytes, Join, type LeadPlace, Tell } from './messages.ts';
 import { News } from './news.ts';
 import { Orders } from './orders.ts';
-import { createBlobServer, Peers, type SharedBlobs } from './peer-blobs.ts';
+import { createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
 import type { PodIdentity } from './pod-token.ts';
 
 /** Milliseconds for which an answer is held back until something has ended. */
@@ -45,6 +45,8 @@ interface LeadOptions {
   readonly verify: (token: string, signal: AbortSignal) => Promise<PodIdentity | undefined>;
   /** Makes the lead known to the other nodes. */
   readonly publish: (place: LeadPlace, signal: AbortSignal) => Promise<void>;
+  /** True when this run has had another lead before. */
+  readonly succeeds: (signal: AbortSignal) => Promise<boolean>;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -91,9 +93,21 @@ export class Lead implements AsyncDisposable {
     const server = this.#stack.use(
       await serveChannel({ address, port, keyOf, handle: (request, answer) => this.#handle(request, answer) }),
     );
+    if (await this.#succeeds()) this.#orders.succeed();
     await this.#expect();
     void this.#publish({ address, port: server.port, key: this.#key.publicKey });
     this.#keep();
+  }
+
+  /** A lead that cannot know it waits: that costs seconds, a layer that is fetched anew may cost minutes. */
+  async #succeeds(): Promise<boolean> {
+    const { succeeds, signal, logger } = this.#options;
+    try {
+      return await succeeds(signal);
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: errorMessage(error) }, 'Asking whether there was another lead failed');
+      return true;
+    }
   }
 
   /** Makes the lead known, and tries again for as long as it takes: this node is filled meanwhile. */
@@ -136,6 +150,7 @@ export class Lead implements AsyncDisposable {
   async awaitNodes(): Promise<'whole' | 'failed' | 'absent'> {
     const { clock, signal, logger, rules, goal, nodeName } = this.#options;
     this.#ended.add(nodeName);
+    this.#orders.retire(OWN);
     this.#ends.tell();
     while (this.#judge().some(({ verdict }) => verdict === 'pulling')) {
       await this.#ends.next({ signal });
@@ -187,7 +202,7 @@ export class Lead implements AsyncDisposable {
     const handle = createBlobServer(blobs);
     const server = this.#stack.use(await serveChannel({ address, port: blobPort, keyOf: () => this.#runKey, handle }));
     this.#isOpen = true;
-    this.#orders.enter({ id: OWN, address, port: server.port });
+    this.#orders.enter({ id: OWN, address, port: server.port }, await readPartials(blobs));
   }
 
   async #handle(request: ChannelRequest, response: ServerResponse): Promise<void> {
@@ -252,7 +267,7 @@ export class Lead implements AsyncDisposable {
     if (!this.#members.expects(member)) await this.#expect();
     // Another process of the node has joined meanwhile.
     if (this.#members.of(identity) !== member) return joined;
-    if (member.peer) this.#orders.enter(member.peer);
+    if (member.peer) this.#orders.enter(member.peer, join.partials);
     else if (join.isOpen) this.#orders.leave(id);
     else this.#orders.away(id);
     this.#gather();
@@ -272,7 +287,10 @@ export class Lead implements AsyncDisposable {
     if (!beat) return 400;
     const { clock } = this.#options;
     const now = clock.now();
-    if (beat.exitCode !== member.exitCode) this.#ends.tell();
+    if (beat.exitCode !== member.exitCode) {
+      this.#orders.retire(member.id);
+      this.#ends.tell();
+    }
     Object.assign(member, { report: beat.report, exitCode: beat.exitCode });
     for (const [digest, offset] of Object.entries(beat.fetching)) this.#orders.grows(member.id, digest, offset);
     while (beat.exitCode !== undefined && !this.#isOver && !signal.aborted && clock.now() < now + HOLD_MS)
@@ -329,13 +347,14 @@ export class Lead implements AsyncDisposable {
     void keep();
   }
 
-  /** Takes nodes out that say nothing more, or that have failed. */
+  /** Sends nobody to nodes that say nothing more, and takes out those that are gone or have failed. */
   #noticeSilence(): void {
     const now = this.#options.clock.now();
     for (const member of this.#members.all) {
       const hasFailed = member.exitCode !== undefined && member.exitCode !== PullerExit.done && member.exitCode !== PullerExit.partlyDone;
-      if (member.isSilent || (now - member.seenAt <= SILENT_MS && !hasFailed)) continue;
-      if (member.peer || this.#orders.isAway(member.id)) this.#orders.leave(member.id);
+      if (now - member.seenAt <= SILENT_MS && !hasFailed) continue;
+      if (hasFailed || this.#members.isGone(member, now)) this.#orders.leave(member.id);
+      else if (!member.isSilent) this.#orders.away(member.id);
       if (hasFailed) member.peer = undefined;
       else member.isSilent = true;
     }

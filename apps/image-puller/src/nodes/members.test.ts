@@ -30,6 +30,25 @@ describe('the nodes of a run', () => {
     expect(verdicts(all, 61_000)).toEqual(['b pulling']);
   });
 
+  test('are waited for in silence until their patience is over or they leave the cluster', () => {
+    const all = members();
+    const [a, b] = [
+      { id: 'uid-a', name: 'a', seenAt: 0 },
+      { id: 'uid-b', name: 'b', seenAt: 0 },
+    ];
+    // Before the nodes are known nobody has left.
+    expect(all.isGone(a, 20_000)).toBe(false);
+    all.expect(listed('own', 'a'), 0);
+    for (const [member, now, isGone] of [
+      [a, 20_000, false],
+      [a, 60_000, false],
+      [a, 60_001, true],
+      [b, 12_000, false],
+      [b, 12_001, true],
+    ] as const)
+      expect(all.isGone(member, now), `${member.name} at ${now}`).toBe(isGone);
+  });
+
   test('are counted where they cannot be listed', () => {
     const all = members();
     all.expect({ count: 3 }, 0);

@@ -41,7 +41,7 @@ interface JudgedNode {
   readonly report: PullerReport | undefined;
 }
 
-/** Milliseconds without a word after which a node is silent: it fetches nothing, and may have left the cluster. */
+/** Milliseconds without a word after which a node is silent: nobody is sent to it, and it may have left the cluster. */
 export const SILENT_MS = 12_000;
 const MAX_TEXT = 256;
 /** Milliseconds after which a node that is waited for is named. */
@@ -110,6 +110,12 @@ export class Members {
     const expected = this.#expected;
     if ('count' in expected) return this.#byId.size < expected.count;
     return expected.nodes.some((node) => node.uid === id || node.name === name);
+  }
+
+  /** True for a silent member that is waited for no longer. */
+  isGone(member: Pick<Member, 'id' | 'name' | 'seenAt'>, now: number): boolean {
+    const silentMs = now - member.seenAt;
+    return silentMs > this.#patienceMs || (silentMs > SILENT_MS && this.#isKnown && !this.expects(member));
   }
 
   /** True once every expected node has come with its store open. */

@@ -15,8 +15,23 @@ const text = z.string().max(253);
 export const LeadPlace = Place.extend({ key: z.string().max(64) });
 export type LeadPlace = z.output<typeof LeadPlace>;
 
-/** `/join`: a node's puller shows who it is; the port is that of its blobs, absent where its runtime shares none, or is not open yet. */
-export const Join = z.object({ token: z.string().max(16 * 1024), node: text, isOpen: z.boolean(), port: port.optional() });
+/** Blobs of which a node says how much it has. */
+export const MAX_PARTIALS = 512;
+
+/**
+ * `/join`: a node's puller shows who it is; the port is that of its blobs, absent where its runtime shares none, or is not open yet. `partials`: bytes that
+ * it has of blobs.
+ */
+export const Join = z.object({
+  token: z.string().max(16 * 1024),
+  node: text,
+  isOpen: z.boolean(),
+  port: port.optional(),
+  partials: z
+    .record(Digest, size)
+    .refine((partials) => Object.keys(partials).length <= MAX_PARTIALS)
+    .optional(),
+});
 export type Join = z.output<typeof Join>;
 /** `key` is the secret among those that have joined; `isBeside`: the lead fills this node itself. */
 export const Joined = z.object({ id: text, key: z.string().max(64), isBeside: z.boolean() });

@@ -8,6 +8,8 @@ import { Probes } from './probes.ts';
 
 /** Milliseconds for which the first fetch waits for the other nodes: one of them may have the blob. */
 const GATHER_MS = 10_000;
+/** The same after another lead: its nodes notice within seconds, and have parts of blobs. */
+const GATHER_AGAIN_MS = 30_000;
 /** Milliseconds for which a question is held back for an order. */
 const HOLD_MS = 5_000;
 
@@ -23,6 +25,7 @@ export class Orders {
   /** Nodes that are waited for without a place. */
   readonly #away = new Set<string>();
   #isGathered = false;
+  #gatherMs = GATHER_MS;
 
   constructor({ clock, peers }: { readonly clock: Clock; readonly peers: Pick<Peers, 'hasBlob'> }) {
     this.#clock = clock;
@@ -36,15 +39,20 @@ export class Orders {
     });
   }
 
-  /** Lets a node take part from here on; it may have blobs from before. */
-  enter(peer: Peer): void {
+  /** Waits longer for the nodes: they have had another lead, and say what they have of its blobs. */
+  succeed(): void {
+    this.#gatherMs = GATHER_AGAIN_MS;
+  }
+
+  /** Lets a node take part from here on; it may have blobs from before, and parts of some. */
+  enter(peer: Peer, partials?: Readonly<Record<string, number>>): void {
     this.#places.set(peer.id, peer);
     this.#away.delete(peer.id);
-    this.#exchange.join(peer.id);
+    this.#exchange.join(peer.id, partials);
     this.#probes.forget(peer.id);
   }
 
-  /** Waits for a node that is back and has no place yet. */
+  /** Waits for a node that is silent, or is back and has no place yet. */
   away(id: string): void {
     this.#places.delete(id);
     this.#exchange.away(id);
@@ -53,20 +61,17 @@ export class Orders {
 
   /** Takes a node out: its fetches go to others. */
   leave(id: string): void {
+    if (!this.#places.has(id) && !this.#away.has(id)) return;
     this.#places.delete(id);
     this.#exchange.leave(id, this.#clock.now());
     this.#away.delete(id);
     this.#news.tell();
   }
 
-  /** True while a node is waited for: others wait for the blobs that it alone has. */
-  isAway(id: string): boolean {
-    return this.#away.has(id);
-  }
-
-  /** Gives a node nothing more to fetch. */
+  /** Gives a node nothing more to fetch, and what it fetches to others. */
   retire(id: string): void {
-    this.#exchange.retire(id);
+    this.#exchange.retire(id, this.#clock.now());
+    this.#news.tell();
   }
 
   /** True for a node with a blob that no other has. */
@@ -87,7 +92,7 @@ export class Orders {
   tell(id: string, { digest, size, outcome, from }: Tell): void {
     const wasIdle = this.#exchange.isIdle;
     if (outcome === 'has') this.#exchange.has(id, digest, size, this.#clock.now());
-    else this.#exchange.failed(id, digest, from);
+    else this.#exchange.failed(id, digest, this.#clock.now(), from);
     // An idle link is for whoever asks.
     this.#news.tell(this.#exchange.isIdle && !wasIdle ? undefined : [digest, id]);
   }
@@ -104,7 +109,7 @@ export class Orders {
   }
 
   async #orderNow(id: string, blob: BlobIdentity): Promise<Order> {
-    if (!this.#isGathered && this.#clock.now() - this.#startedAt < GATHER_MS) return { do: 'wait' };
+    if (!this.#isGathered && this.#clock.now() - this.#startedAt < this.#gatherMs) return { do: 'wait' };
     if (!this.#exchange.isFound(blob.digest)) await this.#probes.ask(blob);
     const order = this.#exchange.ask(id, blob, this.#clock.now());
     if (order.do !== 'copy') return order;

@@ -94,14 +94,24 @@ export async function listNodes(client: Client, signal: AbortSignal): Promise<Li
   return nodes;
 }
 
-/** Makes the lead known, in an annotation of its Job. By the status: the lead must not touch the spec. */
+/** Makes the lead known, in an annotation of its Job. */
 export async function publishLead(
   client: Client,
-  { namespace, place, signal }: { readonly namespace: string; readonly place: LeadPlace; readonly signal: AbortSignal },
+  { place, ...where }: { readonly namespace: string; readonly place: LeadPlace; readonly signal: AbortSignal },
 ): Promise<void> {
-  const change = { metadata: { annotations: { [Annotation.lead]: JSON.stringify(place) } } };
+  await patchJob(client, where, { metadata: { annotations: { [Annotation.lead]: JSON.stringify(place) } } });
+}
+
+/** True when the Job of this lead has had another before. By a patch that changes nothing, because the lead may not read its Job. */
+export async function hasHadLead(client: Client, where: { readonly namespace: string; readonly signal: AbortSignal }): Promise<boolean> {
+  const { metadata } = await patchJob(client, where, {});
+  return metadata.annotations?.[Annotation.lead] !== undefined;
+}
+
+/** By the status: the lead must not touch the spec. */
+function patchJob(client: Client, { namespace, signal }: { readonly namespace: string; readonly signal: AbortSignal }, change: object) {
   const options = { type: 'merge', subresource: 'status', signal, timeoutMs: CALL_MS } as const;
-  await client.patch(Job, { namespace, name: SpokeName.job }, change, options);
+  return client.patch(Job, { namespace, name: SpokeName.job }, change, options);
 }
 
 /** Reads where the lead of a running Job is; undefined while there is none. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Semaphore } from '@flotilla/pace';
 import { ChannelClient, type ChannelCredential, ChannelError, type ChannelPlace, type ChannelRequest } from './channel.ts';
+import { MAX_PARTIALS } from './messages.ts';
 
 /** Bytes of one range: what a cut costs at most. */
 const RANGE_BYTES = 8 * 1024 * 1024;
@@ -19,6 +20,14 @@ export interface SharedBlobs {
   /** Size of a whole blob; undefined when it is not there. */
   size(digest: string): Promise<number | undefined>;
   read(digest: string, range: { readonly offset: number; readonly size: number }): AsyncIterable<Buffer>;
+  /** Bytes of blobs that are there in part, by digest. */
+  partials(): Promise<ReadonlyMap<string, number>>;
+}
+
+/** Reads how much a store has of blobs, of the longest ones; a store that does not say has nothing. */
+export async function readPartials(blobs: SharedBlobs | undefined): Promise<Record<string, number>> {
+  const partials = (await blobs?.partials().catch(() => undefined)) ?? [];
+  return Object.fromEntries([...partials].toSorted(([, a], [, b]) => b - a).slice(0, MAX_PARTIALS));
 }
 
 /** Answers other nodes' requests for blobs. */
