@@ -8,7 +8,7 @@ import type { Client } from '@flotilla/runtime';
 import { allExcludedSentence } from '@flotilla/software';
 import { nextStep } from '../complain.ts';
 import { consent } from '../steer/consent.ts';
-import { type ImageLookup, type ListedImages, openImageLookup, skippedSentence, unreadSentence } from './images.ts';
+import { contentSentence, type ImageLookup, type ListedImages, openImageLookup, skippedSentence } from './images.ts';
 import { chooseTransports, type InspectTarget, inspectClusters } from './inspect/inspect.ts';
 import { findPullerImage } from './inspect/puller-image.ts';
 import type { Outcome } from './inspect/transport.ts';
@@ -129,7 +129,7 @@ async function lookUpEarlier(
 function describeImages(lists: ReadonlyMap<string, ListedImages>, fleet: Fleet, notes: string[]): PlanAnswer['images'] {
   const [main, ...others] = architecturesOf(fleet).flatMap((architecture) => lists.get(architecture) ?? []);
   if (!main) return undefined;
-  for (const other of others) notes.push(`for linux/${other.architecture} ${contentOf(other)}`);
+  for (const other of others) notes.push(`for linux/${other.architecture} ${contentSentence(other)}`);
   if (main.tags.length > 0)
     notes.push(
       `${main.tags.slice(0, 3).join(', ')}${main.tags.length > 3 ? ' and others are' : ' is'} no digest: figures are so today only`,
@@ -145,9 +145,6 @@ function describeImages(lists: ReadonlyMap<string, ListedImages>, fleet: Fleet, 
     unresolved: unresolved.slice(0, MOST_UNRESOLVED),
   };
 }
-
-const contentOf = (listed: ListedImages): string =>
-  unreadSentence(listed) ?? `they are ${listed.images.length} images, ${listed.list.layers.length} layers, ${listed.bytes} bytes`;
 
 interface Inspected extends Fleet {
   readonly lists: Map<string, ListedImages>;

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAnswer } from '@flotilla/api/answers';
 import { type LayerList, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
+import { bytes } from '@flotilla/api/units';
 import { systemClock } from '@flotilla/pace';
 import { DocumentCache, FileCache } from '@flotilla/registry';
 import {
@@ -100,6 +101,10 @@ export function unreadSentence({ images, unresolved }: Pick<ListedImages, 'image
   const [first] = unresolved;
   return first && `${unresolved.length} of ${images.length + unresolved.length} images could not be read: ${first.why}`;
 }
+
+/** The sentence on the images of a further architecture, which has no table of its own. */
+export const contentSentence = (listed: Pick<ListedImages, 'images' | 'unresolved' | 'list' | 'bytes'>): string =>
+  unreadSentence(listed) ?? `they are ${listed.images.length} images, ${listed.list.layers.length} layers, ${bytes(listed.bytes)}`;
 
 /** The sentence on images that are left out; undefined without any. */
 export function skippedSentence({ skipped }: Pick<ListedImages, 'skipped'>): string | undefined {
