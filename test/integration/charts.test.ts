@@ -371,6 +371,12 @@ describe('rendering', () => {
     },
     { name: 'a rule for works without verbs', chart: 'spoke', values: ['works.rules[0].apiGroups={apps}'], why: '/works/rules/0' },
     { name: 'a queue store that is no Redis URL', chart: 'hub', values: ['redis.url=queue:6379'], why: '/redis/url' },
+    {
+      name: 'authorities for a queue store without TLS',
+      chart: 'hub',
+      values: ['redis.url=redis://me:hunter2@queue:6379', 'redis.ca.configMap=queue-ca'],
+      why: 'redis.url is "redis://***@queue:6379": has no TLS, for which redis.ca names authorities: write rediss://',
+    },
     { name: 'a digest that is none', chart: 'spoke', values: ['image.digest=sha256:abc'], why: '/image/digest' },
     { name: 'no cluster name', chart: 'spoke', values: ['clusterName='], why: 'clusterName is required' },
     {

@@ -54,6 +54,19 @@ describe('readConfig', () => {
     expect(() => readConfig(['--precache-ca-bundle', file], {})).toThrow(/--precache-ca-bundle \(PRECACHE_CA_BUNDLE\).*ENOENT/);
   });
 
+  test('certificate authorities with a Redis URL without TLS are refused, with the URL but its password', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'flotilla-ca-'));
+    const file = join(dir, 'ca.pem');
+    await writeFile(file, '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n');
+    const ca = ['--redis-ca', file];
+    expect(() => readConfig(ca, { REDIS_URL: 'redis://me:hunter2@redis.example:6379' })).toThrow(
+      '--redis-url (REDIS_URL) is "redis://***@redis.example:6379": has no TLS, for which --redis-ca names authorities: write rediss://, or leave --redis-ca out',
+    );
+    expect(readConfig(ca, { REDIS_URL: 'rediss://redis.example:6380' }).redisCa).toContain('CERTIFICATE');
+    expect(readConfig(ca, {}).redisCa).toContain('CERTIFICATE');
+    await rm(dir, { recursive: true });
+  });
+
   test("the reference's name of the image variable is read, after ours", () => {
     expect(readConfig([], { PRECACHE_IMG: 'theirs' }).precacheImage).toBe('theirs');
     expect(readConfig([], { PRECACHE_IMG: 'theirs', PRECACHE_IMAGE: 'ours' }).precacheImage).toBe('ours');

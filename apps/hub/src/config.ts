@@ -149,6 +149,10 @@ const Config = schemaOf(options)
   .refine(({ role, redisUrl }) => role === 'hub' || redisUrl !== undefined, {
     path: ['redisUrl'],
     message: 'a worker needs the Redis that its hub uses',
+  })
+  .refine(({ redisUrl = '', redisCa }) => redisCa === '' || !/^redis:/i.test(redisUrl), {
+    path: ['redisUrl'],
+    message: 'has no TLS, for which --redis-ca names authorities: write rediss://, or leave --redis-ca out',
   });
 /** All settings of the hub, with their defaults. */
 export type HubConfig = Readonly<z.output<typeof Config>>;

@@ -96,6 +96,9 @@ of one name would count, and server-side apply refuses them.
 {{- else if .Values.redis.url }}
 - name: REDIS_URL
   value: {{ .Values.redis.url | quote }}
+{{- if and .Values.redis.ca.configMap (hasPrefix "redis://" .Values.redis.url) }}
+{{- fail (printf "redis.url is %q: has no TLS, for which redis.ca names authorities: write rediss://, or leave redis.ca.configMap empty" (regexReplaceAll "//[^/@]*@" .Values.redis.url "//***@")) }}
+{{- end }}
 {{- end }}
 {{- if .Values.redis.ca.configMap }}
 - name: REDIS_CA
