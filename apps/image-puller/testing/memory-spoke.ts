@@ -242,7 +242,8 @@ export async function startLead({
       await holdExpected?.();
       return expected;
     },
-    verify: async (token) => (token === 'stranger' ? undefined : { pod: token, node: { name: token, uid: `uid-${token}` } }),
+    verify: async (token) =>
+      token === 'stranger' ? { refusal: "its token is nobody's" } : { pod: token, node: { name: token, uid: `uid-${token}` } },
     succeeds: async () => succeeds,
     publish: async (found) => place.resolve(found),
     signal: stop.signal,

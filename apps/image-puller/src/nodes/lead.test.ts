@@ -92,6 +92,26 @@ test('a join that another process of the node has overtaken puts that one away f
   expect(answer()).toMatchObject([{ id: 'uid-n1' }]);
 });
 
+test('a node whose token is refused is named with the cause, and with none once it has joined', { timeout: 60_000 }, async () => {
+  let laterMs = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + laterMs };
+  await using led = await startLead({ nodes: ['n0', 'n1', 'n2'], clock, rules: { patienceSeconds: 60 } });
+  const problems = () => led.lead.sum(REPORT).nodes?.problems;
+  await expect(followLead(led.place, 'n1', undefined, { readToken: async () => 'stranger' })).rejects.toThrow('403');
+  laterMs = 31_000;
+  expect(problems()).toEqual([
+    { node: 'n1', message: "its puller has not been let in yet: its token is nobody's" },
+    { node: 'n2', message: 'its puller has not come yet' },
+  ]);
+  laterMs = 70_000;
+  expect(problems()).toContainEqual({
+    node: 'n1',
+    message: expect.stringMatching(/^its puller has not been let in for \d+ s: its token is nobody's$/),
+  });
+  await using _n1 = await followLead(led.place, 'n1');
+  expect(problems()?.map(({ node }) => node)).toEqual(['n2']);
+});
+
 test('a lead whose port is taken offers its blobs once it is free', { timeout: 60_000 }, async () => {
   const registry = new MemoryRegistry([20_000]);
   const [blobPort = 0] = await freePorts(1);

@@ -12,7 +12,7 @@ import { Ask, Beat, Bytes, Join, type LeadPlace, Tell } from './messages.ts';
 import { News } from './news.ts';
 import { Orders } from './orders.ts';
 import { createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
-import type { PodIdentity } from './pod-token.ts';
+import type { PodIdentity, RefusedToken } from './pod-token.ts';
 
 /** Milliseconds for which an answer is held back until something has ended. */
 const HOLD_MS = 5_000;
@@ -42,7 +42,7 @@ interface LeadOptions {
   readonly takeBytes: ((bytes: number, signal?: AbortSignal) => Promise<void>) | undefined;
   /** Undefined as long as it is not known. */
   readonly readExpected: (signal: AbortSignal) => Promise<Expected | undefined>;
-  readonly verify: (token: string, signal: AbortSignal) => Promise<PodIdentity | undefined>;
+  readonly verify: (token: string, signal: AbortSignal) => Promise<PodIdentity | RefusedToken>;
   /** Makes the lead known to the other nodes. */
   readonly publish: (place: LeadPlace, signal: AbortSignal) => Promise<void>;
   /** True when this run has had another lead before. */
@@ -251,8 +251,12 @@ export class Lead implements AsyncDisposable {
 
   async #join({ identity, address }: ChannelRequest, join: Join | undefined, signal: AbortSignal): Promise<object | number> {
     const { verify, clock, logger, nodeName } = this.#options;
-    const pod = join && (await verify(join.token, signal));
-    if (!join || !pod) return 403;
+    if (!join) return 403;
+    const pod = await verify(join.token, signal);
+    if ('refusal' in pod) {
+      this.#members.refuse(pod.node?.name ?? join.node, pod.refusal);
+      return 403;
+    }
     const name = pod.node?.name ?? join.node;
     const id = pod.node?.uid ?? name;
     const before = this.#members.find(id);

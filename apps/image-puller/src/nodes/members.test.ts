@@ -105,6 +105,28 @@ describe('the nodes of a run', () => {
     expect(all.judge(62_000).map(({ message }) => message)).toEqual([undefined]);
   });
 
+  test('that were not let in are named with that, once they are expected', () => {
+    const all = members();
+    all.expect(listed('own', 'a', 'b'), 0);
+    come(all, 'b');
+    for (const name of ['a', 'b', 'c']) all.refuse(name, 'no token');
+    all.expect(listed('own', 'a', 'b', 'c'), 0);
+    expect(all.judge(61_000).map(({ message }) => message)).toEqual([
+      'its puller has not been let in for 61 s: no token',
+      'no word from its puller for 61 s: no token',
+      'no puller has come from it for 61 s',
+    ]);
+    come(all, 'b', { seenAt: 61_000 });
+    expect(all.judge(122_000)[1]).toMatchObject({ message: 'no word from its puller for 61 s' });
+  });
+
+  test('that can only be counted are missed with the cause for which one was not let in', () => {
+    const all = members();
+    all.expect({ count: 2 }, 0);
+    all.refuse('whoever', 'no token');
+    expect(all.judge(61_000).map(({ message }) => message)).toEqual(['its puller has not been let in for 61 s: no token']);
+  });
+
   test('that have everything are known by the uid of their token', () => {
     const all = members();
     all.expect(listed('own', 'a', 'b', 'c'), 0);

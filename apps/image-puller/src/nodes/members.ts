@@ -60,6 +60,8 @@ export class Members {
   readonly #listedAt = new Map<string, number>();
   /** Times at which the count rose to each of its nodes, where they cannot be listed. */
   #countedAt: readonly number[] = [];
+  /** Why expected nodes were not let in, by their names. */
+  readonly #refusals = new Map<string, string>();
   #expected = NO_NODES;
   #isKnown = false;
 
@@ -78,10 +80,22 @@ export class Members {
     const before = this.#byId.get(process.id);
     const { peer, report, exitCode } = before?.identity === process.identity ? before : {};
     const member = { ...process, peer: process.peer ?? peer, seenAt: now, isSilent: false, hasHeardEnd: false, report, exitCode };
+    this.#refusals.delete(this.#knownAs(process.name));
     if (before) this.#byIdentity.delete(before.identity);
     this.#byId.set(member.id, member);
     this.#byIdentity.set(member.identity, member);
     return member;
+  }
+
+  /** Remembers why an expected node is not let in. A stranger may give any name, so no other is remembered. */
+  refuse(name: string, refusal: string): void {
+    const known = this.#knownAs(name);
+    if ('count' in this.#expected || this.#expected.nodes.some((node) => node.name === known)) this.#refusals.set(known, refusal);
+  }
+
+  /** Name by which a missing node is judged. */
+  #knownAs(name: string): string {
+    return 'count' in this.#expected ? UNNAMED : name;
   }
 
   find(id: string): Member | undefined {
@@ -170,21 +184,28 @@ export class Members {
     if (exitCode === PullerExit.done) return { ...node, verdict: 'done' as const, message: undefined };
     if (exitCode !== undefined)
       return { ...node, verdict: 'failed' as const, message: report?.message ?? `its pull ended with ${exitCode}` };
-    if (now - seenAt > this.#patienceMs) return { ...node, verdict: 'absent' as const, message: silence(now - seenAt) };
-    return { ...node, verdict: 'pulling' as const, message: now - seenAt > NAMED_AFTER_MS ? 'no word from its puller' : undefined };
+    const why = because(this.#refusals.get(name));
+    if (now - seenAt > this.#patienceMs) return { ...node, verdict: 'absent' as const, message: `${silence(now - seenAt)}${why}` };
+    return { ...node, verdict: 'pulling' as const, message: now - seenAt > NAMED_AFTER_MS ? `no word from its puller${why}` : undefined };
   }
 
   #judgeMissing(name: string, since: number, now: number) {
     const isAbsent = now - since > this.#patienceMs;
     const node = { name, report: undefined, isOpen: false };
-    const { refusal } = this.#expected;
-    const why = refusal === undefined ? '' : `: ${refusal}`;
+    const seconds = Math.round((now - since) / 1_000);
+    const refusal = this.#refusals.get(name);
+    const [gone, late] =
+      refusal === undefined
+        ? [`no puller has come from it for ${seconds} s`, 'its puller has not come yet']
+        : [`its puller has not been let in for ${seconds} s`, 'its puller has not been let in yet'];
+    const why = because(refusal ?? this.#expected.refusal);
     return isAbsent
-      ? { ...node, verdict: 'absent' as const, message: `no puller has come from it for ${Math.round((now - since) / 1_000)} s${why}` }
-      : { ...node, verdict: 'pulling' as const, message: now - since > NAMED_AFTER_MS ? `its puller has not come yet${why}` : undefined };
+      ? { ...node, verdict: 'absent' as const, message: `${gone}${why}` }
+      : { ...node, verdict: 'pulling' as const, message: now - since > NAMED_AFTER_MS ? `${late}${why}` : undefined };
   }
 }
 
+const because = (cause: string | undefined): string => (cause === undefined ? '' : `: ${cause}`);
 const silence = (ms: number): string => `no word from its puller for ${Math.round(ms / 1_000)} s`;
 
 /** Says in a sentence which of all nodes are not as they should be. */

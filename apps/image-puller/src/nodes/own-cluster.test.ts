@@ -1,17 +1,19 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createClient } from '@flotilla/runtime';
+import { createClient, systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { listNodes } from './own-cluster.ts';
+import { z } from 'zod';
+import { createVerifier, listNodes } from './own-cluster.ts';
 
 const COUNT = 130;
 const NODE_BYTES = 100_000;
 
-/** Serves nodes that hold many images, a page at a time. */
+/** Serves nodes that hold many images, a page at a time, and its keys to nobody. */
 async function startCluster() {
   const padding = 'x'.repeat(NODE_BYTES);
   const server = createServer(({ url = '' }, response) => {
-    const { searchParams } = new URL(url, 'http://server');
+    const { pathname, searchParams } = new URL(url, 'http://server');
+    if (pathname === '/openid/v1/jwks') return void response.writeHead(403).end('keys are for others');
     const from = Number(searchParams.get('continue') ?? 0);
     const to = Math.min(COUNT, from + Number(searchParams.get('limit') ?? COUNT));
     const items = Array.from({ length: to - from }, (_, index) => ({
@@ -45,4 +47,10 @@ test('nodes with 100 KB each are listed whole', async () => {
   await using cluster = await startCluster();
   const nodes = await listNodes(cluster.client, new AbortController().signal);
   expect(nodes.map(({ name }) => name)).toEqual(Array.from({ length: COUNT }, (_, index) => `n${index}`));
+});
+
+test('a token that cannot be verified, because the keys cannot be read, is refused with that', async () => {
+  await using cluster = await startCluster();
+  const { refusal } = z.object({ refusal: z.string() }).parse(await createVerifier(cluster.client, systemClock)('sesame'));
+  expect(refusal).toMatch(/^the keys of the cluster, which verify its token, cannot be read: .*403/);
 });

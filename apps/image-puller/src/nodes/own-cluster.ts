@@ -1,5 +1,5 @@
 /** Reads and writes of pullers in their own cluster, by which they find each other. */
-import { Annotation, KubeObject, resource } from '@flotilla/api';
+import { Annotation, errorMessage, KubeObject, resource } from '@flotilla/api';
 import { Job } from '@flotilla/api/core';
 import { type NodeRules, SpokeName } from '@flotilla/api/ran';
 import { type Client, type Clock, isForbidden } from '@flotilla/runtime';
@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { expectedNodes, type ListedNode } from './expected-nodes.ts';
 import type { Expected } from './members.ts';
 import { LeadPlace } from './messages.ts';
-import { type PodIdentity, parseKeys, verifyPodToken } from './pod-token.ts';
+import { type PodIdentity, parseKeys, type RefusedToken, verifyPodToken } from './pod-token.ts';
 
 /** Nodes of one answer: with many images a node takes 100 KB and more. */
 const PAGE = 20;
@@ -127,7 +127,7 @@ export async function findLead(client: Client, namespace: string, signal: AbortS
 }
 
 /** Verifies the tokens of other pods by the keys that the cluster publishes to every account. */
-export function createVerifier(client: Client, clock: Clock): (token: string) => Promise<PodIdentity | undefined> {
+export function createVerifier(client: Client, clock: Clock): (token: string) => Promise<PodIdentity | RefusedToken> {
   let keys: ReturnType<typeof parseKeys> = [];
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
@@ -136,13 +136,17 @@ export function createVerifier(client: Client, clock: Clock): (token: string) =>
   };
   return async (token) => {
     const known = verifyPodToken(token, keys, clock.now());
-    if (known) return known;
+    if ('pod' in known) return known;
     if (clock.now() - readAt >= KEYS_EVERY_MS) {
       readAt = clock.now();
       reading = read();
     }
     // Nodes that come at the same time share one reading.
-    await reading;
+    try {
+      await reading;
+    } catch (error) {
+      return { refusal: `the keys of the cluster, which verify its token, cannot be read: ${errorMessage(error)}` };
+    }
     return verifyPodToken(token, keys, clock.now());
   };
 }

@@ -18,6 +18,12 @@ export interface PodIdentity {
   readonly node: { readonly name: string; readonly uid: string } | undefined;
 }
 
+/** Why a token is not taken, and the node for which the cluster has signed it, if it has. */
+export interface RefusedToken {
+  readonly refusal: string;
+  readonly node?: PodIdentity['node'];
+}
+
 /** Key that the cluster signs tokens with. */
 interface SigningKey {
   readonly kid: string | undefined;
@@ -29,28 +35,36 @@ export const parseKeys = (text: string): SigningKey[] =>
   Keys.parse(JSON.parse(text)).keys.map((key) => ({ kid: key.kid, jwk: key as JsonWebKey }));
 
 /**
- * Verifies a token of a node's puller against the cluster's keys; undefined for any other token.
+ * Verifies a token of a node's puller against the cluster's keys.
  * @param nowMs milliseconds since the epoch
  */
-export function verifyPodToken(token: string, keys: readonly SigningKey[], nowMs: number): PodIdentity | undefined {
+export function verifyPodToken(token: string, keys: readonly SigningKey[], nowMs: number): PodIdentity | RefusedToken {
   try {
     const [head = '', body = '', signature = '', ...rest] = token.split('.');
-    if (rest.length > 0) return undefined;
+    if (rest.length > 0) return NO_TOKEN;
     const { alg, kid } = Header.parse(decode(head));
     const data = Buffer.from(`${head}.${body}`);
     const isSigned = keys
       .filter((key) => kid === undefined || key.kid === kid)
       .some(({ jwk }) => isSignedBy(jwk, { alg, data, signature: Buffer.from(signature, 'base64url') }));
-    const claims = Claims.parse(decode(body));
+    if (!isSigned) return { refusal: 'its token is signed by none of the keys that the cluster publishes' };
+    const { sub, aud, exp, 'kubernetes.io': of } = Claims.parse(decode(body));
+    const { pod, node } = of;
     const account = `system:serviceaccount:${SpokeName.namespace}:${SpokeName.nodeAccount}`;
-    const isOurs = claims.sub === account && [claims.aud].flat().includes(POD_AUDIENCE);
-    if (!isSigned || !isOurs || claims.exp * 1_000 <= nowMs) return undefined;
-    const { pod, node } = claims['kubernetes.io'];
+    if (sub !== account || ![aud].flat().includes(POD_AUDIENCE))
+      return { refusal: 'its token is of another account, or for another audience', node };
+    if (exp * 1_000 <= nowMs) return { refusal: ranOut(exp), node };
     return { pod: pod.uid, node };
   } catch {
-    return undefined;
+    return NO_TOKEN;
   }
 }
+
+const NO_TOKEN: RefusedToken = { refusal: 'its token is no token of a pod' };
+
+/** The kubelet renews a token long before its end. */
+const ranOut = (exp: number): string =>
+  `its token ran out at ${new Date(exp * 1_000).toISOString()} by the clock of the lead's node: compare the clocks of both, and see that its kubelet reaches the API server`;
 
 const decode = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
 
