@@ -1,9 +1,17 @@
-import { Annotation, type KubeObject, type Ref, type Resource } from '@flotilla/api';
+import { Annotation, type KubeObject, Label, type Ref, type Resource } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
-import { AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
+import {
+  AGENT_LEASE,
+  CLUSTER_AVAILABLE,
+  HUB_ACCEPTED,
+  ManagedCluster,
+  ManagedClusterAction,
+  ManifestWork,
+  Policy,
+} from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
-import { desiredWorkName, NOTHING_OF_CLUSTERS, resourceName, type UpgradeFacts } from '@flotilla/rollout';
+import { desiredWorkName, NOTHING_OF_CLUSTERS, ROLLOUT_WORK, resourceName, type UpgradeFacts } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { ReadSet } from './read-set.ts';
@@ -35,6 +43,7 @@ export class FactStore {
   readonly #upgrades: ReadSet<ClusterGroupUpgrade>;
   readonly #policies: ReadSet<Policy>;
   readonly #works: ReadSet<ManifestWork>;
+  readonly #approvals: ReadSet<readonly ManagedClusterAction[]>;
   readonly #leases: ReadSet<Lease>;
   readonly #hub: ReadSet<Lease>;
   readonly #notes = new Set<string>();
@@ -43,13 +52,14 @@ export class FactStore {
     this.#now = now;
     this.#client = client;
     this.#hubNamespace = hubNamespace;
-    const setOf = <T extends KubeObject>(kind: Resource<T>) => new ReadSet(kind, (ref) => client.get(kind, ref));
+    const setOf = <T extends KubeObject>(kind: Resource<T>) => new ReadSet(kind.kind, (ref) => client.get(kind, ref));
     this.#clusters = setOf(ManagedCluster);
     this.#upgrades = setOf(ClusterGroupUpgrade);
     this.#policies = setOf(Policy);
     this.#works = setOf(ManifestWork);
+    this.#approvals = new ReadSet('ManagedClusterActions of', ({ name }) => this.#listApprovals(name));
     this.#leases = setOf(Lease);
-    this.#hub = new ReadSet(Lease, (ref) => this.#readHubLease(ref));
+    this.#hub = new ReadSet(Lease.kind, (ref) => this.#readHubLease(ref));
   }
 
   /** Sentences on objects that could not be read. */
@@ -72,7 +82,7 @@ export class FactStore {
     const annotations = new Set([Annotation.hold, ...upgrades.flatMap(annotationsEdited)]);
     try {
       const { items } = await this.#client.list(ManagedCluster, { transform: (cluster) => trimCluster(cluster, annotations) });
-      for (const cluster of items) this.#clusters.add(cluster);
+      for (const cluster of items) this.#clusters.add(cluster.metadata, cluster);
     } catch (error) {
       this.#note('ManagedClusters', error);
     }
@@ -91,7 +101,7 @@ export class FactStore {
   }
 
   #sets() {
-    return [this.#clusters, this.#upgrades, this.#policies, this.#works, this.#leases, this.#hub];
+    return [this.#clusters, this.#upgrades, this.#policies, this.#works, this.#approvals, this.#leases, this.#hub];
   }
 
   #facts(upgrade: ClusterGroupUpgrade): UpgradeFacts {
@@ -107,11 +117,18 @@ export class FactStore {
       },
       policyCopy: ({ namespace, name }, cluster) => this.#policies.want({ namespace: cluster, name: `${namespace}.${name}` }),
       policy: (ref) => this.#policies.want(ref),
+      approvals: (name) => this.#approvals.want({ name }),
       work: (namespace, template) => {
         const name = resourceName(upgrade, desiredWorkName(upgrade.metadata.namespace ?? '', template), '');
         return this.#works.want({ namespace, name });
       },
     };
+  }
+
+  /** Actions are named after InstallPlans, which only the cluster knows. */
+  async #listApprovals(namespace: string): Promise<readonly ManagedClusterAction[]> {
+    const { items } = await this.#client.list(ManagedClusterAction, { namespace, labelSelector: `${Label.work}=${ROLLOUT_WORK}` });
+    return items;
   }
 
   /** In the namespace that is named, else wherever it is, as far as the asker may look. */

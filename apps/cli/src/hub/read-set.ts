@@ -1,16 +1,16 @@
-import { type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
+import { type Ref, refKey } from '@flotilla/api';
 import type { Seen } from '@flotilla/rollout';
 
 const SKIPPED = { kind: 'skipped' } as const;
 
-/** Objects of one kind: those that were read, and those that somebody asked for since. */
-export class ReadSet<T extends KubeObject> {
-  readonly #kind: Resource<T>;
+/** Objects of one kind, or lists of them: those that were read, and those that somebody asked for since. */
+export class ReadSet<T> {
+  readonly #kind: string;
   readonly #readOne: (ref: Ref) => Promise<T | undefined>;
   readonly #seen = new Map<string, Seen<T>>();
   readonly #wanted = new Map<string, Ref>();
 
-  constructor(kind: Resource<T>, readOne: (ref: Ref) => Promise<T | undefined>) {
+  constructor(kind: string, readOne: (ref: Ref) => Promise<T | undefined>) {
     this.#kind = kind;
     this.#readOne = readOne;
   }
@@ -27,8 +27,8 @@ export class ReadSet<T extends KubeObject> {
     return this.#seen.get(refKey(ref)) ?? SKIPPED;
   }
 
-  add(object: T): void {
-    this.#seen.set(refKey(object.metadata), { kind: 'read', object });
+  add(ref: Ref, object: T): void {
+    this.#seen.set(refKey(ref), { kind: 'read', object });
   }
 
   clear(): void {
@@ -44,7 +44,7 @@ export class ReadSet<T extends KubeObject> {
       try {
         this.#seen.set(key, { kind: 'read', object: await this.#readOne(ref) });
       } catch (error) {
-        this.#seen.set(key, { kind: 'unread', why: explain(`${this.#kind.kind} ${key}`, error) });
+        this.#seen.set(key, { kind: 'unread', why: explain(`${this.#kind} ${key}`, error) });
       }
     });
   }

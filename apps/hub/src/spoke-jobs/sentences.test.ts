@@ -20,7 +20,7 @@ function explain(state: string, message: string): string {
       precaching: { status: { 'spoke-1': state }, messages: { 'spoke-1': message } },
     },
   });
-  const nothing = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, work: skip };
+  const nothing = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, approvals: skip, work: skip };
   const { cause, own, links, release } = new Inquiry({ upgrade, now: 0, hub: skip(), ...nothing }).cluster('spoke-1');
   expect(links[0]?.says).toContain(message);
   return `${own.cause}${own.cause === cause ? '' : ` (${cause})`}${links.some(({ isUnknown }) => isUnknown) ? ', unknown' : ''}, ${release.byItself ? 'by itself' : 'by somebody'}: ${release.says}`;

@@ -1,7 +1,7 @@
 /** Facts that an answer rests on. The caller reads the objects; nothing is read here. */
 import { findCondition, managedFieldsOf } from '@flotilla/api';
 import type { Lease } from '@flotilla/api/core';
-import type { ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
+import type { ManagedCluster, ManagedClusterAction, ManifestWork, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
@@ -26,6 +26,8 @@ export interface UpgradeFacts {
   /** The copy of a policy in the namespace of a cluster. */
   readonly policyCopy: (policy: PolicyRef, cluster: string) => Seen<Policy>;
   readonly policy: (policy: PolicyRef) => Seen<Policy>;
+  /** Actions of rollouts on a cluster: approvals of InstallPlans. */
+  readonly approvals: (cluster: string) => Seen<readonly ManagedClusterAction[]>;
   /** The ManifestWork of a template on a cluster. */
   readonly work: (cluster: string, template: string) => Seen<ManifestWork>;
 }
@@ -33,7 +35,7 @@ export interface UpgradeFacts {
 const skip = () => ({ kind: 'skipped' }) as const;
 
 /** For answers about thousands of clusters: nothing that is read for a single one. */
-export const NOTHING_OF_CLUSTERS = { agentLease: skip, policyCopy: skip, policy: skip, work: skip } as const;
+export const NOTHING_OF_CLUSTERS = { agentLease: skip, policyCopy: skip, policy: skip, approvals: skip, work: skip } as const;
 
 /**
  * The hub that wrote the status decides as the reference does, so annotations of ours count for nothing. It states neither a condition Ready nor a

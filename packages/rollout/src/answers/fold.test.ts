@@ -44,6 +44,7 @@ function inquire(status: object, { spec = {}, annotations = {}, labels }: Given 
     upgradeAt: skip,
     policyCopy: skip,
     policy: skip,
+    approvals: skip,
     work: skip,
   };
   return new Inquiry(facts);

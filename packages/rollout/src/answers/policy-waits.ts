@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { isEnforced } from '../policies/policies.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
+import { refusedApprovals } from './approval-waits.ts';
 import { objectOf } from './facts.ts';
 import { byItself, bySomebody, type Finding, finding, link } from './finding.ts';
 import { operatorsNamed } from './managed-upgrade.ts';
@@ -77,8 +78,11 @@ export function policyWait(question: ClusterQuestion): Finding {
         `It goes on when the policy framework on ${cluster} reports: see its pods there (namespace open-cluster-management-agent-addon).`,
       ),
     );
-  return found(links);
+  const refused = refusedApprovals(question);
+  return found([...links, ...refused], refused.length > 0 ? MENDED : release);
 }
+
+const MENDED = bySomebody('Mend what the refusal of the InstallPlan names on the cluster; its approval is tried again by itself.');
 
 /** Links for what a replicated policy says of the cluster. */
 export function complianceLinks(

@@ -64,13 +64,13 @@ test('a batch that runs on after its window has closed has no more time for it: 
       status: { startedAt: '2026-11-25T06:00:00Z', currentBatch: 1, currentBatchStartedAt: '2026-11-25T07:00:00Z' },
     },
   });
-  const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, work: skip };
+  const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, approvals: skip, work: skip };
   expect(answerStatus({ upgrade, now, hub: skip(), ...unread }).ends?.latestAt).toBe('2026-11-25T14:00:00.000Z');
 });
 
 describe('the stage of an upgrade that has ended', () => {
   const skip = <T>(): Seen<T> => ({ kind: 'skipped' });
-  const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, work: skip };
+  const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, approvals: skip, work: skip };
   const is = (type: string, status: string, reason: string) => ({
     type,
     status,

@@ -1,6 +1,6 @@
 import type { Condition } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
-import { ManagedCluster, Policy } from '@flotilla/api/ocm';
+import { ACTION_COMPLETED, ActionReason, ManagedCluster, ManagedClusterAction, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
@@ -33,6 +33,8 @@ interface World {
   /** Seconds since the agent renewed its Lease. */
   readonly agent?: number;
   readonly policy?: string;
+  /** Actions of rollouts in the namespace of the cluster. */
+  readonly approvals?: readonly ManagedClusterAction[];
   readonly blocker?: object;
 }
 
@@ -77,6 +79,7 @@ function factsOf(world: World): UpgradeFacts {
             }),
       ),
     policy: () => read(undefined),
+    approvals: () => read(world.approvals),
     work: () => read(undefined),
   };
 }
@@ -311,6 +314,49 @@ test('a cluster at its policy in a rollout that is stopped waits for the pause, 
   expect([stopped.cause, stopped.chain[0]?.says]).toEqual(['paused', 'a is at policy p']);
   expect(stopped.release.says).toContain('flotilla resume u -n default');
   expect(why({ ...world, annotations: { 'flotilla.io/paused': 'drain' } }, 'a').cause).toBe('policy');
+});
+
+describe('a cluster at a policy with Subscriptions', () => {
+  const subscription = { kind: 'Subscription', name: 'operator', apiVersion: 'operators.coreos.com/v1alpha1', namespace: 'operators' };
+  const content = { managedPoliciesContent: { p: JSON.stringify([subscription]) } };
+  const approval = (conditions: readonly Condition[], { namespace = 'operators', resource = 'installplan' } = {}) =>
+    ManagedClusterAction.schema.parse({
+      metadata: { name: 'install-x', namespace: 'a', annotations: { 'flotilla.io/retries': '3' } },
+      spec: { actionType: 'Update', kube: { resource, namespace } },
+      status: { conditions },
+    });
+  const REFUSAL = 'installplans.operators.coreos.com "install-x" is forbidden: admission webhook "freeze" denied the request';
+  const refused = [condition(ACTION_COMPLETED, 'False', ActionReason.updateFailed, REFUSAL)];
+  const whyWith = (...approvals: ManagedClusterAction[]) =>
+    why({ status: inBatch(1, AT_POLICY, content), policy: 'NonCompliant', approvals }, 'a');
+
+  test('whose approval was refused says so in the words of the refusal', () => {
+    const { cause, chain, release } = whyWith(approval(refused));
+    expect([cause, chain.at(-1), release]).toEqual([
+      'policy',
+      {
+        says: `the approval of InstallPlan operators/install-x was refused: ${REFUSAL}`,
+        object: 'ManagedClusterAction a/install-x',
+        field: 'status.conditions[Completed].message',
+        value: REFUSAL,
+        observedAt: iso(60),
+        isUnknown: false,
+      },
+      { says: 'Mend what the refusal of the InstallPlan names on the cluster; its approval is tried again by itself.', byItself: false },
+    ]);
+  });
+
+  test('whose approval is tried again says how often it was refused', () =>
+    expect(whyWith(approval([])).chain.at(-1)).toMatchObject({
+      says: 'the approval of InstallPlan operators/install-x was refused 3 times and is tried again',
+      field: 'metadata.annotations[flotilla.io/retries]',
+    }));
+
+  test.each([
+    ['an approval that was carried out', approval([condition(ACTION_COMPLETED, 'True', ActionReason.done)])],
+    ['an approval for another namespace', approval(refused, { namespace: 'others' })],
+    ['an action for something else', approval(refused, { resource: 'deployment' })],
+  ])('is not held up by %s', (_, action) => expect(whyWith(action)).toEqual(whyWith()));
 });
 
 test('a window says when it opens by itself, and a pause who ends it', () => {
