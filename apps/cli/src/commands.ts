@@ -258,7 +258,10 @@ export const commands: readonly CommandRow[] = [
       ['--hub-server <url>', 'address of the hub as the spoke reaches it; default that of --hub-kubeconfig'],
       ['--hub-ca <file>', 'PEM of the authority of that address; default that of --hub-kubeconfig'],
       ['--token-days <n>', 'days until the token runs out unless the agent renews it, which it does from half of them on (default 30)'],
-      ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; required unless --image-registry or --values says where it is"],
+      [
+        '--image <image>',
+        "the agent's image: repository[:tag][@sha256:...]; required unless --image-registry or --values says where it is",
+      ],
       ['--image-registry <registry>', 'registry and path of all images, for the image of the chart, as in registry.example.com/flotilla'],
       ['-n, --namespace <namespace>', "the agent's namespace on the spoke (default flotilla)"],
       ['--values <file>', 'more values for the chart'],

@@ -2,11 +2,12 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { ApiError, isUntrusted, RuntimeErrorCode } from '@flotilla/runtime';
 import { Exit, endWith } from './exit.ts';
+import { writeErr } from './terminal/output.ts';
 import { safeText } from './terminal/safe-text.ts';
 
 /** Says why the command could not do its work, and the next step; never a stack. */
 export function complain(error: unknown): void {
-  process.stderr.write(`flotilla: ${safeText(nextStep(error))}\n`);
+  writeErr(`flotilla: ${safeText(nextStep(error))}\n`);
   endWith((error instanceof FlotillaError && exits[error.code]) || Exit.unknown);
 }
 

@@ -18,7 +18,11 @@ export function readKubeconfigs(): string[] {
 export const readCacheFolder = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'flotilla', 'registry');
 
 /** Settings of the terminal in the environment. */
-export const readTerminal = (): { readonly noColor: boolean; readonly columns: number | undefined } => ({
-  noColor: (process.env.NO_COLOR ?? '') !== '' || process.env.TERM === 'dumb',
-  columns: Number(process.env.COLUMNS) || undefined,
+export const readTerminal = (
+  env: NodeJS.ProcessEnv = process.env,
+): { readonly noColor: boolean; readonly columns: number | undefined; readonly hasUtf8: boolean } => ({
+  noColor: (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb',
+  columns: Number(env.COLUMNS) || undefined,
+  // The first that is set counts, as for every program; without any the locale is C.
+  hasUtf8: /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || ''),
 });

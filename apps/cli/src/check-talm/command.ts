@@ -3,7 +3,7 @@ import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { AccessOptions, JsonOptions, wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
-import { safeJson } from '../terminal/safe-text.ts';
+import { writeJson, writeOut } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { fits, table, wrap } from '../terminal/table.ts';
 import { judgeTalmHub, type TalmCheck, type Verdict } from './judge.ts';
@@ -14,7 +14,8 @@ export const checkTalm: Run = async (_, given) => {
   const options = checkOptions(AccessOptions.extend(JsonOptions.shape), given);
   await using connected = connect(options);
   const check = judgeTalmHub(await readTalmHub(connected.client));
-  process.stdout.write(`${wantsJson(options) ? safeJson(check) : render(check, standardScreen().width)}\n`);
+  if (wantsJson(options)) writeJson(check);
+  else writeOut(`${render(check, standardScreen().width)}\n`);
   if (check.objects.some(({ verdict }) => STOPS.has(verdict))) endWith(Exit.no);
 };
 

@@ -5,6 +5,7 @@ import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
 import { RegistryOptions } from '../registry/options.ts';
 import type { Run } from '../run.ts';
+import { writeErr, writeOut } from '../terminal/output.ts';
 import { ownDoor } from './door.ts';
 import { openPage } from './page.ts';
 import { openServer } from './server.ts';
@@ -32,22 +33,22 @@ export const runConsole: Run = async (_args, given) => {
   for (const end of ENDS) process.once(end, () => stopping.abort());
   using _stopped = { [Symbol.dispose]: () => stopping.abort() };
   const { signal } = stopping;
-  await using page = await openPage((line) => void process.stderr.write(`${line}\n`));
+  await using page = await openPage((line) => writeErr(`${line}\n`));
   const view = { namespace, hubNamespace };
   // Awaited here: at the end of this block everything ends.
   if (shared.login !== undefined) return await serveShared({ ...shared, login: shared.login }, { page: page.path, view, signal });
   await using connected = connect({ ...options, namespace: undefined });
   const { client } = connected;
   const viewer = await openViewer(client, view, signal);
-  const tell = (code: string): void => void process.stdout.write(`  http://127.0.0.1:${server.port}/#code=${code}\n`);
+  const tell = (code: string): void => writeOut(`  http://127.0.0.1:${server.port}/#code=${code}\n`);
   const door = ownDoor(viewer, { clock: systemClock, tell });
   await using server = await openServer({
     page: page.path,
     door,
     registry: { pullSecret, registryCa, insecureRegistry, registriesConf },
   });
-  for (const lack of Object.values(viewer.greeting.rights ?? {})) if (lack !== null) process.stderr.write(`? ${lack}\n`);
-  process.stdout.write(`Console of ${client.server}, for you alone, until Ctrl-C. An address is good once, and for a minute:\n`);
+  for (const lack of Object.values(viewer.greeting.rights ?? {})) if (lack !== null) writeErr(`? ${lack}\n`);
+  writeOut(`Console of ${client.server}, for you alone, until Ctrl-C. An address is good once, and for a minute:\n`);
   door.offer();
   await aborted(signal);
 };

@@ -4,6 +4,7 @@ import { FlotillaError } from '@flotilla/api';
 import { type Client, createClient, systemClock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { callersPath } from '../config.ts';
+import { writeOut } from '../terminal/output.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { PROXY_HEADERS, sharedDoor } from './door.ts';
 import type { View } from './rows/sources.ts';
@@ -62,7 +63,7 @@ export async function serveShared(options: Shared, { page, view, signal }: Prepa
   const viewers = new Viewers({
     most,
     clock: systemClock,
-    say: (line) => void process.stdout.write(`${safeText(line)}\n`),
+    say: (line) => writeOut(`${safeText(line)}\n`),
     open: async (token, ended) => {
       const client = connectAs(token);
       ended.addEventListener('abort', () => void client.close(), { once: true });
@@ -73,7 +74,7 @@ export async function serveShared(options: Shared, { page, view, signal }: Prepa
   const proxyHeader = login === 'token' ? undefined : login;
   const door = sharedDoor({ origins: address, proxyHeader, viewers });
   await using server = await openServer({ page, door, listen: { host, port, tls } });
-  process.stdout.write(`Console for up to ${most} people at ${address.join(', ')}, listening on port ${server.port}\n`);
+  writeOut(`Console for up to ${most} people at ${address.join(', ')}, listening on port ${server.port}\n`);
   await aborted(signal);
 }
 

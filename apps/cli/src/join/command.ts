@@ -3,6 +3,7 @@ import { AGENT_ACCOUNT } from '@flotilla/api/ocm';
 import { checkOptions, requestToken } from '@flotilla/runtime';
 import { connect } from '../hub/connect.ts';
 import type { Run } from '../run.ts';
+import { writeErr, writeOut } from '../terminal/output.ts';
 import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';
 import { rehearseJoin } from './dry-run.ts';
 import { helmArguments, helmCommand, runHelm } from './helm.ts';
@@ -19,7 +20,7 @@ async function register(options: JoinOptions): Promise<void> {
   const hub = connected.client;
   if (options.dryRun) {
     const lines = await rehearseJoin(hub, options, address);
-    return void process.stdout.write(`Nothing was written. Without --dry-run this would\n${lines.map((line) => `- ${line}\n`).join('')}`);
+    return writeOut(`Nothing was written. Without --dry-run this would\n${lines.map((line) => `- ${line}\n`).join('')}`);
   }
   await acceptCluster(hub, { name, labels: options.label });
   await untilLetIn(hub, name, options.timeoutSeconds * 1000);
@@ -63,4 +64,4 @@ async function print(objects: Objects, args: readonly string[]): Promise<void> {
 }
 
 /** Writes to standard error; standard output is for objects. */
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const say = (line: string): void => writeErr(`${line}\n`);

@@ -6,6 +6,7 @@ import { checkOptions, readOptionFile } from '@flotilla/runtime';
 import { z } from 'zod';
 import { callersPath } from '../config.ts';
 import type { Run } from '../run.ts';
+import { writeErr, writeOut } from '../terminal/output.ts';
 import { checkRelease } from './release-folder.ts';
 
 const MirrorOptions = z.object({
@@ -39,10 +40,10 @@ async function mirror(options: MirrorOptions): Promise<void> {
   });
   const layout = OciLayout.read(join(folder, 'images'));
   for (const { reference, digest, bytes } of await publishLayout({ client, layout, prefix: to })) {
-    process.stdout.write(`${formatImageReference(reference)}@${digest}\n`);
-    process.stderr.write(`${reference.repository}: ${(bytes / 1_000_000).toFixed(1)} MB sent\n`);
+    writeOut(`${formatImageReference(reference)}@${digest}\n`);
+    writeErr(`${reference.repository}: ${(bytes / 1_000_000).toFixed(1)} MB sent\n`);
   }
-  process.stderr.write(`Install the charts with --set imageRegistry=${to}\n`);
+  writeErr(`Install the charts with --set imageRegistry=${to}\n`);
 }
 
 async function readCredentials(path: string) {

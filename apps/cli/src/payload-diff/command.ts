@@ -8,6 +8,7 @@ import { wantsJson } from '../hub/options.ts';
 import { partByCapabilities, readPayload } from '../payload/load.ts';
 import { DiffOptions } from '../payload/options.ts';
 import type { Run } from '../run.ts';
+import { writeErr, writeOut } from '../terminal/output.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { type ClusterView, ServedKinds, viewCluster } from './cluster-view.ts';
 import { kindKeyOf, type ObjectPlan, type PlanTools, planObject, scaledObjects } from './object-plan.ts';
@@ -32,8 +33,9 @@ export const showDiff: Run = async ([given = ''], options) => {
   };
   const plans = await planAll(nodes, tools);
   const diff = { version, from: view.clusterVersion?.status?.desired?.version ?? '', nodes, plans };
-  process.stdout.write(wantsJson(settings) ? `${diffAsJson(diff)}\n` : diffAsText(diff, settings.all));
-  process.stderr.write(`${safeText(version)}: ${summaryOf([...plans.values()])}\n`);
+  if (wantsJson(settings)) process.stdout.write(`${diffAsJson(diff)}\n`);
+  else writeOut(diffAsText(diff, settings.all));
+  writeErr(`${safeText(version)}: ${summaryOf([...plans.values()])}\n`);
   if ([...plans.values()].some(({ refused }) => refused !== '')) endWith(Exit.no);
 };
 

@@ -7,7 +7,7 @@ import { connect } from '../hub/connect.ts';
 import { listServed } from '../hub/list-served.ts';
 import { AccessOptions, JsonOptions, wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
-import { safeJson } from '../terminal/safe-text.ts';
+import { writeJson } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { judgePayload, type ReadPayload } from './judge.ts';
 import { payloadStatusText } from './print.ts';
@@ -18,7 +18,8 @@ export const showPayloadStatus: Run = async (_, given) => {
   await using connected = connect(options);
   const answer = judgePayload(await readPayload(connected.client));
   const screen = standardScreen();
-  screen.write(wantsJson(options) ? `${safeJson(answer)}\n` : `${payloadStatusText(answer, screen, Date.now())}\n`);
+  if (wantsJson(options)) writeJson(answer);
+  else screen.write(`${payloadStatusText(answer, screen, Date.now())}\n`);
   if (answer.stage === 'unseen') endWith(Exit.unknown);
   if (answer.stage === 'failing' || answer.stage === 'refused') endWith(Exit.no);
 };

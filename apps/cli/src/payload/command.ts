@@ -2,7 +2,8 @@ import { planApply } from '@flotilla/release';
 import { checkOptions } from '@flotilla/runtime';
 import { wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
-import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
+import { safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { table } from '../terminal/table.ts';
 import { loadFiltered } from './load.ts';
@@ -15,7 +16,7 @@ export const showIncluded: Run = async ([source = ''], given) => {
   const { why } = options;
   const { payload, included, excluded } = await loadFiltered(source, options);
   if (wantsJson(options))
-    print(safeJson(why ? excluded.map(({ manifest, rule, message }) => ({ ...printed(manifest), rule, message })) : included.map(printed)));
+    writeJson(why ? excluded.map(({ manifest, rule, message }) => ({ ...printed(manifest), rule, message })) : included.map(printed));
   else if (why)
     print(
       table(
@@ -32,7 +33,7 @@ export const showIncluded: Run = async ([source = ''], given) => {
         standardScreen(),
       ),
     );
-  process.stderr.write(`${safeText(payload.release.version)}: ${included.length} of ${payload.manifests.length} manifests are included\n`);
+  writeErr(`${safeText(payload.release.version)}: ${included.length} of ${payload.manifests.length} manifests are included\n`);
 };
 
 const states = { install: 'Initializing', update: 'Updating', reconcile: 'Reconciling' } as const;
@@ -43,7 +44,7 @@ export const showGraph: Run = async ([source = ''], given) => {
   const { format, state, seed } = options;
   const { included } = await loadFiltered(source, options);
   const { nodes } = planApply(included, states[state], seed);
-  print({ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[wantsJson(options) ? 'json' : format](nodes));
+  process.stdout.write(`${{ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[wantsJson(options) ? 'json' : format](nodes)}\n`);
 };
 
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => writeOut(`${text}\n`);

@@ -7,7 +7,8 @@ import { callersPath } from '../config.ts';
 import { Exit, endWith } from '../exit.ts';
 import { wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
-import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
+import { safeText } from '../terminal/safe-text.ts';
 import { openPayload } from './open-payload.ts';
 import { LintOptions } from './options.ts';
 
@@ -16,9 +17,10 @@ export const lint: Run = async ([given = ''], options) => {
   const settings = checkOptions(LintOptions, options);
   const file = await readSingleFile(given);
   const findings = file ? lintClusterOperatorFile(file) : await lintPayload((await openPayload(given, settings)).files);
-  process.stdout.write(wantsJson(settings) ? `${safeJson(findings)}\n` : findings.map((finding) => `${lineOf(finding)}\n`).join(''));
+  if (wantsJson(settings)) writeJson(findings);
+  else writeOut(findings.map((finding) => `${lineOf(finding)}\n`).join(''));
   const errors = findings.filter(({ level }) => level === 'error').length;
-  process.stderr.write(`${errors} errors, ${findings.length - errors} warnings\n`);
+  writeErr(`${errors} errors, ${findings.length - errors} warnings\n`);
   if (errors > 0 || (settings.strict && findings.length > 0)) endWith(Exit.no);
 };
 

@@ -13,6 +13,7 @@ import {
   type WantedCapabilities,
 } from '@flotilla/release';
 import type { RegistryOptions } from '../registry/options.ts';
+import { writeErr } from '../terminal/output.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { openPayload } from './open-payload.ts';
 import type { PayloadOptions } from './options.ts';
@@ -32,7 +33,7 @@ export async function readPayload(given: string, options: ReadOptions): Promise<
   const { source, image, files } = await openPayload(given, options);
   const releaseImage = options.releaseImage ?? image ?? 'release.invalid/release';
   const payload = await loadPayload(files, { releaseImage, clusterProfile: options.profile, source });
-  for (const warning of payload.warnings) process.stderr.write(`warning: ${safeText(warning)}\n`);
+  for (const warning of payload.warnings) writeErr(`warning: ${safeText(warning)}\n`);
   return { payload, majorVersion: Number(payload.release.version.split('.', 1)[0]) };
 }
 
@@ -66,7 +67,7 @@ export function partByCapabilities(
 }
 
 function noGates({ featureSet, profile }: PayloadOptions): ReadonlySet<string> {
-  process.stderr.write(
+  writeErr(
     `warning: the payload lists no feature gates for feature set ${featureSet} and profile ${profile}; none counts as on. Name them with --feature-gates\n`,
   );
   return new Set();

@@ -5,7 +5,7 @@ import { type Client, checkOptions } from '@flotilla/runtime';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import type { Run } from '../run.ts';
-import { safeJson } from '../terminal/safe-text.ts';
+import { writeErr, writeJson } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { estimatePulls } from './estimate.ts';
 import { PlanOptions } from './options.ts';
@@ -25,7 +25,7 @@ export const showPlan: Run = async ([name], given) => {
   const observed = await observe(client, objects);
   const answer = await makeAnswer(client, observed, options);
   const screen = standardScreen(options.output === 'wide');
-  if (options.output === 'json') screen.write(`${safeJson(answer)}\n`);
+  if (options.output === 'json') writeJson(answer);
   else screen.write(`${planPage(answer, screen)}\n`);
   if (options.save) save(answer);
   const hasNoRoom = answer.pulls.some(({ fits }) => fits === false);
@@ -58,7 +58,6 @@ export async function makeAnswer(client: Client, observed: Observed, options: Pl
 /** Says how to bind the upgrade to the plan, beside standard output, which is for the answer. */
 function save({ upgrade, digest }: PlanAnswer): void {
   const [namespace, name] = upgrade.split('/');
-  if (digest === undefined) process.stderr.write('flotilla: there is no whole plan to save; see what is refused\n');
-  else
-    process.stderr.write(`to let it start by this plan alone: kubectl -n ${namespace} annotate cgu ${name} ${Annotation.plan}=${digest}\n`);
+  if (digest === undefined) writeErr('flotilla: there is no whole plan to save; see what is refused\n');
+  else writeErr(`to let it start by this plan alone: kubectl -n ${namespace} annotate cgu ${name} ${Annotation.plan}=${digest}\n`);
 }

@@ -8,6 +8,7 @@ import type { Client } from '@flotilla/runtime';
 import { allExcludedSentence } from '@flotilla/software';
 import { nextStep } from '../complain.ts';
 import { consent } from '../steer/consent.ts';
+import { writeErr } from '../terminal/output.ts';
 import { contentSentence, type ImageLookup, type ListedImages, openImageLookup, skippedSentence } from './images.ts';
 import { chooseTransports, type InspectTarget, inspectClusters } from './inspect/inspect.ts';
 import { findPullerImage } from './inspect/puller-image.ts';
@@ -215,7 +216,7 @@ function untilInterrupted(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = (): void => {
-    if (!stop.signal.aborted) process.stderr.write('flotilla: interrupted, taking away what the inspection had begun\n');
+    if (!stop.signal.aborted) writeErr('flotilla: interrupted, taking away what the inspection had begun\n');
     stop.abort();
   };
   for (const name of names) process.on(name, onSignal);

@@ -10,6 +10,7 @@ import { FactStore } from '../hub/fact-store.ts';
 import { HubOptions } from '../hub/options.ts';
 import { followUpgrade, readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
+import { writeErr, writeJson } from '../terminal/output.ts';
 import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { HOME, standardScreen } from '../terminal/screen.ts';
 import { askStatus, judgeStatus } from './ask.ts';
@@ -38,7 +39,8 @@ export const showStatus: Run = async ([name], given) => {
   if (options.watch) return await follow(client, refOf(name), options);
   const answer = await askStatus(new FactStore({ client, ...options }), await readUpgrade(client, refOf(name)));
   const screen = screenFor(options);
-  screen.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${statusPage(answer, screen, Date.now())}\n`);
+  if (options.output === 'json') writeJson(answer);
+  else screen.write(`${statusPage(answer, screen, Date.now())}\n`);
   if (hasFailed(answer)) endWith(Exit.no);
 };
 
@@ -55,10 +57,10 @@ async function listAll(client: Client, namespace: string, options: Options): Pro
   if (items.length > 0) await store.readClusters(items);
   const answers: StatusAnswer[] = [];
   for (const item of items) answers.push(await judgeStatus(store, whole(item)));
-  if (options.output === 'json') screen.write(`${safeJson({ items: answers })}\n`);
+  if (options.output === 'json') writeJson({ items: answers });
   else if (answers.length > 0) screen.write(`${statusTable(answers, screen)}\n`);
-  else process.stderr.write(`no ClusterGroupUpgrade ${nothingFound(namespace, options)}\n`);
-  for (const note of store.notes) process.stderr.write(`? ${safeText(note)}\n`);
+  else writeErr(`no ClusterGroupUpgrade ${nothingFound(namespace, options)}\n`);
+  for (const note of store.notes) writeErr(`? ${safeText(note)}\n`);
 }
 
 /** An API server is the one that reads selectors. */
@@ -97,6 +99,7 @@ async function follow(client: Client, ref: UpgradeRef, options: Options): Promis
     const answer = await askStatus(store, upgrade);
     const line = options.output === 'json' ? safeJson(answer) : statusLine(answer);
     if (screen.isTerminal && options.output !== 'json') screen.write(`${HOME}${statusPage(answer, screen, Date.now())}\n`);
+    else if (line !== last && options.output === 'json') writeJson(answer);
     else if (line !== last) screen.write(`${line}\n`);
     last = line;
     if (!hasEnded(answer)) continue;

@@ -7,7 +7,8 @@ import { nextStep } from '../complain.ts';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { AccessOptions, HubOptions } from '../hub/options.ts';
-import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
+import { safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { consent } from './consent.ts';
 import { changeText } from './print.ts';
@@ -61,15 +62,15 @@ export async function steer<T extends KubeObject>(
   await using connected = connect(options);
   const planned = await plan(connected);
   if (!('refused' in planned)) return await carryOut(connected.client, planned, options);
-  process.stderr.write(`flotilla: ${safeText(planned.refused)}\n`);
+  writeErr(`flotilla: ${safeText(planned.refused)}\n`);
   endWith(Exit.no);
 }
 
 /** Says what a change touches, asks, writes it, and says how it ended, also by the exit code. */
 async function carryOut<T extends KubeObject>(client: Client, change: Change<T>, options: WriteOptions): Promise<void> {
   const answer = describe(change);
-  const say = (ended: ChangeAnswer) =>
-    process.stdout.write(options.output === 'json' ? `${safeJson(ended)}\n` : `${changeText(ended, standardScreen().width)}\n`);
+  const say = (ended: ChangeAnswer): void =>
+    options.output === 'json' ? writeJson(ended) : writeOut(`${changeText(ended, standardScreen().width)}\n`);
   if (answer.outcome !== 'unchanged' && !options.dryRun && !options.yes && !(await consent(answer))) {
     say({ ...answer, outcome: 'declined' });
     return endWith(Exit.no);

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { FlotillaError } from '@flotilla/api';
 import type { ChangeAnswer } from '@flotilla/api/answers';
+import { writeErr } from '../terminal/output.ts';
 import { changeText } from './print.ts';
 
 /**
@@ -11,7 +12,7 @@ export async function consent(answer: ChangeAnswer): Promise<boolean> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY)
     throw new FlotillaError('FLOTILLA_CONFIG', '--yes is missing: nobody can be asked here; give it, or look first with --dry-run');
-  output.write(`${changeText({ ...answer, outcome: 'dry-run' }, output.columns)}\n`);
+  writeErr(`${changeText({ ...answer, outcome: 'dry-run' }, output.columns)}\n`);
   const terminal = createInterface({ input, output });
   const gone = new AbortController();
   terminal.once('close', () => gone.abort());

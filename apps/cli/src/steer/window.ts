@@ -9,7 +9,7 @@ import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { safeJson } from '../terminal/safe-text.ts';
+import { writeJson, writeOut } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { type PlannedChange, present, SteerOptions, steer } from './change.ts';
 import { openClusters } from './effects.ts';
@@ -32,7 +32,8 @@ export const showWindow: Run = async ([name = ''], given) => {
     window: describeWindow(upgrade, Date.now()),
     annotations: Object.fromEntries(all.filter(([key]) => parts.some((of) => WINDOW_KEYS[of] === key))),
   };
-  process.stdout.write(options.output === 'json' ? `${safeJson(answer)}\n` : `${windowText(answer, standardScreen().width)}\n`);
+  if (options.output === 'json') writeJson(answer);
+  else writeOut(`${windowText(answer, standardScreen().width)}\n`);
   if (answer.window.state === 'invalid') endWith(Exit.no);
 };
 

@@ -1,4 +1,5 @@
 import { readTerminal } from '../config.ts';
+import { writeOut } from './output.ts';
 
 /** Where results go, and how they may look there. */
 export interface Screen {
@@ -12,17 +13,19 @@ export interface Screen {
 
 /** Columns of a terminal that does not say how many it has. */
 const USUAL_COLUMNS = 80;
+/** Cells that three dots take beyond the sign for which they stand, at the end of a line that was cut. */
+const DOTS_TAKE = 2;
 
 /** Standard output. @param isWide nothing is cut, as with `-o wide` */
 export function standardScreen(isWide = false): Screen {
   const { stdout } = process;
-  const { noColor, columns } = readTerminal();
+  const { noColor, columns, hasUtf8 } = readTerminal();
   const isTerminal = stdout.isTTY === true;
   return {
     isTerminal,
-    width: isTerminal && !isWide ? columns || stdout.columns || USUAL_COLUMNS : undefined,
+    width: isTerminal && !isWide ? (columns || stdout.columns || USUAL_COLUMNS) - (hasUtf8 ? 0 : DOTS_TAKE) : undefined,
     hasColor: isTerminal && !noColor,
-    write: (text) => void stdout.write(text),
+    write: writeOut,
   };
 }
 

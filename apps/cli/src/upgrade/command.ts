@@ -3,7 +3,8 @@ import { reportUpgrade, type UpgradeReport, upgraders } from '@flotilla/upgrade'
 import { Exit, endWith } from '../exit.ts';
 import { wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
-import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
+import { safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { table } from '../terminal/table.ts';
 import { UpgradeOptions } from './options.ts';
@@ -15,7 +16,7 @@ export const showPlan: Run = async (_, given) => {
   const { upgradeConfig } = await readUpgradeConfig(options);
   const { to, upgradeAt } = reportUpgrade(upgradeConfig);
   const { steps, failsOutsideWindow } = upgraders[upgradeConfig.spec.type];
-  if (wantsJson(options)) return print(safeJson({ type: upgradeConfig.spec.type, to, upgradeAt, failsOutsideWindow, steps }));
+  if (wantsJson(options)) return writeJson({ type: upgradeConfig.spec.type, to, upgradeAt, failsOutsideWindow, steps });
   print(
     table(
       ['#', 'STEP'],
@@ -23,7 +24,7 @@ export const showPlan: Run = async (_, given) => {
     ),
   );
   const end = failsOutsideWindow ? 'given up when nothing was changed by the end of its window' : 'not given up';
-  process.stderr.write(`${safeText(`${upgradeConfig.spec.type} to ${to}, from ${upgradeAt} on`)}, ${end}\n`);
+  writeErr(`${safeText(`${upgradeConfig.spec.type} to ${to}, from ${upgradeAt} on`)}, ${end}\n`);
 };
 
 /** `flotilla upgrade status`: how far each step is. */
@@ -32,16 +33,16 @@ export const showStatus: Run = async (_, given) => {
   const { upgradeConfig, missing } = await readUpgradeConfig(options);
   const report = reportUpgrade(upgradeConfig);
   if (missing !== undefined) {
-    process.stderr.write(`${safeText(missing)}\n`);
+    writeErr(`${safeText(missing)}\n`);
     endWith(Exit.unknown);
   }
   // Before the answer: a script that reads JSON goes by the exit code too.
   if (report.phase === 'Failed') endWith(Exit.no);
-  if (wantsJson(options)) return print(safeJson(report));
+  if (wantsJson(options)) return writeJson(report);
   print(statusTable(report));
   const from = report.from === undefined ? '' : `from ${report.from} `;
-  process.stderr.write(`${safeText(`${report.phase}: ${from}to ${report.to}, from ${report.upgradeAt} on`)}\n`);
-  for (const complaint of report.complaints) process.stderr.write(`${safeText(complaint)}\n`);
+  writeErr(`${safeText(`${report.phase}: ${from}to ${report.to}, from ${report.upgradeAt} on`)}\n`);
+  for (const complaint of report.complaints) writeErr(`${safeText(complaint)}\n`);
 };
 
 const statusTable = ({ steps }: UpgradeReport): string =>
@@ -51,4 +52,4 @@ const statusTable = ({ steps }: UpgradeReport): string =>
     standardScreen(),
   );
 
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => writeOut(`${text}\n`);

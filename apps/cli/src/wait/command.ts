@@ -12,7 +12,8 @@ import { followUpgrade, readUpgrade, type UpgradeRef } from '../hub/upgrades.ts'
 import type { Run } from '../run.ts';
 import { askStatus, judgeStatus } from '../status/ask.ts';
 import { statusLine } from '../status/print.ts';
-import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
+import { safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { table } from '../terminal/table.ts';
 
@@ -54,10 +55,10 @@ export const waitFor: Run = async ([name = ''], given) => {
   const { verdict, upgrade } = await untilJudged(client, ref, options);
   const store = new FactStore({ client, ...options });
   const answer = await askStatus(store, upgrade);
-  if (options.output === 'json') process.stdout.write(`${safeJson(answer)}\n`);
+  if (options.output === 'json') writeJson(answer);
   if (verdict === 'yes') return;
-  if (options.output !== 'json') process.stdout.write(causes(answer));
-  process.stderr.write(`flotilla: ${refKey(ref)} ${whyNot(verdict, answer, options)}: ${safeText(answer.says)}\n`);
+  if (options.output !== 'json') writeOut(causes(answer));
+  writeErr(`flotilla: ${refKey(ref)} ${whyNot(verdict, answer, options)}: ${safeText(answer.says)}\n`);
   endWith(verdict === 'no' ? Exit.no : Exit.timeUp);
 };
 

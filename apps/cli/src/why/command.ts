@@ -8,7 +8,7 @@ import { upgradesWith } from '../hub/memberships.ts';
 import { HubOptions } from '../hub/options.ts';
 import { readUpgrade } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { safeJson } from '../terminal/safe-text.ts';
+import { writeJson } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { askAll, askOne } from './ask.ts';
 import { whyAllText, whyText } from './print.ts';
@@ -25,7 +25,7 @@ export const showWhy: Run = async ([name = '', cluster], given) => {
   const screen = standardScreen(options.output === 'wide');
   const answer = cluster === undefined ? await askAll(store, upgrade) : await askOne(store, upgrade, cluster);
   const now = Date.now();
-  if (options.output === 'json') screen.write(`${safeJson(answer)}\n`);
+  if (options.output === 'json') writeJson(answer);
   else screen.write(`${'waits' in answer ? whyAllText(answer, screen, now) : whyText(answer, screen, now)}\n`);
   const { cause } = 'waits' in answer ? answer.first : answer;
   if (cause === 'failed' || cause === 'not-a-member') endWith(Exit.no);

@@ -7,6 +7,7 @@ import { mapConcurrently } from '@flotilla/pace';
 import { chooseTransport, inspectObjects, isAvailable, spokeNode } from '@flotilla/rollout';
 import { type Client, isForbidden } from '@flotilla/runtime';
 import { listServed } from '../../hub/list-served.ts';
+import { writeErr } from '../../terminal/output.ts';
 import { safeText } from '../../terminal/safe-text.ts';
 import { byActions } from './by-actions.ts';
 import { byWork } from './by-work.ts';
@@ -103,7 +104,7 @@ async function ask(inspection: Inspection, transport: InspectTransport, { within
   } catch (error) {
     if (isForbidden(error)) {
       const left = await remove(inspection, transport);
-      if (left !== undefined) process.stderr.write(`flotilla: ${safeText(`${inspection.cluster}: ${left}`)}\n`);
+      if (left !== undefined) writeErr(`flotilla: ${safeText(`${inspection.cluster}: ${left}`)}\n`);
       throw error;
     }
     if (signal.aborted) return { why: 'interrupted' };
