@@ -45,6 +45,8 @@ export interface Silences {
     window: { readonly version: string; readonly endsAt: number; readonly criticalAlerts: readonly string[] },
     signal: AbortSignal,
   ): Promise<void>;
+  /** The version of the upgrade that one in force is for, and its beginning; undefined without any. */
+  controlPlane(signal: AbortSignal): Promise<{ readonly version: string; readonly startsAt: string } | undefined>;
   endControlPlane(signal: AbortSignal): Promise<void>;
   /**
    * One for each number of workers that are left: one that has run out since is not made again.

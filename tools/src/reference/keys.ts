@@ -142,6 +142,7 @@ export const programKeys: Readonly<Record<string, KeyRow>> = {
   },
   'flotilla.io/work.<work>': annotation('objects on a cluster', '`created` or `found`: a ManifestWork holds the object.'),
   'flotilla.io/channel-before-upgrade': annotation('ClusterVersion', 'The channel before an upgrade changed it, and the one since.'),
+  'flotilla.io/upgrade-version': annotation('MachineSet', 'Version of the upgrade for which the extra workers are.'),
   'flotilla.io/metrics': label('Service', 'Which of the two endpoints of the upgrade operator it serves.'),
 };
 

@@ -20,6 +20,10 @@ export const comments = {
   workersOf: (version: string) => `Silence for OSD worker node upgrade to version ${version} with remaining `,
 } as const;
 
+/** Version of the silence of a control plane's window; undefined for any other. */
+export const controlPlaneVersion = ({ comment }: Pick<Silence, 'comment'>): string | undefined =>
+  /^Silence for OSD control plane upgrade to version ([\w.+-]{1,128})$/.exec(comment)?.[1];
+
 /** A silence of the control plane's window, whatever its version. */
 export const isControlPlane = ({ comment }: Pick<Silence, 'comment'>): boolean => comment.includes('OSD control plane');
 /** A silence of the workers' window, whatever its version. */

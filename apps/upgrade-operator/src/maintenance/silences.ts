@@ -4,7 +4,7 @@ import type { Clock } from '@flotilla/runtime';
 import type { Alertmanager, Matcher, Silence } from '../clients/alertmanager.ts';
 import { ServiceError } from '../clients/errors.ts';
 import type { Silences } from '../ports.ts';
-import { comments, criticalMatchers, DEFAULT_MATCHERS, isControlPlane, isWorkers } from './silence-texts.ts';
+import { comments, controlPlaneVersion, criticalMatchers, DEFAULT_MATCHERS, isControlPlane, isWorkers } from './silence-texts.ts';
 
 /** Ours and Alertmanager's clock may be apart by so much; a window that ends so much earlier than is wanted is long enough. */
 const SLACK_MS = 5 * 60_000;
@@ -31,6 +31,11 @@ export function createSilences(alertmanager: Alertmanager, clock: Clock): Silenc
       await ensure(known, { comment: comments.controlPlane(version), matchers: DEFAULT_MATCHERS, endsAt }, signal);
       if (criticalAlerts.length === 0) return;
       await ensure(known, { comment: comments.criticals(version), matchers: criticalMatchers(criticalAlerts), endsAt }, signal);
+    },
+    async controlPlane(signal) {
+      const found = (await ours(signal)).filter(isStanding).map((silence) => ({ version: controlPlaneVersion(silence), ...silence }));
+      for (const { version, startsAt } of found) if (version !== undefined) return { version, startsAt };
+      return undefined;
     },
     endControlPlane: async (signal) => expire((await ours(signal)).filter(isControlPlane), signal),
     async setWorkers({ version, endsAt, remainingNodes, since }, signal) {

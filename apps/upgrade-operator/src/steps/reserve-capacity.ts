@@ -1,4 +1,4 @@
-import { NotificationState } from '@flotilla/api/managed';
+import { NotificationState, VERSION_ANNOTATION } from '@flotilla/api/managed';
 import { hasWorkerSet, planSurge } from '@flotilla/upgrade';
 import { done, failed, MINUTE, type Step, skipped, waiting } from './step.ts';
 
@@ -6,7 +6,7 @@ import { done, failed, MINUTE, type Step, skipped, waiting } from './step.ts';
 export const reserveCapacity: Step = {
   name: 'reserve-capacity',
   endsWithCommencement: true,
-  async run({ upgradeConfig, cluster, config, nowMs, ports, writes, whileAsked, notify, logger, signal }) {
+  async run({ upgradeConfig, target, cluster, config, nowMs, ports, writes, whileAsked, notify, logger, signal }) {
     const { timeOut, extraMachinePools } = config.scale;
     if (!upgradeConfig.spec.capacityReservation) return done;
     if (!hasWorkerSet(cluster.machineSets) && extraMachinePools.length === 0) {
@@ -21,7 +21,8 @@ export const reserveCapacity: Step = {
         return failed(`MachineSet ${surge.name} exists and was not made for an upgrade: delete or rename it, or ask for no extra workers`);
       case 'create':
         for (const set of surge.sets) {
-          await whileAsked(() => writes.createMachineSet(set, signal));
+          const metadata = { ...set.metadata, annotations: { [VERSION_ANNOTATION]: target.version } };
+          await whileAsked(() => writes.createMachineSet({ ...set, metadata }, signal));
           logger.info({ machineSet: set.metadata.name }, 'Reserved capacity');
         }
         return waiting(`MachineSet ${surge.sets.map(({ metadata }) => metadata.name).join(', ')}`);

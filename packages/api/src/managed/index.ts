@@ -12,6 +12,7 @@ export {
   UPGRADE_CONFIG_NAME,
   UpgradeCondition,
   UpgradeConfigCondition,
+  VERSION_ANNOTATION,
 } from './names.ts';
 export {
   StepCondition,

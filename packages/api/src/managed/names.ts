@@ -72,6 +72,9 @@ export type EndReason = (typeof EndReason)[keyof typeof EndReason];
  */
 export const CHANNEL_ANNOTATION = 'flotilla.io/channel-before-upgrade';
 
+/** Flotilla: annotation of a MachineSet of extra workers. It holds the version of the upgrade that they are for. */
+export const VERSION_ANNOTATION = 'flotilla.io/upgrade-version';
+
 /** Notifications to owners of a cluster (spec/muo 8.1). */
 export const NotificationState = {
   started: 'StateStarted',

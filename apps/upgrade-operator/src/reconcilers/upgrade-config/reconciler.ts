@@ -105,10 +105,12 @@ function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
 /** One pass: as many phases as follow from one another. */
 async function reconcile(shared: Shared, context: ReconcileContext): Promise<ReconcileResult> {
   const { caches, namespace, farewell, measure } = shared;
+  const cluster = observeCluster(caches);
   const stored = observeUpgradeConfig(caches, namespace);
   const asked = stored?.metadata.deletionTimestamp ? undefined : stored;
   measure(asked);
-  await farewell.say(asked?.metadata.uid, observeCluster(caches), shared);
+  await farewell.inherit(asked !== undefined, cluster, shared, context.signal);
+  await farewell.say(asked?.metadata.uid, cluster, shared);
   return asked ? carryOut(shared, asked, context) : takeBackOrphans(shared, context);
 }
 

@@ -1,7 +1,23 @@
 /** The end of an upgrade that is not asked for any more: before the cluster was sent it is taken back, and its owners are told. */
-import { EndReason, NotificationState, UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import {
+  EndReason,
+  NotificationState,
+  UPGRADE_CONFIG_NAME,
+  UpgradeConfig,
+  type UpgradeHistory,
+  VERSION_ANNOTATION,
+} from '@flotilla/api/managed';
 import { type EventToRecord, eventSubject } from '@flotilla/runtime';
-import { askedMessage, isSent, isWithdrawn, type ObservedCluster, type UpgradeBeginning } from '@flotilla/upgrade';
+import {
+  askedMessage,
+  hasCompleted,
+  isCommenced,
+  isSent,
+  isWithdrawn,
+  type ObservedCluster,
+  surgeRemains,
+  type UpgradeBeginning,
+} from '@flotilla/upgrade';
 import { notify, type Pass, type PassDeps } from './phases.ts';
 import type { UpgradeDraft } from './status.ts';
 
@@ -31,9 +47,10 @@ export async function tellOfWithdrawn(pass: Pass): Promise<void> {
       await notify(pass, NotificationState.cancelled, { of: entry });
 }
 
-/** Remembers the upgrade that was under way when its UpgradeConfig was deleted, in this process alone. */
+/** Remembers the upgrade that was under way when its UpgradeConfig was deleted: in this process, else by what an earlier one has left of it. */
 export class Farewell {
-  #last: { readonly upgradeConfig: UpgradeConfig; readonly draft: UpgradeDraft } | undefined;
+  #last: { readonly upgradeConfig: UpgradeConfig; readonly draft: Pick<UpgradeDraft, 'entry'> } | undefined;
+  #knowsEarlier = false;
   #isTakenUp = false;
   #isUnattended = false;
 
@@ -44,6 +61,20 @@ export class Farewell {
     this.#last = isUnderWay ? { upgradeConfig, draft } : undefined;
     this.#isTakenUp = false;
     this.#isUnattended = false;
+  }
+
+  /** Looks for one of an earlier process, until it is known whether there was any. Whatever it left was made after its start was told. */
+  async inherit(
+    isAsked: boolean,
+    cluster: ObservedCluster | undefined,
+    { ports, namespace }: InheritDeps,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (this.#knowsEarlier || (!isAsked && !cluster)) return;
+    const left = isAsked || !cluster ? undefined : await originOf(cluster, ports.silences, signal);
+    this.#knowsEarlier = left !== 'unknown';
+    if (!cluster || left === undefined || left === 'unknown' || isReached(cluster, left.version)) return;
+    this.#last = { upgradeConfig: formerConfig(namespace, left), draft: { entry: formerEntry(left) } };
   }
 
   /** Looks after the one that was deleted, if any was. @param uid of the UpgradeConfig that is there */
@@ -73,6 +104,57 @@ export class Farewell {
     ports.events.record({ type: 'Warning', reason: 'UpgradeConfigDeleted', action: 'Judge', note, regarding });
   }
 }
+
+interface InheritDeps {
+  readonly ports: Pick<PassDeps['ports'], 'silences'>;
+  readonly namespace: string;
+}
+
+/** An upgrade, by what is left of it. */
+interface Origin {
+  readonly version: string;
+  /** A time after its start and before anything else was told of it. */
+  readonly startsAt: string;
+}
+
+/** Others may write annotations, and owners are told of the version. */
+const VERSION = /^[\w.+-]{1,128}$/;
+
+/** Finds the upgrade for which something was made; unknown while Alertmanager does not answer. */
+async function originOf(
+  cluster: ObservedCluster,
+  silences: InheritDeps['ports']['silences'],
+  signal: AbortSignal,
+): Promise<Origin | 'unknown' | undefined> {
+  for (const { metadata } of surgeRemains(cluster).sets) {
+    const version = metadata.annotations?.[VERSION_ANNOTATION];
+    if (version !== undefined && VERSION.test(version)) return { version, startsAt: metadata.creationTimestamp ?? '' };
+  }
+  try {
+    return await silences.controlPlane(signal);
+  } catch {
+    signal.throwIfAborted();
+    // The taking back of silences, which follows, says what is wrong.
+    return 'unknown';
+  }
+}
+
+/** The cluster was sent to the version, or is there. */
+const isReached = ({ clusterVersion }: ObservedCluster, version: string): boolean =>
+  isCommenced(clusterVersion, { kind: 'version', version, channel: '' }) || hasCompleted(clusterVersion, version);
+
+/** As much of a deleted UpgradeConfig as its notification needs. */
+const formerConfig = (namespace: string, { version, startsAt }: Origin): UpgradeConfig => ({
+  metadata: { namespace, name: UPGRADE_CONFIG_NAME, uid: '' },
+  spec: { type: 'OSD', upgradeAt: startsAt, PDBForceDrainTimeout: 0, desired: { version } },
+});
+
+const formerEntry = ({ version, startsAt }: Origin): UpgradeHistory => ({
+  version,
+  phase: 'Failed',
+  startTime: startsAt,
+  notifications: [{ state: NotificationState.started, time: startsAt }],
+});
 
 /** The UpgradeConfig that is not there, for events. */
 export const absentSubject = (namespace: string): EventToRecord['regarding'] =>
