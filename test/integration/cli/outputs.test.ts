@@ -163,7 +163,15 @@ test('as JSON, on a terminal: one value on a line, and no line of a spoke', asyn
 
 /** What the commands of a file say together. @param width columns of a pty; default: a pipe */
 async function say(file: string, width?: number, more: Readonly<Record<string, string>> = {}): Promise<string> {
-  const env = childEnvironment({ KUBECONFIG: server.kubeconfig, HOME: folder, INIT_CWD: folder, TZ: 'UTC', TERM: 'xterm', ...more });
+  const env = childEnvironment({
+    KUBECONFIG: server.kubeconfig,
+    HOME: folder,
+    INIT_CWD: folder,
+    TZ: 'UTC',
+    TERM: 'xterm',
+    LC_ALL: 'C.UTF-8',
+    ...more,
+  });
   const node = [process.execPath, MANY, join(folder, file)];
   const [command = '', ...args] =
     width === undefined
