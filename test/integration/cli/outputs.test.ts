@@ -120,7 +120,7 @@ const steady = (text: string): string =>
     .replaceAll(/https:\/\/127\.0\.0\.1:\d+/g, '<server>')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<time>')
     .replaceAll(COLOURS, '<$1>')
-    .replaceAll(/window closes in .*/g, 'window closes in <years>')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\dZ/g, '<to the minute>')
     .replaceAll(/ends in ~ .* min$/gm, 'ends in ~ <forecast by the pace so far>')
     .replaceAll(server.kubeconfig, '<kubeconfig>')
     .replaceAll(folder, '<folder>');

@@ -7,6 +7,9 @@ import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { type Client, replaceStatus } from '@flotilla/runtime';
 
+/** Half an hour beyond a whole one, so that it reads the same while the tests run, and in the middle of a minute, so that its seconds are said. */
+const closesAt = (): string => conditionTime(Math.floor(Date.now() / 60_000) * 60_000 + (100 * 24 + 20.5) * 3_600_000 + 30_000);
+
 /** Clears the screen, turns the direction of writing, looks like another line, colours, names the window, and goes on for 10 KB. */
 export const HOSTILE = `\u001b[2J\u001b[31mred\u001b]0;owned\u0007\u009b5A \u202egnirts\u2066 \r\u0008\u2028line\n[exit 0] ${'long '.repeat(2_000)}`;
 
@@ -106,7 +109,7 @@ export async function seedHub(client: Client): Promise<void> {
         currentBatchRemediationProgress: { 'site-3': { state: 'InProgress', policyIndex: 0 } },
       },
     },
-    { 'flotilla.io/window-start': '2020-01-01T00:00:00Z', 'flotilla.io/window-end': '2099-01-01T00:00:00Z' },
+    { 'flotilla.io/window-start': '2020-01-01T00:00:00Z', 'flotilla.io/window-end': closesAt() },
   );
   await create(
     'ended',
