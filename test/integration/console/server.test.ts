@@ -71,7 +71,8 @@ test('who lacks the token, or comes from another page, gets nothing but the reas
   );
   expect(page.headers).toMatchObject({ 'cross-origin-opener-policy': 'same-origin', 'cross-origin-resource-policy': 'same-origin' });
   expect(page.headers['set-cookie']).toBeUndefined();
-  expect(running.said().split(running.token)).toHaveLength(2);
+  // What is printed is a code, which is worth nothing by now.
+  expect(running.said()).not.toContain(running.token);
   expect(await running.end()).toBe(0);
 });
 
