@@ -107,7 +107,7 @@ test('standard error of one that gives a credential is passed on, and is no erro
 
 test('a slow one is named while it is waited for', async () => {
   const go = join(dir, 'go');
-  const { provide, said } = asked({ command: plugin('slow', `while [ ! -e ${go} ]; do sleep 0.05; done; ${PRINTS}`) });
+  const { provide, said } = asked({ command: plugin('slow', `while [ -d ${dir} ] && [ ! -e ${go} ]; do sleep 0.05; done; ${PRINTS}`) });
   const provided = provide();
   await eventually(() => expect(said).toEqual(['waiting for exec plug-in slow\n']));
   writeFileSync(go, '');
@@ -143,7 +143,7 @@ test('where a person logs in, the time of a call begins with the credentials', a
   server.fallback = answer(configMap('a', '1'));
   const { clusters } = JSON.parse(server.kubeconfig) as { clusters: { cluster: { server: string } }[] };
   const go = join(dir, 'logged-in');
-  const exec = { command: plugin('tardy', `while [ ! -e ${go} ]; do sleep 0.05; done; ${PRINTS}`) };
+  const exec = { command: plugin('tardy', `while [ -d ${dir} ] && [ ! -e ${go} ]; do sleep 0.05; done; ${PRINTS}`) };
   const options = { kubeconfig: kubeconfig(exec, clusters[0]?.cluster.server) };
   const [patient, hasty] = [createClient({ ...options, waitsForLogin: true }), createClient(options)];
   const answered = patient.getText('/readyz', { timeoutMs: 1_000 });
