@@ -68,7 +68,7 @@ async function apply({ hubServer }: HubAndAgent, { name, version: VERSION, tag: 
   }
 }
 
-/** What a Plan says of a node, or of its end. */
+/** Status of a Plan that is at a node, or at its end. */
 const statusOf = (tag: string, complete: 'True' | 'False', more: { applying?: string[]; reason?: string; message?: string } = {}) => {
   const { applying = [], reason = '', message = '' } = more;
   const conditions = [

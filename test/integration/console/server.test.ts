@@ -71,7 +71,7 @@ test('who lacks the token, or comes from another page, gets nothing but the reas
   );
   expect(page.headers).toMatchObject({ 'cross-origin-opener-policy': 'same-origin', 'cross-origin-resource-policy': 'same-origin' });
   expect(page.headers['set-cookie']).toBeUndefined();
-  // What is printed is a code, which is worth nothing by now.
+  // The command prints a code, which was exchanged and is worth nothing by now.
   expect(running.said()).not.toContain(running.token);
   expect(await running.end()).toBe(0);
 });
