@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 /** Answers one request; what it does with the response is its own business. */
 export type Step = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-/** For this package's tests: an HTTP server that behaves as badly as it is told. */
+/** For tests: an HTTP server that behaves as badly as it is told. */
 export interface ScriptedServer extends AsyncDisposable {
   /** A kubeconfig for it, as text. */
   readonly kubeconfig: string;

@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { createClient } from '@flotilla/runtime';
+import { startScriptedServer } from '@flotilla/runtime/testing';
 import { expect, test } from 'vitest';
 import { FactStore } from './fact-store.ts';
 
@@ -17,29 +16,21 @@ async function startHub() {
     { metadata: { name: 'install-x', namespace: 'a', labels: { 'flotilla.io/work': 'rollout' } } },
     { metadata: { name: 'other', namespace: 'a', labels: { 'flotilla.io/work': 'precache' } } },
   ];
-  const server = createServer(({ url = '' }, response) => {
+  const server = await startScriptedServer();
+  server.fallback = ({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://server');
     const [label = '', value] = searchParams.get('labelSelector')?.split('=') ?? [];
     const items = actions.filter(({ metadata }) => (metadata.labels as Record<string, string>)[label] === value);
     response.setHeader('content-type', 'application/json');
     if (pathname === ACTIONS) return void response.end(JSON.stringify({ metadata: {}, items }));
     response.writeHead(403).end(JSON.stringify({ kind: 'Status', reason: 'Forbidden', message: 'not for you' }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const kubeconfig = JSON.stringify({
-    clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'u', user: { token: 'sesame' } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-  const client = createClient({ kubeconfig });
+  };
+  const client = createClient({ kubeconfig: server.kubeconfig });
   return {
     client,
     async [Symbol.asyncDispose]() {
       await client.close();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await server[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createClient, systemClock } from '@flotilla/runtime';
+import { startScriptedServer } from '@flotilla/runtime/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createVerifier, listNodes } from './own-cluster.ts';
@@ -11,7 +10,8 @@ const NODE_BYTES = 100_000;
 /** Serves nodes that hold many images, a page at a time, and its keys to nobody. */
 async function startCluster() {
   const padding = 'x'.repeat(NODE_BYTES);
-  const server = createServer(({ url = '' }, response) => {
+  const server = await startScriptedServer();
+  server.fallback = ({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://server');
     if (pathname === '/openid/v1/jwks') return void response.writeHead(403).end('keys are for others');
     const from = Number(searchParams.get('continue') ?? 0);
@@ -23,22 +23,13 @@ async function startCluster() {
     }));
     const metadata = to < COUNT ? { continue: String(to) } : {};
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ metadata, items }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const kubeconfig = JSON.stringify({
-    clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'u', user: { token: 'sesame' } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-  const client = createClient({ kubeconfig });
+  };
+  const client = createClient({ kubeconfig: server.kubeconfig });
   return {
     client,
     async [Symbol.asyncDispose]() {
       await client.close();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await server[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,0 +1,1 @@
+export { startScriptedServer } from './scripted-server.ts';
