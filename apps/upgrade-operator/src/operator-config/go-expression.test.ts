@@ -61,6 +61,11 @@ test.each([
   ['\\p{Nope}', 'invalid character class range: `\\p{Nope}`'],
 ] as const)('refuses %s as Go does', (pattern, why) => expect(matches(pattern, 'a')).toBe(why));
 
+test('refuses one that would take long to read, and says what to do', () => {
+  expect(matches('a'.repeat(10_000), 'a'.repeat(10_000))).toBe(true);
+  expect(matches('a'.repeat(10_001), 'a')).toBe('has 10001 characters, at most 10000 are read; write several expressions');
+});
+
 test('its time is linear, whatever it is', () => {
   const text = `${'a'.repeat(5_000)}!`;
   const started = process.cpuUsage();
