@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type KubeObject, untyped } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { mapConcurrently } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
 import { RolloutWorld } from '../rollout/world.ts';
@@ -148,7 +149,8 @@ test('with the least rights it works; with one less it names that one and who ha
   await untilGranted(world);
 
   const bad: string[] = [];
-  for (const { user, of, without } of runs) {
+  // Most of a run is waiting.
+  await mapConcurrently(runs, 4, async ({ user, of, without }) => {
     const { code, out, err } = await flotilla(await world.server.kubeconfigFor(user), ...of.args.map((word) => files[word] ?? word));
     const [verb = '', resource = ''] = (without ?? '').split(' ');
     const named = `you may not ${verb} ${resource}`;
@@ -160,7 +162,7 @@ test('with the least rights it works; with one less it names that one and who ha
       without === undefined ? isAnswered && !`${out}${err}`.includes('you may not') : isNeeded ? code === 1 && isTold : isAnswered;
     if (!isRight)
       bad.push(`flotilla ${of.args.join(' ')} without ${without ?? 'nothing'}: ${code}: ${out.slice(0, 300)}${err.slice(0, 400)}`);
-  }
+  });
   expect(bad).toEqual([]);
 }, 600_000);
 
