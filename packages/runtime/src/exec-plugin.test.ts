@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,6 +105,16 @@ test('standard error of one that gives a credential is passed on, and is no erro
   expect(await provide()).toEqual({ headers: { authorization: 'Bearer t' } });
   expect(said).toEqual(['open https://login.example\n']);
 });
+
+test('a missing one leaves nothing that keeps the program from its end', () => {
+  const config = kubeconfig({ command: join(dir, 'gone') });
+  const script = `const { createClient } = await import(${JSON.stringify(join(import.meta.dirname, 'create-client.ts'))});
+    const client = createClient({ kubeconfig: ${JSON.stringify(config)} });
+    await client.getText('/readyz').catch(({ code }) => console.log(code));
+    await client.close();`;
+  const ended = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8', timeout: 60_000 });
+  expect(ended).toMatchObject({ status: 0, stdout: `${RuntimeErrorCode.execPlugin}\n` });
+}, 90_000);
 
 test('a slow one is named while it is waited for', async () => {
   const go = join(dir, 'go');

@@ -92,9 +92,9 @@ function run(exec: Exec, access: ClusterAccess, write: (text: string) => void): 
     const child = spawn(exec.command, exec.args ?? [], {
       env: { ...process.env, ...environmentOf(exec, access, isInteractive) },
       stdio: [isInteractive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
-      timeout: MOST_MS,
-      killSignal: 'SIGKILL',
     });
+    // Node's own time-out of a child keeps a program alive for as long where the child never began.
+    const late = setTimeout(() => child.kill('SIGKILL'), MOST_MS).unref();
     let [output, words] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (part: string) => {
       output += part;
@@ -110,6 +110,7 @@ function run(exec: Exec, access: ClusterAccess, write: (text: string) => void): 
       if (signal) for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
     });
     child.once('close', (code, signal) => {
+      clearTimeout(late);
       if (code === 0) return resolve(output);
       const ended = code === null ? `was ended by ${signal}` : `ended with ${code}`;
       const said = plain(words);

@@ -38,9 +38,9 @@ export function startCommand(
     cwd: options.cwd,
     env: options.env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: options.timeoutMs ?? 300_000,
-    killSignal: 'SIGKILL',
   });
+  // Node's own time-out of a child keeps a program alive for as long where the child never began.
+  const late = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 300_000).unref();
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString('utf8')).slice(-2048);
@@ -50,6 +50,7 @@ export function startCommand(
       reject(new FlotillaError('FLOTILLA_IMAGES_COMMAND', `cannot start ${program}: is it installed and on PATH?`, { cause })),
     );
     child.on('close', (code, signal) => {
+      clearTimeout(late);
       if (code === 0) return resolve();
       const how = signal ? `was ended by ${signal}` : `exited with code ${code}`;
       reject(new FlotillaError('FLOTILLA_IMAGES_COMMAND', `${program} ${args.at(-1) ?? ''} ${how}: ${stderr.trim()}`));
