@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UpgradeCondition } from '@flotilla/api/managed';
 import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { programKeys, userKeys } from '../../tools/src/reference/keys.ts';
+import { loadApp } from '../../tools/src/reference/load-app.ts';
 import { METRIC_FILES, metricRows } from '../../tools/src/reference/metrics.ts';
 import { cliCommands, optionsOf, PROGRAMS } from '../../tools/src/reference/options.ts';
 import { reasonParts } from '../../tools/src/reference/reasons-page.ts';
@@ -63,6 +64,18 @@ test('the options in code and on the page are the same', { timeout: 60_000 }, as
       sorted(flags.map(({ flags: flag }) => flag)),
     );
   }
+});
+
+test('the exit codes of the command line are those of the page, and every recorded line ends with one of them', async () => {
+  const [, part = ''] = /^## flotilla\n([\s\S]*?)^## /m.exec(await read('exit-codes.md')) ?? [];
+  const listed = [...part.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  const { Exit } = await loadApp<{ Exit: Readonly<Record<string, number>> }>('cli', 'exit.ts');
+  expect(listed).toEqual(Object.values(Exit));
+  const recorded = join(root, 'test/integration/cli');
+  const files = (await readdir(recorded, { recursive: true })).filter((file) => file.endsWith('.txt'));
+  const texts = await Promise.all(files.map((file) => readFile(join(recorded, file), 'utf8')));
+  const ends = texts.flatMap((text) => [...text.matchAll(/^\[exit (.*)\]$/gm)].map(([, code]) => Number(code)));
+  expect(sorted(ends.map(String))).toEqual(listed.map(String));
 });
 
 test('the metrics in code and on the page are the same', async () => {

@@ -51,7 +51,7 @@ export async function playChains(fetchTrusting: FetchTrusting): Promise<Record<s
 }
 
 /** A root, an issuing authority, a certificate for localhost with its key, and another root, all PEM, by the machine's openssl. */
-function makeChain() {
+export function makeChain() {
   const dir = mkdtempSync(join(tmpdir(), 'flotilla-chain-'));
   const file = (name: string): string => join(dir, name);
   const make = (name: string, extensions: readonly string[], issuer?: string): string => {

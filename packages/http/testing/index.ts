@@ -1,2 +1,2 @@
-export { playChains, trustByRule } from './chain-case.ts';
+export { makeChain, playChains, trustByRule } from './chain-case.ts';
 export { playRedirects, redirectsByRule } from './redirect-case.ts';

@@ -289,7 +289,7 @@ test.each(['ENOTFOUND', 'EAI_AGAIN'])('a name that is not found (%s) is told wit
   const error = toNetworkError(cause, { image: 'registry.test/a:1', host: 'registry.test' });
   expect(error.code).toBe('FLOTILLA_REGISTRY_UNREACHABLE');
   expect(error.message).toBe(
-    `registry.test/a:1: registry.test: getaddrinfo ${code} registry.test; set REGISTRY_CONFIG (mirror) or HTTPS_PROXY: hosts.toml is not read`,
+    `registry.test/a:1: registry.test: getaddrinfo ${code} registry.test; name a mirror (REGISTRY_CONFIG, --registries-conf) or set HTTPS_PROXY: hosts.toml is not read`,
   );
   // Said once, with all causes.
   expect(errorMessage(error).match(/ENOTFOUND|EAI_AGAIN/g)).toHaveLength(1);

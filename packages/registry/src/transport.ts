@@ -162,7 +162,7 @@ const adviceOnPlain = (host: string): string =>
   `or name ${host} as insecure (registries.conf, REGISTRY_CONFIG, --insecure-registry): its blobs are then read over plain HTTP, where anybody on the way sees them`;
 
 /** Containerd's mirrors may know a name that we do not. */
-const ADVICE_ON_NAMES = 'set REGISTRY_CONFIG (mirror) or HTTPS_PROXY: hosts.toml is not read';
+const ADVICE_ON_NAMES = 'name a mirror (REGISTRY_CONFIG, --registries-conf) or set HTTPS_PROXY: hosts.toml is not read';
 
 /** Converts an exception of a request or body to a RegistryError; RegistryErrors pass through. */
 export function toNetworkError(

@@ -1,102 +1,143 @@
-/** Command lines of tired operators on a real API server without a hub: each ends as kubectl's would, or says the next step. */
+/**
+ * Command lines of tired operators, on terminals and in a pipe, of one hub that stands still: each ends as kubectl's would, or says the next
+ * step. Under another Node, and with a reader that ends early, the program is told by the tests of its release and of `main.ts`.
+ */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { configCrds } from '@flotilla/api/config';
 import { Namespace } from '@flotilla/api/core';
+import { managedCrds } from '@flotilla/api/managed';
 import { ManagedCluster } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { expect, test } from 'vitest';
 import { hubCrds } from '../../fixtures/crds.ts';
 import { eachAttempt } from '../world.ts';
-import { flotilla, flotillaWith } from './flotilla.ts';
+import { writeOddKubeconfigs } from './odd-kubeconfigs.ts';
+import { seedHub } from './seeded-hub.ts';
+import { steady, typeLines } from './typed-lines.ts';
 
 let server: ApiServer;
 let folder: string;
+let odd: Awaited<ReturnType<typeof writeOddKubeconfigs>>;
 eachAttempt(
   async () => {
     folder = await mkdtemp(join(tmpdir(), 'flotilla-command-lines-'));
-    server = await startApiServer({ crds: hubCrds() });
-    const client = await server.client();
-    await client.create(Namespace, { metadata: { name: 'empty' } });
-    for (const name of ['member', 'stranger'])
-      await client.create(ManagedCluster, { metadata: { name }, spec: { hubAcceptsClient: true } });
-    await client.create(ClusterGroupUpgrade, {
-      metadata: { namespace: 'default', name: 'rolling' },
-      spec: { clusters: ['member'], remediationStrategy: { maxConcurrency: 1 } },
-    });
+    server = await startApiServer({ crds: [...hubCrds(), ...configCrds(), ...managedCrds()], users: [{ name: 'stranger', groups: [] }] });
+    odd = await writeOddKubeconfigs(server, folder);
+    await seedHub(await server.client());
+    await seedMore();
   },
   async () => {
+    await odd?.[Symbol.asyncDispose]();
     await server?.stop();
     await rm(folder, { recursive: true, force: true });
   },
 );
 
-const run = (...args: string[]) => flotilla(server.kubeconfig, ...args);
-const upgrade = (name: string) => `apiVersion: ran.openshift.io/v1alpha1
-kind: ClusterGroupUpgrade
-metadata: {name: ${name}}
-spec: {clusters: [member], remediationStrategy: {maxConcurrency: 1}}
-`;
-
-test('a namespace that is not there is no empty one', async () => {
-  const said = 'flotilla: there is no namespace nothere: name another with -n, or add -A for all\n';
-  expect(await run('status', '-n', 'nothere')).toEqual({ code: 1, out: '', err: said });
-  expect(await run('status', '-n', 'empty')).toMatchObject({
-    code: 0,
-    err: expect.stringContaining('no ClusterGroupUpgrade in namespace'),
-  });
+const upgrade = (name: string, annotations: Record<string, string> = {}, spec: object = {}) => ({
+  apiVersion: ClusterGroupUpgrade.apiVersion,
+  kind: ClusterGroupUpgrade.kind,
+  metadata: { namespace: 'default', name, annotations },
+  spec: { clusters: ['site-1'], remediationStrategy: { maxConcurrency: 1 }, ...spec },
 });
 
-test('a selector that cannot be read is named, with the server’s reason', async () => {
-  expect(await run('status', '-l', 'a==b=c')).toEqual({
-    code: 2,
-    out: '',
-    err: expect.stringMatching(/^flotilla: --selector "a==b=c" cannot be read: .*found '='.*: give labels such as site=north\n$/),
-  });
+/** What these lines need beyond the hub of every command's outputs, and the files that they name. */
+async function seedMore(): Promise<void> {
+  const client = await server.client();
+  await client.create(Namespace, { metadata: { name: 'empty' } });
+  for (const name of ['stranger', 'site-6']) await client.create(ManagedCluster, { metadata: { name }, spec: { hubAcceptsClient: true } });
+  const paused = { 'flotilla.io/paused': 'drain', 'flotilla.io/paused-reason': 'one' };
+  await client.create(ClusterGroupUpgrade, upgrade('paused', paused));
+  const additionalImages = ['private', 'none'].map((name) => `${odd.registry}/team/${name}:1`);
+  await client.create(PreCachingConfig, { metadata: { namespace: 'default', name: 'unread' }, spec: { additionalImages } });
+  const unread = { clusters: ['site-6'], preCaching: true, preCachingConfigRef: { name: 'unread' } };
+  await client.create(ClusterGroupUpgrade, upgrade('unread', {}, unread));
+  for (const name of ['files', 'none']) await mkdir(join(folder, name));
+  await writeFile(join(folder, 'files/upgrade.yaml'), JSON.stringify(upgrade('filed')));
+  await writeFile(join(folder, 'files/notes.txt'), 'kind: [');
+  const two = [upgrade('first'), upgrade('second')].map((each) => JSON.stringify(each));
+  await writeFile(join(folder, 'two-documents.yaml'), two.join('\n---\n'));
+}
+
+const lines = [
+  '',
+  'status',
+  'status default/rolling',
+  'status -n nothere',
+  'status -n empty',
+  'status -l a==b=c',
+  'status -l app=nothing',
+  'status --as somebody',
+  'status --as somebody --as-group system:masters -n empty',
+  'status --request-timeout 2s -n empty',
+  'status --context nothere',
+  'status -o yaml',
+  'why rolling',
+  'why rolling site-2',
+  'why rolling no-such-cluster',
+  'why site-2',
+  'why stranger',
+  'why nobody',
+  'wait rolling --for=Done',
+  'wait rolling --for batch=9',
+  'wait rolling --timeout 5',
+  'pause rolling',
+  'pause rolling --reason one --dry-run',
+  'pause paused --dry-run',
+  'pause default/paused -n other',
+  'resume rolling',
+  'hold stranger --dry-run',
+  'hold site-1 --dry-run',
+  'unhold stranger',
+  'retry rolling --dry-run',
+  'retry ended --dry-run',
+  'retry nobody',
+  'retry rolling --cluster site-2',
+  'retry rolling site-2 --dry-run',
+  'retry rolling site-1 --dry-run',
+  'window rolling --start yesterday',
+  'window set rolling --start yesterday',
+  'plan -f files --no-images',
+  'plan -f none',
+  'plan -f two-documents.yaml',
+  'plan unread --insecure-registry REGISTRY',
+  'KUBECONFIG=cluster:user status -n empty',
+  'KUBECONFIG=exec-fails status',
+  'KUBECONFIG=exec-missing status',
+  'KUBECONFIG=exec-no-json status',
+  'KUBECONFIG=exec-slow status -n empty',
+  'KUBECONFIG=exec-writes-stderr status -n empty',
+  'KUBECONFIG=plain-http status',
+  'KUBECONFIG=login-page status',
+  'KUBECONFIG=self-signed status',
+  'KUBECONFIG=issuing-ca-only status',
+  'KUBECONFIG=403 status',
+];
+
+/** What all lines say. */
+async function say(typing: NonNullable<Parameters<typeof typeLines>[2]>): Promise<string> {
+  const place = { kubeconfig: server.kubeconfig, folder };
+  const typed = lines.map((line) => line.replace('REGISTRY', odd.registry));
+  const text = await typeLines(place, typed, typing);
+  return steady(text, place)
+    .replaceAll(/https:\/\/localhost:\d+/g, '<secure>')
+    .replaceAll(odd.registry, '<registry-of-none>');
+}
+
+const terminals: { readonly width: number; readonly env: Readonly<Record<string, string>> }[] = [
+  { width: 40, env: { LC_ALL: 'C' } },
+  { width: 80, env: {} },
+  { width: 200, env: { NO_COLOR: '1' } },
+];
+test.each(terminals)('on a terminal of $width columns with $env', async ({ width, env }) => {
+  const text = await say({ width, env });
+  if ('LC_ALL' in env) expect(text).toMatch(/^[\n -~]*$/);
+  if ('NO_COLOR' in env) expect(text).not.toMatch(/<\d+>/);
+  await expect(text).toMatchFileSnapshot(`lines/${width}.txt`);
 });
 
-test('as somebody else, whose rights then count', async () => {
-  expect(await run('status', '--as', 'nobody')).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('you may not list clustergroupupgrades'),
-  });
-  expect(await run('status', '--as', 'nobody', '--as-group', 'system:masters')).toMatchObject({ code: 0 });
-});
-
-test('a cluster in place of an upgrade is answered with the command that was meant', async () => {
-  expect(await run('why', 'member')).toMatchObject({
-    code: 1,
-    out: '',
-    err: expect.stringMatching(/member is a ManagedCluster; ask about it in an upgrade: flotilla why default\/rolling member\n$/),
-  });
-  expect((await run('why', 'stranger')).err).toMatch(/stranger is a ManagedCluster, and in no upgrade\n$/);
-  expect((await run('why', 'nothing')).err).toMatch(/there is no ClusterGroupUpgrade nothing .*the namespace has rolling\n$/);
-});
-
-test('a plan of standard input, and of the files of a folder', async () => {
-  const files = join(folder, 'files');
-  await mkdir(files);
-  await writeFile(join(files, 'upgrade.yaml'), upgrade('filed'));
-  await writeFile(join(files, 'notes.txt'), 'kind: [');
-  expect(await run('plan', '-f', files, '--no-images')).toMatchObject({ err: '', out: expect.stringContaining('default/filed: ') });
-  const typed = await flotillaWith(server.kubeconfig, { input: upgrade('typed') }, 'plan', '-f', '-', '--no-images');
-  expect(typed).toMatchObject({ err: '', out: expect.stringContaining('default/typed: ') });
-  await mkdir(join(folder, 'none'));
-  expect(await run('plan', '-f', join(folder, 'none'))).toMatchObject({
-    code: 2,
-    err: expect.stringContaining('it has no file *.yaml, *.yml or *.json'),
-  });
-});
-
-test('what is so already says what it is', async () => {
-  expect((await run('resume', 'rolling', '--yes')).out).toBe(
-    'ClusterGroupUpgrade default/rolling is so already; nothing was changed\n  it is not paused: flotilla why rolling -n default says what it waits for\n',
-  );
-  expect((await run('unhold', 'member', '--yes')).out).toMatch(/\n {2}it is not held\n$/);
-});
-
-test('a hold of a cluster in no upgrade says so', async () => {
-  expect((await run('hold', 'stranger', '--dry-run')).out).toContain('it is in no upgrade now: those that come begin nothing on it');
-  expect((await run('hold', 'member', '--dry-run')).out).toContain('others of its batch go on');
+test('in a pipe, in any locale', async () => {
+  await expect(await say({ env: { LC_ALL: 'C' } })).toMatchFileSnapshot('lines/pipe.txt');
 });

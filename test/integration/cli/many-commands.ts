@@ -24,9 +24,13 @@ process.exit = (code) => {
 process.stderr.write = process.stdout.write.bind(process.stdout);
 
 const lines = z.array(z.array(z.string())).parse(JSON.parse(await readFile(process.argv[2] ?? '', 'utf8')));
-for (const words of lines) {
+const usual = { ...process.env };
+for (const typed of lines) {
+  const set = typed.filter((word) => /^[A-Z_]+=/.test(word));
+  const words = typed.slice(set.length);
+  process.env = { ...usual, ...Object.fromEntries(set.map((one) => one.split('='))) };
   process.exitCode = 0;
-  process.stdout.write(`$ flotilla ${words.join(' ')}\n`);
+  process.stdout.write(`$ ${[...set, 'flotilla', ...words].join(' ')}\n`);
   try {
     await createProgram().parseAsync(words, { from: 'user' });
   } catch (error) {

@@ -1,21 +1,18 @@
 /** What every command says, on a terminal of four widths and in a pipe, of one hub that stands still and whose spokes are hostile. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
 import { type CommandRow, commands } from '@flotilla/cli/commands';
-import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { buildReleaseHead } from '@flotilla/release/testing';
 import { expect, test } from 'vitest';
 import { hubCrds } from '../../fixtures/crds.ts';
 import { eachAttempt } from '../world.ts';
 import { HOSTILE, seedHub } from './seeded-hub.ts';
+import { steady, typeLines } from './typed-lines.ts';
 
-const MANY = join(import.meta.dirname, 'many-commands.ts');
 const WIDTHS = [60, 80, 120, 200] as const;
 
 let server: ApiServer;
@@ -26,8 +23,6 @@ eachAttempt(
     await writePayload(join(folder, 'payload'));
     server = await startApiServer({ crds: [...hubCrds(), ...configCrds(), ...managedCrds()] });
     await seedHub(await server.client());
-    await writeFile(join(folder, 'lines.json'), JSON.stringify(lines.map((line) => line.split(' '))));
-    await writeFile(join(folder, 'json.json'), JSON.stringify(jsonLines.map((line) => `${line} -o json`.split(' '))));
   },
   async () => {
     await server?.stop();
@@ -111,86 +106,27 @@ test('every command is asked', () => {
   expect(missing).toEqual([]);
 });
 
-const ESCAPE = '\u001b';
-const COLOURS = new RegExp(`${ESCAPE}\\[(\\d{1,2})m`, 'g');
-
-/** What is not the same in each run; its replacement is as long where columns follow. */
-const steady = (text: string): string =>
-  text
-    .replaceAll(/https:\/\/127\.0\.0\.1:\d+/g, '<server>')
-    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<time>')
-    .replaceAll(COLOURS, '<$1>')
-    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\dZ/g, '<to the minute>')
-    .replaceAll(/ends in ~ .* min$/gm, 'ends in ~ <forecast by the pace so far>')
-    .replaceAll(server.kubeconfig, '<kubeconfig>')
-    .replaceAll(folder, '<folder>');
-
-/** Own colours, in the order in which they come: on, then off. */
-const OWN_COLOURS = new RegExp(`${ESCAPE}\\[(?:2|31|32|33|0)m`, 'g');
-
-function expectHarmless(text: string, isTerminal: boolean): void {
-  const plain = isTerminal ? text.replaceAll('\r\n', '\n').replaceAll(OWN_COLOURS, '') : text;
-  const strays = plain.match(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu) ?? [];
-  expect(strays.map((sign) => sign.codePointAt(0)?.toString(16))).toEqual([]);
-}
+const here = () => ({ kubeconfig: server.kubeconfig, folder });
 
 test.each(WIDTHS)('on a terminal of %i columns', async (width) => {
-  const text = await say('lines.json', width);
-  expectHarmless(text, true);
-  await expect(steady(text.replaceAll('\r\n', '\n'))).toMatchFileSnapshot(`outputs/${width}.txt`);
+  const text = await typeLines(here(), lines, { width });
+  await expect(steady(text, here())).toMatchFileSnapshot(`outputs/${width}.txt`);
 });
 
 test('in a pipe, and on a terminal that wants no colours', async () => {
-  const text = await say('lines.json');
-  expectHarmless(text, false);
+  const text = await typeLines(here(), lines);
   expect(text).not.toContain('\u001b');
-  await expect(steady(text)).toMatchFileSnapshot('outputs/pipe.txt');
-  const plain = await say('lines.json', 120, { NO_COLOR: '1' });
+  await expect(steady(text, here())).toMatchFileSnapshot('outputs/pipe.txt');
+  const plain = await typeLines(here(), lines, { width: 120, env: { NO_COLOR: '1' } });
   expect(plain).not.toContain('\u001b');
 });
 
 test('as JSON, on a terminal: one value on a line, and no line of a spoke', async () => {
-  const text = await say('json.json', 120);
-  expectHarmless(text, true);
-  const answers = text
-    .replaceAll('\r\n', '\n')
+  const asJson = jsonLines.map((line) => `${line} -o json`);
+  const answers = (await typeLines(here(), asJson, { width: 120 }))
     .split('\n')
     .filter((line) => line.startsWith('{') || line.startsWith('['));
   const parsed = answers.filter((line) => !line.startsWith('[exit ')).map((line) => JSON.parse(line) as unknown);
   expect(parsed).toHaveLength(jsonLines.length);
   expect(JSON.stringify(parsed)).toContain(String.raw`\u001b[2J`);
 });
-
-/** What the commands of a file say together. @param width columns of a pty; default: a pipe */
-async function say(file: string, width?: number, more: Readonly<Record<string, string>> = {}): Promise<string> {
-  const env = childEnvironment({
-    KUBECONFIG: server.kubeconfig,
-    HOME: folder,
-    INIT_CWD: folder,
-    TZ: 'UTC',
-    TERM: 'xterm',
-    LC_ALL: 'C.UTF-8',
-    ...more,
-  });
-  const node = [process.execPath, MANY, join(folder, file)];
-  const [command = '', ...args] =
-    width === undefined
-      ? node
-      : [
-          'script',
-          '--quiet',
-          '--return',
-          '--command',
-          `stty cols ${width} rows 50; exec ${node.map((word) => `'${word}'`).join(' ')}`,
-          '/dev/null',
-        ];
-  const child = spawn(command, args, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-  let out = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-  const [code] = await once(child, 'close');
-  expect(code, out.slice(-2_000)).toBe(0);
-  return out;
-}

@@ -23,8 +23,8 @@ const commands: readonly (readonly [string, string])[] = [
   ['0', 'yes: it is so, or it is done'],
   ['1', 'could not find out: no server, no right, no such object; standard error says why, and the next step'],
   ['2', 'wrong arguments'],
-  ['3', 'the answer is no: the upgrade has failed, the server would refuse something, there are errors'],
-  ['4', 'the time is up'],
+  ['3', 'the answer is no: failed, done in part, refused, declined, no longer possible; or there are errors'],
+  ['4', 'the time is up, or no hub has taken the change up in time'],
 ];
 
 const codes = (rows: readonly (readonly [string, string])[]): string => table(['code', 'meaning'], rows);

@@ -80,7 +80,7 @@ export async function planWindow(
     object: upgrade,
     annotations,
     clusters: openClusters(status),
-    says: [windowText({ upgrade: 'batches', window: state, annotations: {} }).replace('\n', ';'), 'what runs goes on'],
+    says: [windowText({ upgrade: 'batches', window: state, annotations: {} }).replace('\n  ', '; '), 'what runs goes on'],
     undo: undoOf(upgrade, ref.namespace),
   };
 }

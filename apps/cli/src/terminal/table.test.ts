@@ -34,6 +34,24 @@ describe('a table on a narrow terminal', () => {
     );
   });
 
+  test('puts columns below the first ones where they have no room beside them, and cuts none', () => {
+    const upgrades = [
+      ['default/pulling', 'pre-caching', '0/3', '2/5', '1', 'a cluster that is not available'],
+      ['default/ended', 'timed-out', '0/1', '-', '-', '-'],
+    ];
+    expect(table(['UPGRADE', 'STAGE', 'BATCH', 'DONE', 'FAILED', 'WAITING FOR'], upgrades, { width: 40 })).toBe(
+      [
+        'UPGRADE           STAGE         BATCH',
+        '  DONE   FAILED',
+        '  WAITING FOR',
+        'default/pulling   pre-caching   0/3',
+        '  2/5    1',
+        '  a cluster that is not available',
+        'default/ended     timed-out     0/1',
+      ].join('\n'),
+    );
+  });
+
   test('is cut where its columns cannot be that narrow', () => {
     expect(
       table(heading, rows, { width: 20 })

@@ -2,7 +2,7 @@ import { safeText } from './safe-text.ts';
 
 /** Layout of a table. */
 interface TableOptions {
-  /** Columns of the terminal: the widest columns shrink until the rows fit, else rows are cut. Default: nothing is cut. */
+  /** Columns of the terminal: the widest columns shrink, else columns go below the first ones. Default: nothing is cut. */
   readonly width?: number | undefined;
   readonly indent?: string;
 }
@@ -11,23 +11,52 @@ interface TableOptions {
 export function table(heading: readonly string[], rows: readonly (readonly string[])[], { width, indent = '' }: TableOptions = {}): string {
   const all = [heading, ...rows.map((row) => row.map(safeText))];
   const natural = heading.map((_, column) => Math.max(...all.map((row) => cells(row[column] ?? ''))));
-  const widths = width === undefined ? natural : shrink(natural, width - cells(indent));
-  const last = heading.length - 1;
-  const line = (row: readonly string[]) =>
-    cut(`${indent}${row.map((cell, column) => pad(cut(cell, widths[column]), widths[column] ?? 0)).join(GAP)}`.trimEnd(), width);
-  if (widths.length === heading.length) return all.map(line).join('\n');
-  // There is no room beside the other columns for what the last one says: it goes below them.
-  const below = (row: readonly string[]) => (row[last] === '' || row[last] === '-' ? [] : [cut(`${indent}  ${row[last]}`, width)]);
-  return all.flatMap((row) => [line(row.slice(0, last)), ...below(row)]).join('\n');
+  const fitting = width === undefined ? natural : shrink(natural, width - cells(indent));
+  const lines = fitting ? [fitting.map((of, column) => ({ column, of }))] : part(natural, (width ?? 0) - cells(indent));
+  return all
+    .flatMap((row) =>
+      lines.flatMap((line, below) => {
+        const isEmpty = line.every(({ column }) => row[column] === '' || row[column] === '-');
+        if (below > 0 && isEmpty) return [];
+        const said = line.map(({ column, of }) => pad(cut(row[column] ?? '', of), of)).join(GAP);
+        return [cut(`${indent}${below > 0 ? BELOW : ''}${said}`.trimEnd(), width)];
+      }),
+    )
+    .join('\n');
+}
+
+/** A column, and its cells. */
+interface Column {
+  readonly column: number;
+  readonly of: number;
+}
+
+/** Columns that do not fit beside each other, on as many lines as they need. */
+function part(natural: readonly number[], width: number): Column[][] {
+  const lines: Column[][] = [];
+  let used = 0;
+  for (const [column, of] of natural.entries()) {
+    const line = lines.at(-1);
+    if (line && used + GAP.length + of <= width) {
+      line.push({ column, of });
+      used += GAP.length + of;
+      continue;
+    }
+    used = of + (lines.length > 0 ? BELOW.length : 0);
+    lines.push([{ column, of }]);
+  }
+  return lines;
 }
 
 /** Blanks between two columns. */
 const GAP = '   ';
+/** Blanks before columns that are below the first ones. */
+const BELOW = '  ';
 /** Names keep so many cells, and the last column, which often is a sentence, so many beside the others. */
 const LEAST = { name: 28, last: 20 } as const;
 
-/** Widths that fit into so many cells: the widest columns give way first, alike. Without one for the last column where it has no room. */
-function shrink(natural: readonly number[], width: number): readonly number[] {
+/** Widths that fit into so many cells: the widest columns give way first, alike. Undefined where there is no room for them. */
+function shrink(natural: readonly number[], width: number): readonly number[] | undefined {
   const room = width - GAP.length * (natural.length - 1);
   const last = natural.length - 1;
   const within = (most: number) =>
@@ -35,7 +64,7 @@ function shrink(natural: readonly number[], width: number): readonly number[] {
   const total = (most: number) => within(most).reduce((sum, cells) => sum + cells, 0);
   let most = Math.max(...natural);
   while (most > LEAST.last && total(most) > room) most--;
-  return total(most) <= room || last === 0 ? within(most) : natural.slice(0, last);
+  return total(most) <= room || last === 0 ? within(most) : undefined;
 }
 
 /** The text in at most so many cells, with `…` for what is left out. */
