@@ -1,9 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { loadApp } from '../../tools/src/reference/load-app.ts';
 import { cliCommands } from '../../tools/src/reference/options.ts';
-import { advisedCommands, documentedCommands } from './documented-commands.ts';
+import { advisedCommands, type CommandLine, commandLines, documentedCommands } from './documented-commands.ts';
 import { root, texts as sources } from './repository.ts';
 
 /** Pages whose shell blocks a test runs one by one, and that test. */
@@ -16,6 +17,21 @@ const RUN_BY: Readonly<Record<string, string>> = {
   'install/standalone.md': 'e2e/install.test.ts',
   'operations.md': 'integration/own-life/operations.test.ts',
   'uninstalling.md': 'integration/uninstalling.test.ts',
+};
+/** Pages with shell blocks that nothing runs as they stand: why, and what plays their objects instead. */
+const NOT_RUN: Readonly<Record<string, { readonly why: string; readonly plays: readonly string[] }>> = {
+  'examples/README.md': {
+    why: 'its images and clusters are the reader’s own',
+    plays: ['test/e2e/rollout.ts', 'packages/rollout/src/examples.test.ts'],
+  },
+  'examples/k3s/README.md': {
+    why: 'it takes a list of images from the page of a k3s release',
+    plays: ['test/integration/plain-kubernetes.test.ts'],
+  },
+  'examples/kubeadm/README.md': {
+    why: 'it builds an image with docker, from programs of a Kubernetes release',
+    plays: ['test/integration/plain-kubernetes.test.ts', 'test/integration/kubeadm-script.test.ts'],
+  },
 };
 /** Options that every command has. */
 const COMMON = ['--help'];
@@ -56,6 +72,86 @@ test('every command that a message or a reason advises has the options that it n
   expect(wrong.map(({ file, line }) => `${file}: ${line}`)).toEqual([]);
 });
 
+/** Commander's own command, as far as it is told to parse and do nothing. */
+interface Parser {
+  readonly commands: readonly Parser[];
+  action(run: () => void): unknown;
+  exitOverride(end: (error: { readonly code: string; readonly message: string }) => never): unknown;
+  configureOutput(to: { readonly writeErr: () => void; readonly writeOut: () => void }): unknown;
+  parse(args: readonly string[], from: { readonly from: 'user' }): unknown;
+}
+const { createProgram } = await loadApp<{ createProgram: () => Parser }>('cli', 'program.ts');
+
+/** What a mention may leave out. */
+const OPEN = new Set(['commander.missingArgument', 'commander.optionMissingArgument', 'commander.help', 'commander.invalidArgument']);
+/** In a source a sentence may go on behind the command. */
+const OPEN_IN_SOURCE = OPEN.union(new Set(['commander.excessArguments']));
+const HELP = new Set(['commander.helpDisplayed', 'commander.version']);
+
+/** The problem that the command line's own parser has with a line; undefined where it takes it. */
+function problemOf({ args, isMention }: CommandLine, open = OPEN): string | undefined {
+  const program = createProgram();
+  const silence = (command: Parser): void => {
+    if (command.commands.length === 0) command.action(() => undefined);
+    command.exitOverride((error) => {
+      throw Object.assign(new Error(error.message), { code: error.code });
+    });
+    command.configureOutput({ writeErr: () => undefined, writeOut: () => undefined });
+    for (const each of command.commands) silence(each);
+  };
+  silence(program);
+  try {
+    program.parse(args, { from: 'user' });
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as { code: string; message: string };
+    return HELP.has(code) || (isMention && open.has(code)) ? undefined : message;
+  }
+}
+
+test('every command that documents, charts and sources show is parsed by the command line', async () => {
+  const programs = [...sources].filter(([file]) => /^(?:apps|packages)\/[^/]+\/src\/.*(?<!\.test)\.tsx?$/.test(file));
+  const documents = [...texts, ...(await textsBeside())];
+  const shown = [
+    ...documents.flatMap(([file, text]) => commandLines(text).map((each) => ({ ...each, file, open: OPEN }))),
+    ...programs.flatMap(([file, text]) => commandLines(text).map((each) => ({ ...each, file, open: OPEN_IN_SOURCE }))),
+  ];
+  expect(shown.length).toBeGreaterThan(150);
+  const wrong = shown.flatMap((each) => {
+    const problem = problemOf(each, each.open);
+    return problem === undefined ? [] : [`${each.file}: flotilla ${each.line}: ${problem}`];
+  });
+  expect(wrong).toEqual([]);
+});
+
+/** Texts of users beside docs: charts with their alerts and notes, READMEs, examples. */
+async function textsBeside(): Promise<[string, string][]> {
+  const files = await Promise.all(
+    ['charts', 'apps', 'packages', 'examples', 'demo', 'tools', 'test'].map(async (top) => {
+      const found = await readdir(join(root, top), { recursive: true });
+      return found.filter((file) => !file.includes('node_modules') && isText(top, file)).map((file) => join(top, file));
+    }),
+  );
+  return Promise.all(
+    ['CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...files.flat()].map(
+      async (file): Promise<[string, string]> => [file, await readFile(join(root, file), 'utf8')],
+    ),
+  );
+}
+
+const isText = (top: string, file: string): boolean =>
+  file.endsWith('.md') || ((top === 'charts' || top === 'examples') && /\.(?:ya?ml|tpl|txt|json)$/.test(file));
+
+test('a command that its parser refuses is found, whole in a block and as far as it is named in a sentence', () => {
+  const text = '```sh\nflotilla wait\n```\nTry `flotilla retry --cluster X`, `flotilla wait --for batch=N` or `flotilla mend`.';
+  expect(commandLines(text).map((each) => problemOf(each))).toEqual([
+    "error: missing required argument 'cgu'",
+    "error: unknown option '--cluster'",
+    undefined,
+    "error: unknown command 'mend'",
+  ]);
+});
+
 test('advice in a sentence is found with its options and placeholders', () => {
   const [name, namespace] = ['name', 'namespace'].map((each) => `$\{${each}}`);
   const text = `fix: try flotilla retry --cluster {cluster}, or flotilla window set ${name} -n ${namespace}; flotilla runs`;
@@ -75,11 +171,14 @@ test('every npm script that docs show is there', async () => {
   expect(shown.filter(({ name }) => !(name in scripts))).toEqual([]);
 });
 
-test('every shell block of docs is of a page whose blocks a test runs', async () => {
-  const withBlocks = pages.filter((page) => /^```sh$/m.test(texts.get(join('docs', page)) ?? ''));
-  expect(withBlocks.toSorted()).toEqual(Object.keys(RUN_BY));
+test('every shell block is of a page whose blocks a test runs, or has a reason why it cannot run here', async () => {
+  const all = new Map([...texts, ...(await textsBeside())]);
+  const withBlocks = [...all].filter(([file, text]) => file.endsWith('.md') && /^```sh$/m.test(text)).map(([file]) => file);
+  const known = [...Object.keys(RUN_BY).map((page) => join('docs', page)), ...Object.keys(NOT_RUN)];
+  expect(withBlocks.toSorted()).toEqual(known.toSorted());
   for (const [page, file] of Object.entries(RUN_BY))
     expect(await readFile(join(root, 'test', file), 'utf8'), page).toContain(page.replace('install/', ''));
+  for (const { plays } of Object.values(NOT_RUN)) for (const file of plays) expect(await stat(join(root, file))).toBeTruthy();
 });
 
 test('a misspelt option of a command is found in a block, over continued lines, without comments', () => {

@@ -7,6 +7,14 @@ interface DocumentedCommand {
   readonly flags: readonly string[];
 }
 
+/** A command line with its arguments, as the program would get them. */
+export interface CommandLine {
+  readonly line: string;
+  readonly args: readonly string[];
+  /** It names a command or some of its options, and need not be whole. */
+  readonly isMention: boolean;
+}
+
 /** Ways in which documents call the program. */
 const CALL = /^\s*(?:"\$DIR\/cli\/flotilla"|cli\/flotilla|flotilla|npm run (?:-s )?flotilla --) (.*)$/;
 
@@ -39,3 +47,25 @@ export function advisedCommands(source: string, known: readonly string[]): Docum
     return flags.length === 0 ? [] : [{ line: line.trim(), words: command ?? '', flags }];
   });
 }
+
+/** Texts between backquotes that begin with the program's name, in documents and in the templates of sources. */
+const SPAN = /`flotilla ([^`\n]+)`/g;
+
+/** All that a text shows as a command of `flotilla`: lines of shell blocks as a whole, and texts between backquotes. */
+export function commandLines(text: string): CommandLine[] {
+  const blocks = [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, block = '']) => block.replaceAll('\\\n', ' '));
+  const whole = blocks.flatMap((block) => block.split('\n')).flatMap((line) => CALL.exec(line)?.slice(1) ?? []);
+  const named = [...text.matchAll(SPAN)].map(([, said = '']) => said);
+  return [...whole.map((line) => ({ line, isMention: false })), ...named.map((line) => ({ line, isMention: true }))].map((each) => ({
+    ...each,
+    args: argumentsOf(each.line),
+  }));
+}
+
+/** Words of a line without quotes, brackets of what may be left out, comments and whatever reads the output. */
+const argumentsOf = (line: string): string[] =>
+  line
+    .replaceAll(/'[^']*'|"[^"]*"|\$\{[^}]*\}/g, 'X')
+    .replace(/\s#.*$|\s(\||&&|>)\s.*$/g, '')
+    .split(/[\s[\]]+/)
+    .filter((word) => word !== '' && !/^(?:…|\.\.\.)$/.test(word));
