@@ -14,6 +14,7 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { expect, test } from 'vitest';
 import { hubCrds } from '../../fixtures/crds.ts';
 import { eachAttempt } from '../world.ts';
+import { flotillaWith } from './flotilla.ts';
 import { writeOddKubeconfigs } from './odd-kubeconfigs.ts';
 import { seedHub } from './seeded-hub.ts';
 import { steady, typeLines } from './typed-lines.ts';
@@ -140,4 +141,10 @@ test.each(terminals)('on a terminal of $width columns with $env', async ({ width
 
 test('in a pipe, in any locale', async () => {
   await expect(await say({ env: { LC_ALL: 'C' } })).toMatchFileSnapshot('lines/pipe.txt');
+});
+
+test('a plan of standard input', async () => {
+  const input = JSON.stringify(upgrade('typed'));
+  const typed = await flotillaWith(server.kubeconfig, { input }, 'plan', '-f', '-', '--no-images');
+  expect(typed).toMatchObject({ err: '', out: expect.stringContaining('default/typed: ') });
 });

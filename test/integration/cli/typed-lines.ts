@@ -13,7 +13,7 @@ const COLOURS = new RegExp(`${ESCAPE}\\[(\\d{1,2})m`, 'g');
 const OWN_COLOURS = new RegExp(`${ESCAPE}\\[(?:2|31|32|33|0)m`, 'g');
 
 /** Where lines are typed. */
-export interface Place {
+interface Place {
   readonly kubeconfig: string;
   /** Working folder, which paths of lines are relative to. */
   readonly folder: string;
