@@ -13,7 +13,7 @@ import { Age, isByClock, turnTimes, useNow } from './words/age.tsx';
 import { Mark, stageWord } from './words/marks.tsx';
 import { safeText } from './words/safe-text.ts';
 import { aheadMs } from './words/server-clock.ts';
-import { useWorld, WorldContext } from './world-context.ts';
+import { useReadAt, useWorld, WorldContext } from './world-context.ts';
 
 /** The console: a bar that says how live it is, and a view. */
 export function App({ world }: { readonly world: World }): JSX.Element {
@@ -25,6 +25,7 @@ export function App({ world }: { readonly world: World }): JSX.Element {
         </a>
         <TopBar />
         <Stale />
+        <NoHub />
         <Router>
           <Route path="/" component={FleetPage} />
           <Route path="/upgrades/:namespace/:name" component={RolloutPage} />
@@ -78,16 +79,23 @@ function HubMark(): JSX.Element | null {
   if (!hub) return null;
   if (hub.state === 'unseen')
     return <Mark shape="question" tone="late" word={`whether a hub leads is not known: ${safeText(hub.why ?? '')}`} />;
-  if (hub.state === 'silent')
-    return (
-      <span>
-        <Mark shape="cross" tone="bad" word="no hub leads" /> <Age at={hub.renewedAt} form="for" />: nothing goes on, see its pods
-      </span>
-    );
+  if (hub.state === 'silent') return <Mark shape="cross" tone="bad" word="no hub leads" />;
   return (
     <span>
       <Mark shape="check" tone="good" word={`${safeText(hub.holder ?? 'a hub')} leads`} />, seen <Age at={hub.renewedAt} form="ago" />
     </span>
+  );
+}
+
+/** Says in front of everything that nothing goes on. */
+function NoHub(): JSX.Element | null {
+  const hub = useWorld().hub.value;
+  if (hub?.state !== 'silent') return null;
+  return (
+    <p class="banner">
+      <span role="alert">No hub leads: no upgrade starts or goes on.</span> The last one was seen <Age at={hub.renewedAt} form="ago" />.
+      Start the hub, or see its pods and its log.
+    </p>
   );
 }
 
@@ -125,16 +133,17 @@ function ClockMark(): JSX.Element | null {
 
 /** Says once for all cells that the page is old. */
 function Stale(): JSX.Element | null {
-  const { heardAt, link } = useWorld();
+  const { link } = useWorld();
+  const readAt = useReadAt();
   const silentS = useSilence();
   const isStale = silentS !== undefined || link.value === 'refused';
   useEffect(() => {
     document.body.classList.toggle('stale', isStale);
   }, [isStale]);
-  if (!isStale || heardAt.value === undefined) return null;
+  if (!isStale || readAt === undefined) return null;
   return (
-    <p class="stale-says" role="status">
-      Everything below is as it was <Age at={new Date(heardAt.value - aheadMs.value).toISOString()} form="ago" />.{' '}
+    <p class="banner stale-says" role="status">
+      Everything below is as it was <Age at={new Date(readAt).toISOString()} form="ago" />.{' '}
       {link.value === 'refused'
         ? 'Start flotilla console again and open the address that it prints, or reload and log in.'
         : 'The page tries again every second.'}

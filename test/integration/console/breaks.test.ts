@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { Lease } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type HttpProxy, registerSpokes, startHttpProxy } from '@flotilla/control-plane/simulators';
@@ -72,7 +73,7 @@ const SHOWN = `(async () => {
     grid.scrollTo(0, top);
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn, 20))));
     for (const row of grid.querySelectorAll('.rows [role=row]')) {
-      const [name, version] = row.querySelectorAll('[role=gridcell]');
+      const [name, , , version] = row.querySelectorAll('[role=gridcell]');
       rows[name.textContent] = version.textContent;
     }
   }
@@ -206,6 +207,24 @@ describe('rows equal a fresh list, and the page has said that it was old, after'
     await untilTrue(world, page, 'a sleep');
     expect((await warned(page)).some((text) => STALE.test(text))).toBe(true);
   });
+});
+
+test('a page says in front of everything that no hub leads, until one does', async ({ world, skip }) => {
+  const { client } = world;
+  await client.request('POST', '/api/v1/namespaces', { body: { metadata: { name: 'flotilla' } } });
+  const metadata = { namespace: 'flotilla', name: 'flotilla-hub' };
+  const spec = { holderIdentity: 'hub-1', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z' };
+  await client.create(Lease, { metadata, spec });
+  await using looked = await lookThroughRelays(world);
+  if (!looked) return skip(NO_BROWSER);
+  const banner = looked.page.getByRole('alert').filter({ hasText: 'No hub leads' });
+  await banner.waitFor();
+  const [wide, high] = [looked.page.viewportSize()?.width, (await looked.page.getByRole('heading', { level: 1 }).boundingBox())?.y ?? 0];
+  const box = await looked.page.locator('.banner').boundingBox();
+  expect([box?.width, (box?.y ?? high) < high]).toEqual([wide, true]);
+  const renewTime = new Date().toISOString().replace('Z', '000Z');
+  await client.patch(Lease, metadata, { spec: { renewTime, leaseDurationSeconds: 3_600 } }, { type: 'merge' });
+  await banner.waitFor({ state: 'detached' });
 });
 
 test('rows equal a fresh list after an API server that was away, and has forgotten the versions that were watched', {

@@ -5,7 +5,7 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn, upgradeRef } from '../world.ts';
@@ -20,6 +20,10 @@ beforeAll(async () => {
   browser = await startBrowser();
 });
 afterAll(() => browser?.close());
+
+/** A property that a style gives to an element, or to what it stands for. */
+const styleOf = (locator: Locator, property: string, pseudo?: string): Promise<unknown> =>
+  locator.evaluate(`(element) => getComputedStyle(element, ${JSON.stringify(pseudo)})[${JSON.stringify(property)}]`);
 
 /** The cells of a row of a grid, by its first. */
 const cellsOf = (page: Page, name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
@@ -53,6 +57,11 @@ test('what changes on the API server is seen in the page, from the fleet to a ro
   expect(new URL(page.url()).searchParams.get('why')).toBe('live-2');
   await page.getByText('policy live-p is NonCompliant').waitFor();
   await page.getByText('Policy live-1/policies.live-p').first().waitFor();
+  // How long ago something was so is told apart from how old the page's knowledge is.
+  await page
+    .getByText(/last known .+ ago, read .+ ago/)
+    .first()
+    .waitFor();
 
   world.propagator.script('policies/live-p', 'live-1', { seconds: 0 });
   await world.untilCompleted('live');
@@ -79,6 +88,17 @@ test('an upgrade is paused and a spoke held after a dry run was shown, and nothi
   await dialog.getByLabel('Why, for whoever looks').fill('ticket 4711');
   await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
   await dialog.getByText('flotilla resume steered -n default').waitFor();
+  expect(await annotations()).toEqual({ [Annotation.paused]: 'drain', [Annotation.pausedReason]: 'ticket 4711' });
+  await dialog.getByRole('button', { name: 'Undo…' }).click();
+  const undo = page.getByRole('dialog', { name: 'Resume default/steered' });
+  await undo.getByText('would be changed').waitFor();
+  expect(await annotations()).not.toEqual({});
+  await undo.getByRole('button', { name: 'Resume', exact: true }).click();
+  await undo.getByText('is changed').waitFor();
+  expect(await annotations()).toEqual({});
+  await undo.getByRole('button', { name: 'Undo…' }).click();
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+  await dialog.getByText('is changed').waitFor();
   expect(await annotations()).toEqual({ [Annotation.paused]: 'drain', [Annotation.pausedReason]: 'ticket 4711' });
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.getByText(/^paused: .*ticket 4711/).waitFor();
@@ -295,13 +315,21 @@ test('of two hundred upgrades those with failures stand first, in a list that is
   const at = new Date().toISOString();
   const lost = {
     conditions: [{ type: 'Succeeded', status: 'False', reason: 'TimedOut', message: 'x', lastTransitionTime: at }],
-    remediationPlan: [['many-1']],
-    clusters: [{ name: 'many-1', state: 'timedout' }],
+    remediationPlan: [['many-1', 'hostile-1']],
+    clusters: [
+      { name: 'many-1', state: 'timedout', message: 'the disk is full' },
+      { name: 'hostile-1', state: 'complete' },
+    ],
     status: { startedAt: at, completedAt: at },
   };
   await world.client.create(ClusterGroupUpgrade, {
     metadata: { namespace: 'default', name: 'zz-lost' },
-    spec: { clusters: ['many-1'], managedPolicies: ['many-p'], enable: false, remediationStrategy: { maxConcurrency: 1, timeout: 240 } },
+    spec: {
+      clusters: ['many-1', 'hostile-1'],
+      managedPolicies: ['many-p'],
+      enable: false,
+      remediationStrategy: { maxConcurrency: 1, timeout: 240 },
+    },
   } as never);
   await world.client.patch(ClusterGroupUpgrade, upgradeRef('zz-lost'), { status: lost }, { type: 'merge', subresource: 'status' });
   await using running = await startConsole(world.server.kubeconfig);
@@ -322,6 +350,29 @@ test('of two hundred upgrades those with failures stand first, in a list that is
   await page.getByRole('searchbox', { name: 'Find upgrades' }).fill('no such');
   await page.getByText('No upgrade passes the filters.').waitFor();
   expect(new URL(page.url()).search).toBe('?stage=failed&find=no+such');
+
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.goto(await running.address());
+  const failed = page.getByRole('grid', { name: 'Spokes' }).getByRole('row').filter({ hasText: 'many-1' });
+  await failed.getByText('failed', { exact: true }).waitFor();
+  expect(await styleOf(failed, 'boxShadow')).toContain('inset');
+  const ofOthers = page.getByRole('grid', { name: 'Spokes' }).getByRole('row').filter({ hasText: 'live-1' });
+  expect(await styleOf(ofOthers, 'boxShadow')).toBe('none');
+  for (const name of ['State', 'Cause']) {
+    const box = await page.getByRole('grid', { name: 'Spokes' }).getByRole('columnheader', { name }).boundingBox();
+    expect({ name, begins: (box?.x ?? 390) < 300 }).toEqual({ name, begins: true });
+  }
+  const cause = page.locator('.causes').getByRole('link', { name: /the disk is full/ });
+  const [figures, below] = [await page.locator('.tiles').boundingBox(), await cause.boundingBox()];
+  expect((below?.y ?? 0) - (figures?.y ?? 0) - (figures?.height ?? 0)).toBeLessThan(40);
+  await cause.click();
+  await page.getByRole('heading', { level: 1, name: 'default/zz-lost' }).waitFor();
+  await page.getByRole('link', { name: 'Batch 1: ended, 1 of 2 done, 1 failed' }).waitFor();
+  const heights = await page
+    .locator('.batch .tank, .batch .tank .full')
+    .evaluateAll((parts) => parts.map(({ clientHeight }) => clientHeight));
+  expect(heights[1]).toBe(heights[0]);
+  expect(await styleOf(page.locator('.batch'), 'borderTopWidth', '::after')).not.toBe('0px');
   expect(seen.complaints).toEqual([]);
 });
 

@@ -168,6 +168,11 @@ test('a window is set and taken away after its dry run, and one that cannot be r
   await dialog.getByLabel('Openings').fill(AWAY_FROM_NOW);
   await dialog.getByRole('button', { name: 'See what it would do' }).click();
   await dialog.getByText('would be changed, touching 1 cluster').waitFor();
+  const lanes = dialog.locator('.timeline').getByRole('listitem');
+  expect(await lanes.allTextContents()).toEqual([
+    'Beforebatches start at any time',
+    expect.stringMatching(/^Afteropens .*, closes .* \(4 h\)$/),
+  ]);
   expect(await annotations()).toEqual({});
   await dialog.getByRole('button', { name: 'Set window' }).click();
   await dialog.getByText('is changed').waitFor();
@@ -186,6 +191,10 @@ test('a window is set and taken away after its dry run, and one that cannot be r
   await dialog.getByRole('button', { name: 'Clear window' }).click();
   await dialog.getByText('is changed').waitFor();
   expect(await annotations()).toEqual({});
+  await dialog.getByRole('button', { name: 'Undo…' }).click();
+  await dialog.getByRole('button', { name: 'Set window' }).click();
+  await dialog.getByText('is changed').waitFor();
+  expect((await annotations())[Annotation.windowSchedule]).toBe(AWAY_FROM_NOW);
   // The one that cannot be read.
   expect(seen.complaints).toEqual([expect.stringContaining('400')]);
 });
@@ -234,9 +243,9 @@ test('tabs that nobody sees hold no stream, a view is taken along, and rows are 
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save spokes as CSV' }).click()]);
   expect(download.suggestedFilename()).toBe('spokes.csv');
   const lines = (await readFile(await download.path(), 'utf8')).split('\r\n');
-  expect(lines.map((line) => line.split(',').slice(0, 3).join())).toEqual([
-    'Spoke,Version,Available',
-    `tab-1,"'=1+1",yes`,
+  expect(lines.map((line) => line.split(',').slice(0, 5).join())).toEqual([
+    'Spoke,State,Cause,Version,Available',
+    `tab-1,no upgrade,,"'=1+1",yes`,
     expect.stringMatching(/^tab-2,/),
     '',
   ]);

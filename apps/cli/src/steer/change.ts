@@ -30,6 +30,12 @@ export const Reason = z
   .min(1, { error: 'is empty: say why, or leave it out' })
   .max(500, { error: 'is longer than 500 characters: say it shorter' });
 
+/** A text as one word of a shell. */
+export const quoted = (text = ''): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** The option that gives a reason back. */
+export const reasonFlag = (reason: string | undefined): string => (reason === undefined ? '' : ` --reason ${quoted(reason)}`);
+
 /** Annotations to write on one object, where undefined takes one away; or an object to create with them. */
 export interface Change<T extends KubeObject> {
   readonly kind: Resource<T>;
@@ -44,6 +50,8 @@ export interface Change<T extends KubeObject> {
   readonly whenSame?: readonly string[];
   /** Absent where nothing takes it back. */
   readonly undo?: string;
+  readonly undoing?: ChangeAnswer['undoing'];
+  readonly windows?: ChangeAnswer['windows'];
   /** Waits until a hub has taken it up; false when none has in time. */
   readonly untilTakenUp?: () => Promise<boolean>;
 }
@@ -119,6 +127,8 @@ function describe<T extends KubeObject>({
   says,
   whenSame = [],
   undo,
+  undoing,
+  windows,
 }: Change<T>): ChangeAnswer {
   const { namespace, name } = object.metadata;
   const changes = Object.entries(annotations)
@@ -132,7 +142,7 @@ function describe<T extends KubeObject>({
     annotations: changes,
     clusters: isSame ? 0 : clusters,
     says: isSame ? [...whenSame] : [...says],
-    ...(!isSame && undo !== undefined && { undo }),
+    ...(!isSame && { undo, undoing, windows }),
     seen: seenOf(object, annotations, isNew),
   };
 }

@@ -12,7 +12,7 @@ export function changeText(answer: ChangeAnswer, width?: number): string {
     ...annotations.map(({ key, before, after }) => `  ${key}: ${shown(before)} -> ${shown(after)}`),
     ...(outcome === 'declined' ? [] : says.map((sentence) => `  ${sentence}`)),
     ...(outcome === 'unanswered' ? ['  see what it says with flotilla status; a hub with --talm-strict takes none of it up'] : []),
-    ...((outcome === 'changed' || outcome === 'created') && undo !== undefined ? [`  undo: ${undo}`] : []),
+    ...((outcome === 'changed' || outcome === 'created' || outcome === 'unanswered') && undo !== undefined ? [`  undo: ${undo}`] : []),
   ];
   return lines.map((line) => wrap(safeText(line), width, '    ')).join('\n');
 }

@@ -4,6 +4,7 @@ import { ApiError, type Client, RuntimeErrorCode } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { makeChange } from './change.ts';
 import { pauseEffects, resumeEffects } from './effects.ts';
+import { planResume } from './pause.ts';
 import { changeText, windowText } from './print.ts';
 
 const clusters = { total: 100, done: 12, failed: 0, inBatch: 8, left: 80 };
@@ -151,4 +152,20 @@ test('a change that is stored is told as stored, also where nobody can see wheth
   expect(written).toHaveLength(1);
   expect(ended.outcome).toBe('unanswered');
   expect(ended.says.join()).toMatch(/^it is stored; whether a hub has taken it up could not be seen: .*the connection was lost/);
+});
+
+test.each<{ readonly name: string; readonly had: Record<string, string>; readonly undo: string; readonly undoing: object | undefined }>([
+  { name: 'a pause', had: { 'flotilla.io/paused': 'drain' }, undo: '', undoing: { action: 'pause' } },
+  {
+    name: 'a pause with its reason',
+    had: { 'flotilla.io/paused': 'drain', 'flotilla.io/paused-reason': "the site's fire" },
+    undo: " --reason 'the site'\\''s fire'",
+    undoing: { action: 'pause', reason: "the site's fire" },
+  },
+  { name: 'a pause that stops', had: { 'flotilla.io/paused': 'stop' }, undo: ' --now', undoing: undefined },
+])('what takes back a resume brings back $name', async ({ had, undo, undoing }) => {
+  const { client } = clientOf(site(had));
+  const change = await planResume(client, { namespace: 'default', name: 'site' }, { hubNamespace: 'flotilla' });
+  expect(change.undo).toBe(`flotilla pause site -n default${undo}`);
+  expect(change.undoing).toEqual(undoing);
 });

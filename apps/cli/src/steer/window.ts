@@ -1,5 +1,5 @@
 import { FlotillaError, refKey } from '@flotilla/api';
-import { hasEnded, type WindowAnswer, type WindowParts, type WindowState } from '@flotilla/api/answers';
+import { type ChangeAnswer, hasEnded, type WindowAnswer, type WindowParts, type WindowState } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describeWindow, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
@@ -11,7 +11,7 @@ import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { writeJson, writeOut } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
-import { type PlannedChange, present, SteerOptions, steer } from './change.ts';
+import { type PlannedChange, present, quoted, SteerOptions, steer } from './change.ts';
 import { openClusters } from './effects.ts';
 import { look } from './pause.ts';
 import { windowText } from './print.ts';
@@ -82,6 +82,8 @@ export async function planWindow(
     clusters: openClusters(status),
     says: [windowText({ upgrade: 'batches', window: state, annotations: {} }).replace('\n  ', '; '), 'what runs goes on'],
     undo: undoOf(upgrade, ref.namespace),
+    undoing: undoingOf(upgrade),
+    windows: { before: describeWindow(upgrade, Date.now()), after: state },
   };
 }
 
@@ -100,11 +102,15 @@ function annotationsOf(window: WindowParts | undefined): { annotations: Record<s
   return { annotations, state };
 }
 
+function undoingOf({ metadata: { annotations = {} } }: ClusterGroupUpgrade): ChangeAnswer['undoing'] {
+  const window = present(Object.fromEntries(parts.map((of) => [of, annotations[WINDOW_KEYS[of]]])));
+  return Object.keys(window).length > 0 ? { action: 'window-set', window } : { action: 'window-clear' };
+}
+
 /** The command that brings back the window there was. */
 function undoOf({ metadata: { name, annotations = {} } }: ClusterGroupUpgrade, namespace: string): string {
   const had = parts.filter((of) => annotations[WINDOW_KEYS[of]] !== undefined);
   if (had.length === 0) return `flotilla window clear ${name} -n ${namespace}`;
-  const quoted = (text = '') => `'${text.replaceAll("'", `'\\''`)}'`;
   const flags = had.map((of) => `--${of} ${quoted(annotations[WINDOW_KEYS[of]])}`);
   return `flotilla window set ${name} -n ${namespace} ${flags.join(' ')}`;
 }

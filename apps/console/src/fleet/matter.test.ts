@@ -1,6 +1,6 @@
 import type { UpgradeRow } from '@flotilla/api/answers';
 import { expect, test } from 'vitest';
-import { groupOf, rankOfUpgrade, spansOf } from './matter.ts';
+import { firstCauses, groupOf, rankOfUpgrade, spansOf } from './matter.ts';
 
 const NOW = Date.parse('2026-12-05T22:00:00Z');
 const clusters = { total: 9, done: 0, failed: 0, inBatch: 0, left: 9 };
@@ -36,6 +36,21 @@ test.each([
 test('upgrades with failures stand first, those that have ended well last', () => {
   const rows = [upgrade('done', 'done'), upgrade('on', 'rolling-out'), upgrade('waits', 'waiting'), upgrade('lost', 'timed-out')];
   expect(rows.toSorted((a, b) => rankOfUpgrade(a) - rankOfUpgrade(b)).map(({ key }) => key)).toEqual(['lost', 'waits', 'on', 'done']);
+});
+
+test('causes of all upgrades are counted together, whatever their numbers, and the largest three stand first', () => {
+  const failures = (...causes: [says: string, clusters: number][]) =>
+    causes.map(([says, clusters]) => ({ says, clusters, example: `first with ${says}` }));
+  const rows = [
+    upgrade('a', 'partial', { failures: failures(['31 GB are free', 2], ['no pins', 1]) }),
+    upgrade('b', 'partial', { failures: failures(['29 GB are free', 3], ['timed out', 4], ['refused', 2]) }),
+  ];
+  expect(firstCauses(rows, 'failures')).toEqual([
+    { says: '31 GB are free', clusters: 5, upgrade: 'a', example: 'first with 31 GB are free' },
+    { says: 'timed out', clusters: 4, upgrade: 'b', example: 'first with timed out' },
+    { says: 'refused', clusters: 2, upgrade: 'b', example: 'first with refused' },
+  ]);
+  expect(firstCauses(rows, 'waits')).toEqual([]);
 });
 
 test('windows that are too short come first, then those with failures, then the next to open; others are not on the line', () => {

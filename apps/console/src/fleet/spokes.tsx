@@ -43,6 +43,7 @@ export function Spokes(): JSX.Element {
         layout="of-spokes"
         columns={columns}
         rows={rows}
+        isBad={(row) => rankOfSpoke(row) === 0}
         open={({ key }) => route(spokePath(key))}
         empty={all.length === 0 ? none : 'No spoke passes the filters.'}
       />
@@ -111,6 +112,14 @@ function columnsOf(href: Href, writtenAt: (upgrade: string) => string | null | u
   return [
     nameColumn,
     {
+      name: 'state',
+      title: 'State',
+      value: ({ state, hold }) => (hold === null ? spokeWord(state) : `held, ${spokeWord(state)}`),
+      cell: ({ state, hold }) => (hold === null ? <SpokeMark state={state} /> : <HeldMark word={`held, ${spokeWord(state)}`} />),
+      asOf,
+    },
+    causeColumn(href, asOf),
+    {
       name: 'version',
       title: 'Version',
       value: ({ version }) => version,
@@ -146,15 +155,7 @@ function columnsOf(href: Href, writtenAt: (upgrade: string) => string | null | u
           </a>
         ),
     },
-    {
-      name: 'state',
-      title: 'State',
-      value: ({ state, hold }) => (hold === null ? spokeWord(state) : `held, ${spokeWord(state)}`),
-      cell: ({ state, hold }) => (hold === null ? <SpokeMark state={state} /> : <HeldMark word={`held, ${spokeWord(state)}`} />),
-      asOf,
-    },
     { name: 'batch', title: 'Batch', value: ({ batch }) => batch, cell: ({ batch }) => batch ?? '–', asOf },
     { name: 'cached', title: 'Pre-cache', value: ({ cached }) => cached, cell: ({ cached }) => <CacheMark cached={cached} />, asOf },
-    causeColumn(href, asOf),
   ];
 }

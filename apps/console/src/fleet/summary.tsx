@@ -1,11 +1,12 @@
-import { hasEnded, type SpokeRow, type SpokeState } from '@flotilla/api/answers';
+import { hasEnded, type SpokeRow, type SpokeState, type UpgradeRow } from '@flotilla/api/answers';
 import { bytes } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { useFilters } from '../address.ts';
+import { upgradePath, useFilters } from '../address.ts';
 import { Mark, spokeMark } from '../words/marks.tsx';
+import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
-import { type Group, groupOf, STATES } from './matter.ts';
+import { firstCauses, type Group, groupOf, STATES } from './matter.ts';
 
 /** The fleet in a few figures, and its spokes by state as a bar; each leads to its spokes. */
 export function Summary(): JSX.Element {
@@ -44,6 +45,8 @@ export function Summary(): JSX.Element {
         <Tile figure={ofUpgrades(pulling)} word={rate > 0 ? `pulling, ${bytes(rate)}/s` : 'pulling'} />
         <Tile figure={ofSpokes(held)} word="held" href={href({ state: 'held', available: undefined })} />
       </ul>
+      <Causes title="Failed for" rows={upgrades.values()} of="failures" />
+      <Causes title="Waiting for" rows={running} of="waits" />
       {all.length > 0 && (
         <>
           <div class="states" aria-hidden="true">
@@ -66,6 +69,28 @@ export function Summary(): JSX.Element {
         </>
       )}
     </section>
+  );
+}
+
+interface CausesProps {
+  readonly title: string;
+  readonly rows: readonly UpgradeRow[];
+  readonly of: 'failures' | 'waits';
+}
+
+/** The first causes on a line; each leads to the chain of a spoke. */
+function Causes({ title, rows, of }: CausesProps): JSX.Element | null {
+  const causes = firstCauses(rows, of);
+  if (causes.length === 0) return null;
+  return (
+    <p class={`causes ${of}`}>
+      <span>{title}</span>
+      {causes.map(({ says, upgrade, example, clusters }) => (
+        <a key={says} href={`${upgradePath(upgrade)}?why=${encodeURIComponent(example)}`} title={safeText(says)}>
+          <b>{clusters.toLocaleString()}</b> {safeText(says)}
+        </a>
+      ))}
+    </p>
   );
 }
 

@@ -47,6 +47,7 @@ export function Upgrades(): JSX.Element {
         layout="of-upgrades"
         columns={columns}
         rows={rows}
+        isBad={(row) => rankOfUpgrade(row) === 0}
         open={({ key }) => route(upgradePath(key))}
         empty={all.length === 0 ? (rights.value?.upgrades ?? none) : 'No upgrade passes the filters.'}
         sortedBy={SORTED_BY}
@@ -93,8 +94,11 @@ function Filters(): JSX.Element {
 function isWanted(row: UpgradeRow, { find = '', stage }: Readonly<Record<string, string>>): boolean {
   if (stage !== undefined && groupOf(row) !== stage) return false;
   const sought = find.toLowerCase();
-  return [row.key, row.says, row.waits[0]?.says].some((text) => text?.toLowerCase().includes(sought));
+  return [row.key, row.says, causeOf(row)?.says].some((text) => text?.toLowerCase().includes(sought));
 }
+
+/** What most spokes of an upgrade have failed for, or else wait for. */
+const causeOf = ({ failures: [failure], waits: [wait] }: UpgradeRow) => failure ?? wait;
 
 const columns: readonly Column<UpgradeRow>[] = [
   {
@@ -124,6 +128,21 @@ const columns: readonly Column<UpgradeRow>[] = [
     ),
   },
   {
+    name: 'cause',
+    title: 'Cause',
+    value: (row) => causeOf(row)?.says ?? null,
+    cell: (row, isActive) => {
+      const cause = causeOf(row);
+      if (!cause) return '–';
+      const says = `${safeText(cause.says)} (${cause.clusters})`;
+      return (
+        <a href={whyPath(row.key)} tabIndex={isActive ? 0 : -1} title={says} aria-label={`Why ${row.key}: ${says}`}>
+          {says}
+        </a>
+      );
+    },
+  },
+  {
     name: 'failed',
     title: 'Failed',
     value: ({ clusters }) => clusters.failed,
@@ -135,20 +154,6 @@ const columns: readonly Column<UpgradeRow>[] = [
       ) : (
         0
       ),
-  },
-  {
-    name: 'waits',
-    title: 'Waiting for',
-    value: ({ waits: [first] }) => first?.says ?? null,
-    cell: ({ key, waits: [first] }, isActive) => {
-      if (!first) return '–';
-      const says = `${safeText(first.says)} (${first.clusters})`;
-      return (
-        <a href={whyPath(key)} tabIndex={isActive ? 0 : -1} title={says} aria-label={`Why ${key}: ${says}`}>
-          {says}
-        </a>
-      );
-    },
   },
   { name: 'window', title: 'Window', value: ({ window }) => window.state, cell: ({ window }) => <WindowText {...window} /> },
   {

@@ -34,7 +34,7 @@ export function Batches({ row: { batches, batch, stage }, members }: BatchesProp
         return (
           <li key={number}>
             <a
-              class={`batch ${word.replace(' ', '-')}`}
+              class={`batch ${word.replace(' ', '-')}${failed > 0 ? ' bad' : ''}`}
               href={href({ batch: isChosen ? undefined : String(number) })}
               aria-label={says}
               aria-current={isChosen ? 'true' : undefined}
@@ -44,8 +44,10 @@ export function Batches({ row: { batches, batch, stage }, members }: BatchesProp
                 {number}
               </span>
               <span class="tank" aria-hidden="true">
-                <span class="broken" style={{ height: `${(100 * failed) / size}%` }} />
-                <span class="full" style={{ height: `${(100 * done) / size}%` }} />
+                <span
+                  class={done > 0 ? 'full' : 'broken'}
+                  style={{ height: `${word === 'ended' ? 100 : (100 * (done || failed)) / size}%` }}
+                />
               </span>
             </a>
           </li>

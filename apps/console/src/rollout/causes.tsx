@@ -16,7 +16,7 @@ export function Waits({ waits }: Pick<UpgradeRow, 'waits'>): JSX.Element {
           <td class="text">
             <a href={href({ cause, says, state: undefined, batch: undefined })}>{safeText(says)}</a>
           </td>
-          <td class="number">{clusters}</td>
+          <td class="number">{clusters.toLocaleString()}</td>
           <td>
             <a href={href({ why: example })}>{example}</a>
           </td>
@@ -38,7 +38,7 @@ export function Failures({ failures }: Pick<UpgradeRow, 'failures'>): JSX.Elemen
           <td class="text">
             <a href={href({ state: 'failed', cause: undefined, batch: undefined, says: undefined })}>{safeText(says)}</a>
           </td>
-          <td class="number">{clusters}</td>
+          <td class="number">{clusters.toLocaleString()}</td>
           <td>
             <a href={href({ why: example })}>{example}</a>
           </td>

@@ -5,11 +5,12 @@ import { planPath, whyPath } from '../address.ts';
 import { WindowText } from '../fleet/upgrades.tsx';
 import type { Offer } from '../steer/offer.ts';
 import { Steer } from '../steer/steer.tsx';
-import { Age } from '../words/age.tsx';
+import { Age, AgeRead } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
 import { Fact } from '../words/fact.tsx';
 import { HeldMark, StageMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
+import { useReadAt } from '../world-context.ts';
 import { Track } from './track.tsx';
 
 interface HeadProps {
@@ -32,6 +33,7 @@ function offersOf({ key: of, stage, paused, clusters, cached }: UpgradeRow, righ
 /** An upgrade: how far it is, and changes that somebody may make. */
 export function Head({ row, rights }: HeadProps): JSX.Element {
   const { key, stage, says, paused, window, clusters, cached, ends, writtenAt } = row;
+  const readAt = useReadAt();
   return (
     <>
       <header class="title">
@@ -80,7 +82,7 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
           )}
         </Fact>
         <Fact name="Written by the hub">
-          <Age at={writtenAt} form="ago" />
+          <AgeRead at={writtenAt} readAt={readAt} />
         </Fact>
       </dl>
     </>

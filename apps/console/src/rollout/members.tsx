@@ -81,6 +81,7 @@ export function Members({ members, upgrade: { key: of, writtenAt } }: MembersPro
         layout="of-members"
         columns={columns}
         rows={rows}
+        isBad={(row) => rankOfSpoke(row) === 0}
         open={({ key }) => route(spokePath(key))}
         empty={members.length === 0 ? 'No spoke is planned.' : 'No spoke passes the filters.'}
         choice={
@@ -110,9 +111,9 @@ function columnsOf(href: (changes: Readonly<Record<string, string>>) => string, 
   const asOf = (): string | undefined => (writtenAt === null ? undefined : `as the hub wrote it: ${absolute(writtenAt)}`);
   return [
     nameColumn,
-    { name: 'batch', title: 'Batch', value: ({ batch }) => batch, cell: ({ batch }) => batch ?? '–', asOf },
     { name: 'state', title: 'State', value: ({ state }) => spokeWord(state), cell: ({ state }) => <SpokeMark state={state} />, asOf },
-    { name: 'cached', title: 'Pre-cache', value: ({ cached }) => cached, cell: ({ cached }) => <CacheMark cached={cached} />, asOf },
     causeColumn(href, asOf),
+    { name: 'batch', title: 'Batch', value: ({ batch }) => batch, cell: ({ batch }) => batch ?? '–', asOf },
+    { name: 'cached', title: 'Pre-cache', value: ({ cached }) => cached, cell: ({ cached }) => <CacheMark cached={cached} />, asOf },
   ];
 }

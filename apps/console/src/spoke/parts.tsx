@@ -12,7 +12,7 @@ export const Parts = ({ parts, name }: Pick<SpokeAnswer, 'parts' | 'name'>): JSX
     {parts.length === 0 ? (
       <p class="empty">It is in no upgrade.</p>
     ) : (
-      <Table label="parts-title" heads={['Upgrade', 'State', 'Batch', 'Pre-cache', 'Cause']} numbers={['Batch']}>
+      <Table label="parts-title" heads={['Upgrade', 'State', 'Cause', 'Batch', 'Pre-cache']} numbers={['Batch']}>
         {parts.map(({ upgrade, state, batch, cached, says }) => (
           <tr key={upgrade}>
             <th scope="row">
@@ -21,12 +21,12 @@ export const Parts = ({ parts, name }: Pick<SpokeAnswer, 'parts' | 'name'>): JSX
             <td>
               <SpokeMark state={state} />
             </td>
+            <td class="text">
+              {says === null ? '–' : <a href={`${upgradePath(upgrade)}?why=${encodeURIComponent(name)}`}>{safeText(says)}</a>}
+            </td>
             <td class="number">{batch ?? '–'}</td>
             <td>
               <CacheMark cached={cached} />
-            </td>
-            <td class="text">
-              {says === null ? '–' : <a href={`${upgradePath(upgrade)}?why=${encodeURIComponent(name)}`}>{safeText(says)}</a>}
             </td>
           </tr>
         ))}

@@ -2,10 +2,15 @@ import { type ActionRequest, type ChangeAnswer, outcomeWords, type WindowParts }
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { upgradePath } from '../address.ts';
+import { spanOf } from '../fleet/matter.ts';
+import { Lanes } from '../fleet/timeline.tsx';
+import { useNow } from '../words/age.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
 import { changeWords, type Offer } from './offer.ts';
 import { WindowForm } from './window-form.tsx';
+
+type Wish = Pick<ActionRequest, 'action' | 'reason' | 'window'>;
 
 type Step =
   | { readonly kind: 'form' }
@@ -15,22 +20,21 @@ type Step =
 
 interface ChangeProps {
   readonly offer: Offer;
-  readonly title: string;
   readonly onEnd: () => void;
 }
 
 const CHECKING = { kind: 'busy', says: 'Checking what it would do…' } as const;
 
 /** A change: what it would do, the question, and how it ended. */
-export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
+export function Change({ offer, onEnd }: ChangeProps): JSX.Element {
   const world = useWorld();
   const { ask } = world;
   const { action, of, clusters } = offer;
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
   const [step, setStep] = useState<Step>(action === 'window' ? { kind: 'form' } : CHECKING);
-  const [request, setRequest] = useState<Pick<ActionRequest, 'action' | 'window'>>();
-  const send = async (change: Pick<ActionRequest, 'action' | 'window'>, seen?: ChangeAnswer): Promise<void> => {
+  const [request, setRequest] = useState<Wish>();
+  const send = async (change: Wish, seen?: ChangeAnswer): Promise<void> => {
     const dryRun = seen === undefined;
     setRequest(change);
     setStep(dryRun ? CHECKING : { kind: 'busy', says: 'Changing, and waiting for the hub to take it up…' });
@@ -47,11 +51,17 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
     if (action !== 'window') void send({ action });
   }, []);
   const close = (): void => dialog.current?.close();
+  const takeBack = (undoing: Wish): void => {
+    setReason(undoing.reason ?? '');
+    void send(undoing);
+  };
   const check = (window: WindowParts | undefined): void =>
     void send(window ? { action: 'window-set', window } : { action: 'window-clear' });
   return (
     <dialog ref={dialog} class="change" aria-labelledby="change-title" onClose={onEnd}>
-      <h2 id="change-title">{title}</h2>
+      <h2 id="change-title">
+        {changeWords[action === 'window' ? action : (request?.action ?? action)]} {of}
+      </h2>
       {of.includes('/') && world.knows('upgrades') && !world.upgrades.get(of) && (
         <p class="problem" role="alert">
           {of} has been deleted meanwhile.
@@ -60,7 +70,7 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
       <div aria-live="polite">
         {step.kind === 'busy' && <p class="busy">{step.says}</p>}
         {step.kind === 'problem' && <p class="problem">{safeText(step.says)}</p>}
-        {(step.kind === 'checked' || step.kind === 'ended') && <Told answer={step.answer} onLeave={close} />}
+        {(step.kind === 'checked' || step.kind === 'ended') && <Told answer={step.answer} onLeave={close} onUndo={takeBack} />}
       </div>
       {action === 'window' && <WindowForm isHidden={step.kind !== 'form'} onCheck={check} onCancel={close} />}
       {step.kind === 'checked' && request && (
@@ -70,7 +80,7 @@ export function Change({ offer, title, onEnd }: ChangeProps): JSX.Element {
             void send(request, step.answer);
           }}
         >
-          {(action === 'pause' || action === 'hold') && (
+          {(request.action === 'pause' || request.action === 'hold') && (
             <label class="reason">
               Why, for whoever looks
               <input type="text" maxLength={500} value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
@@ -106,10 +116,12 @@ interface ToldProps {
   readonly answer: ChangeAnswer;
   /** The dialog would stay open over the page that a link in it leads to. */
   readonly onLeave: () => void;
+  /** A change like every other one: it is shown before it is made. */
+  readonly onUndo: (undoing: Wish) => void;
 }
 
-function Told({ answer, onLeave }: ToldProps): JSX.Element {
-  const { object, outcome, annotations, clusters, says, undo } = answer;
+function Told({ answer, onLeave, onUndo }: ToldProps): JSX.Element {
+  const { object, outcome, annotations, clusters, says, undo, undoing, windows } = answer;
   const [kind, key = ''] = object.split(' ');
   return (
     <>
@@ -131,6 +143,7 @@ function Told({ answer, onLeave }: ToldProps): JSX.Element {
           <li key={sentence}>{safeText(sentence)}</li>
         ))}
       </ul>
+      {windows && <Windows {...windows} />}
       {annotations.length > 0 && (
         <ul class="annotations">
           {annotations.map(({ key: name, before, after }) => (
@@ -140,12 +153,33 @@ function Told({ answer, onLeave }: ToldProps): JSX.Element {
           ))}
         </ul>
       )}
-      {(outcome === 'changed' || outcome === 'created') && undo !== undefined && (
-        <p>
-          Undo: <code>{undo}</code>
+      {(outcome === 'changed' || outcome === 'created' || outcome === 'unanswered') && undo !== undefined && (
+        <p class="undo">
+          {undoing ? (
+            <button type="button" onClick={() => onUndo(undoing)}>
+              Undo…
+            </button>
+          ) : (
+            'Undo:'
+          )}{' '}
+          <code>{undo}</code>
         </p>
       )}
     </>
+  );
+}
+
+/** The window there is and the one that is wanted, on one line of time. */
+function Windows({ before, after }: NonNullable<ChangeAnswer['windows']>): JSX.Element {
+  const now = useNow();
+  const windows = [before, after];
+  return (
+    <div class="timeline">
+      <Lanes
+        spans={windows.map((window) => spanOf({ window, ends: undefined }, now))}
+        names={[<strong key="before">Before</strong>, <strong key="after">After</strong>]}
+      />
+    </div>
   );
 }
 

@@ -44,5 +44,5 @@ export function Steering(): JSX.Element | null {
   const end = (): void => {
     opened.value = undefined;
   };
-  return <Change offer={offer} title={`${changeWords[offer.action]} ${offer.of}`} onEnd={end} />;
+  return <Change offer={offer} onEnd={end} />;
 }

@@ -36,6 +36,8 @@ interface GridProps<R> {
   readonly columns: readonly Column<R>[];
   /** In the order in which they are shown, as `useRows` makes it. */
   readonly rows: readonly R[];
+  /** Rows that stand out: those with failures. */
+  readonly isBad: (row: R) => boolean;
   /** Where Enter leads. */
   readonly open: (row: R) => void;
   readonly empty: string;
@@ -51,7 +53,7 @@ const ROW_HEIGHT = 32;
  * anew would lose it.
  */
 export function Grid<R extends { readonly key: string }>(props: GridProps<R>): JSX.Element {
-  const { label, layout, columns, rows, open, empty, choice, sortedBy = 'sort' } = props;
+  const { label, layout, columns, rows, isBad, open, empty, choice, sortedBy = 'sort' } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const { active, setActive, top } = usePlace(label, scroller);
   const at = Math.max(
@@ -109,7 +111,7 @@ export function Grid<R extends { readonly key: string }>(props: GridProps<R>): J
             <div
               key={row.key}
               id={idOf(row)}
-              class={isActive ? 'row active' : 'row'}
+              class={`row${isActive ? ' active' : ''}${isBad(row) ? ' bad' : ''}`}
               role="row"
               aria-rowindex={index + 2}
               aria-selected={choice?.chosen.has(row.key)}

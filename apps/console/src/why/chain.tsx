@@ -2,7 +2,7 @@ import type { WhyAnswer } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAnswer } from '../use-answer.ts';
-import { Age } from '../words/age.tsx';
+import { Age, AgeRead } from '../words/age.tsx';
 import { Mark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
@@ -32,7 +32,7 @@ export function Why({ upgrade, cluster, changes = '' }: WhyProps): JSX.Element {
   return (
     <div class="why">
       {problem !== undefined && <p class="problem">{safeText(problem)}</p>}
-      {answer && <Chain {...answer} />}
+      {answer && <Chain {...answer} readAt={at} />}
       <p class="asked">
         <button type="button" class="quiet" aria-busy={isBusy} onClick={() => setAsked(asked + 1)}>
           Ask again
@@ -47,7 +47,7 @@ export function Why({ upgrade, cluster, changes = '' }: WhyProps): JSX.Element {
   );
 }
 
-function Chain({ cause, chain, release, notes, isCertain }: WhyAnswer): JSX.Element {
+function Chain({ cause, chain, release, notes, isCertain, readAt }: WhyAnswer & { readonly readAt: number | undefined }): JSX.Element {
   return (
     <>
       <ol class="chain">
@@ -57,8 +57,8 @@ function Chain({ cause, chain, release, notes, isCertain }: WhyAnswer): JSX.Elem
               {isUnknown && <Mark shape="question" tone="late" word="not known now:" />} {safeText(says)}
             </p>
             <p class="evidence">
-              <span>{safeText(object)}</span> <code>{safeText(`${field}=${value}`)}</code>{' '}
-              {observedAt === undefined ? 'age unknown' : <Age at={observedAt} form="ago" />}
+              <span>{safeText(object)}</span> <code>{safeText(`${field}=${value}`)}</code> last known{' '}
+              <AgeRead at={observedAt} readAt={readAt} />
             </p>
           </li>
         ))}

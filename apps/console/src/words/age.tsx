@@ -52,6 +52,18 @@ export function Age({ at, form = 'bare' }: AgeProps): JSX.Element {
   );
 }
 
+/** A time that is known, and when the page read it: what is long past is not old for that. @param readAt milliseconds since the epoch */
+export const AgeRead = ({ at, readAt }: { readonly at: string | null | undefined; readonly readAt: number | undefined }): JSX.Element => (
+  <>
+    <Age at={at} form="ago" />
+    {readAt !== undefined && (
+      <>
+        , read <Age at={new Date(readAt).toISOString()} form="ago" />
+      </>
+    )}
+  </>
+);
+
 const CLOCK_WORDS = { bare: '', ago: 'at ', for: 'since ', in: 'at ' } as const;
 
 function ageText(time: number, form: NonNullable<AgeProps['form']>): string {

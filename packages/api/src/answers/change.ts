@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ActionRequest } from './console.ts';
+import { WindowState } from './status.ts';
 
 /** An annotation before and after a change; absent where it was not or is no more. */
 const AnnotationChange = z.object({
@@ -20,6 +22,10 @@ export const ChangeAnswer = z.object({
   clusters: z.int().describe('Clusters that it touches.'),
   says: z.array(z.string()).describe('What it means for them, a sentence each.'),
   undo: z.string().optional().describe('The command that takes it back.'),
+  undoing: ActionRequest.pick({ action: true, reason: true, window: true })
+    .optional()
+    .describe('The same as the console asks for it; absent where its action brings back less.'),
+  windows: z.object({ before: WindowState, after: WindowState }).optional().describe('The window before and after a change of it.'),
   seen: z.string().optional().describe('What the answer is about: a confirmation of it gives this back.'),
 });
 export type ChangeAnswer = z.output<typeof ChangeAnswer>;
