@@ -26,8 +26,13 @@ test.each([40, 80, 200])('at %i columns the sentence and the age of its evidence
   expect(text).not.toContain('…');
 });
 
+test('all that a status keeps of a failure is shown', () => {
+  const says = `site-5 failed: pull of a failed: ${'and so on '.repeat(116)}401 Unauthorized`;
+  expect(oneLine(whyText(answerOf(says, 'failed'), { width: 80 }, NOW))).toContain(says);
+});
+
 test('a hostile text takes a few lines, and the age stays', () => {
   const text = whyText(answerOf('long '.repeat(2_000), 'long '.repeat(2_000)), { width: 80 }, NOW);
-  expect(text.split('\n').length).toBeLessThanOrEqual(12);
+  expect(text.split('\n').length).toBeLessThanOrEqual(28);
   expect(oneLine(text)).toContain(' 60 min ago');
 });

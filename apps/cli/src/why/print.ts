@@ -8,18 +8,18 @@ type Look = Pick<Screen, 'width'>;
 
 /** Narrower, evidence goes below its link. */
 const BESIDE = 130;
-/** Lines that one text of a spoke may take. */
-const MOST_LINES = 4;
+/** Lines that a sentence may take, which is all that a status keeps of a failure, and a value. */
+const [MOST_LINES, MOST_OF_VALUE] = [20, 4];
 
 /** The chain, each link below what waits for it, with its evidence. */
 export function whyText({ chain, release, notes, isCertain }: WhyAnswer, { width }: Look, now: number): string {
   const said = chain.map(
     ({ says, isUnknown }, depth) => `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${isUnknown ? '? ' : ''}${safeText(says)}`,
   );
-  const most = width === undefined ? undefined : MOST_LINES * width;
+  const [most, mostOfValue] = width === undefined ? [] : [MOST_LINES * width, MOST_OF_VALUE * width];
   // The value alone is cut: how old it is stands behind it.
   const shown = chain.map(({ object, field, value, observedAt }) =>
-    `${cut(safeText(`${object}  ${field}=${value}`), most)}  ${age(observedAt, now)} ago`.replace('? ago', 'age unknown'),
+    `${cut(safeText(`${object}  ${field}=${value}`), mostOfValue)}  ${age(observedAt, now)} ago`.replace('? ago', 'age unknown'),
   );
   const column = Math.min(Math.max(...said.map((text) => text.length)), 70);
   const beside = said.map((text, depth) => `${text.padEnd(column)}   ${shown[depth]}`);

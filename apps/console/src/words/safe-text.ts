@@ -1,7 +1,7 @@
 /** Signs that are not seen, turn the direction of writing, or move what follows. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** Longest text that a line shows; the whole is in the object. */
-const MOST = 600;
+/** Longest text that is shown: that of a failure has less, with the cluster's name. */
+const MOST = 1_600;
 
 /** Signs that divide lines and fields of a file. */
 const DIVIDES = /[\n\t]/;

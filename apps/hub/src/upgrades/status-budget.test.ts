@@ -150,8 +150,23 @@ describe('order of left-out fields', () => {
     { name: 'nothing when there is room', size: 1000, want: [true, true, true, true, true] },
     { name: 'messages of clusters that are under way', size: 160_000, want: [true, true, true, false, true] },
     { name: 'then those of clusters the rollout is held on', size: 200_000, want: [true, true, false, false, true] },
-    { name: 'then why pre-caching failed', size: 300_000, want: [true, false, false, false, true] },
+    { name: 'why pre-caching failed is shortened before it goes', size: 300_000, want: [true, true, false, false, true] },
   ])('$name', ({ size, want }) => expect(said(size)).toEqual(want));
+});
+
+test.each([
+  { many: 300, most: 1_150, least: 1_150 },
+  { many: FLEET, most: 512, least: 500 },
+])('of $many clusters whose pre-caching failed, texts have up to $most characters and end as they did', ({ many, most, least }) => {
+  const failed = names.slice(0, many);
+  const text = `pull of a failed: ${'and so on '.repeat(200)}`.slice(0, 1_150 - 16).concat('401 Unauthorized');
+  const all = <T>(value: T) => Object.fromEntries(failed.map((name) => [name, value]));
+  const status = Status.parse({ precaching: { status: all('UnrecoverableError'), messages: all(text) } });
+  const fitted = fitStatus(status);
+  const said = Object.values(fitted.precaching?.messages ?? {});
+  expect(said.length).toBeGreaterThan(299);
+  expect(said.filter((each) => each.length > most || each.length < least - 40 || !each.endsWith('401 Unauthorized'))).toEqual([]);
+  expect(bytes(fitted)).toBeLessThanOrEqual(LIMIT);
 });
 
 test('a server that does not keep what is packed gets the states in full', () => {

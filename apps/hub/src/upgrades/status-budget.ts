@@ -1,6 +1,7 @@
 /** Bounds a status that thousands of clusters fill with errors: details go first, states never. Pure. */
 import {
   type ClusterGroupUpgradeStatus,
+  cutInMiddle,
   isFinalBackupState,
   isFinalPrecacheState,
   type PrecacheProgress,
@@ -17,7 +18,7 @@ const OVERHEAD = 256;
 
 /**
  * Fits a status into its bound. States always stay; when they alone are too large, finished ones and repetitions are packed. Details follow while
- * there is room: messages of ended clusters, then of waiting ones, then progress.
+ * there is room: messages of ended clusters, which are shortened where they do not all fit, then of waiting ones, then progress.
  * @param canPack the API server keeps `packed`
  */
 export function fitStatus(status: Status, { canPack = true }: { readonly canPack?: boolean } = {}): Status {
@@ -50,7 +51,10 @@ function addDetails(bare: Status, { messages, clusters = [], precaching, backup 
   const [backedUp, backsUp] = split(backup?.messages, (cluster) => isFinalBackupState(backup?.status?.[cluster] ?? 'Active'));
 
   const records = pick(clusters.map((record) => [record.name, record] as const));
-  const ended = { precaching: pick(precached), backup: pick(backedUp) };
+  const inFull = bytesOf([precached, backedUp]) <= room;
+  const shortened = (entries: [string, string][]) =>
+    inFull ? entries : entries.map(([name, text]): [string, string] => [name, cutInMiddle(text)]);
+  const ended = { precaching: pick(shortened(precached)), backup: pick(shortened(backedUp)) };
   const held = pick(Object.entries(messages ?? {}));
   const waiting = { precaching: pick(precaches), backup: pick(backsUp) };
   const progress = pick<PrecacheProgress>(Object.entries(precaching?.progress ?? {}));

@@ -10,6 +10,7 @@ import {
   type PrecacheProgress,
   type PrecacheState,
   summarizeTrouble,
+  textInStatus,
 } from '@flotilla/api/ran';
 import { RecordState, strongerPins, type UpgradePlan } from '@flotilla/rollout';
 import { type BackupReport, describeBackup } from '../spoke-jobs/kinds/backup/report.ts';
@@ -176,7 +177,7 @@ export function describeSpokes(
   const progress: [string, PrecacheProgress][] = [];
   for (const cluster of clusters) {
     const spoke = spokes.get(cluster);
-    if (spoke?.message) messages[cluster] = cutInMiddle(spoke.message);
+    if (spoke?.message) messages[cluster] = textInStatus(spoke.message, isFinalPrecacheState(spoke.state));
     if (spoke?.progress && !isFinalPrecacheState(spoke.state)) progress.push([cluster, spoke.progress]);
   }
   const pulling = Object.fromEntries(progress.slice(0, PROGRESS_LIMIT));

@@ -291,6 +291,14 @@ describe('the rest of the status', () => {
     });
   });
 
+  test('of a failure all that its puller has reported', () => {
+    const why = `timed out: pull of a failed: ${'and so on '.repeat(98)}401 Unauthorized`;
+    const report = reportOf({ a: 'UnrecoverableError', b: 'Active' }, { message: why });
+    const { precaching } = describeStatus(upgrade(), planOf(['a', 'b']), report, at);
+    expect(precaching?.messages?.a).toBe(why);
+    expect(precaching?.messages?.b?.length).toBeLessThanOrEqual(512);
+  });
+
   const fiveThousand = Array.from({ length: 5000 }, (_, i) => `edge-site-${String(i).padStart(5, '0')}`);
   const progress = { imagesDone: 199, imagesTotal: 200, bytesDone: 19_999_999_999, bytesTotal: 20_000_000_000, bytesPerSecond: 99_999_999 };
   test.each([

@@ -52,4 +52,5 @@ export {
   type Reason,
   reasons,
   summarizeTrouble,
+  textInStatus,
 } from './reasons.ts';

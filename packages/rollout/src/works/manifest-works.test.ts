@@ -488,9 +488,12 @@ describe('trimWorkStatus', () => {
     expect(trimmed.manifests.length).toBeGreaterThan(1);
   });
 
-  test('cuts long messages', () => {
-    const long = { ...manifest(0), conditions: [condition('Applied', 'False', { message: 'm'.repeat(10_000) })] };
-    expect(trimWorkStatus(build({ conditions: reported(1), manifests: [long] })).manifests[0]?.conditions?.[0]?.message).toHaveLength(256);
+  test('cuts long messages in their middle', () => {
+    const message = `Failed to apply: ${'and so on '.repeat(1_000)}quota exceeded`;
+    const long = { ...manifest(0), conditions: [condition('Applied', 'False', { message })] };
+    const kept = trimWorkStatus(build({ conditions: reported(1), manifests: [long] })).manifests[0]?.conditions?.[0]?.message ?? '';
+    expect(kept).toMatch(/^Failed to apply: .*… .*quota exceeded$/);
+    expect(kept.length).toBeLessThanOrEqual(256);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   WORK_APPLIED,
   WORK_AVAILABLE,
 } from '@flotilla/api/ocm';
+import { cutInMiddle } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '../upgrade/identity.ts';
 import { upgradeLabels } from '../upgrade/labels.ts';
 import { quote } from '../values/go-format.ts';
@@ -174,7 +175,10 @@ const isReady = (manifest: ManifestStatus): boolean =>
   [WORK_APPLIED, WORK_AVAILABLE, STATUS_FEEDBACK_SYNCED].every((type) => isTrue(manifest, type));
 
 function trimManifest(manifest: ManifestStatus): ManifestStatus {
-  const conditions = (manifest.conditions ?? []).map((condition) => ({ ...condition, message: condition.message.slice(0, MAX_MESSAGE) }));
+  const conditions = (manifest.conditions ?? []).map((condition) => ({
+    ...condition,
+    message: cutInMiddle(condition.message, MAX_MESSAGE),
+  }));
   const { resourceMeta, statusFeedback } = manifest;
   // Present even when it is empty, as the reference serialises it.
   return isReady(manifest)

@@ -3,6 +3,7 @@
 import { Annotation, foreign, Label } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { cutInMiddle } from '@flotilla/api/ran';
 import type { ActionOutcome } from '@flotilla/rollout';
 import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
 import { z } from 'zod';
@@ -99,7 +100,9 @@ function trimJobStatus(status: unknown): unknown {
     active,
     ready,
     succeeded,
-    ...(failed && { conditions: [{ ...failed, reason: failed.reason?.slice(0, 256), message: failed.message?.slice(0, 256) }] }),
+    ...(failed && {
+      conditions: [{ ...failed, reason: failed.reason?.slice(0, 256), message: failed.message && cutInMiddle(failed.message) }],
+    }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Requests backups for an upgrade, and describes them in its status (spec/talm 2.3, 5.1). */
 
 import { conditionTime } from '@flotilla/api';
-import { type BackupState, type ClusterGroupUpgradeStatus, cutInMiddle, explain, isFinalBackupState } from '@flotilla/api/ran';
+import { type BackupState, type ClusterGroupUpgradeStatus, explain, isFinalBackupState, textInStatus } from '@flotilla/api/ran';
 import type { Stall, UpgradeIdentity } from '@flotilla/rollout';
 import type { SpokeRecord } from '../../run.ts';
 import { type RollUp, rollUpSpokes } from '../../status.ts';
@@ -83,7 +83,7 @@ export function describeBackup(
     const spoke = spokes.get(cluster);
     if (!spoke) continue;
     status[cluster] = spoke.state;
-    if (spoke.message) messages[cluster] = cutInMiddle(spoke.message);
+    if (spoke.message) messages[cluster] = textInStatus(spoke.message, isFinalBackupState(spoke.state));
   }
   const startedAt = before?.startedAt ?? conditionTime(now.getTime());
   return { startedAt, status, ...(Object.keys(messages).length > 0 && { messages }) };
