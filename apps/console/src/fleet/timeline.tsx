@@ -48,7 +48,7 @@ export function Timeline(): JSX.Element | null {
 
 interface LanesProps {
   readonly spans: readonly (Span | undefined)[];
-  /** What stands before each. */
+  /** Stands before each. */
   readonly names: readonly JSX.Element[];
 }
 

@@ -97,7 +97,7 @@ function isWanted(row: UpgradeRow, { find = '', stage }: Readonly<Record<string,
   return [row.key, row.says, causeOf(row)?.says].some((text) => text?.toLowerCase().includes(sought));
 }
 
-/** What most spokes of an upgrade have failed for, or else wait for. */
+/** The cause for which most spokes of an upgrade have failed, or else wait. */
 const causeOf = ({ failures: [failure], waits: [wait] }: UpgradeRow) => failure ?? wait;
 
 const columns: readonly Column<UpgradeRow>[] = [
