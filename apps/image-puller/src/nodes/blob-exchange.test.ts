@@ -171,6 +171,18 @@ describe('a node', () => {
     expect(left.filter((each) => exchange.ask(node, each, 2_200).do === 'fetch')).toHaveLength(1);
   });
 
+  test('goes on with what it has most of beside its share, and with no more than the link takes', () => {
+    const exchange = exchangeOf([second, third]);
+    const parts = others.map((_, index) => ({ digest: `sha256:${String(index).padStart(64, 'f')}`, size: 1_000 }));
+    exchange.join(first, Object.fromEntries(parts.map(({ digest }) => [digest, 500])));
+    granted(exchange, first, 0);
+    const share = granted(exchange, first, 2_000);
+    expect(share).toHaveLength(3);
+    const gone = parts.filter((part) => exchange.ask(first, part, 3_000).do === 'fetch');
+    expect(gone).toHaveLength(8 - share.length);
+    for (const part of gone) expect(exchange.ask(second, part, 90_000)).toEqual({ do: 'wait' });
+  });
+
   test('gives up the share of what stands still', () => {
     const exchange = exchangeOf();
     granted(exchange, first, 0);

@@ -66,6 +66,8 @@ export class Lead implements AsyncDisposable {
   readonly #ends: News;
   /** Names of nodes that fetch and copy nothing more, while others may need their blobs. */
   readonly #ended = new Set<string>();
+  #isServing = false;
+  /** The store of this node is open, whether it shares blobs or not. */
   #isOpen = false;
   #isGathered = false;
   /** Readings of the expected nodes so far, and the newest that counts. */
@@ -197,12 +199,15 @@ export class Lead implements AsyncDisposable {
   }
 
   async #openOwn(blobs: SharedBlobs | undefined): Promise<void> {
-    if (!blobs || this.#isOpen) return;
-    const { address, blobPort } = this.#options;
-    const handle = createBlobServer(blobs);
-    const server = this.#stack.use(await serveChannel({ address, port: blobPort, keyOf: () => this.#runKey, handle }));
+    if (blobs && !this.#isServing) {
+      const { address, blobPort } = this.#options;
+      const handle = createBlobServer(blobs);
+      const server = this.#stack.use(await serveChannel({ address, port: blobPort, keyOf: () => this.#runKey, handle }));
+      this.#isServing = true;
+      this.#orders.enter({ id: OWN, address, port: server.port }, await readPartials(blobs));
+    }
     this.#isOpen = true;
-    this.#orders.enter({ id: OWN, address, port: server.port }, await readPartials(blobs));
+    this.#gather();
   }
 
   async #handle(request: ChannelRequest, response: ServerResponse): Promise<void> {
@@ -321,9 +326,9 @@ export class Lead implements AsyncDisposable {
     }
   }
 
-  /** Lets fetches begin once every node is there. To judge all of them for each question would cost too much. */
+  /** Lets fetches begin once every node is there, this one too: it may have blobs, or parts of them. To judge all for each question would cost too much. */
   #gather(): void {
-    if (this.#isGathered || !this.#members.areGathered(this.#options.clock.now())) return;
+    if (this.#isGathered || !this.#isOpen || !this.#members.areGathered(this.#options.clock.now())) return;
     this.#isGathered = true;
     this.#orders.begin();
   }

@@ -36,11 +36,13 @@ const { CELLS, SEED } = z
   })
   .parse(process.env);
 const table = SECONDS.flatMap((seconds) => MOMENTS.flatMap((moment) => KINDS.map((kind): Cell => ({ kind, seconds, moment }))));
-const few = KINDS.map((kind, index): Cell => ({ kind, seconds: [45, 20, 45, 5, 20][index] ?? 5, moment: MOMENTS[index % 3] ?? 0.5 }));
+const few = KINDS.map((kind, index): Cell => ({ kind, seconds: [45, 20, 45, 120, 20][index] ?? 5, moment: MOMENTS[index % 3] ?? 0.5 }));
 const plays = CELLS === undefined ? few : Array.from({ length: CELLS }, (_, index) => table[index % table.length] ?? expect.fail());
 const AT_ONCE = 6;
 
 const SIZES = Array.from({ length: 12 }, (_, index) => 800_000 - 50_000 * index);
+/** A lead is known before the store of its node is open. */
+const OPEN_MS = 5_000;
 /** A pull takes about a minute. */
 const PIECE = { pieceBytes: 8 * 1024, pauseMs: 400 };
 
@@ -150,10 +152,11 @@ class Play {
     const store = this.#stores.get('n0') ?? expect.fail();
     const led = await startLead({ nodes: this.#names, clock: this.clock, store, succeeds });
     const sharing = led.lead.sharing();
-    await sharing.open(store);
     this.#led = led;
     this.#path.target = led.place.port;
     this.#place = { ...led.place, port: this.#port };
+    await pause(this.clock, OPEN_MS * this.#random());
+    await sharing.open(store);
     this.#filling = fillStore(store, this.registry, sharing, { signal: led.signal, clock: this.clock });
   }
 
