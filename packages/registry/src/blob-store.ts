@@ -1,3 +1,6 @@
+import type { ImageReference } from './image-reference.ts';
+import type { Descriptor } from './manifest.ts';
+
 /** Content of a blob to write: at once or as a stream. */
 export type BlobContent = Buffer | AsyncIterable<Buffer>;
 
@@ -8,6 +11,8 @@ export interface DocumentStore {
   readBlob(digest: string, maxBytes: number): Promise<Buffer>;
   /** Writes a blob and returns its digest and size; an existing one stays. */
   putBlob(content: Buffer): Promise<{ digest: string; size: number }>;
+  /** Fetches a large blob on a way of the store's own, by which others may have it too, and reads it. Absent: it is read from the registry. */
+  obtainShared?(reference: ImageReference, blob: Descriptor, signal?: AbortSignal): Promise<Buffer>;
 }
 
 /** Store of blobs by digest: a layout directory, or memory for fixtures. */

@@ -37,6 +37,8 @@ interface ResolveOptions {
   store?: DocumentStore;
 }
 
+/** Bytes from which a configuration is worth a store's own way: most have a few kilobytes. */
+const LARGE_CONFIG_BYTES = 64 * 1024;
 /** An index may point to an index, but nobody nests deeper. */
 const MAX_INDEX_DEPTH = 3;
 
@@ -171,6 +173,7 @@ async function loadConfig(
     const message = `${image} has a configuration of ${descriptor.size} bytes, and at most ${MAX_CONFIG_BYTES} are read; build it with fewer labels and less history`;
     throw new RegistryError(RegistryErrorCode.tooLarge, message, { image, host: reference.host });
   }
+  if (store?.obtainShared && descriptor.size >= LARGE_CONFIG_BYTES) return await store.obtainShared(reference, descriptor, signal);
   const bytes = await client.readBlob(reference, descriptor, { maxBytes: MAX_CONFIG_BYTES, signal });
   await store?.putBlob(bytes);
   return bytes;

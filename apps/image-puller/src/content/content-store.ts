@@ -171,6 +171,8 @@ export class ContentStore {
 
   /** Manifests and configurations: they are stored as they are read, so the runtime does not ask for them again. */
   get documents(): DocumentStore {
+    const obtainShared: DocumentStore['obtainShared'] = (reference, blob, signal) =>
+      collect(this.streamBlob(reference, blob, signal && { signal }));
     return {
       has: async (digest) => (await this.#readDocument(digest)) !== undefined,
       readBlob: async (digest, maxBytes) => {
@@ -184,6 +186,7 @@ export class ContentStore {
         await this.#tolerate('Storing a document', () => this.#put(bytes, digest));
         return { digest, size: bytes.length };
       },
+      ...(this.#deps.sharing && { obtainShared }),
     };
   }
 
@@ -243,6 +246,12 @@ export class ContentStore {
       return undefined;
     }
   }
+}
+
+async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
