@@ -130,7 +130,7 @@ export class BlobExchange {
     const isHeadStart = now - blob.askedAt < HEAD_START_MS && !this.isIdle;
     // Without the failed ones nobody is left: whoever asks tries by itself.
     if (!blob.fetcher && !isLongestFirst && isHeadStart && this.#first(digest, blob) !== node) return { do: 'wait' };
-    // What a node has most of it goes on with beside its share: another would begin at byte 0 meanwhile.
+    // A node goes on with the parts that it has beside its share: another would begin at byte 0 meanwhile.
     const share = longest === node ? LINK_FETCHES : Math.ceil(LINK_FETCHES / Math.max(1, this.#nodes.size));
     if (this.#fetchesOf(node) >= share) return { do: 'wait' };
     blob.fetcher = { node, since: this.#movingMs, offset: 0, grewAt: this.#movingMs };
