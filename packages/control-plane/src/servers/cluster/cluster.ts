@@ -44,7 +44,11 @@ export interface ClusterNode {
   images(): Promise<StoredImage[]>;
   /** Runs a command on it, in its namespaces. */
   run(program: string, args: readonly string[], options?: CommandOptions): Promise<string>;
-  /** Ends everything on it, as a power cut does. */
+  /** Ends everything on it at once; its disk stays. */
+  cutPower(): Promise<void>;
+  /** Boots it again. */
+  restorePower(): Promise<void>;
+  /** Ends it for good. */
   stop(): Promise<void>;
 }
 

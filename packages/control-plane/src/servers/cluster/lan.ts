@@ -63,7 +63,7 @@ export async function joinLan(
     String(space.pid),
   ];
   await runCommand('ip', ends);
-  const here = [`link set ${port} master lan0`, `link set ${port} up`, `route add ${podCidr} via ${address}`];
+  const here = [`link set ${port} master lan0`, `link set ${port} up`, `route replace ${podCidr} via ${address}`];
   const there = [`addr add ${address}/24 dev lan0`, 'link set lan0 up', `route add default via ${gateway}`];
   await space.run('ip', ['-batch', '-'], { input: there.join('\n') });
   await first.run('ip', ['-batch', '-'], { input: here.join('\n') });
