@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StreamMessage } from '@flotilla/api/answers';
-import type { Client } from '@flotilla/runtime';
+import { type Client, pause, systemClock } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { AskDeps } from './asks.ts';
 import { askRights } from './rights.ts';
@@ -20,6 +20,8 @@ export interface Viewer {
   isStillSo(): Promise<boolean>;
 }
 
+/** Longest wait for the first lists. */
+const LISTED_MS = 5_000;
 const REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const Review = z.looseObject({ status: z.looseObject({ userInfo: z.looseObject({ username: z.string() }) }) });
 
@@ -35,6 +37,7 @@ export async function openViewer(client: Client, view: View, ended: AbortSignal)
   const feed = new Feed(fleet);
   sources.start(ended);
   feed.start(ended);
+  await listed(sources, ended);
   return {
     feed,
     deps: { client, hubNamespace, fleet, sources },
@@ -42,6 +45,17 @@ export async function openViewer(client: Client, view: View, ended: AbortSignal)
     ended,
     isStillSo: async () => isDeepStrictEqual(await ask(), first),
   };
+}
+
+/** Waits for the lists of a quick server, since without them clusters seem to be gone; a page waits 10 s for its first words. */
+async function listed(sources: Sources, ended: AbortSignal): Promise<void> {
+  const isOver = new AbortController();
+  // Watches that end before they listed anything end the look too.
+  const all = sources
+    .synced()
+    .catch(() => undefined)
+    .finally(() => isOver.abort());
+  await Promise.race([all, pause(systemClock, LISTED_MS, AbortSignal.any([ended, isOver.signal]))]);
 }
 
 /** The name by which the API server knows the asker. */

@@ -61,7 +61,7 @@ export class Sources {
     this.#pulse.start(signal);
   }
 
-  /** Resolves when everything was listed once. */
+  /** Resolves when everything was listed once: before that, clusters seem to be gone. Rejects when the watches end. */
   async synced(): Promise<void> {
     await Promise.all(this.#watched.map(({ cache }) => cache.synced()));
   }
@@ -73,9 +73,10 @@ export class Sources {
       return [
         `the API server ${this.#server} does not answer: everything is as it was at ${silentSince}. See that it runs and can be reached from here; it is asked again all the time`,
       ];
-    return this.#watched.flatMap(({ cache: { kind, lastFailure } }) =>
-      lastFailure && now - lastFailure.at < RECENT_MS ? [`${kind.kind} is not seen, and asked for again: ${lastFailure.reason}`] : [],
-    );
+    return this.#watched.flatMap(({ cache: { kind, lastFailure, hasSynced } }) => {
+      if (lastFailure && now - lastFailure.at < RECENT_MS) return [`${kind.kind} is not seen, and asked for again: ${lastFailure.reason}`];
+      return hasSynced ? [] : [`${kind.kind} has not been listed yet: rows and figures that need it are wrong until then`];
+    });
   }
 
   /** The Lease of the hub, or why it is not known. */
@@ -105,7 +106,9 @@ export class Sources {
     return { ...upgrade, metadata: { ...upgrade.metadata, managedFields: [{ subresource: 'status', time }] } };
   }
 
-  get #watched(): { readonly cache: Pick<WatchCache<KubeObject>, 'start' | 'synced' | 'lastFailure'> & { readonly kind: Resource } }[] {
+  get #watched(): {
+    readonly cache: Pick<WatchCache<KubeObject>, 'start' | 'synced' | 'hasSynced' | 'lastFailure'> & { readonly kind: Resource };
+  }[] {
     const { upgrades, spokes, lease } = this.rights;
     return [
       ...(upgrades === null ? [{ cache: this.upgrades }] : []),
