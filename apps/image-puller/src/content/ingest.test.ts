@@ -7,7 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PullerErrorCode, StoreError } from '../errors.ts';
 import { CriConnection } from '../socket/connection.ts';
 import { Containerd } from '../socket/containerd-protocol.ts';
-import { resumeAt } from './ingest.ts';
+import { ingestBlob, resumeAt } from './ingest.ts';
+import { ContentLease } from './lease.ts';
 import { ContentWriter } from './writer.ts';
 
 let folder: string;
@@ -78,4 +79,31 @@ test('writes wait for answers, so that a slow store bounds the memory', async ()
   await writer.settle();
   await writer[Symbol.asyncDispose]();
   expect(isThird).toBe(true);
+});
+
+test('of a slow source nothing waits for a full message, so that a kill costs little of it', async () => {
+  const [clock, stored] = [new ManualClock(), Promise.withResolvers<Buffer>()];
+  const answering = (value: object) => (_: unknown, answer: (error: null, value: object) => void) => answer(null, value);
+  server.current.addService(
+    { create: Containerd.createLease, list: Containerd.listLeases },
+    { create: answering({ lease: { id: 'l' } }), list: answering({ leases: [] }) },
+  );
+  using connection = await connect((stream) =>
+    stream
+      .on('data', ({ action, data }: { action: number; data?: Buffer }) => {
+        if (data?.length) stored.resolve(data);
+        stream.write({ action, offset: data?.length ?? 0 });
+      })
+      .on('end', () => stream.end()),
+  );
+  const { signal } = new AbortController();
+  const deps = { connection, signal, clock, lease: new ContentLease(connection, clock) };
+  await ingestBlob(deps, 'layer-x', blob, async function* () {
+    yield Buffer.alloc(40, 1);
+    await clock.advance(100);
+    yield Buffer.alloc(40, 2);
+    // The rest comes when these are in the store.
+    expect(await stored.promise).toHaveLength(80);
+    yield Buffer.alloc(20, 3);
+  });
 });

@@ -8,6 +8,8 @@ import { ContentWriter, type ExpectedBlob } from './writer.ts';
 
 /** Bytes of one message; containerd takes up to 16 MiB. */
 const MESSAGE_BYTES = 1024 * 1024;
+/** Longest that bytes wait for a full message: on a slow link a kill would cost seconds of it. */
+const MESSAGE_MS = 100;
 /** Pause between two looks at an ingest that another writer has. */
 const LOCKED_PAUSE_MS = 500;
 /** Time for which another writer's ingest may stand still. */
@@ -38,7 +40,7 @@ export async function ingestBlob(deps: IngestDeps, ref: string, blob: ExpectedBl
   if (!opened) return false;
   const { writer } = opened;
   try {
-    await copy(writer, opened.offset, source);
+    await copy(writer, opened.offset, source, deps.clock);
     await writer.commit(blob);
     await writer[Symbol.asyncDispose]();
     return true;
@@ -77,11 +79,11 @@ async function isFree(deps: Asked & { readonly clock: Clock }, ref: string, laye
   );
 }
 
-/** Copies in messages of a mebibyte; what is shorter goes when the source asks for it. */
-async function copy(writer: ContentWriter, from: number, source: BlobSource): Promise<void> {
+/** Copies in messages of a mebibyte; what is shorter goes when the next bytes come late, or the source asks for it. */
+async function copy(writer: ContentWriter, from: number, source: BlobSource, clock: Clock): Promise<void> {
   let offset = from;
   let waiting: Buffer[] = [];
-  let length = 0;
+  let [length, sentAt] = [0, clock.now()];
   const send = async (): Promise<void> => {
     if (length === 0) return;
     const data = Buffer.concat(waiting, length);
@@ -89,6 +91,7 @@ async function copy(writer: ContentWriter, from: number, source: BlobSource): Pr
     length = 0;
     await writer.write(offset, data);
     offset += data.length;
+    sentAt = clock.now();
   };
   const settle = async (): Promise<void> => {
     await send();
@@ -98,7 +101,7 @@ async function copy(writer: ContentWriter, from: number, source: BlobSource): Pr
     for await (const chunk of source(from, settle)) {
       waiting.push(chunk);
       length += chunk.length;
-      if (length >= MESSAGE_BYTES) await send();
+      if (length >= MESSAGE_BYTES || clock.now() - sentAt >= MESSAGE_MS) await send();
     }
   } finally {
     // Bytes that arrived before a cut are paid for.
