@@ -216,7 +216,7 @@ class Play {
 const text = ({ kind, seconds, moment }: Cell): string => `${kind} away for ${seconds} s at ${moment}`;
 
 test(`no outage has the link pay twice, in ${plays.length} plays from seed ${SEED} on`, {
-  timeout: 60_000 + plays.length * 15_000,
+  timeout: 240_000 + plays.length * 15_000,
 }, async () => {
   const paid = new Map<string, number>();
   const play = async ([index, cell]: readonly [number, Cell]): Promise<void> => {
