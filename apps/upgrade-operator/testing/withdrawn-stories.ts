@@ -219,7 +219,7 @@ export function describeWithdrawn(type: UpgradeType): void {
     await server?.stop();
   });
 
-  // Three and the eight ways of a step have no common divisor, so each way and each step is among them.
+  // Seven and the eight ways of a step have no common divisor, so each way and each step is among them.
   const { withdrawnEvery } = readEnvironment();
   test.for(casesOf(type).filter((_, index) => index % withdrawnEvery === 0))(
     '$type in $step: $way, $kill',

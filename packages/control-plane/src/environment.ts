@@ -22,7 +22,7 @@ const Environment = z.object({
   HOSTILE_SEED: z.coerce.number().int().optional(),
   HOSTILE_WRITES: z.coerce.number().int().min(1).default(60),
   FLOTILLA_PAYLOADS: z.string().min(1).optional(),
-  FLOTILLA_WITHDRAWN_EVERY: z.coerce.number().int().min(1).default(3),
+  FLOTILLA_WITHDRAWN_EVERY: z.coerce.number().int().min(1).default(7),
   INIT_CWD: z.string().default('.'),
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
 });
