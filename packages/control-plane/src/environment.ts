@@ -12,7 +12,7 @@ const Environment = z.object({
   FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).optional(),
   FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
   FLOTILLA_CONFINEMENT_SEED: z.coerce.number().int().default(20_261_123),
-  FLOTILLA_INVENTORIES: z.coerce.number().int().positive().default(12),
+  FLOTILLA_INVENTORIES: z.coerce.number().int().positive().default(6),
   FLOTILLA_INVENTORY_SEED: z.coerce.number().int().default(24),
   FLOTILLA_TEST_REPORT: z.string().min(1).optional(),
   DOCKER_AUTH_CONFIG: z.string().min(1).optional(),

@@ -72,7 +72,7 @@ const lines = [
   'status -l app=nothing',
   'status --as somebody',
   'status --as somebody --as-group system:masters -n empty',
-  'status --request-timeout 2s -n empty',
+  'status --request-timeout 30s -n empty',
   'status --context nothere',
   'status -o yaml',
   'why rolling',
