@@ -23,7 +23,10 @@ afterAll(() => browser?.close());
 
 /** A property that a style gives to an element, or to what it stands for. */
 const styleOf = (locator: Locator, property: string, pseudo?: string): Promise<unknown> =>
-  locator.evaluate(`(element) => getComputedStyle(element, ${JSON.stringify(pseudo)})[${JSON.stringify(property)}]`);
+  locator.evaluate((element, [name, of]) => element.ownerDocument.defaultView?.getComputedStyle(element, of).getPropertyValue(name), [
+    property,
+    pseudo,
+  ] as const);
 
 /** The cells of a row of a grid, by its first. */
 const cellsOf = (page: Page, name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
@@ -355,9 +358,9 @@ test('of two hundred upgrades those with failures stand first, in a list that is
   await page.goto(await running.address());
   const failed = page.getByRole('grid', { name: 'Spokes' }).getByRole('row').filter({ hasText: 'many-1' });
   await failed.getByText('failed', { exact: true }).waitFor();
-  expect(await styleOf(failed, 'boxShadow')).toContain('inset');
+  expect(await styleOf(failed, 'box-shadow')).toContain('inset');
   const ofOthers = page.getByRole('grid', { name: 'Spokes' }).getByRole('row').filter({ hasText: 'live-1' });
-  expect(await styleOf(ofOthers, 'boxShadow')).toBe('none');
+  expect(await styleOf(ofOthers, 'box-shadow')).toBe('none');
   for (const name of ['State', 'Cause']) {
     const box = await page.getByRole('grid', { name: 'Spokes' }).getByRole('columnheader', { name }).boundingBox();
     expect({ name, begins: (box?.x ?? 390) < 300 }).toEqual({ name, begins: true });
@@ -372,7 +375,7 @@ test('of two hundred upgrades those with failures stand first, in a list that is
     .locator('.batch .tank, .batch .tank .full')
     .evaluateAll((parts) => parts.map(({ clientHeight }) => clientHeight));
   expect(heights[1]).toBe(heights[0]);
-  expect(await styleOf(page.locator('.batch'), 'borderTopWidth', '::after')).not.toBe('0px');
+  expect(await styleOf(page.locator('.batch'), 'border-top-width', '::after')).not.toBe('0px');
   expect(seen.complaints).toEqual([]);
 });
 
@@ -434,7 +437,7 @@ test('a table is a few stops of Tab away, its headings are one of them, and a li
   await page.keyboard.press('Tab');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
-  await eventually(() => new URL(page.url()).searchParams.get('sort') === 'version', 'the second heading to be pressed');
+  await eventually(() => new URL(page.url()).searchParams.get('sort') === 'state', 'the second heading to be pressed');
   await page.getByRole('link', { name: 'To the spokes' }).press('Enter');
   stops = 0;
   for (; stops < 60 && (await page.evaluate(FOCUSED)) !== 'Spokes'; stops += 1) await page.keyboard.press('Tab');
