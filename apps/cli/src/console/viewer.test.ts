@@ -22,7 +22,10 @@ beforeEach(async () => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://server');
     const say = (value: unknown) => void response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
     const items = (of: object[]) => say({ metadata: { resourceVersion: '1' }, items: of });
-    if (searchParams.has('watch')) return void response.writeHead(200).flushHeaders();
+    if (searchParams.has('watch')) {
+      response.writeHead(200);
+      return response.flushHeaders();
+    }
     if (pathname.endsWith('/selfsubjectreviews')) return say({ status: { userInfo: { username: 'alice' } } });
     if (pathname.endsWith('/selfsubjectaccessreviews')) return say({ status: { allowed: true } });
     if (pathname.endsWith('/clustergroupupgrades')) {
