@@ -82,7 +82,7 @@ interface Parser {
 }
 const { createProgram } = await loadApp<{ createProgram: () => Parser }>('cli', 'program.ts');
 
-/** What a mention may leave out. */
+/** Problems of a mention that is no whole line. */
 const OPEN = new Set(['commander.missingArgument', 'commander.optionMissingArgument', 'commander.help', 'commander.invalidArgument']);
 /** In a source a sentence may go on behind the command. */
 const OPEN_IN_SOURCE = OPEN.union(new Set(['commander.excessArguments']));

@@ -44,7 +44,7 @@ const upgrade = (name: string, annotations: Record<string, string> = {}, spec: o
   spec: { clusters: ['site-1'], remediationStrategy: { maxConcurrency: 1 }, ...spec },
 });
 
-/** What these lines need beyond the hub of every command's outputs, and the files that they name. */
+/** Adds the objects that only these lines need, and the files that they name. */
 async function seedMore(): Promise<void> {
   const client = await server.client();
   await client.create(Namespace, { metadata: { name: 'empty' } });
@@ -117,7 +117,7 @@ const lines = [
   'KUBECONFIG=403 status',
 ];
 
-/** What all lines say. */
+/** Output of all lines together. */
 async function say(typing: NonNullable<Parameters<typeof typeLines>[2]>): Promise<string> {
   const place = { kubeconfig: server.kubeconfig, folder };
   const typed = lines.map((line) => line.replace('REGISTRY', odd.registry));

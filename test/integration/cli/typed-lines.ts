@@ -19,7 +19,7 @@ interface Place {
   readonly folder: string;
 }
 
-/** How lines are typed. */
+/** Terminal or pipe of a line, and its variables. */
 interface Typing {
   /** Columns of a pty; default: a pipe. */
   readonly width?: number;

@@ -60,7 +60,7 @@ test('what changes on the API server is seen in the page, from the fleet to a ro
   expect(new URL(page.url()).searchParams.get('why')).toBe('live-2');
   await page.getByText('policy live-p is NonCompliant').waitFor();
   await page.getByText('Policy live-1/policies.live-p').first().waitFor();
-  // How long ago something was so is told apart from how old the page's knowledge is.
+  // The age of a fact and the age of the page's knowledge are two figures.
   await page
     .getByText(/last known .+ ago, read .+ ago/)
     .first()

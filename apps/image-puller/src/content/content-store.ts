@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { errorMessage } from '@flotilla/api';
 import { type Clock, Semaphore } from '@flotilla/pace';
 import {
@@ -172,7 +173,7 @@ export class ContentStore {
   /** Manifests and configurations: they are stored as they are read, so the runtime does not ask for them again. */
   get documents(): DocumentStore {
     const obtainShared: DocumentStore['obtainShared'] = (reference, blob, signal) =>
-      collect(this.streamBlob(reference, blob, signal && { signal }));
+      buffer(this.streamBlob(reference, blob, signal && { signal }));
     return {
       has: async (digest) => (await this.#readDocument(digest)) !== undefined,
       readBlob: async (digest, maxBytes) => {
@@ -246,12 +247,6 @@ export class ContentStore {
       return undefined;
     }
   }
-}
-
-async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
