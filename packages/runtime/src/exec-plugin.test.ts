@@ -37,10 +37,10 @@ const kubeconfig = (exec: object, server = 'https://127.0.0.1:1'): string =>
   });
 
 /** A plug-in by its kubeconfig, and its words so far. */
-function asked(exec: object) {
+function asked(exec: object, options: { readonly timeoutMs?: number } = {}) {
   const said: string[] = [];
   const access = loadKubeconfig({ kubeconfig: kubeconfig(exec) });
-  return { provide: execPlugin(access, { write: (text) => void said.push(text) }), said };
+  return { provide: execPlugin(access, { ...options, write: (text) => void said.push(text) }), said };
 }
 
 const HINT = 'get it at https://example.com/login';
@@ -123,6 +123,19 @@ test('a slow one is named while it is waited for', async () => {
   await eventually(() => expect(said).toEqual(['waiting for exec plug-in slow\n']));
   writeFileSync(go, '');
   expect(await provided).toEqual({ headers: { authorization: 'Bearer t' } });
+});
+
+test('one that takes too long is killed though it ignores SIGTERM and its child holds its output open', async () => {
+  const file = join(dir, 'stubborn-pid');
+  // The loop's sleep is a child of its own with the same pipes.
+  const script = `trap '' TERM; echo $$ >${file}; echo "open the browser" >&2; while [ -d ${dir} ]; do sleep 0.5; done`;
+  const { provide } = asked({ command: plugin('stubborn', script) }, { timeoutMs: 2_000 });
+  await expect(provide()).rejects.toMatchObject({
+    code: RuntimeErrorCode.execPlugin,
+    message: 'exec plug-in stubborn: took longer than 2 s: open the browser: log in again, or name another --context',
+  });
+  const pid = Number(readFileSync(file, 'utf8'));
+  await eventually(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
 });
 
 test('a plug-in gets the variables of the kubeconfig, and is told for whom it is asked', async () => {

@@ -41,6 +41,8 @@ type Credential = z.output<typeof ExecCredential>['status'];
 interface PluginOptions {
   /** Takes the plug-in's standard error as it comes, and the notice of a wait. Default: this program's own standard error. */
   readonly write?: (text: string) => void;
+  /** Milliseconds until the plug-in is killed; default five minutes. */
+  readonly timeoutMs?: number;
 }
 
 /**
@@ -49,11 +51,11 @@ interface PluginOptions {
  */
 export function execPlugin(
   access: ClusterAccess,
-  { write = (said) => void process.stderr.write(said) }: PluginOptions = {},
+  { write = (said) => void process.stderr.write(said), timeoutMs = MOST_MS }: PluginOptions = {},
 ): () => Promise<Provided> {
   let last: Credential | undefined;
   return async () => {
-    if (last === undefined || isOver(last)) last = await ask(access, write);
+    if (last === undefined || isOver(last)) last = await ask(access, { write, timeoutMs });
     return {
       headers: { ...(last.token !== undefined && { authorization: `Bearer ${last.token.trim()}` }) },
       ...(last.clientCertificateData !== undefined && { cert: last.clientCertificateData }),
@@ -65,13 +67,13 @@ export function execPlugin(
 const isOver = ({ expirationTimestamp }: Credential): boolean =>
   expirationTimestamp !== undefined && !(Date.parse(expirationTimestamp) > Date.now());
 
-async function ask(access: ClusterAccess, write: (text: string) => void): Promise<Credential> {
+async function ask(access: ClusterAccess, options: Required<PluginOptions>): Promise<Credential> {
   const parsed = Exec.safeParse(access.user.provider?.exec);
   if (!parsed.success) throw failure('', `cannot be used: ${z.prettifyError(parsed.error)}: correct users[].user.exec of the kubeconfig`);
   const exec = parsed.data;
-  const notice = setTimeout(() => write(`waiting for exec plug-in ${nameOf(exec)}\n`), NOTICE_MS);
+  const notice = setTimeout(() => options.write(`waiting for exec plug-in ${nameOf(exec)}\n`), NOTICE_MS);
   try {
-    const output = await run(exec, access, write);
+    const output = await run(exec, access, options);
     // No part of it is shown: it may hold a token.
     const credential = ExecCredential.safeParse(readJson(output));
     if (credential.success) return credential.data.status;
@@ -85,16 +87,20 @@ const nameOf = ({ command }: Exec): string => basename(command);
 const hintOf = ({ installHint }: Exec): string => (installHint === undefined ? '' : `; ${plain(installHint)}`);
 
 /** Standard output of a run that ended well. */
-function run(exec: Exec, access: ClusterAccess, write: (text: string) => void): Promise<string> {
-  const name = nameOf(exec);
+function run(exec: Exec, access: ClusterAccess, { write, timeoutMs }: Required<PluginOptions>): Promise<string> {
   const isInteractive = exec.interactiveMode !== 'Never' && process.stdin.isTTY === true;
   return new Promise((resolve, reject) => {
     const child = spawn(exec.command, exec.args ?? [], {
       env: { ...process.env, ...environmentOf(exec, access, isInteractive) },
       stdio: [isInteractive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
+      // Option `timeout` keeps a program alive for as long where the child never began.
+      signal: AbortSignal.timeout(timeoutMs),
+      killSignal: 'SIGKILL',
     });
-    // Node's own time-out of a child keeps a program alive for as long where the child never began.
-    const late = setTimeout(() => child.kill('SIGKILL'), MOST_MS).unref();
+    const fail = (ended: string) => {
+      const said = plain(words);
+      reject(failure(nameOf(exec), `${ended}${said === '' ? '' : `: ${said}`}: log in again, or name another --context${hintOf(exec)}`));
+    };
     let [output, words] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (part: string) => {
       output += part;
@@ -104,17 +110,17 @@ function run(exec: Exec, access: ClusterAccess, write: (text: string) => void): 
       write(part);
       words = `${words}${part}`.slice(-MAX_WORDS * 4);
     });
-    child.once('error', (error) => reject(cannotRun(exec, error)));
+    child.once('error', (error) => {
+      if (error.name === 'AbortError') fail(`took longer than ${timeoutMs / 1000} s`);
+      else reject(cannotRun(exec, error));
+    });
     // A child of the killed plug-in may hold its pipes open.
     child.once('exit', (_, signal) => {
       if (signal) for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
     });
     child.once('close', (code, signal) => {
-      clearTimeout(late);
-      if (code === 0) return resolve(output);
-      const ended = code === null ? `was ended by ${signal}` : `ended with ${code}`;
-      const said = plain(words);
-      reject(failure(name, `${ended}${said === '' ? '' : `: ${said}`}: log in again, or name another --context${hintOf(exec)}`));
+      if (code === 0) resolve(output);
+      else fail(code === null ? `was ended by ${signal}` : `ended with ${code}`);
     });
   });
 }

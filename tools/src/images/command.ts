@@ -34,23 +34,26 @@ export function startCommand(
   args: readonly string[],
   options: CommandOptions = {},
 ): { output: Readable; done: Promise<void> } {
+  const timeoutMs = options.timeoutMs ?? 300_000;
   const child = spawn(program, args, {
     cwd: options.cwd,
     env: options.env,
     stdio: ['ignore', 'pipe', 'pipe'],
+    // Option `timeout` keeps a program alive for as long where the child never began.
+    signal: AbortSignal.timeout(timeoutMs),
+    killSignal: 'SIGKILL',
   });
-  // Node's own time-out of a child keeps a program alive for as long where the child never began.
-  const late = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 300_000).unref();
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString('utf8')).slice(-2048);
   });
   const done = new Promise<void>((resolve, reject) => {
-    child.on('error', (cause) =>
-      reject(new FlotillaError('FLOTILLA_IMAGES_COMMAND', `cannot start ${program}: is it installed and on PATH?`, { cause })),
-    );
+    child.on('error', (cause) => {
+      const isLate = cause.name === 'AbortError';
+      const says = isLate ? `${program} took longer than ${timeoutMs / 1000} s` : `cannot start ${program}: is it installed and on PATH?`;
+      reject(new FlotillaError('FLOTILLA_IMAGES_COMMAND', says, { cause }));
+    });
     child.on('close', (code, signal) => {
-      clearTimeout(late);
       if (code === 0) return resolve();
       const how = signal ? `was ended by ${signal}` : `exited with code ${code}`;
       reject(new FlotillaError('FLOTILLA_IMAGES_COMMAND', `${program} ${args.at(-1) ?? ''} ${how}: ${stderr.trim()}`));
