@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { loadApp } from '../../tools/src/reference/load-app.ts';
 import { cliCommands } from '../../tools/src/reference/options.ts';
-import { advisedCommands, type CommandLine, commandLines, documentedCommands } from './documented-commands.ts';
+import { type CommandLine, commandLines } from './documented-commands.ts';
 import { root, texts as sources } from './repository.ts';
 
 /** Pages whose shell blocks a test runs one by one, and that test. */
@@ -33,9 +33,6 @@ const NOT_RUN: Readonly<Record<string, { readonly why: string; readonly plays: r
     plays: ['test/integration/plain-kubernetes.test.ts', 'test/integration/kubeadm-script.test.ts'],
   },
 };
-/** Options that every command has. */
-const COMMON = ['--help'];
-
 const pages = (await readdir(join(root, 'docs'), { recursive: true })).filter((file) => file.endsWith('.md'));
 const texts = new Map(
   await Promise.all(
@@ -44,36 +41,9 @@ const texts = new Map(
     ),
   ),
 );
-const Flags = z.array(z.looseObject({ flags: z.string() }));
-
-const known = new Map(
-  (await cliCommands()).map(({ words, command }) => [
-    words.replace(/^flotilla /, ''),
-    new Set([...COMMON, ...Flags.parse(command.options).flatMap(({ flags }) => flags.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? [])]),
-  ]),
-);
-
-test('every command of flotilla is shown in docs, and every one that is shown has its options', () => {
-  const shown = [...texts].flatMap(([file, text]) => documentedCommands(text, [...known.keys()]).map((each) => ({ ...each, file })));
-  expect(shown.filter(({ words }) => words === '').map(({ file, line }) => `${file}: ${line}`)).toEqual([]);
-  const wrong = shown.flatMap(({ file, line, words, flags }) =>
-    flags.filter((flag) => !known.get(words)?.has(flag)).map((flag) => `${file}: ${flag} in ${line}`),
-  );
-  expect(wrong).toEqual([]);
-  expect([...new Set(shown.map(({ words }) => words))].toSorted()).toEqual([...known.keys()].toSorted());
-});
-
-test('every command that a message or a reason advises has the options that it names', () => {
-  const advised = [...sources].flatMap(([file, text]) =>
-    /\.(?:test|cases)\.tsx?$/.test(file) ? [] : advisedCommands(text, [...known.keys()]).map((each) => ({ ...each, file })),
-  );
-  expect(advised.length).toBeGreaterThan(5);
-  const wrong = advised.filter(({ words, flags }) => !flags.every((flag) => known.get(words)?.has(flag)));
-  expect(wrong.map(({ file, line }) => `${file}: ${line}`)).toEqual([]);
-});
-
 /** Commander's own command, as far as it is told to parse and do nothing. */
 interface Parser {
+  name(): string;
   readonly commands: readonly Parser[];
   action(run: () => void): unknown;
   exitOverride(end: (error: { readonly code: string; readonly message: string }) => never): unknown;
@@ -88,29 +58,39 @@ const OPEN = new Set(['commander.missingArgument', 'commander.optionMissingArgum
 const OPEN_IN_SOURCE = OPEN.union(new Set(['commander.excessArguments']));
 const HELP = new Set(['commander.helpDisplayed', 'commander.version']);
 
-/** The problem that the command line's own parser has with a line; undefined where it takes it. */
-function problemOf({ args, isMention }: CommandLine, open = OPEN): string | undefined {
+/** The command that the command line's own parser takes a line for, or the problem that it has with it; neither for help. */
+function parsed({ args, isMention }: CommandLine, open = OPEN): { readonly command?: string; readonly problem?: string } {
   const program = createProgram();
-  const silence = (command: Parser): void => {
-    if (command.commands.length === 0) command.action(() => undefined);
+  let found: string | undefined;
+  const silence = (command: Parser, words: string): void => {
+    if (command.commands.length === 0)
+      command.action(() => {
+        found = words;
+      });
     command.exitOverride((error) => {
       throw Object.assign(new Error(error.message), { code: error.code });
     });
     command.configureOutput({ writeErr: () => undefined, writeOut: () => undefined });
-    for (const each of command.commands) silence(each);
+    for (const each of command.commands) silence(each, `${words} ${each.name()}`);
   };
-  silence(program);
+  silence(program, program.name());
   try {
     program.parse(args, { from: 'user' });
-    return undefined;
+    return { command: found };
   } catch (error) {
     const { code, message } = error as { code: string; message: string };
-    return HELP.has(code) || (isMention && open.has(code)) ? undefined : message;
+    return HELP.has(code) || (isMention && open.has(code)) ? {} : { problem: message };
   }
 }
 
+test('documents show every command of flotilla in a block', async () => {
+  const shown = [...texts.values()].flatMap((text) => commandLines(text).filter(({ isMention }) => !isMention));
+  const commands = (await cliCommands()).map(({ words }) => words);
+  expect([...new Set(shown.flatMap((each) => parsed(each).command ?? []))].toSorted()).toEqual(commands.toSorted());
+});
+
 test('every command that documents, charts and sources show is parsed by the command line', async () => {
-  const programs = [...sources].filter(([file]) => /^(?:apps|packages)\/[^/]+\/src\/.*(?<!\.test)\.tsx?$/.test(file));
+  const programs = [...sources].filter(([file]) => /^(?:(?:apps|packages)\/[^/]+|demo)\/src\/.*(?<!\.(?:test|cases))\.tsx?$/.test(file));
   const documents = [...texts, ...(await textsBeside())];
   const shown = [
     ...documents.flatMap(([file, text]) => commandLines(text).map((each) => ({ ...each, file, open: OPEN }))),
@@ -118,7 +98,7 @@ test('every command that documents, charts and sources show is parsed by the com
   ];
   expect(shown.length).toBeGreaterThan(150);
   const wrong = shown.flatMap((each) => {
-    const problem = problemOf(each, each.open);
+    const { problem } = parsed(each, each.open);
     return problem === undefined ? [] : [`${each.file}: flotilla ${each.line}: ${problem}`];
   });
   expect(wrong).toEqual([]);
@@ -144,20 +124,20 @@ const isText = (top: string, file: string): boolean =>
 
 test('a command that its parser refuses is found, whole in a block and as far as it is named in a sentence', () => {
   const text = '```sh\nflotilla wait\n```\nTry `flotilla retry --cluster X`, `flotilla wait --for batch=N` or `flotilla mend`.';
-  expect(commandLines(text).map((each) => problemOf(each))).toEqual([
-    "error: missing required argument 'cgu'",
-    "error: unknown option '--cluster'",
-    undefined,
-    "error: unknown command 'mend'",
+  expect(commandLines(text).map((each) => parsed(each))).toEqual([
+    { problem: "error: missing required argument 'cgu'" },
+    { problem: "error: unknown option '--cluster'" },
+    {},
+    { problem: "error: unknown command 'mend'" },
   ]);
 });
 
 test('advice in a sentence is found with its options and placeholders', () => {
   const [name, namespace] = ['name', 'namespace'].map((each) => `$\{${each}}`);
   const text = `fix: try flotilla retry --cluster {cluster}, or flotilla window set ${name} -n ${namespace}; flotilla runs`;
-  expect(advisedCommands(text, ['retry', 'window set'])).toEqual([
-    { line: 'flotilla retry --cluster {cluster}', words: 'retry', flags: ['--cluster'] },
-    { line: `flotilla window set ${name} -n ${namespace}`, words: 'window set', flags: ['-n'] },
+  expect(commandLines(text).map(({ line, args }) => ({ line, args }))).toEqual([
+    { line: 'retry --cluster {cluster}', args: ['retry', '--cluster', '{cluster}'] },
+    { line: `window set ${name} -n ${namespace}`, args: ['window', 'set', 'X', '-n', 'X'] },
   ]);
 });
 
@@ -183,9 +163,9 @@ test('every shell block is of a page whose blocks a test runs, or has a reason w
 
 test('a misspelt option of a command is found in a block, over continued lines, without comments', () => {
   const text = '```\nflotilla window set a \\\n  --stert 1 # --no\nflotilla wait a && echo --x\nflotilla gone\n```\n';
-  expect(documentedCommands(text, ['window set', 'wait'])).toEqual([
-    { line: 'flotilla window set a    --stert 1 # --no', words: 'window set', flags: ['--stert'] },
-    { line: 'flotilla wait a && echo --x', words: 'wait', flags: [] },
-    { line: 'flotilla gone', words: '', flags: [] },
+  expect(commandLines(text).map((each) => parsed(each))).toEqual([
+    { problem: "error: unknown option '--stert'\n(Did you mean --start?)" },
+    { command: 'flotilla wait' },
+    { problem: "error: unknown command 'gone'" },
   ]);
 });
