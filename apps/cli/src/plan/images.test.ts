@@ -1,7 +1,36 @@
+import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { expect, test } from 'vitest';
-import { contentSentence } from './images.ts';
+import { contentSentence, unreadSentence, unresolvedImage } from './images.ts';
 
 test('the images of a further architecture are counted in the units of the others', () => {
   const list = { images: [], layers: [] };
   expect(contentSentence({ images: [], list, bytes: 23_412_345_678, unresolved: [] })).toBe('they are 0 images, 0 layers, 23.4 GB');
+});
+
+const refused = (image: string, message: string) => new RegistryError(RegistryErrorCode.notFound, message, { image });
+
+test.each([
+  {
+    name: 'as the spec writes it',
+    image: 'h.test/a:1',
+    error: refused('h.test/a:1', 'h.test/a:1: h.test answered 404'),
+    why: 'h.test answered 404',
+  },
+  {
+    name: 'as the registry completes it',
+    image: 'docker.io/a',
+    error: refused('docker.io/library/a:latest', 'docker.io/library/a:latest: docker.io answered 404'),
+    why: 'docker.io answered 404',
+  },
+  {
+    name: 'in the middle',
+    image: 'h.test/a:1',
+    error: refused('h.test/a:1', 'manifest of h.test/a:1: no JSON'),
+    why: 'manifest of h.test/a:1: no JSON',
+  },
+  { name: 'of another image first', image: 'h.test/a:1', error: new Error('h.test/b:1: gone'), why: 'h.test/b:1: gone' },
+])('an image that could not be read is named once: $name', ({ image, error, why }) => {
+  const unresolved = [unresolvedImage({ pullSpec: image, error })];
+  expect(unresolved).toEqual([{ image, why }]);
+  expect(unreadSentence({ images: [], unresolved })).toBe(`1 of 1 images could not be read: ${image}: ${why}`);
 });

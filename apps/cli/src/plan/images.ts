@@ -4,11 +4,12 @@ import type { PlanAnswer } from '@flotilla/api/answers';
 import { type LayerList, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import { bytes } from '@flotilla/api/units';
 import { systemClock } from '@flotilla/pace';
-import { DocumentCache, FileCache } from '@flotilla/registry';
+import { DocumentCache, FileCache, RegistryError } from '@flotilla/registry';
 import {
   buildImageList,
   type CatalogueImage,
   createRegistrySource,
+  type ImageList,
   type ImageSource,
   parsePullSpec,
   toLayerList,
@@ -63,7 +64,7 @@ export async function openImageLookup(options: Parameters<typeof openRegistry>[0
       images: found.images,
       list,
       bytes: list.layers.reduce((sum, { size }) => sum + size, 0),
-      unresolved: found.unresolved.map(({ pullSpec: image, error }) => ({ image, why: nextStep(error) })),
+      unresolved: found.unresolved.map(unresolvedImage),
       skipped: found.skipped,
       allExcluded: found.allExcluded,
       spaceRequiredGiB: pullSpec.spaceRequiredGiB,
@@ -96,10 +97,17 @@ function withKeptFiles(
   };
 }
 
+/** An image that could not be read, and why, without the name that a registry's sentences begin with: it may be another spelling. */
+export function unresolvedImage({ pullSpec: image, error }: ImageList['unresolved'][number]): ListedImages['unresolved'][number] {
+  const why = nextStep(error);
+  const name = error instanceof RegistryError ? `${error.image}: ` : '';
+  return { image, why: why.startsWith(name) ? why.slice(name.length) : why };
+}
+
 /** The sentence on images that could not be read; undefined where all could. */
 export function unreadSentence({ images, unresolved }: Pick<ListedImages, 'images' | 'unresolved'>): string | undefined {
   const [first] = unresolved;
-  return first && `${unresolved.length} of ${images.length + unresolved.length} images could not be read: ${first.why}`;
+  return first && `${unresolved.length} of ${images.length + unresolved.length} images could not be read: ${first.image}: ${first.why}`;
 }
 
 /** The sentence on the images of a further architecture, which has no table of its own. */

@@ -30,13 +30,10 @@ function imageLines({ count, layers, bytes: size, platform, unread, unresolved }
   const more = unread - unresolved.length;
   return [
     `${read}, layers ${layers}, ${bytes(size)} for ${platform}`,
-    ...unresolved.map(({ image, why }) => `! ${image} could not be read: ${withoutName(why, image)}`),
+    ...unresolved.map(({ image, why }) => `! ${image} could not be read: ${why}`),
     ...(more > 0 ? [`! and ${more} more`] : []),
   ];
 }
-
-/** The sentence of a registry, which begins with the image. */
-const withoutName = (why: string, image: string): string => (why.startsWith(`${image}: `) ? why.slice(image.length + 2) : why);
 
 function headOf({ upgrade, batches, compliant }: PlanAnswer): string {
   const clusters = batches.flat().length;
