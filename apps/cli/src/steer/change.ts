@@ -12,6 +12,7 @@ import { safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { consent } from './consent.ts';
 import { changeText } from './print.ts';
+import { describeUndo, type Undo } from './undo.ts';
 
 const writing = {
   dryRun: z.boolean().default(false),
@@ -30,12 +31,6 @@ export const Reason = z
   .min(1, { error: 'is empty: say why, or leave it out' })
   .max(500, { error: 'is longer than 500 characters: say it shorter' });
 
-/** A text as one word of a shell. */
-export const quoted = (text = ''): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
-/** The option that gives a reason back. */
-export const reasonFlag = (reason: string | undefined): string => (reason === undefined ? '' : ` --reason ${quoted(reason)}`);
-
 /** Annotations to write on one object, where undefined takes one away; or an object to create with them. */
 export interface Change<T extends KubeObject> {
   readonly kind: Resource<T>;
@@ -49,8 +44,7 @@ export interface Change<T extends KubeObject> {
   /** Sentences in their place where it is so already; default none. */
   readonly whenSame?: readonly string[];
   /** Absent where nothing takes it back. */
-  readonly undo?: string;
-  readonly undoing?: ChangeAnswer['undoing'];
+  readonly undo?: Undo;
   readonly windows?: ChangeAnswer['windows'];
   /** Waits until a hub has taken it up; false when none has in time. */
   readonly untilTakenUp?: () => Promise<boolean>;
@@ -127,7 +121,6 @@ function describe<T extends KubeObject>({
   says,
   whenSame = [],
   undo,
-  undoing,
   windows,
 }: Change<T>): ChangeAnswer {
   const { namespace, name } = object.metadata;
@@ -142,7 +135,7 @@ function describe<T extends KubeObject>({
     annotations: changes,
     clusters: isSame ? 0 : clusters,
     says: isSame ? [...whenSame] : [...says],
-    ...(!isSame && { undo, undoing, windows }),
+    ...(!isSame && { ...(undo && describeUndo(undo, object.metadata)), windows }),
     seen: seenOf(object, annotations, isNew),
   };
 }

@@ -3,7 +3,7 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { upgradesWith } from '../hub/memberships.ts';
 import type { Run } from '../run.ts';
-import { type Change, ClusterOptions, Reason, reasonFlag, steer } from './change.ts';
+import { type Change, ClusterOptions, Reason, steer } from './change.ts';
 
 /** The reason of a hold for which none is given. */
 export const HELD = 'held';
@@ -34,8 +34,7 @@ export async function planHold(client: Client, name: string, reason: string): Pr
     annotations: { [Annotation.hold]: reason },
     clusters: 1,
     says: upgrades?.length === 0 ? ['it is in no upgrade now: those that come begin nothing on it'] : inUpgrades,
-    undo: `flotilla unhold ${name}`,
-    undoing: { action: 'unhold' },
+    undo: { action: 'unhold' },
   };
 }
 
@@ -50,8 +49,7 @@ export async function planUnhold(client: Client, name: string): Promise<Change<M
     clusters: 1,
     says: ['upgrades go on with it as their batches come'],
     whenSame: ['it is not held'],
-    undo: `flotilla hold ${name}${reasonFlag(reason)}`,
-    undoing: { action: 'hold', reason },
+    undo: { action: 'hold', reason },
   };
 }
 

@@ -8,7 +8,7 @@ import { FactStore } from '../hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { judgeStatus } from '../status/ask.ts';
-import { type Change, type PlannedChange, Reason, reasonFlag, SteerOptions, steer } from './change.ts';
+import { type Change, type PlannedChange, Reason, SteerOptions, steer } from './change.ts';
 import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
 import { untilTakenUp } from './taken-up.ts';
 
@@ -53,8 +53,7 @@ export async function planPause(
     annotations: { [Annotation.paused]: value, [Annotation.pausedReason]: reason },
     clusters: openClusters(status),
     says: pauseEffects(status, now),
-    undo: `flotilla resume ${ref.name} -n ${ref.namespace}`,
-    undoing: { action: 'resume' },
+    undo: { action: 'resume' },
     untilTakenUp: () => untilTakenUp(client, ref, (seen) => pausedOf(seen)?.message === said),
   };
 }
@@ -67,7 +66,6 @@ export async function planResume(
 ): Promise<Change<ClusterGroupUpgrade>> {
   const { upgrade, status } = await look(client, ref, hubNamespace);
   const reason = upgrade.metadata.annotations?.[Annotation.pausedReason];
-  const stops = findPause(upgrade)?.stops === true;
   return {
     kind: ClusterGroupUpgrade,
     object: upgrade,
@@ -75,9 +73,7 @@ export async function planResume(
     clusters: openClusters(status),
     says: resumeEffects(status),
     whenSame: [`it is not paused: flotilla why ${ref.name} -n ${ref.namespace} says what it waits for`],
-    undo: `flotilla pause ${ref.name} -n ${ref.namespace}${stops ? ' --now' : ''}${reasonFlag(reason)}`,
-    // The page pauses without stopping.
-    undoing: stops ? undefined : { action: 'pause', reason },
+    undo: { action: 'pause', reason, stops: findPause(upgrade)?.stops === true },
     untilTakenUp: () => untilTakenUp(client, ref, (seen) => pausedOf(seen) === undefined),
   };
 }

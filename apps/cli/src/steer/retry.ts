@@ -154,7 +154,7 @@ async function repeat(client: Client, upgrade: ClusterGroupUpgrade, names: reado
         ? [`its window ended at ${fixed}: set another with flotilla window set ${ref.name} -n ${namespace}`]
         : []),
     ],
-    undo: `kubectl delete cgu ${ref.name} -n ${namespace}`,
+    undo: { command: `kubectl delete cgu ${ref.name} -n ${namespace}` },
     untilTakenUp: () => untilTakenUp(client, ref, ({ status }) => (status?.conditions?.length ?? 0) > 0),
   };
 }

@@ -1,3 +1,4 @@
+import type { Ref } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { ApiError, type Client, RuntimeErrorCode } from '@flotilla/runtime';
@@ -6,6 +7,7 @@ import { makeChange } from './change.ts';
 import { pauseEffects, resumeEffects } from './effects.ts';
 import { planResume } from './pause.ts';
 import { changeText, windowText } from './print.ts';
+import { describeUndo, type Undo } from './undo.ts';
 
 const clusters = { total: 100, done: 12, failed: 0, inBatch: 8, left: 80 };
 const unknown = { certainty: 'unknown' } as const;
@@ -166,6 +168,30 @@ test.each<{ readonly name: string; readonly had: Record<string, string>; readonl
 ])('what takes back a resume brings back $name', async ({ had, undo, undoing }) => {
   const { client } = clientOf(site(had));
   const change = await planResume(client, { namespace: 'default', name: 'site' }, { hubNamespace: 'flotilla' });
-  expect(change.undo).toBe(`flotilla pause site -n default${undo}`);
-  expect(change.undoing).toEqual(undoing);
+  const answer = await makeChange(client, change, { dryRun: true });
+  expect(answer.undo).toBe(`flotilla pause site -n default${undo}`);
+  expect(answer.undoing).toEqual(undoing);
 });
+
+const MONTHLY = { start: '2099-01-01T00:00:00Z', schedule: '0 2 1 * *', duration: '4h' };
+
+test.each<{ readonly undo: Undo; readonly ref?: Ref; readonly command: string; readonly undoing: object | undefined }>([
+  {
+    undo: { action: 'window-set', window: MONTHLY },
+    command: "flotilla window set a -n ran --start '2099-01-01T00:00:00Z' --schedule '0 2 1 * *' --duration '4h'",
+    undoing: { action: 'window-set', window: MONTHLY },
+  },
+  { undo: { action: 'window-clear' }, command: 'flotilla window clear a -n ran', undoing: { action: 'window-clear' } },
+  {
+    undo: { action: 'hold', reason: 'x' },
+    ref: { name: 'c' },
+    command: "flotilla hold c --reason 'x'",
+    undoing: { action: 'hold', reason: 'x' },
+  },
+  { undo: { command: 'kubectl delete cgu a' }, command: 'kubectl delete cgu a', undoing: undefined },
+])(
+  'a change is taken back by $command, and by the same action of the console',
+  ({ undo, ref = { namespace: 'ran', name: 'a' }, command, undoing }) => {
+    expect(describeUndo(undo, ref)).toEqual({ undo: command, ...(undoing && { undoing }) });
+  },
+);

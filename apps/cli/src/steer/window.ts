@@ -1,5 +1,5 @@
 import { FlotillaError, refKey } from '@flotilla/api';
-import { type ChangeAnswer, hasEnded, type WindowAnswer, type WindowParts, type WindowState } from '@flotilla/api/answers';
+import { hasEnded, type WindowAnswer, type WindowParts, type WindowState } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describeWindow, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
@@ -11,12 +11,11 @@ import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { writeJson, writeOut } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
-import { type PlannedChange, present, quoted, SteerOptions, steer } from './change.ts';
+import { type PlannedChange, present, SteerOptions, steer } from './change.ts';
 import { openClusters } from './effects.ts';
 import { look } from './pause.ts';
 import { windowText } from './print.ts';
-
-const parts: readonly (keyof typeof WINDOW_KEYS)[] = ['start', 'end', 'schedule', 'duration', 'timezone'];
+import { type Undo, WINDOW_PARTS } from './undo.ts';
 
 const part = z.string().min(1, { error: 'is empty: leave it out to have none' }).optional();
 const SetOptions = SteerOptions.extend({ start: part, end: part, schedule: part, duration: part, timezone: part });
@@ -30,7 +29,7 @@ export const showWindow: Run = async ([name = ''], given) => {
   const answer: WindowAnswer = {
     upgrade: refKey(upgrade.metadata),
     window: describeWindow(upgrade, Date.now()),
-    annotations: Object.fromEntries(all.filter(([key]) => parts.some((of) => WINDOW_KEYS[of] === key))),
+    annotations: Object.fromEntries(all.filter(([key]) => WINDOW_PARTS.some((of) => WINDOW_KEYS[of] === key))),
   };
   if (options.output === 'json') writeJson(answer);
   else writeOut(`${windowText(answer, standardScreen().width)}\n`);
@@ -81,36 +80,28 @@ export async function planWindow(
     annotations,
     clusters: openClusters(status),
     says: [windowText({ upgrade: 'batches', window: state, annotations: {} }).replace('\n  ', '; '), 'what runs goes on'],
-    undo: undoOf(upgrade, ref.namespace),
-    undoing: undoingOf(upgrade),
+    undo: undoOf(upgrade),
     windows: { before: describeWindow(upgrade, Date.now()), after: state },
   };
 }
 
-const pick = (from: WindowParts): WindowParts => Object.fromEntries(parts.map((of) => [of, from[of]]));
+const pick = (from: WindowParts): WindowParts => Object.fromEntries(WINDOW_PARTS.map((of) => [of, from[of]]));
 
 /** Annotations of a window, and how it would be now. */
 function annotationsOf(window: WindowParts | undefined): { annotations: Record<string, string | undefined>; state: WindowState } {
-  if (window && parts.every((of) => window[of] === undefined))
+  if (window && WINDOW_PARTS.every((of) => window[of] === undefined))
     throw new FlotillaError(
       'FLOTILLA_CONFIG',
       'give --start, --end, or --schedule with --duration; flotilla window clear takes a window away',
     );
-  const annotations = Object.fromEntries(parts.map((of) => [WINDOW_KEYS[of], window?.[of]]));
+  const annotations = Object.fromEntries(WINDOW_PARTS.map((of) => [WINDOW_KEYS[of], window?.[of]]));
   const state = describeWindow({ metadata: { name: '', annotations: present(annotations) } }, Date.now());
   if (state.state === 'invalid') throw new FlotillaError('FLOTILLA_CONFIG', state.says ?? 'the window cannot be read');
   return { annotations, state };
 }
 
-function undoingOf({ metadata: { annotations = {} } }: ClusterGroupUpgrade): ChangeAnswer['undoing'] {
-  const window = present(Object.fromEntries(parts.map((of) => [of, annotations[WINDOW_KEYS[of]]])));
+/** The action that brings back the window there was. */
+function undoOf({ metadata: { annotations = {} } }: ClusterGroupUpgrade): Undo {
+  const window = present(Object.fromEntries(WINDOW_PARTS.map((of) => [of, annotations[WINDOW_KEYS[of]]])));
   return Object.keys(window).length > 0 ? { action: 'window-set', window } : { action: 'window-clear' };
-}
-
-/** The command that brings back the window there was. */
-function undoOf({ metadata: { name, annotations = {} } }: ClusterGroupUpgrade, namespace: string): string {
-  const had = parts.filter((of) => annotations[WINDOW_KEYS[of]] !== undefined);
-  if (had.length === 0) return `flotilla window clear ${name} -n ${namespace}`;
-  const flags = had.map((of) => `--${of} ${quoted(annotations[WINDOW_KEYS[of]])}`);
-  return `flotilla window set ${name} -n ${namespace} ${flags.join(' ')}`;
 }
