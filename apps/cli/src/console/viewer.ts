@@ -47,7 +47,7 @@ export async function openViewer(client: Client, view: View, ended: AbortSignal)
   };
 }
 
-/** Waits for the lists of a quick server, since without them clusters seem to be gone; a page waits 10 s for its first words. */
+/** Waits for the lists of a quick server, since without them little is known of a row; a page waits 10 s for its first words. */
 async function listed(sources: Sources, ended: AbortSignal): Promise<void> {
   const isOver = new AbortController();
   // Watches that end before they listed anything end the look too.

@@ -29,6 +29,9 @@ export class Fleet {
     this.#sources = sources;
     sources.upgrades.subscribe(({ object }) => this.#changedUpgrades.add(refKey(object.metadata)));
     sources.clusters.subscribe(({ object: { metadata } }) => this.#changedSpokes.add(metadata.name));
+    sources.onListed(() => {
+      for (const { metadata } of sources.upgrades.list()) this.#changedUpgrades.add(refKey(metadata));
+    });
   }
 
   /** Something was seen that may have changed rows. */

@@ -61,9 +61,14 @@ export class Sources {
     this.#pulse.start(signal);
   }
 
-  /** Resolves when everything was listed once: before that, clusters seem to be gone. Rejects when the watches end. */
+  /** Resolves when everything was listed once. Rejects when the watches end. */
   async synced(): Promise<void> {
     await Promise.all(this.#watched.map(({ cache }) => cache.synced()));
+  }
+
+  /** Calls the listener for each kind when it was listed once: only then is known which of its objects there are not. */
+  onListed(listener: () => void): void {
+    for (const { cache } of this.#watched) void cache.synced().then(listener, ignore);
   }
 
   /** Sentences on kinds that are not heard of now. */
@@ -75,7 +80,7 @@ export class Sources {
       ];
     return this.#watched.flatMap(({ cache: { kind, lastFailure, hasSynced } }) => {
       if (lastFailure && now - lastFailure.at < RECENT_MS) return [`${kind.kind} is not seen, and asked for again: ${lastFailure.reason}`];
-      return hasSynced ? [] : [`${kind.kind} has not been listed yet: rows and figures that need it are wrong until then`];
+      return hasSynced ? [] : [`${unlisted(kind)}: what needs it is not known until then`];
     });
   }
 
@@ -84,7 +89,7 @@ export class Sources {
     const { lease } = this.rights;
     if (lease !== null) return { kind: 'unread', why: lease };
     if (this.#pulse.silentSince !== undefined) return { kind: 'unread', why: 'the API server does not answer' };
-    return { kind: 'read', object: this.leases.list()[0] };
+    return known(this.leases, this.leases.list()[0]);
   }
 
   /** Facts of an answer without anything that is read for a single cluster. */
@@ -118,8 +123,14 @@ export class Sources {
   }
 
   #seen<T extends KubeObject>(cache: WatchCache<T>, ref: Ref, lack: string | null): Seen<T> {
-    return lack === null ? { kind: 'read', object: cache.get(ref) } : { kind: 'unread', why: lack };
+    return lack === null ? known(cache, cache.get(ref)) : { kind: 'unread', why: lack };
   }
 }
+
+/** An object of a watch; that there is none is known from the first list on. */
+const known = <T extends KubeObject>({ hasSynced, kind }: WatchCache<T>, object: T | undefined): Seen<T> =>
+  object || hasSynced ? { kind: 'read', object } : { kind: 'unread', why: unlisted(kind) };
+
+const unlisted = ({ kind }: Resource): string => `${kind} has not been listed yet`;
 
 const ignore = (): void => undefined;
