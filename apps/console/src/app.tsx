@@ -140,13 +140,21 @@ function Stale(): JSX.Element | null {
   useEffect(() => {
     document.body.classList.toggle('stale', isStale);
   }, [isStale]);
-  if (!isStale || readAt === undefined) return null;
+  const isSaid = isStale && readAt !== undefined;
+  const fix =
+    link.value === 'refused'
+      ? 'Start flotilla console again and open the address that it prints, or reload and log in.'
+      : 'The page tries again every second.';
+  // An age in the status would be read out each second; a status that comes with its words may not be read out at all.
   return (
-    <p class="banner stale-says" role="status">
-      Everything below is as it was <Age at={new Date(readAt).toISOString()} form="ago" />.{' '}
-      {link.value === 'refused'
-        ? 'Start flotilla console again and open the address that it prints, or reload and log in.'
-        : 'The page tries again every second.'}
+    <p class={isSaid ? 'banner stale-says' : 'hidden'}>
+      <span role="status">{isSaid && `Everything below is old. ${fix}`}</span>
+      {isSaid && (
+        <>
+          {' '}
+          It is as it was <Age at={new Date(readAt).toISOString()} form="ago" />.
+        </>
+      )}
     </p>
   );
 }

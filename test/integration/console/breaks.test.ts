@@ -131,7 +131,7 @@ async function lookThroughRelays(fleet: Fleet) {
   return { toServer, toConsole, running, browser, page: seen.page, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-const STALE = /^Everything below is as it was/;
+const STALE = /^Everything below is old/;
 
 describe('rows equal a fresh list, and the page has said that it was old, after', () => {
   test.concurrent('links between browser and console that are cut, or fall silent', async ({ world, skip }) => {
