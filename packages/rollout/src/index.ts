@@ -41,7 +41,7 @@ export { isOpenToMembers } from './gates/membership.ts';
 export { findHold, findPause, type Pause } from './gates/pause.ts';
 export { readPins, strongerPins } from './gates/pins.ts';
 export { readProofWithin } from './gates/proof-within.ts';
-export { judgeWindow } from './gates/window.ts';
+export { explainWindow, judgeWindow } from './gates/window.ts';
 export { judgePlacements } from './placements/placement-problems.ts';
 export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements/placements.ts';
 export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';

@@ -80,7 +80,7 @@ test('a window is set by the rule that the hub goes by, shown, and taken away', 
   await world.untilCondition('windowed', 'Progressing', /NotEnabled/);
 
   const wrong = await run('set', 'windowed', '-y', '--schedule', '0 25 * * *', '--duration', '4h');
-  expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/window-schedule is "0 25 \* \* \*".*hour/) });
+  expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/--schedule is "0 25 \* \* \*".*hour/) });
   expect(await run('set', 'windowed', '-y')).toMatchObject({ code: 2, err: expect.stringContaining('--schedule with --duration') });
   expect(await annotationsOf(world, 'windowed')).toEqual({});
 

@@ -8,6 +8,7 @@ import { pauseEffects, resumeEffects } from './effects.ts';
 import { planResume } from './pause.ts';
 import { changeText, windowText } from './print.ts';
 import { describeUndo, type Undo } from './undo.ts';
+import { setWindow } from './window.ts';
 
 const clusters = { total: 100, done: 12, failed: 0, inBatch: 8, left: 80 };
 const unknown = { certainty: 'unknown' } as const;
@@ -195,3 +196,22 @@ test.each<{ readonly undo: Undo; readonly ref?: Ref; readonly command: string; r
     expect(describeUndo(undo, ref)).toEqual({ undo: command, ...(undoing && { undoing }) });
   },
 );
+
+test.each([
+  { given: { start: 'yesterday' }, says: '--start is "yesterday", not an RFC 3339 time with zone; write times as ' },
+  {
+    given: { start: '2026-02-01T00:00:00Z', end: '2026-01-01T00:00:00Z' },
+    says: '--end is "2026-01-01T00:00:00Z", not after --start "2026-02-01T00:00:00Z"; ',
+  },
+  { given: { schedule: '0 22 * * 6' }, says: '--schedule stands without --duration; ' },
+  { given: { duration: '4h' }, says: '--duration stands without --schedule; ' },
+  { given: { schedule: '0 22 * * 6', duration: '4 hours' }, says: '--duration is "4 hours", no duration between 15m and 168h; ' },
+  {
+    given: { schedule: '0 22 * * 6', duration: '4h', timezone: 'Mars' },
+    says: '--timezone is "Mars", no time zone of the IANA database; ',
+  },
+])('a window by $given is refused by the names of its options', async ({ given, says }) => {
+  const error = await setWindow(['site'], given).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'FLOTILLA_CONFIG', message: expect.stringContaining(says) });
+  expect(String(error)).not.toContain('flotilla.io/');
+});

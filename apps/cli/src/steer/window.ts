@@ -1,7 +1,7 @@
 import { FlotillaError, refKey } from '@flotilla/api';
-import { hasEnded, type WindowAnswer, type WindowParts, type WindowState } from '@flotilla/api/answers';
+import { hasEnded, type WindowAnswer, type WindowParts } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { describeWindow, WINDOW_KEYS } from '@flotilla/rollout';
+import { describeWindow, explainWindow, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
@@ -50,7 +50,8 @@ export const clearWindow: Run = async ([name = ''], given) => {
 
 async function change(name: string, options: z.output<typeof SteerOptions>, window: WindowParts | undefined): Promise<void> {
   // Asked before the server is: by the rule that the hub goes by.
-  annotationsOf(window);
+  const says = explainWindow(windowed(annotationsOf(window)), optionOf);
+  if (says !== undefined) throw new FlotillaError('FLOTILLA_CONFIG', says);
   const { hubNamespace } = options;
   await steer(options, ({ client, refOf }) => planWindow(client, refOf(name), { hubNamespace, window }));
 }
@@ -71,7 +72,9 @@ export async function planWindow(
   ref: UpgradeRef,
   { hubNamespace, window }: WindowWish,
 ): Promise<PlannedChange<ClusterGroupUpgrade>> {
-  const { annotations, state } = annotationsOf(window);
+  const annotations = annotationsOf(window);
+  const state = describeWindow(windowed(annotations), Date.now());
+  if (state.state === 'invalid') throw new FlotillaError('FLOTILLA_CONFIG', state.says ?? 'the window cannot be read');
   const { upgrade, status } = await look(client, ref, hubNamespace);
   if (hasEnded(status)) return { refused: `${refKey(ref)} has ended (${status.stage}): no batch of it starts any more` };
   return {
@@ -87,17 +90,21 @@ export async function planWindow(
 
 const pick = (from: WindowParts): WindowParts => Object.fromEntries(WINDOW_PARTS.map((of) => [of, from[of]]));
 
-/** Annotations of a window, and how it would be now. */
-function annotationsOf(window: WindowParts | undefined): { annotations: Record<string, string | undefined>; state: WindowState } {
+const optionOf = (key: string): string => `--${WINDOW_PARTS.find((of) => WINDOW_KEYS[of] === key) ?? key}`;
+
+/** An upgrade with these annotations alone. */
+const windowed = (annotations: Readonly<Record<string, string | undefined>>) => ({
+  metadata: { name: '', annotations: present(annotations) },
+});
+
+/** Annotations of a window. */
+function annotationsOf(window: WindowParts | undefined): Record<string, string | undefined> {
   if (window && WINDOW_PARTS.every((of) => window[of] === undefined))
     throw new FlotillaError(
       'FLOTILLA_CONFIG',
       'give --start, --end, or --schedule with --duration; flotilla window clear takes a window away',
     );
-  const annotations = Object.fromEntries(WINDOW_PARTS.map((of) => [WINDOW_KEYS[of], window?.[of]]));
-  const state = describeWindow({ metadata: { name: '', annotations: present(annotations) } }, Date.now());
-  if (state.state === 'invalid') throw new FlotillaError('FLOTILLA_CONFIG', state.says ?? 'the window cannot be read');
-  return { annotations, state };
+  return Object.fromEntries(WINDOW_PARTS.map((of) => [WINDOW_KEYS[of], window?.[of]]));
 }
 
 /** The action that brings back the window there was. */

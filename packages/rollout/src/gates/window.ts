@@ -25,7 +25,7 @@ const Time = z.iso.datetime({ offset: true });
 /** Judges the window at `now` (epoch milliseconds): open from its start on, closed from its end on; each annotation may be left out. */
 export function judgeWindow(upgrade: Annotated, now: number): Window {
   const windows = readWindows(upgrade);
-  if (typeof windows === 'string') return { kind: 'invalid', message: windows };
+  if (isProblem(windows)) return { kind: 'invalid', message: `Annotation ${windows((key) => key)}` };
   const { opensAt, closesAt, schedule } = windows;
   if (now >= closesAt) return { kind: 'closed', message: `The window ended at ${describe(upgrade, Annotation.windowEnd)}` };
   if (schedule) return judgeSchedule(upgrade, windows, schedule, now);
@@ -40,7 +40,7 @@ export function judgeWindow(upgrade: Annotated, now: number): Window {
  */
 export function closedMs(upgrade: Annotated, from: number, to: number): number {
   const windows = readWindows(upgrade);
-  if (typeof windows === 'string' || !windows.schedule) return 0;
+  if (isProblem(windows) || !windows.schedule) return 0;
   const end = Math.min(to, windows.closesAt);
   return end > from ? end - from - windows.schedule.openMs(from, end) : 0;
 }
@@ -77,28 +77,47 @@ function warnOfDays(upgrade: Annotated, schedule: WindowSchedule, now: number): 
 
 const describe = ({ metadata }: Annotated, key: string): string => `${metadata.annotations?.[key]} (annotation ${key})`;
 
-/** Reads the annotations; a text says what is wrong with them. */
-function readWindows({ metadata: { annotations = {} } }: Annotated): Windows | string {
+/** A sentence on annotations that cannot be used, which begins with one of them, by the names that whoever is told knows them by. */
+type Problem = (nameOf: (key: string) => string) => string;
+
+const isProblem = (read: Windows | WindowSchedule | Problem | undefined): read is Problem => typeof read === 'function';
+
+/** Says what is wrong with a window, by other names than those of its annotations; undefined where nothing is. */
+export function explainWindow(upgrade: Annotated, nameOf: (key: string) => string): string | undefined {
+  const windows = readWindows(upgrade);
+  return isProblem(windows) ? windows(nameOf) : undefined;
+}
+
+/** Reads the annotations, or says what is wrong with them. */
+function readWindows({ metadata: { annotations = {} } }: Annotated): Windows | Problem {
   for (const key of [Annotation.windowStart, Annotation.windowEnd]) {
     const value = annotations[key];
-    if (value !== undefined && !Time.safeParse(value).success) return invalid(key, value, 'not an RFC 3339 time with zone');
+    if (value !== undefined && !Time.safeParse(value).success) return invalid(key, value, () => 'not an RFC 3339 time with zone');
   }
   const [start, end] = [annotations[Annotation.windowStart], annotations[Annotation.windowEnd]];
   const opensAt = start === undefined ? Number.NEGATIVE_INFINITY : Date.parse(start);
   const closesAt = end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end);
-  if (closesAt <= opensAt) return invalid(Annotation.windowEnd, end, `not after ${Annotation.windowStart} ${JSON.stringify(start)}`);
+  if (closesAt <= opensAt)
+    return invalid(Annotation.windowEnd, end, (nameOf) => `not after ${nameOf(Annotation.windowStart)} ${JSON.stringify(start)}`);
   const schedule = readSchedule(annotations);
-  return typeof schedule === 'string' ? schedule : { opensAt, closesAt, schedule };
+  return isProblem(schedule) ? schedule : { opensAt, closesAt, schedule };
 }
 
-const invalid = (key: string, value: string | undefined, why: string): string =>
-  explain('InvalidWindow', `Annotation ${key} is ${JSON.stringify(value)}, ${why}`);
+const invalid =
+  (key: string, value: string | undefined, why: Problem): Problem =>
+  (nameOf) =>
+    explain('InvalidWindow', `${nameOf(key)} is ${JSON.stringify(value)}, ${why(nameOf)}`);
+
+const incomplete =
+  (key: string, lacking: string): Problem =>
+  (nameOf) =>
+    explain('InvalidWindow', `${nameOf(key)} stands without ${nameOf(lacking)}`);
 
 /** Schedules by their annotations: each is asked several times a second while an upgrade runs, and one that never opens takes long to read. */
-const known = new Map<string, WindowSchedule | string>();
+const known = new Map<string, WindowSchedule | Problem>();
 const MOST_KNOWN = 500;
 
-function readSchedule(annotations: Readonly<Record<string, string>>): WindowSchedule | string | undefined {
+function readSchedule(annotations: Readonly<Record<string, string>>): WindowSchedule | Problem | undefined {
   const [schedule, duration, timezone] = [
     annotations[WINDOW_KEYS.schedule],
     annotations[WINDOW_KEYS.duration],
@@ -106,9 +125,9 @@ function readSchedule(annotations: Readonly<Record<string, string>>): WindowSche
   ];
   if (schedule === undefined) {
     const stray = [WINDOW_KEYS.duration, WINDOW_KEYS.timezone].find((key) => annotations[key] !== undefined);
-    return stray && explain('InvalidWindow', `Annotation ${stray} stands without ${WINDOW_KEYS.schedule}`);
+    return stray === undefined ? undefined : incomplete(stray, WINDOW_KEYS.schedule);
   }
-  if (duration === undefined) return explain('InvalidWindow', `Annotation ${WINDOW_KEYS.schedule} stands without ${WINDOW_KEYS.duration}`);
+  if (duration === undefined) return incomplete(WINDOW_KEYS.schedule, WINDOW_KEYS.duration);
   const parts = { schedule, duration, timezone: timezone ?? 'UTC' };
   const id = JSON.stringify(parts);
   const read = known.get(id) ?? tryRead(parts);
@@ -117,7 +136,7 @@ function readSchedule(annotations: Readonly<Record<string, string>>): WindowSche
   return read;
 }
 
-function tryRead(parts: Parameters<typeof readWindowSchedule>[0]): WindowSchedule | string {
+function tryRead(parts: Parameters<typeof readWindowSchedule>[0]): WindowSchedule | Problem {
   const read = readWindowSchedule(parts);
-  return 'field' in read ? invalid(WINDOW_KEYS[read.field], parts[read.field], read.why) : read;
+  return 'field' in read ? invalid(WINDOW_KEYS[read.field], parts[read.field], () => read.why) : read;
 }
