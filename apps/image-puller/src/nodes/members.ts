@@ -1,5 +1,5 @@
 /** Nodes of one run as the lead knows them: what is expected, who has come, and the sums. Pure but for its memory. */
-import { MAX_FAILED_NODES, MAX_RISKS, type NodesProgress, PullerExit, type PullerReport } from '@flotilla/api/ran';
+import { cutInMiddle, MAX_FAILED_NODES, MAX_RISKS, type NodesProgress, PullerExit, type PullerReport } from '@flotilla/api/ran';
 import type { ListedNode } from './expected-nodes.ts';
 import type { Peer } from './peer-blobs.ts';
 
@@ -249,7 +249,7 @@ function sumNodes(nodes: readonly JudgedNode[]): NodesProgress {
   const awaited = nodes.filter(({ verdict, message }) => verdict === 'pulling' && message !== undefined);
   const problems = [...nodes.filter(isOver), ...awaited].map(({ name, message }) => ({
     node: name,
-    message: (message ?? 'no reason given').slice(0, MAX_TEXT),
+    message: cutInMiddle(message ?? 'no reason given', MAX_TEXT).slice(0, MAX_TEXT),
   }));
   return {
     total: nodes.length,

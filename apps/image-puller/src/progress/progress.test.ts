@@ -88,21 +88,21 @@ test('there is no rate before it was measured for three seconds: layers that ima
   expect(progress.report().bytesPerSecond).toBe(37);
 });
 
-test('a report parses and keeps ten failures of 256 characters', () => {
+test('a report parses and keeps ten failures, names of 256 and errors of 512 characters', () => {
   const progress = new Progress(() => Date.UTC(2026, 0, 1));
-  for (let i = 0; i < 30; i++) progress.imageFailed(`host/${i}${'x'.repeat(400)}`, new Error('e'.repeat(400)));
+  for (let i = 0; i < 30; i++) progress.imageFailed(`host/${i}${'x'.repeat(400)}`, new Error('e'.repeat(700)));
   progress.enter('failed', 'why');
   const report = PullerReport.parse(progress.report());
   expect(report).toMatchObject({ phase: 'failed', message: 'why', at: '2026-01-01T00:00:00.000Z' });
   expect(report.failures.map(({ image: name, error }) => [name.length, error.length])).toEqual(
-    Array.from({ length: 10 }, () => [256, 256]),
+    Array.from({ length: 10 }, () => [256, 512]),
   );
 });
 
 test('the end of a long error stays readable: the cause comes last, and the image is named beside it', () => {
   const progress = new Progress(() => 0);
   const digest = `sha256:${'0'.repeat(64)}`;
-  const name = `registry.example/operators/gone@${digest}`;
+  const name = `registry.example/operators/${'gone/'.repeat(30)}gone@${digest}`;
   const head = `Head "https://registry.example/v2/operators/gone/manifests/${digest}"`;
   const cause = 'dial tcp: lookup registry.example: no such host; not found here either: registry.example: ENOTFOUND';
   const wrapped = `UNKNOWN: failed to pull and unpack image "${name}": failed to resolve reference "${name}": failed to do request: ${head}: ${cause}`;
@@ -111,7 +111,18 @@ test('the end of a long error stays readable: the cause comes last, and the imag
   expect(failure?.image).toBe(name);
   expect(failure?.error).toMatch(/^UNKNOWN: failed to pull and unpack image "…"/);
   expect(failure?.error.endsWith(cause)).toBe(true);
-  expect(failure?.error.length).toBeLessThanOrEqual(256);
+  expect(failure?.error.length).toBeLessThanOrEqual(512);
+});
+
+test('the causes of a runtime and of our own search both stay', () => {
+  const progress = new Progress(() => 0);
+  const name = `registry.test/operators/gone@sha256:${'0'.repeat(64)}`;
+  const ofRuntime = 'dial tcp: lookup registry.test on 10.255.255.53:53: no such host';
+  const own = 'not found here either: registry.test: ENOTFOUND; name a mirror (REGISTRY_CONFIG, --registries-conf) or set HTTPS_PROXY';
+  const head = `Head "https://registry.test/v2/operators/gone/manifests/sha256:${'0'.repeat(64)}"`;
+  const wrapped = `UNKNOWN: failed to pull and unpack image "${name}": failed to resolve reference "${name}": failed to do request: ${head}`;
+  progress.imageFailed(name, new Error(`${wrapped}: ${ofRuntime}; ${own}`));
+  expect(progress.report().failures[0]?.error).toContain(`${ofRuntime}; ${own}`);
 });
 
 test.each([['é'.repeat(2_000)], ['"\\\n'.repeat(800)], ['short']])('a termination message of %j fits and is still a report', (message) => {

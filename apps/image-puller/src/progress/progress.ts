@@ -7,9 +7,11 @@ const RATE_WINDOW_MS = 10_000;
 /** Milliseconds before there is a rate: the first bytes of a pull are only manifests. */
 const LEAST_MEASURED_MS = 3_000;
 const MAX_FAILURES = 10;
-const MAX_TEXT = 256;
+const MAX_NAME = 256;
+/** Characters of an error: room for the causes of a runtime and of our own search. */
+const MAX_ERROR = 512;
 /** Characters kept of a long error's start, where we put the cause; its end, where runtimes put it, gets the rest. */
-const KEPT_HEAD = 104;
+const KEPT_HEAD = 208;
 
 /** Tracks the pull: images by their verdict, bytes by layer, each layer counted once. No I/O. */
 export class Progress {
@@ -164,7 +166,7 @@ export class Progress {
       ...(this.#fetchedBy && { fetchedBy: this.#fetchedBy }),
       ...(this.#fetchedBy === 'puller' && { imagesByRuntime: this.#imagesByRuntime }),
       ...(this.#list && { layers: { list: this.#list.digest, held: packBits(this.#list.layers.map((layer) => this.#isWhole(layer))) } }),
-      failures: [...this.#failures].slice(0, MAX_FAILURES).map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error })),
+      failures: [...this.#failures].slice(0, MAX_FAILURES).map(([image, error]) => ({ image: image.slice(0, MAX_NAME), error })),
       ...(this.#node !== undefined && { node: this.#node }),
       ...(this.#risks !== undefined && { risks: this.#risks }),
       ...(this.#namesPinned !== undefined && { namesPinned: this.#namesPinned }),
@@ -194,11 +196,11 @@ export class Progress {
 
 /** Shortens a long error: first drops the image's name, which runtimes repeat at every step and which stands beside it, then the middle. */
 function shorten(error: string, pullSpec: string): string {
-  if (error.length <= MAX_TEXT) return error;
+  if (error.length <= MAX_ERROR) return error;
   const digest = /sha256:[a-f0-9]{64}$/.exec(pullSpec)?.[0];
   const names = [pullSpec, digest ?? ''].filter((name) => name !== '');
   const text = names.reduce((rest, name) => rest.replaceAll(name, '…'), error);
-  return text.length <= MAX_TEXT ? text : `${text.slice(0, KEPT_HEAD)}…${text.slice(KEPT_HEAD + 1 - MAX_TEXT)}`;
+  return text.length <= MAX_ERROR ? text : `${text.slice(0, KEPT_HEAD)}…${text.slice(KEPT_HEAD + 1 - MAX_ERROR)}`;
 }
 
 /** Renders the report as JSON of at most `maxBytes`: drops the layers, then failures from the end, then cuts the message. */

@@ -100,7 +100,7 @@ export const PullerReport = z.object({
   imagesByRuntime: z.int().optional(),
   /** Layers that are there, a bit each, of the list that was made; absent before it and from older pullers. */
   layers: HeldLayers.optional(),
-  /** Failed images, at most ten. Texts have at most 256 characters; `…` replaces the image's name and omitted parts. */
+  /** Failed images, at most ten. Names have at most 256 characters, errors 512; `…` replaces the image's name and omitted parts. */
   failures: z.array(z.object({ image: z.string(), error: z.string() })).default([]),
   /** Node that the report is about. Absent from older pullers. */
   node: z.string().max(253).optional(),
