@@ -5,8 +5,8 @@ import { type KubeconfigSource, loadKubeconfig } from './kubeconfig.ts';
 import type { ClusterAccess } from './kubeconfig-file.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
-import { invalidKey, RestClient } from './rest-client.ts';
-import type { Call } from './transport.ts';
+import { invalidKey, RestClient, type RestClientOptions } from './rest-client.ts';
+import { type Call, Transport } from './transport.ts';
 
 interface ClientOptions extends KubeconfigSource {
   /** Default `flotilla`. */
@@ -42,7 +42,7 @@ const REPORTED = 1_000;
 export function createClient(options: ClientOptions = {}): Client {
   const access = loadKubeconfig(options);
   const { server } = access;
-  return new RestClient({
+  const exchange = new Transport({
     server,
     connection: new Connection(access, options.proxy, options.kubeconfigPath === undefined ? undefined : () => reload(options, server)),
     userAgent: options.userAgent ?? 'flotilla',
@@ -51,11 +51,15 @@ export function createClient(options: ClientOptions = {}): Client {
     actAsUid: options.actAsUid,
     timeoutMs: options.timeoutMs,
     waitsForLogin: options.waitsForLogin,
-    onInvalid: options.onInvalid ?? logOnce(options.logger),
-    watchIdleMs: options.watchIdleMs,
     onAnswer: options.metrics && countRequests(options.metrics),
   });
+  const { onInvalid = logOnce(options.logger), watchIdleMs } = options;
+  return new RestClient({ server, exchange, onInvalid, watchIdleMs });
 }
+
+/** A client whose calls are carried by `exchange` instead of a connection. */
+export const createClientOver = (options: Omit<RestClientOptions, 'onInvalid'> & { readonly logger?: Logger }): Client =>
+  new RestClient({ ...options, onInvalid: logOnce(options.logger) });
 
 /** Nothing when the file names another server by now: its credentials are not for the one we talk to. */
 function reload(options: ClientOptions, server: string): ClusterAccess | undefined {

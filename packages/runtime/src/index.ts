@@ -2,7 +2,7 @@ export { type BackOff, backOffMs, type Clock, pause, Semaphore, systemClock } fr
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
 export { Autoscalers, type ScaledObject, scaledKeyOf, scaleTargetOf } from './autoscalers.ts';
 export type { Client, PatchOptions, WatchEvent, WatchOptions } from './client.ts';
-export { createClient } from './create-client.ts';
+export { createClient, createClientOver } from './create-client.ts';
 export {
   groupVersion,
   matchesLookup,
@@ -63,6 +63,7 @@ export { patchStatus, replaceStatus, writeTaken } from './status.ts';
 export { requestToken } from './token-request.ts';
 
 export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
+export { type AnswerStream, type Call, type Exchange, refusedAnswer } from './transport.ts';
 export { BUILD_CONSTANTS, type Build, readBuild, versionLine } from './version.ts';
 export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Watch, watch, whenChanged } from './watches.ts';

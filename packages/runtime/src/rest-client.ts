@@ -1,4 +1,5 @@
 import { FlotillaError, foreign, type KubeObject, parseJson, type Ref, type Resource, refKey } from '@flotilla/api';
+import { type Clock, systemClock } from '@flotilla/pace';
 import { z } from 'zod';
 import type {
   ApplyOptions,
@@ -14,11 +15,11 @@ import type {
   WatchOptions,
   WriteOptions,
 } from './client.ts';
-import type { Connection } from './connection.ts';
 import { ApiError, isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
 import { describeForeign } from './foreign-answer.ts';
+import { IdleTimer } from './idle-timer.ts';
 import { collectionPath, needNamespace, objectPath, query } from './resource-path.ts';
-import { type Call, describe, OBJECT_BYTES, Transport, type TransportOptions } from './transport.ts';
+import { type Call, describe, type Exchange, OBJECT_BYTES } from './transport.ts';
 import { lines, nameOf, parseEvent } from './watch-stream.ts';
 
 const PAGE_BYTES = 64 * 1024 * 1024;
@@ -34,27 +35,36 @@ const Page = foreign(
   }),
 );
 
-interface RestClientOptions extends TransportOptions {
-  readonly connection: Connection;
+/** Surroundings of a client. */
+export interface RestClientOptions {
+  /** Base URL, for messages. */
+  readonly server: string;
+  readonly exchange: Exchange;
   readonly onInvalid: (invalid: InvalidObject) => void;
   /** Milliseconds without an event or a bookmark after which a watch ends; default 150 000. */
   readonly watchIdleMs?: number | undefined;
+  /** Time of silent watches; default the machine's. */
+  readonly clock?: Clock;
+  /** Numbers in [0, 1) that spread the ends of watches; default the machine's. */
+  readonly random?: () => number;
 }
 
-/** The `Client` over HTTP. */
+/** The `Client` over HTTP, or over anything that answers as an API server does. */
 export class RestClient implements Client {
   readonly server: string;
-  readonly #transport: Transport;
-  readonly #connection: Connection;
+  readonly #transport: Exchange;
   readonly #onInvalid: (invalid: InvalidObject) => void;
   readonly #watchIdleMs: number;
+  readonly #clock: Clock;
+  readonly #random: () => number;
 
   constructor(options: RestClientOptions) {
     this.server = options.server;
-    this.#transport = new Transport(options);
-    this.#connection = options.connection;
+    this.#transport = options.exchange;
     this.#onInvalid = options.onInvalid;
     this.#watchIdleMs = options.watchIdleMs ?? WATCH_IDLE_MS;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
   }
 
   async get<T extends KubeObject>(kind: Resource<T>, ref: Ref, options?: CallOptions): Promise<T | undefined> {
@@ -143,7 +153,7 @@ export class RestClient implements Client {
 
   async *watch<T extends KubeObject>(kind: Resource<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>, void, undefined> {
     // client-go's spread.
-    const timeoutSeconds = Math.round(300 * (1 + Math.random()));
+    const timeoutSeconds = Math.round(300 * (1 + this.#random()));
     const { labelSelector, fieldSelector, resourceVersion } = options;
     const path =
       collectionPath(kind, options.namespace) +
@@ -157,10 +167,10 @@ export class RestClient implements Client {
     const end = (): void => void body.destroy();
     let ended = false;
     // Ends as if the server had closed it, so that the next watch goes on from the last version.
-    const idle = setTimeout(() => {
+    const idle = new IdleTimer(this.#clock, this.#watchIdleMs, () => {
       ended = true;
       end();
-    }, this.#watchIdleMs);
+    });
     options.signal?.addEventListener('abort', end, { once: true });
     try {
       if (options.signal?.aborted) return;
@@ -174,7 +184,7 @@ export class RestClient implements Client {
       if (error instanceof FlotillaError) throw error;
       throw transportError(RuntimeErrorCode.unreachable, `watch of ${kind.plural} at ${this.server}`, 'the connection was lost', error);
     } finally {
-      clearTimeout(idle);
+      idle[Symbol.dispose]();
       options.signal?.removeEventListener('abort', end);
       // Without a listener the error of a body destroyed after its end would be nobody's.
       body.on('error', () => undefined);
@@ -211,7 +221,7 @@ export class RestClient implements Client {
   }
 
   close(): Promise<void> {
-    return this.#connection.close();
+    return this.#transport.close();
   }
 
   async #allPages<T extends KubeObject>(kind: Resource<T>, options: ListOptions<T>): Promise<{ items: T[]; resourceVersion: string }> {

@@ -58,11 +58,27 @@ const STATUS = z.looseObject({
     .catch(undefined),
 });
 
+/** The body of a watch; whoever opened it reads it to its end or destroys it. */
+export interface AnswerStream extends AsyncIterable<Uint8Array> {
+  destroy(): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** Carries calls to one API server and its answers back. */
+export interface Exchange {
+  /** Resolves to the body of a 2xx answer. Throws `ApiError` for a refusal, and when no usable answer comes. */
+  send(call: Call): Promise<string>;
+  /** Opens a stream; throws as `send` does. */
+  open(call: Call): Promise<AnswerStream>;
+  /** Ends every stream. */
+  close(): Promise<void>;
+}
+
 type Answer = Dispatcher.ResponseData;
 type Reader<R> = (answer: Answer, deadline: Deadline) => Promise<R>;
 
 /** HTTP to one API server: credentials, time-outs, bounded reads, retries, refusals as `ApiError`. */
-export class Transport {
+export class Transport implements Exchange {
   readonly #options: TransportOptions;
   readonly #base: URL;
 
@@ -79,6 +95,10 @@ export class Transport {
   /** Opens a stream; the time-out covers everything until its headers. The caller reads or destroys the body. */
   open(call: Call): Promise<Answer['body']> {
     return this.#withRetries(call, 'watches', async ({ body }) => body);
+  }
+
+  close(): Promise<void> {
+    return this.#options.connection.close();
   }
 
   async #withRetries<R>(call: Call, lane: keyof Dispatchers, read: Reader<R>): Promise<R> {
@@ -203,12 +223,25 @@ async function refusal(call: Call, answer: Answer, deadline: Deadline, server: s
     if (error instanceof ApiError) return '';
     throw error;
   });
+  return refusedAnswer(call, server, { status: answer.statusCode, text, headers: answer.headers });
+}
+
+/** Answer of a server that did not do what a call asks for. */
+interface RefusedAnswer {
+  /** HTTP status. */
+  readonly status: number;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** The error for an answer that is not 2xx. @param server its base URL, for the message */
+export function refusedAnswer(call: Call, server: string, { status, text, headers = {} }: RefusedAnswer): ApiError {
   const { reason, message, causes } = parseStatus(text);
-  const headerOf = (name: string) => [answer.headers[name]].flat()[0];
+  const headerOf = (name: string) => [headers[name]].flat()[0];
   const retryAfterMs = parseRetryAfter(headerOf('retry-after'));
-  const foreign = describeForeign(text, answer.statusCode, headerOf('location'));
-  return new ApiError(codeOf(answer.statusCode, reason), foreign === undefined ? describe(call) : `${describe(call)} at ${server}`, {
-    status: answer.statusCode,
+  const foreign = describeForeign(text, status, headerOf('location'));
+  return new ApiError(codeOf(status, reason), foreign === undefined ? describe(call) : `${describe(call)} at ${server}`, {
+    status,
     reason,
     serverMessage: foreign ?? message,
     causes,
