@@ -61,9 +61,8 @@ export { RefusedValues, refusedText } from './refused-values.ts';
 export { type MetricTable, type Sample, serveSamples } from './samples.ts';
 export { patchStatus, replaceStatus, writeTaken } from './status.ts';
 export { requestToken } from './token-request.ts';
-
-export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
 export { type AnswerStream, type Call, type Exchange, refusedAnswer } from './transport.ts';
+export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
 export { BUILD_CONSTANTS, type Build, readBuild, versionLine } from './version.ts';
 export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Watch, watch, whenChanged } from './watches.ts';

@@ -1,0 +1,25 @@
+import { conformanceCrds, differences, recordKinds } from '@flotilla/control-plane/memory/conformance';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { expect, test } from 'vitest';
+import kinds from '../../packages/control-plane/src/memory/generated/kinds.json' with { type: 'json' };
+import { eachAttempt } from './world.ts';
+
+/** What `npm run record:api-server` wrote down is what a real server says. */
+
+let server: ApiServer;
+eachAttempt(
+  async () => {
+    server = await startApiServer({ crds: conformanceCrds() });
+  },
+  () => server?.stop(),
+);
+
+test('a real API server answers every question as it was recorded', async () => {
+  expect(await differences(await server.client())).toEqual([]);
+});
+
+test('and its built-in kinds have the recorded shape', async () => {
+  const { server: _, ...recorded } = kinds;
+  const { server: __, ...found } = await recordKinds(await server.client());
+  expect(found).toEqual(recorded);
+});
