@@ -5,8 +5,9 @@ import { configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { managedCrds, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { machineCrds } from '@flotilla/api/testing';
+import { MemoryServer } from '@flotilla/control-plane/memory';
 import { eventually } from '@flotilla/pace/testing';
-import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
+import { type Client, type Clock, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { readConfig } from '../src/config.ts';
 import { runOperator } from '../src/operator.ts';
@@ -18,6 +19,10 @@ import type { MemoryWorld } from './memory-world.ts';
 export const CASE_REF = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
 
 const Established = z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).default([]) });
+
+/** An API server in memory that serves the kinds which an operator and a cluster have, with the operator's namespace. */
+export const memoryCluster = (clock: Clock): MemoryServer =>
+  new MemoryServer({ clock, crds: [...managedCrds(), ...configCrds(), ...machineCrds()], namespaces: [OPERATOR_NAMESPACE] });
 
 /** Installs the kinds that an operator and a cluster have, and the operator's namespace. */
 export async function installKinds(client: Client): Promise<void> {

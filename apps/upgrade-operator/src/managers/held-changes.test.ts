@@ -3,8 +3,7 @@ import { OPERATOR_NAMESPACE, UpgradeConfig, type UpgradeHistory } from '@flotill
 import { ManualClock } from '@flotilla/pace/testing';
 import { createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { CASE_REF, createUpgrade } from '../../testing/operator-case.ts';
-import { MemoryApi } from '../../testing/simulated/memory-api.ts';
+import { CASE_REF, createUpgrade, memoryCluster } from '../../testing/operator-case.ts';
 import { MemoryOcm } from '../../testing/withdrawn-case.ts';
 import { readOperatorConfig } from '../operator-config/read-config.ts';
 import { createProvider } from './provider.ts';
@@ -16,7 +15,7 @@ const { signal } = new AbortController();
 
 /** An upgrade to 4.14.12 that has begun, and whose cluster is asked for nothing. */
 async function begun(status: 'True' | 'False') {
-  const { client } = new MemoryApi(new ManualClock());
+  const client = memoryCluster(new ManualClock()).client();
   const ocm = new MemoryOcm();
   await client.create(ClusterVersion, { metadata: { name: 'version' }, spec: { clusterID: 'x', channel: 'stable-4.14' } });
   const { spec } = await createUpgrade(client);

@@ -1,4 +1,4 @@
-import { Node, Pod } from '@flotilla/api/core';
+import { Namespace, Node, Pod } from '@flotilla/api/core';
 import { MachineConfigAnnotation } from '@flotilla/api/machine';
 import { createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -56,11 +56,12 @@ test('a pod has its time from when workers begin, whoever cordoned its node long
 test('what an administrator has cordoned stays as it is while others are changed', async () => {
   await operator.upgrade('4.14.10', '01:00');
   await operator.cordon('infra-0');
+  await operator.client.create(Namespace, { metadata: { name: 'shop' } });
   await operator.client.create(Pod, {
     metadata: { namespace: 'shop', name: 'kept' },
     ...{ spec: { nodeName: 'infra-0', containers: [] } },
   });
   await operator.guard('infra-logs');
   await operator.until('Mon 05:00');
-  expect((await operator.client.list(Pod)).items.map(({ metadata }) => metadata.name)).toEqual(['kept', 'guarded']);
+  expect((await operator.client.list(Pod)).items.map(({ metadata }) => metadata.name)).toEqual(['guarded', 'kept']);
 });

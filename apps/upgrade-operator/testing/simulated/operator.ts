@@ -1,16 +1,16 @@
 /** One operator in the time of a clock that is moved on by hand, with a cluster and an Alertmanager in memory: for tests. */
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
-import { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
+import { Namespace, Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { MachineConfigPool, MachineSet, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 import { UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { clientWith } from '@flotilla/control-plane/memory';
 import { ManualClock } from '@flotilla/pace/testing';
 import { type Client, type Clock, createLogger, createMetrics, pause } from '@flotilla/runtime';
 import { readConfig } from '../../src/config.ts';
 import { runOperator } from '../../src/operator.ts';
 import type { MemoryAlertmanager } from '../memory-alertmanager.ts';
 import { MemoryWorld } from '../memory-world.ts';
-import { CASE_REF } from '../operator-case.ts';
-import { MemoryApi } from './memory-api.ts';
+import { CASE_REF, memoryCluster } from '../operator-case.ts';
 import { Recorder, timeText } from './recorder.ts';
 
 interface Faults {
@@ -81,7 +81,7 @@ export class SimulatedOperator {
     const remove: Client['delete'] = (kind, ref, options) =>
       orRefused(this.refuse('delete', kind, ref), () => client.delete(kind, ref, options));
     const deps = {
-      client: { ...client, watch, patch, delete: remove },
+      client: clientWith(client, { watch, patch, delete: remove }),
       clock,
       settings: readConfig([], {}),
       logger: createLogger({ name: 'o', level: 'silent' }),
@@ -101,7 +101,7 @@ export class SimulatedOperator {
   /** @param aheadMinutes that Alertmanager's clock is ahead of the operator's */
   static async start({ createSmallCluster, startClusterActors }: ClusterParts, aheadMinutes = 0): Promise<SimulatedOperator> {
     const clock = new ManualClock(BEGIN);
-    const { client } = new MemoryApi(clock);
+    const client = memoryCluster(clock).client();
     const world = new MemoryWorld(clock);
     world.alertmanager.aheadMs = aheadMinutes * MINUTE;
     world.config = { ...world.config, nodeDrain: { ...world.config.nodeDrain, ignoredNamespacePatterns: ['^infra-'] } };
@@ -149,6 +149,7 @@ export class SimulatedOperator {
   /** Puts a pod on the first worker that nobody may evict. */
   async guard(namespace: string): Promise<void> {
     const labels = { app: 'guarded' };
+    if (!(await this.client.get(Namespace, { name: namespace }))) await this.client.create(Namespace, { metadata: { name: namespace } });
     const budget: KubeObject & Record<string, unknown> = {
       metadata: { namespace, name: 'guard' },
       spec: { minAvailable: 1, selector: { matchLabels: labels } },
@@ -169,7 +170,8 @@ export class SimulatedOperator {
 
   /** Its owner takes that pod away. */
   async unguard(namespace: string): Promise<void> {
-    await this.client.delete(Pod, { namespace, name: 'guarded' });
+    // No kubelet would end what has its time.
+    await this.client.delete(Pod, { namespace, name: 'guarded' }, { gracePeriodSeconds: 0 });
   }
 
   /** From now on this does not happen; what is left out does. */

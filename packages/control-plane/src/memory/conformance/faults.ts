@@ -1,5 +1,6 @@
 import { isJsonObject, type KubeObject } from '@flotilla/api';
 import { ApiError, type Client, isAlreadyExists } from '@flotilla/runtime';
+import { clientWith } from '../client-wrappers.ts';
 
 /** A server that answers otherwise than a real one, in one thing. */
 interface Fault {
@@ -149,12 +150,4 @@ export const faults: readonly Fault[] = [
 ];
 
 /** The client with one fault. */
-export const withFault = (client: Client, { broken }: Fault): Client => {
-  const wrong = broken(client);
-  return new Proxy(client, {
-    get(target, key) {
-      const value: unknown = Reflect.get(wrong, key) ?? Reflect.get(target, key);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-};
+export const withFault = (client: Client, { broken }: Fault): Client => clientWith(client, broken(client));
