@@ -1,7 +1,16 @@
-import { Annotation, type KubeObject, type Resource } from '@flotilla/api';
-import { ACTION_COMPLETED, ClusterClaim, type ManagedCluster, ManagedClusterView } from '@flotilla/api/ocm';
+import { Annotation, type KubeObject, type Resource, refKey } from '@flotilla/api';
+import {
+  ACTION_COMPLETED,
+  ClusterClaim,
+  type ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  transportCrds,
+} from '@flotilla/api/ocm';
 import { type NodeInventory, SpokeName } from '@flotilla/api/ran';
-import { ApiError, type Client, RuntimeErrorCode } from '@flotilla/runtime';
+import { clientWith, MemoryServer } from '@flotilla/control-plane/memory';
+import type { Client } from '@flotilla/runtime';
 import { layerListDigest, packBits } from '@flotilla/software';
 import { expect, test } from 'vitest';
 import { chooseTransports, inspectClusters } from './inspect.ts';
@@ -24,38 +33,20 @@ const ANSWER = JSON.stringify(inventory);
 type Agent = (kind: Resource, object: KubeObject) => object | undefined;
 
 /** A hub in memory, whose agent answers at once. */
-function fakeHub(agent: Agent) {
-  const objects = new Map<string, KubeObject>();
+function createHub(agent: Agent) {
+  const server = new MemoryServer({ crds: transportCrds(), namespaces: ['spoke-1'] });
+  const client = server.client();
   const created: string[] = [];
-  const key = ({ kind }: Resource, { namespace, name }: { namespace?: string | undefined; name: string }) => `${kind} ${namespace}/${name}`;
-  const client = {
-    async create(kind: Resource, object: KubeObject, { dryRun }: { dryRun?: boolean } = {}) {
-      if (objects.has(key(kind, object.metadata)))
-        throw new ApiError(RuntimeErrorCode.alreadyExists, 'create', { status: 409, reason: 'AlreadyExists', serverMessage: 'it exists' });
-      if (dryRun) return object;
-      created.push(key(kind, object.metadata));
-      const status = agent(kind, object);
-      const stored = { ...object, metadata: { ...object.metadata, uid: `uid-${created.length}` }, ...(status && { status }) };
-      objects.set(key(kind, object.metadata), stored);
-      return stored;
-    },
-    async get(kind: Resource, ref: { namespace: string; name: string }) {
-      return objects.get(key(kind, ref));
-    },
-    async list(kind: Resource, { namespace, fieldSelector }: { namespace?: string; fieldSelector?: string }) {
-      const name = fieldSelector?.split('=')[1];
-      const items = [...objects].filter(([at]) => at.startsWith(`${kind.kind} ${namespace}/`)).map(([, object]) => object);
-      return { items: items.filter(({ metadata }) => name === undefined || metadata.name === name), resourceVersion: '1' };
-    },
-    async *watch(_: Resource, { signal }: { signal: AbortSignal }) {
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-      yield* [];
-    },
-    async delete(kind: Resource, ref: { namespace: string; name: string }) {
-      return objects.delete(key(kind, ref));
-    },
+  const create: Client['create'] = async (kind, object, options) => {
+    const stored = await client.create(kind, object, options);
+    if (options?.dryRun) return stored;
+    created.push(`${kind.kind} ${refKey(object.metadata)}`);
+    const status = agent(kind, object);
+    return status ? client.patch(kind, object.metadata, { status }, { type: 'merge', subresource: 'status' }) : stored;
   };
-  return { client: client as unknown as Client, objects, created };
+  const kinds: readonly Resource[] = [ManifestWork, ManagedClusterAction, ManagedClusterView];
+  const names = () => kinds.flatMap((kind) => server.readAll(kind).map(({ metadata }) => metadata.name));
+  return { client: clientWith(client, { create }), names, created };
 }
 
 const cluster = (transports?: string): ManagedCluster => ({
@@ -63,7 +54,7 @@ const cluster = (transports?: string): ManagedCluster => ({
   status: transports === undefined ? {} : { clusterClaims: [{ name: ClusterClaim.transports, value: transports }] },
 });
 
-async function inspect(hub: ReturnType<typeof fakeHub>, managed: ManagedCluster, more: { withinMs?: number; dryRun?: boolean } = {}) {
+async function inspect(hub: ReturnType<typeof createHub>, managed: ManagedCluster, more: { withinMs?: number; dryRun?: boolean } = {}) {
   const transports = await chooseTransports(hub.client, [{ managed, list }]);
   const options = { image: 'puller:1', withinMs: 5_000, dryRun: false, signal: new AbortController().signal, ...more };
   return (await inspectClusters(hub.client, transports, options)).get('spoke-1');
@@ -74,26 +65,29 @@ const feedback = (values: Record<string, string>) => ({
     manifests: [
       {
         resourceMeta: { ordinal: 2, kind: 'Job', name: SpokeName.job },
+        conditions: [],
         statusFeedback: { values: Object.entries(values).map(([name, string]) => ({ name, fieldValue: { type: 'String', string } })) },
       },
     ],
   },
 });
-const done = { conditions: [{ type: ACTION_COMPLETED, status: 'True', reason: 'ActionDone', message: '', lastTransitionTime: '' }] };
+const done = {
+  conditions: [{ type: ACTION_COMPLETED, status: 'True', reason: 'ActionDone', message: '', lastTransitionTime: '2026-11-25T20:00:00Z' }],
+};
 const byActions =
   (answer: string): Agent =>
   (kind) =>
     kind === ManagedClusterView ? { result: { metadata: { name: SpokeName.job, annotations: { [Annotation.inventory]: answer } } } } : done;
 
 test('by a work the answer comes back, and the work goes', async () => {
-  const hub = fakeHub(() => feedback({ inventory: ANSWER }));
+  const hub = createHub(() => feedback({ inventory: ANSWER }));
   expect(await inspect(hub, cluster('actions,works,puller-account'))).toEqual({ inventory });
   expect(hub.created).toEqual(['ManifestWork spoke-1/flotilla-inspect']);
-  expect(hub.objects.size).toBe(0);
+  expect(hub.names()).toEqual([]);
 });
 
 test('by actions it comes back after each object in its turn, and everything goes', async () => {
-  const hub = fakeHub(byActions(ANSWER));
+  const hub = createHub(byActions(ANSWER));
   expect(await inspect(hub, cluster())).toEqual({ inventory });
   expect(hub.created.map((name) => name.split('flotilla-inspect-')[1])).toEqual([
     'namespace-flotilla-inspect',
@@ -105,7 +99,7 @@ test('by actions it comes back after each object in its turn, and everything goe
     'job',
     'delete',
   ]);
-  expect(hub.objects.size).toBe(0);
+  expect(hub.names()).toEqual([]);
 });
 
 const refused = { ...done, conditions: [{ ...done.conditions[0], status: 'False', message: 'namespaces is forbidden' }] };
@@ -114,7 +108,9 @@ const notApplied = {
     manifests: [
       {
         resourceMeta: { ordinal: 0, kind: 'Namespace' },
-        conditions: [{ type: 'Applied', status: 'False', reason: 'x', message: 'jobs is forbidden', lastTransitionTime: '' }],
+        conditions: [
+          { type: 'Applied', status: 'False', reason: 'x', message: 'jobs is forbidden', lastTransitionTime: '2026-11-25T20:00:00Z' },
+        ],
       },
     ],
   },
@@ -141,27 +137,28 @@ test.each<{ name: string; transports?: string; agent: Agent; why: RegExp }>([
   { name: 'an answer that is none', transports: 'works', agent: () => feedback({ inventory: '{"held":1}' }), why: /^no answer for 0 s$/ },
   { name: 'no answer', transports: 'works', agent: () => undefined, why: /^no answer for 0 s$/ },
 ])('$name is a reason, and nothing is left', async ({ transports, agent, why }) => {
-  const hub = fakeHub(agent);
+  const hub = createHub(agent);
   expect(await inspect(hub, cluster(transports), { withinMs: 100 })).toEqual({ why: expect.stringMatching(why) });
-  expect(hub.objects.size).toBe(0);
+  expect(hub.names()).toEqual([]);
 });
 
 test('somebody else’s inspection is left alone', async () => {
-  const hub = fakeHub(() => feedback({ inventory: ANSWER }));
-  const other = { metadata: { name: 'flotilla-inspect', namespace: 'spoke-1', uid: 'x', annotations: { [Annotation.attempt]: 'other' } } };
-  hub.objects.set('ManifestWork spoke-1/flotilla-inspect', other);
+  const hub = createHub(() => feedback({ inventory: ANSWER }));
+  const annotations = { [Annotation.attempt]: 'other' };
+  const other: KubeObject & { spec: object } = { metadata: { name: 'flotilla-inspect', namespace: 'spoke-1', annotations }, spec: {} };
+  await hub.client.create(ManifestWork, other);
   expect(await inspect(hub, cluster('works'), { withinMs: 100 })).toEqual({ why: expect.stringContaining('somebody else inspects') });
-  expect(hub.objects.size).toBe(1);
+  expect(hub.names()).toEqual(['flotilla-inspect']);
   // The check of a dry run, which stores nothing, does not end those of all other clusters.
   expect(await inspect(hub, cluster('works'), { dryRun: true })).toEqual({ why: expect.stringContaining('not inspected: --dry-run') });
 });
 
 test('a deletion that an agent was too slow for does not keep the next inspection from its own', async () => {
-  const hub = fakeHub(byActions(ANSWER));
+  const hub = createHub(byActions(ANSWER));
   const name = 'flotilla-inspect-delete';
-  hub.objects.set(`ManagedClusterAction spoke-1/${name}`, { metadata: { name, namespace: 'spoke-1', uid: 'x' } });
+  await hub.client.create(ManagedClusterAction, { metadata: { name, namespace: 'spoke-1' } });
   expect(await inspect(hub, cluster())).toEqual({ inventory });
-  expect(hub.objects.size).toBe(0);
+  expect(hub.names()).toEqual([]);
 });
 
 test.each([
@@ -186,14 +183,14 @@ test.each([
     /its agent is away: ManagedClusterConditionAvailable is Unknown since 2026-11-25T20:00:00Z/,
   ],
 ] as const)('%s writes nothing', async (_, managed, more, why) => {
-  const hub = fakeHub(() => undefined);
+  const hub = createHub(() => undefined);
   expect(await inspect(hub, managed, more)).toEqual({ why: expect.stringMatching(why) });
   expect(hub.created).toEqual([]);
 });
 
 test('an interruption takes away what it had begun, and says so', async () => {
   const stop = new AbortController();
-  const hub = fakeHub(() => {
+  const hub = createHub(() => {
     setTimeout(() => stop.abort(), 10);
     return undefined;
   });
@@ -201,5 +198,5 @@ test('an interruption takes away what it had begun, and says so', async () => {
   const options = { image: 'puller:1', withinMs: 5_000, dryRun: false, signal: stop.signal };
   await expect(inspectClusters(hub.client, transports, options)).rejects.toMatchObject({ code: 'FLOTILLA_INTERRUPTED' });
   expect(hub.created).toEqual(['ManifestWork spoke-1/flotilla-inspect']);
-  expect(hub.objects.size).toBe(0);
+  expect(hub.names()).toEqual([]);
 });
