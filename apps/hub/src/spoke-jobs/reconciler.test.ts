@@ -164,7 +164,7 @@ async function untilStarting(): Promise<void> {
 describe('steps that another process runs', () => {
   test('carry the spoke on, by the stored status and the watches, and nobody answers', async () => {
     await untilStarting();
-    expect(hub.names(ManagedClusterAction)).toEqual(['backup-ns-create', 'backup-sa-create', 'backup-crb-create', 'backup-job-create']);
+    expect(hub.names(ManagedClusterAction)).toEqual(['backup-crb-create', 'backup-job-create', 'backup-ns-create', 'backup-sa-create']);
     expect(hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-job-create' })?.metadata.labels).toEqual({
       [Label.upgradeName]: 'upgrade',
       [Label.upgradeNamespace]: 'default',
@@ -174,7 +174,7 @@ describe('steps that another process runs', () => {
     await answer(ManagedClusterAction, 'backup-job-create', DONE, leader, worker);
     await untilWanted();
     await runElsewhere();
-    expect(hub.names(ManagedClusterView)).toEqual(['view-backup-namespace', 'view-backup-job']);
+    expect(hub.names(ManagedClusterView)).toEqual(['view-backup-job', 'view-backup-namespace']);
   });
 
   test('are requested only for the stored state, and only while it has writes', async () => {

@@ -98,6 +98,24 @@ export class MemoryServer {
     return this.#objects.list(this.#kind(kind.apiVersion, kind.plural)).map(({ text }) => kind.schema.parse(JSON.parse(text)));
   }
 
+  /**
+   * Makes an object exactly this, its status, uid and times included, as a restore of the store does; its namespace is made where it is
+   * missing. It is pruned and has its defaults, and nothing judges it: it may be from before its schema was as it is.
+   */
+  restore<T extends KubeObject>(kind: Resource<T>, object: KubeObject): T {
+    const { namespace } = object.metadata;
+    const namespaces = this.#kind('v1', 'namespaces');
+    if (kind.namespaced && namespace !== undefined && !this.#objects.find(namespaces, '', namespace))
+      this.#objects.create({ kind: namespaces, namespace: '', manager: 'memory' }, { metadata: { name: namespace } });
+    const served = this.#kind(kind.apiVersion, kind.plural);
+    return kind.schema.parse(structuredClone(this.#objects.restore(served, JSON.parse(JSON.stringify(object)))));
+  }
+
+  /** Takes an object away, whatever holds it; nothing where there is none. */
+  erase(kind: Resource, { namespace = '', name }: Ref): void {
+    this.#objects.erase(this.#kind(kind.apiVersion, kind.plural), kind.namespaced ? namespace : '', name);
+  }
+
   /** Forgets changes: a watch or a page of a version before gets a 410. Default: all of them. */
   compact(version?: string): void {
     this.#objects.log.compact(version === undefined ? undefined : Number(version));

@@ -278,6 +278,21 @@ export class Objects {
     return { ...live, metadata: leaving, ...status };
   }
 
+  /**
+   * Makes an object exactly this, with a status, a uid and times where it has them; those that it lacks are as a create or the stored one has
+   * them. Nothing judges it: it may be from before its schema was as it is.
+   */
+  restore(kind: ServedKind, body: unknown): Json {
+    const object = decoded(kind, body, {});
+    const given = metadataOf(object);
+    const [namespace, name] = [kind.namespaced ? String(given.namespace) : '', nameOf(object)];
+    const live = this.find(kind, namespace, name)?.object;
+    const { uid = this.#uid(), creationTimestamp = this.#time(), generation = 1 } = live ? metadataOf(live) : {};
+    const own = { uid, creationTimestamp, ...(kind.strategy.countsGenerations && { generation }) };
+    const metadata = tidy({ ...own, ...given, namespace });
+    return this.#written({ kind, namespace, name, manager: '' }, live ? 'MODIFIED' : 'ADDED', { ...object, metadata });
+  }
+
   /** Takes an object out of the store, whatever holds it: for what the server's own controllers do. */
   erase(kind: ServedKind, namespace: string, name: string): void {
     const stored = this.find(kind, namespace, name);
