@@ -23,7 +23,7 @@ export class MemoryHub {
   readonly #server = new MemoryServer({
     crds: [...ranCrds(), ...transportCrds(), ...policyCrds(), ...clusterSetCrds()],
     namespaces: ['policies', 'spoke'],
-    // What is on the hub is older than any time of a test.
+    // The objects of the hub are older than any time of a test.
     clock: new ManualClock(),
   });
   /** All writes by clients, as `verb plural name`. */

@@ -24,7 +24,7 @@ export interface Call {
 }
 
 /** Which server, and how it is reached. */
-export interface TransportOptions {
+interface TransportOptions {
   readonly server: string;
   readonly connection: Connection;
   readonly userAgent: string;

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { isJsonObject } from '@flotilla/api';
 import { BUILT_IN, type Strategy, strategyOf } from './built-in-strategies.ts';
-import { KindsRecord } from './record-kinds.ts';
+import { recordedKinds } from './record-kinds.ts';
 import { type Json, METADATA, type Schema } from './schema/schema.ts';
 
 /** A kind that the server serves. */
@@ -38,8 +37,7 @@ export function builtInKinds(): readonly ServedKind[] {
 }
 
 function readKinds(): ServedKind[] {
-  const path = new URL('./generated/kinds.json', import.meta.url);
-  const { kinds, definitions } = KindsRecord.parse(JSON.parse(readFileSync(path, 'utf8')));
+  const { kinds, definitions } = recordedKinds();
   const resolved = new Map<string, Schema>();
   const schemaOf = (name: string): Schema => {
     const known = resolved.get(name);

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@flotilla/api';
-import { forbidden, invalid, type NamedKind } from './refusals.ts';
+import { forbidden, invalid, type NamedKind } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
 
 /** Rules of a kind beyond its schema. */

@@ -14,7 +14,7 @@ export const clientWith = (client: Client, others: Partial<Client>): Client =>
 export interface SentWrite {
   readonly verb: 'create' | 'replace' | 'patch' | 'apply' | 'delete' | 'deleteCollection';
   readonly kind: Resource;
-  /** Of a collection the namespace alone. */
+  /** The namespace alone for a collection. */
   readonly ref: Ref;
   /** Object or patch; absent for a deletion. */
   readonly body: unknown;
@@ -43,10 +43,10 @@ export function beforeWrites(client: Client, before: (write: SentWrite) => void)
 }
 
 /** A client whose watch events can be held back. */
-export interface HeldWatches {
+interface HeldWatches {
   readonly client: Client;
   /** Holds back further events of these kinds (plurals), and releases all others. */
-  hold(...plurals: readonly string[]): void;
+  readonly hold: (...plurals: readonly string[]) => void;
 }
 
 /** Lets the events of a kind through while nobody holds it; those that are held come later, in their order. */
@@ -61,7 +61,7 @@ export function holdWatches(client: Client): HeldWatches {
   }
   return {
     client: clientWith(client, { watch: passed }),
-    hold(...plurals) {
+    hold: (...plurals) => {
       held = plurals;
       released.resolve();
       released = Promise.withResolvers<void>();

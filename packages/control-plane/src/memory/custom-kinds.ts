@@ -1,7 +1,7 @@
 import { isJsonObject } from '@flotilla/api';
 import { z } from 'zod';
 import { CUSTOM, type ServedKind } from './built-in-kinds.ts';
-import { UnsupportedError } from './refusals.ts';
+import { UnsupportedError } from './refusals/refusal.ts';
 import { knownRule } from './schema/rules.ts';
 import { type Json, METADATA, type Schema } from './schema/schema.ts';
 

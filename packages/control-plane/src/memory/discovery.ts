@@ -1,5 +1,5 @@
 import { apiVersionOf, type ServedKind } from './built-in-kinds.ts';
-import { noSuchPath } from './refusals.ts';
+import { noSuchPath } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
 
 /** Answer of `/apis`. */

@@ -6,7 +6,7 @@ import { jsonPatched } from './json-patch.ts';
 import { listAnswer } from './lists.ts';
 import { metadataOf } from './metadata.ts';
 import type { Deletion, Objects, Target } from './objects.ts';
-import { badRequest, groupResource, noSuchPath, noSuchResource, notFound, Refusal, UnsupportedError } from './refusals.ts';
+import { badRequest, groupResource, noSuchPath, noSuchResource, notFound, Refusal, UnsupportedError } from './refusals/refusal.ts';
 import { DeleteBody, isSet, partsOf, Query, type ResourceCall, resourceCall } from './request.ts';
 import type { Json } from './schema/schema.ts';
 import { labelSelector } from './selectors.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, isSameJson } from '@flotilla/api';
-import { badRequest, unprocessable } from './refusals.ts';
+import { badRequest, unprocessable } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
 
 /** Applies a JSON patch (RFC 6902). Throws a refusal for one that does not fit. */

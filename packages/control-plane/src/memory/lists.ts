@@ -1,7 +1,7 @@
 import { apiVersionOf, type ServedKind } from './built-in-kinds.ts';
 import type { Stored } from './object-log.ts';
 import type { Objects } from './objects.ts';
-import { badRequest, expired } from './refusals.ts';
+import { badRequest, expired } from './refusals/refusal.ts';
 import type { Query } from './request.ts';
 import type { Json } from './schema/schema.ts';
 import { fieldSelector, labelSelector } from './selectors.ts';

@@ -5,8 +5,10 @@ import type { Client, WatchEvent } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { Boat, boatCrds, definition, Raft } from './conformance/boats.ts';
 import { faults, withFault } from './conformance/faults.ts';
-import { conformanceCrds, differences, questions, recordedAnswers } from './conformance/suite.ts';
-import { denied, MemoryServer, UnsupportedError } from './index.ts';
+import { recordedAnswers } from './conformance/recorded-answers.ts';
+import { conformanceCrds, differences, questions } from './conformance/suite.ts';
+import { MemoryServer } from './memory-server.ts';
+import { denied, UnsupportedError } from './refusals/refusal.ts';
 
 const object = (name: string, fields: Record<string, unknown> = {}, metadata = {}) => ({
   ...fields,

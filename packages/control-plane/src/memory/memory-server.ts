@@ -5,12 +5,12 @@ import type { ServedKind } from './built-in-kinds.ts';
 import { MemoryExchange } from './exchange.ts';
 import { collectGarbage } from './garbage.ts';
 import { Objects, type Write } from './objects.ts';
-import { UnsupportedError } from './refusals.ts';
+import { UnsupportedError } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
 import { Watches } from './watches.ts';
 
 /** Options of a server. */
-export interface MemoryServerOptions {
+interface MemoryServerOptions {
   /** CRDs that it serves from the start. */
   readonly crds?: readonly unknown[];
   /** Namespaces that it has from the start, besides `default` and `kube-system`. */

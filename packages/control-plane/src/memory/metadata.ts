@@ -1,6 +1,6 @@
 import { isJsonObject, isSameJson } from '@flotilla/api';
 import { apiVersionOf, type ServedKind } from './built-in-kinds.ts';
-import { badRequest, type Cause, conflict, invalid, modified } from './refusals.ts';
+import { badRequest, type Cause, conflict, invalid, modified } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
 
 /** The metadata of an object; empty where it has none. */

@@ -2,7 +2,7 @@ import { isJsonObject, isSameJson } from '@flotilla/api';
 import { apiVersionOf, type ServedKind } from './built-in-kinds.ts';
 import { customKind, establishedDefinition } from './custom-kinds.ts';
 import { checkType, metadataOf, nameOf, refusedMetadata, tidy } from './metadata.ts';
-import { badRequest, type Cause, invalid, UnsupportedError } from './refusals.ts';
+import { badRequest, type Cause, invalid, UnsupportedError } from './refusals/refusal.ts';
 import { decodeError } from './schema/decoding.ts';
 import { defaulted } from './schema/defaults.ts';
 import { pruned, withoutEmpty } from './schema/pruning.ts';
@@ -14,7 +14,7 @@ interface Written {
   readonly subresource?: string | undefined;
 }
 
-/** What a write may leave out. */
+/** Options of reading a body. */
 interface Decoding {
   /** Unknown fields are refused; default false: they are left out. */
   readonly strict?: boolean | undefined;

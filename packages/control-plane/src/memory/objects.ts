@@ -29,7 +29,7 @@ import {
   notFound,
   UnsupportedError,
   versionNeeded,
-} from './refusals.ts';
+} from './refusals/refusal.ts';
 import { decodeError } from './schema/decoding.ts';
 import type { Json } from './schema/schema.ts';
 import { brokenRules } from './schema/validation.ts';

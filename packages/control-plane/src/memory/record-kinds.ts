@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { isJsonObject } from '@flotilla/api';
 import { type Client, readServedResources } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -21,7 +22,7 @@ const RECORDED: readonly (readonly [group: string, version: string, kinds: reado
 ];
 
 /** Shape of the built-in kinds of an API server. */
-export const KindsRecord = z.object({
+const KindsRecord = z.object({
   /** Version of the server. */
   server: z.string(),
   kinds: z.array(
@@ -39,7 +40,11 @@ export const KindsRecord = z.object({
   ),
   definitions: z.record(z.string(), z.record(z.string(), z.unknown())),
 });
-export type KindsRecord = z.output<typeof KindsRecord>;
+type KindsRecord = z.output<typeof KindsRecord>;
+
+/** The kinds as they were recorded last. */
+export const recordedKinds = (): KindsRecord =>
+  KindsRecord.parse(JSON.parse(readFileSync(new URL('./generated/kinds.json', import.meta.url), 'utf8')));
 
 const Document = z.object({
   paths: z.record(z.string(), z.unknown()),

@@ -1,9 +1,9 @@
 import { isJsonObject } from '@flotilla/api';
-import { badRequest, UnsupportedError } from './refusals.ts';
+import { badRequest, UnsupportedError } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
 
 /** Says whether an object is selected. */
-export type Selects = (object: Json) => boolean;
+type Selects = (object: Json) => boolean;
 
 const EVERYTHING: Selects = () => true;
 const KEY = `[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?`;

@@ -4,7 +4,7 @@ import { apiVersionOf, kindKey, type ServedKind } from './built-in-kinds.ts';
 import { selection } from './lists.ts';
 import type { Change } from './object-log.ts';
 import type { Objects } from './objects.ts';
-import { internal, UnsupportedError } from './refusals.ts';
+import { internal, UnsupportedError } from './refusals/refusal.ts';
 import { isSet, type Query } from './request.ts';
 import { WatchStream } from './watch-stream.ts';
 

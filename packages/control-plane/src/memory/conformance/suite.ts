@@ -1,34 +1,27 @@
-import { readFileSync } from 'node:fs';
 import { isSameJson } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
 import { ranCrds } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
+import { APPLIES } from './applies.ts';
 import { boatCrds } from './boats.ts';
+import { CREATES } from './creates.ts';
+import { DELETIONS } from './deletions.ts';
+import { LISTS } from './lists.ts';
 import type { Question } from './question.ts';
-import { APPLIES } from './questions/applies.ts';
-import { CREATES } from './questions/creates.ts';
-import { DELETIONS } from './questions/deletions.ts';
-import { LISTS } from './questions/lists.ts';
-import { SCHEMAS } from './questions/schemas.ts';
-import { UPDATES } from './questions/updates.ts';
-import { WATCHES } from './questions/watches.ts';
+import { recordedAnswers } from './recorded-answers.ts';
+import { SCHEMAS } from './schemas.ts';
 import { type Answer, Transcript } from './transcript.ts';
+import { UPDATES } from './updates.ts';
+import { WATCHES } from './watches.ts';
 
-export { type KindsRecord, recordKinds } from '../record-kinds.ts';
+export { recordedKinds, recordKinds } from '../record-kinds.ts';
 
 /** Every question. */
 export const questions: readonly Question[] = [...CREATES, ...UPDATES, ...SCHEMAS, ...LISTS, ...WATCHES, ...DELETIONS, ...APPLIES];
 
 /** CRDs that a server needs before it is asked. */
 export const conformanceCrds = (): readonly unknown[] => [...boatCrds(), ...ranCrds()];
-
-const Answers = z.record(z.string(), z.array(z.record(z.string(), z.unknown())));
-
-/** The answers of a real API server, by question, as they were recorded. */
-export function recordedAnswers(): Readonly<Record<string, readonly Answer[]>> {
-  return Answers.parse(JSON.parse(readFileSync(new URL('../generated/answers.json', import.meta.url), 'utf8')));
-}
 
 /** Asks a server one question, in a namespace of its own. */
 export async function answersOf(client: Client, { name, ask }: Question): Promise<readonly Answer[]> {

@@ -1,5 +1,5 @@
 import { isJsonObject, isSameJson } from '@flotilla/api';
-import { applyConflict, type Cause } from '../refusals.ts';
+import { applyConflict, type Cause } from '../refusals/refusal.ts';
 import type { Json, Schema } from '../schema/schema.ts';
 import { changedFields, difference, type FieldSet, fieldsOf, holds, NO_FIELDS, pathsOf, pathText, setOf, union } from './field-set.ts';
 import { mergedFields, withoutFields } from './merge-fields.ts';
@@ -85,7 +85,7 @@ function keptEntries(live: Json | undefined, next: Json): Entry[] {
 }
 
 /** A kind as far as its fields have owners. */
-export interface OwnedKind {
+interface OwnedKind {
   readonly schema: Schema;
   readonly isCustom: boolean;
 }

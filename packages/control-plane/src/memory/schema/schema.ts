@@ -34,7 +34,7 @@ export interface Schema {
 }
 
 /** Schema of anything, whose objects are merged field by field. */
-export const ANYTHING: Schema = { 'x-kubernetes-preserve-unknown-fields': true };
+const ANYTHING: Schema = { 'x-kubernetes-preserve-unknown-fields': true };
 
 const text: Schema = { type: 'string' };
 const texts: Schema = { type: 'object', additionalProperties: text };

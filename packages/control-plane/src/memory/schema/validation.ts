@@ -1,5 +1,5 @@
 import { isJsonObject, isSameJson } from '@flotilla/api';
-import { type Cause, UnsupportedError } from '../refusals.ts';
+import { type Cause, UnsupportedError } from '../refusals/refusal.ts';
 import { knownRule } from './rules.ts';
 import { fieldSchema, type Json, listKeys, type Schema } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import { ConfigMap, Deployment, Lease, Node, Pod, RoleBinding } from '@flotilla/api/core';
-import { Boat, Buoy } from '../boats.ts';
-import { type Question, question } from '../question.ts';
-import type { Transcript } from '../transcript.ts';
+import { Boat, Buoy } from './boats.ts';
+import { type Question, question } from './question.ts';
+import type { Transcript } from './transcript.ts';
 
 const OTHER_UID = '11111111-2222-3333-4444-555555555555';
 const boat = (to: Transcript, metadata = {}) =>

@@ -1,10 +1,10 @@
 import { KubeObject } from '@flotilla/api';
 import { ConfigMap, CustomResourceDefinition, Deployment } from '@flotilla/api/core';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { Json } from '../../schema/schema.ts';
-import { Boat, definition, Raft } from '../boats.ts';
-import { type Question, question } from '../question.ts';
-import type { Transcript } from '../transcript.ts';
+import type { Json } from '../schema/schema.ts';
+import { Boat, definition, Raft } from './boats.ts';
+import { type Question, question } from './question.ts';
+import type { Transcript } from './transcript.ts';
 
 /** A server takes a moment to go by another schema. */
 const MOST_TRIES = 5_000;

@@ -1,7 +1,7 @@
 import { ConfigMap } from '@flotilla/api/core';
-import { Boat } from '../boats.ts';
-import { type Question, question } from '../question.ts';
-import type { Transcript } from '../transcript.ts';
+import { Boat } from './boats.ts';
+import { type Question, question } from './question.ts';
+import type { Transcript } from './transcript.ts';
 
 const create = (to: Transcript, name: string, labels = {}) =>
   to.silently((client) => client.create(ConfigMap, to.object(name, { data: { k: 'v' } }, { labels })));

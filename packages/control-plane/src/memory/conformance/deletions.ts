@@ -1,8 +1,8 @@
 import { ConfigMap, Namespace, Pod } from '@flotilla/api/core';
-import type { Json } from '../../schema/schema.ts';
-import { Boat } from '../boats.ts';
-import { type Question, question } from '../question.ts';
-import type { Transcript } from '../transcript.ts';
+import type { Json } from '../schema/schema.ts';
+import { Boat } from './boats.ts';
+import { type Question, question } from './question.ts';
+import type { Transcript } from './transcript.ts';
 
 const HOLD = 'test.flotilla.io/hold';
 const OTHER_UID = '11111111-2222-3333-4444-555555555555';

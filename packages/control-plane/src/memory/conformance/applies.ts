@@ -1,8 +1,8 @@
 import { ConfigMap, Deployment, Namespace } from '@flotilla/api/core';
-import type { Json } from '../../schema/schema.ts';
-import { Boat } from '../boats.ts';
-import { type Question, question } from '../question.ts';
-import type { Transcript } from '../transcript.ts';
+import type { Json } from '../schema/schema.ts';
+import { Boat } from './boats.ts';
+import { type Question, question } from './question.ts';
+import type { Transcript } from './transcript.ts';
 
 const managed = (name: string, ask: (to: Transcript) => Promise<unknown>): Question =>
   question(name, async (to) => {

@@ -1,7 +1,7 @@
 import { ConfigMap, Event, Pod } from '@flotilla/api/core';
-import { Boat } from '../boats.ts';
-import { type Question, question } from '../question.ts';
-import type { Transcript } from '../transcript.ts';
+import { Boat } from './boats.ts';
+import { type Question, question } from './question.ts';
+import type { Transcript } from './transcript.ts';
 
 const collection = (to: Transcript) => `/api/v1/namespaces/${to.namespace}/configmaps`;
 

@@ -1,5 +1,6 @@
 import { FlotillaError } from '@flotilla/api';
-import type { Json } from './schema/schema.ts';
+
+type Json = Record<string, unknown>;
 
 /** The kind as messages name it. */
 export interface NamedKind {

@@ -1,6 +1,6 @@
 import { ConfigMap, Namespace, Secret } from '@flotilla/api/core';
-import { Boat, Buoy, Sea } from '../boats.ts';
-import { type Question, question } from '../question.ts';
+import { Boat, Buoy, Sea } from './boats.ts';
+import { type Question, question } from './question.ts';
 
 /** Creates and reads. */
 export const CREATES: readonly Question[] = [
