@@ -2,7 +2,21 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './tools/src/longest-first.ts';
 
-/** Test tiers by question: unit (is the decision right?), integration (does the world converge?), e2e (does the install work?). */
+/** Of tests on real servers. Their programs and API servers are shared by all files of a run. */
+const onServers = {
+  globalSetup: ['test/integration/global-setup.ts'],
+  setupFiles: ['test/worker-exit.ts', 'test/integration/file-setup.ts'],
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  // Real servers on a busy machine: a second attempt counts, and the closing summary names it.
+  retry: 1,
+  fileParallelism: true,
+};
+
+/**
+ * Test tiers by question: unit (is the decision right?), integration (does the world converge on an API server?), system (does it hold
+ * with the real parts around it?), e2e (does the install work?).
+ */
 export default defineConfig({
   test: {
     // Integration files mostly wait for servers: three at a time keep two cores busy and no more.
@@ -13,7 +27,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{packages,apps}/*/{src,testing}/**/*.test.ts', '{tools,demo}/src/**/*.test.ts'],
-          exclude: ['**/*.integration.test.ts', '**/*.fuzz.test.ts'],
+          exclude: ['**/*.{integration,system,fuzz}.test.ts'],
           // Nearly all of the time of these would go into importing the same modules for each file; none leaves anything behind in them.
           isolate: false,
           // Nothing here waits; but the machine may have other things to do.
@@ -42,13 +56,14 @@ export default defineConfig({
           name: 'integration',
           // Beside the source where a part of an app runs on a real server: nobody imports an app.
           include: ['test/integration/**/*.test.ts', 'apps/*/{src,testing}/**/*.integration.test.ts'],
-          globalSetup: ['test/integration/global-setup.ts'],
-          setupFiles: ['test/worker-exit.ts', 'test/integration/file-setup.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // Real servers on a busy machine: a second attempt counts, and the closing summary names it.
-          retry: 1,
-          fileParallelism: true,
+          ...onServers,
+        },
+      },
+      {
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts', 'apps/*/{src,testing}/**/*.system.test.ts'],
+          ...onServers,
         },
       },
       {

@@ -9,14 +9,14 @@ import { root, texts as sources } from './repository.ts';
 
 /** Pages whose shell blocks a test runs one by one, and that test. */
 const RUN_BY: Readonly<Record<string, string>> = {
-  'from-talm.md': 'integration/from-talm.test.ts',
-  'gitops.md': 'integration/gitops/automation.test.ts',
+  'from-talm.md': 'system/from-talm.test.ts',
+  'gitops.md': 'system/gitops/automation.test.ts',
   'install/air-gapped.md': 'e2e/install.test.ts',
   'install/operators.md': 'e2e/install.test.ts',
   'install/rhacm.md': 'e2e/install.test.ts',
   'install/standalone.md': 'e2e/install.test.ts',
-  'operations.md': 'integration/own-life/operations.test.ts',
-  'uninstalling.md': 'integration/uninstalling.test.ts',
+  'operations.md': 'system/own-life/operations.test.ts',
+  'uninstalling.md': 'system/uninstalling.test.ts',
 };
 /** Pages with shell blocks that nothing runs as they stand: why, and what plays their objects instead. */
 const NOT_RUN: Readonly<Record<string, { readonly why: string; readonly plays: readonly string[] }>> = {
@@ -26,11 +26,11 @@ const NOT_RUN: Readonly<Record<string, { readonly why: string; readonly plays: r
   },
   'examples/k3s/README.md': {
     why: 'it takes a list of images from the page of a k3s release',
-    plays: ['test/integration/plain-kubernetes.test.ts'],
+    plays: ['test/system/plain-kubernetes.test.ts'],
   },
   'examples/kubeadm/README.md': {
     why: 'it builds an image with docker, from programs of a Kubernetes release',
-    plays: ['test/integration/plain-kubernetes.test.ts', 'test/integration/kubeadm-script.test.ts'],
+    plays: ['test/system/plain-kubernetes.test.ts', 'test/system/kubeadm-script.test.ts'],
   },
 };
 const pages = (await readdir(join(root, 'docs'), { recursive: true })).filter((file) => file.endsWith('.md'));

@@ -40,7 +40,7 @@ test('CONTRIBUTING.md names every command', async () => {
 test('test/README.md names every folder of tests, and every benchmark', async () => {
   const text = await read('test/README.md');
   const { folders } = await below('test');
-  const rooms = (await below('test/integration')).folders;
+  const rooms = [...(await below('test/integration')).folders, ...(await below('test/system')).folders];
   expect(
     missing(
       text,

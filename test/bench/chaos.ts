@@ -19,10 +19,10 @@ const args = Arguments.safeParse(values);
 if (values.help) process.stdout.write(`${USAGE}\n`);
 else if (args.success) {
   const { moments, spokes, seed, transport } = args.data;
-  const rollouts = transport === undefined ? ['test/integration/rollout/chaos.test.ts'] : [];
+  const rollouts = transport === undefined ? ['test/system/rollout/chaos.test.ts'] : [];
   process.exitCode = await runProgram(
     'node_modules/.bin/vitest',
-    ['run', '--project', 'integration', ...rollouts, 'test/integration/precache/crash.test.ts'],
+    ['run', '--project', 'integration', ...rollouts, 'test/system/precache/crash.test.ts'],
     {
       env: {
         FLOTILLA_CHAOS_MOMENTS: String(moments),

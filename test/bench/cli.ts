@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { bundleCli } from '../../tools/src/release/cli-bundle.ts';
 import { difference, readRequestCounts } from '../fixtures/api-metrics.ts';
 import { hubCrds } from '../fixtures/crds.ts';
-import { hostOf, REGISTRY_NAME, startPullerWorld } from '../integration/image-puller-fixture.ts';
+import { hostOf, REGISTRY_NAME, startPullerWorld } from '../system/image-puller-fixture.ts';
 import { median, readProcess, round } from './statistics.ts';
 
 const USAGE = `bench:cli -- [--spokes 5000] [--planned 500] [--images 190] [--runs 5] [--json FILE]

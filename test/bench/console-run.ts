@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { packConsolePage } from '../../tools/src/console-page/build.ts';
 import { bundleApp } from '../../tools/src/images/app-bundle.ts';
 import { hubCrds } from '../fixtures/crds.ts';
-import { startBrowser } from '../integration/console/browser.ts';
+import { startBrowser } from '../system/console/browser.ts';
 import { BusyHub, PROBES } from './busy-hub.ts';
 import { countBytes, MeasuredPage } from './console-page.ts';
 import { percentile, readProcess, round } from './statistics.ts';

@@ -9,8 +9,8 @@ import { describe, expect, test } from 'vitest';
 import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from '../../tools/src/fleets/examples.ts';
 import { imagePlaceholders, startWorkloads, WORKLOADS, workloadImages } from '../../tools/src/fleets/workloads.ts';
 import { startPrecacheFleet } from '../fixtures/precache-fleet.ts';
-import { look, startBrowser } from '../integration/console/browser.ts';
-import { startConsole } from '../integration/console/console.ts';
+import { look, startBrowser } from '../system/console/browser.ts';
+import { startConsole } from '../system/console/console.ts';
 
 const folder = process.env.FLOTILLA_PICTURES;
 const obstacle = folder === undefined ? 'FLOTILLA_PICTURES names no folder for pictures of the console' : clusterObstacle();
@@ -62,7 +62,7 @@ async function confirm(page: Page, button: string): Promise<void> {
 
 describe('the console beside whole clusters', () => {
   test('apply, plan, watch the pull, pause, see one fail, ask why, mend, retry, done', { timeout: 2_400_000 }, async ({ skip }) => {
-    if (obstacle) return skip(`${obstacle}; the same story on simulated spokes is in test/integration/console`);
+    if (obstacle) return skip(`${obstacle}; the same story on simulated spokes is in test/system/console`);
     await using world = await startPrecacheFleet(2, { hubValues: { transport: 'work' } });
     const { hub, spokes } = world.fleet;
     const browser = (await startBrowser()) ?? expect.fail('no browser');

@@ -7,8 +7,8 @@ import { startApiServer } from '@flotilla/control-plane/servers';
 import type { Browser, Page } from 'playwright-core';
 import { buildConsolePage } from '../../tools/src/console-page/build.ts';
 import { hubCrds } from '../fixtures/crds.ts';
-import { startBrowser } from '../integration/console/browser.ts';
-import { startConsole } from '../integration/console/console.ts';
+import { startBrowser } from '../system/console/browser.ts';
+import { startConsole } from '../system/console/console.ts';
 import { furnish, NOW } from './fleet.ts';
 
 const USAGE = `pictures

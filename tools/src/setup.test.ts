@@ -5,11 +5,12 @@ import { parseSetUp, requirementsOf } from './setup.ts';
 const CRIO = ['crio', 'pinns', 'import-image'];
 
 test.each([
-  { command: 'tests', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet', 'cosign'], leavesOut: [] },
+  { command: 'test', clusters: true, builds: ['etcd', 'kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet', 'helm', 'registry'] },
+  { command: 'test:system', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet', 'cosign'], leavesOut: [] },
   { command: 'demo', clusters: true, builds: ['kubelet', 'registry'], leavesOut: [...OCM_TOOLS, ...CRIO, 'helm', 'cosign'] },
   { command: 'demo --ocm', clusters: true, builds: [...OCM_TOOLS, 'kubelet'], leavesOut: CRIO },
   { command: 'demo --api-only', clusters: true, builds: ['kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet', 'helm'] },
-  { command: 'tests', clusters: false, builds: ['kube-apiserver', 'helm', 'cosign'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
+  { command: 'test:system', clusters: false, builds: ['kube-apiserver', 'helm', 'cosign'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
 ] as const)('$command builds what it runs and nothing else (whole clusters: $clusters)', ({ command, clusters, builds, leavesOut }) => {
   const { tools } = requirementsOf(command, clusters);
   expect(tools).toEqual(expect.arrayContaining([...builds]));
@@ -17,13 +18,14 @@ test.each([
 });
 
 test('where no whole cluster runs, no Debian package is installed', () => {
-  expect(requirementsOf('tests', false).packages).toEqual([]);
+  expect(requirementsOf('test:system', false).packages).toEqual([]);
   expect(requirementsOf('demo --api-only', true).packages).toEqual([]);
+  expect(requirementsOf('test', true).packages).toEqual([]);
 });
 
 test('the demo starts its clusters before helm is built', () => {
   expect(requirementsOf('demo', true).later).toEqual(['helm']);
-  expect(requirementsOf('tests', true).later).toEqual([]);
+  expect(requirementsOf('test:system', true).later).toEqual([]);
 });
 
 test('the demo installs no CRI-O and no Redis of its own, and monitoring later', () => {
@@ -32,7 +34,7 @@ test('the demo installs no CRI-O and no Redis of its own, and monitoring later',
   expect(packages).not.toEqual(expect.arrayContaining(['conmon']));
   expect(packages).not.toEqual(expect.arrayContaining(['redis-server']));
   expect(packages).not.toEqual(expect.arrayContaining(['prometheus']));
-  expect(requirementsOf('tests', true).packages).toEqual(expect.arrayContaining(['prometheus', 'gcc']));
+  expect(requirementsOf('test:system', true).packages).toEqual(expect.arrayContaining(['prometheus', 'gcc']));
 });
 
 test('--help builds nothing', () => {
@@ -40,12 +42,12 @@ test('--help builds nothing', () => {
 });
 
 test('a command is chosen by --for; everything is the default', () => {
-  expect(parseSetUp([])).toBe('tests');
+  expect(parseSetUp([])).toBe('test:system');
   expect(parseSetUp(['--for', 'demo'])).toBe('demo');
 });
 
 test.each([
-  { args: ['--for', 'dmo'], says: '--for dmo: must be one of tests, demo, demo --ocm, demo --api-only' },
+  { args: ['--for', 'dmo'], says: '--for dmo: must be one of test, test:system, demo, demo --ocm, demo --api-only' },
   { args: ['--hlep'], says: '--hlep' },
   { args: ['demo'], says: 'demo' },
 ])('$args is refused', ({ args, says }) => {

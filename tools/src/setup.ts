@@ -18,36 +18,49 @@ import {
 import { prepareBase } from './images/build-images.ts';
 import { hostArchitecture } from './images/cache-folder.ts';
 
-/** The parts that a command runs, beyond API servers, registry and helm. */
+/** What a command runs on this machine. */
 interface Parts {
+  readonly programs: readonly ToolName[];
+  /** Programs that it uses once its clusters run; who needs monitoring installs it then. */
+  readonly later: readonly ToolName[];
   /** Runtimes of the nodes of whole clusters; none: no whole clusters. */
   readonly runtimes: readonly RuntimeName[];
   /** The controllers of Open Cluster Management: a third of a build from nothing. */
   readonly ocm: boolean;
   /** The newest containerd, beside the one of the nodes. */
   readonly newest: boolean;
-  readonly redis: boolean;
+  /** Debian packages beyond those of the nodes. */
+  readonly packages: readonly DebianPackage[];
   /** A browser, for the console's page. */
   readonly browser: boolean;
-  /** Work begins before helm is built; who needs monitoring installs it. */
-  readonly isStaged: boolean;
-  /** Programs of single tests: beside other tests a build takes longer than a test may. */
-  readonly others: readonly ToolName[];
 }
 
-const OTHERS: readonly ToolName[] = ['cosign', 'oauth2-proxy', 'kstatus', 'actionlint'];
-/** Commands that need set-up → the parts they run. */
+const API_SERVERS: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager'];
+const EVERYWHERE: readonly ToolName[] = [...API_SERVERS, 'kubectl', 'registry'];
+/** Programs of single tests: beside other tests a build takes longer than a test may. */
+const OF_SINGLE_TESTS: readonly ToolName[] = ['helm', 'cosign', 'oauth2-proxy', 'kstatus', 'actionlint'];
+const NO_MORE = { later: [], runtimes: [], ocm: false, newest: false, packages: [], browser: false } as const;
+
+/** Commands that need set-up → what they run. */
 const PARTS = {
-  tests: { runtimes: ['containerd', 'crio'], ocm: true, newest: true, redis: true, browser: true, isStaged: false, others: OTHERS },
-  demo: { runtimes: ['containerd'], ocm: false, newest: false, redis: false, browser: false, isStaged: true, others: [] },
-  'demo --ocm': { runtimes: ['containerd'], ocm: true, newest: false, redis: false, browser: false, isStaged: true, others: [] },
-  'demo --api-only': { runtimes: [], ocm: false, newest: false, redis: false, browser: false, isStaged: true, others: [] },
+  test: { ...NO_MORE, programs: API_SERVERS },
+  'test:system': {
+    programs: [...EVERYWHERE, ...OF_SINGLE_TESTS],
+    later: [],
+    runtimes: ['containerd', 'crio'],
+    ocm: true,
+    newest: true,
+    packages: [...BUILD_PACKAGES, ...MONITORING_PACKAGES, 'redis-server'],
+    browser: true,
+  },
+  demo: { ...NO_MORE, programs: EVERYWHERE, later: ['helm'], runtimes: ['containerd'] },
+  'demo --ocm': { ...NO_MORE, programs: EVERYWHERE, runtimes: ['containerd'], ocm: true },
+  'demo --api-only': { ...NO_MORE, programs: EVERYWHERE },
 } as const satisfies Record<string, Parts>;
 
 /** A command that needs set-up. */
 type SetUpFor = keyof typeof PARTS;
 
-const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry'];
 const EVERY_CLUSTER: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];
 const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = {
   containerd: [],
@@ -65,22 +78,14 @@ interface Requirements {
 
 /** Programs and Debian packages that a command uses on this machine; without whole clusters where they cannot run. */
 export function requirementsOf(command: SetUpFor, clusters: boolean): Requirements {
-  const { runtimes, ocm, newest, redis, isStaged, others }: Parts = PARTS[command];
-  const everywhere: ToolName[] = [...EVERYWHERE, ...(isStaged ? [] : (['helm'] as const)), ...others];
-  const later: ToolName[] = isStaged && !ocm ? ['helm'] : [];
-  if (!clusters || runtimes.length === 0) return { tools: everywhere, later, packages: [] };
+  const { programs, later, runtimes, ocm, newest, packages }: Parts = PARTS[command];
+  if (!clusters || runtimes.length === 0) return { tools: [...programs], later: [...later], packages: [] };
   const ofRuntimes = runtimes.flatMap((name) => RUNTIMES[name]);
-  const packages = runtimes.flatMap((name): readonly DebianPackage[] => NODE_PACKAGES[name]);
+  const ofNodes = runtimes.flatMap((name): readonly DebianPackage[] => NODE_PACKAGES[name]);
   return {
-    later,
-    tools: [...everywhere, ...EVERY_CLUSTER, ...ofRuntimes, ...(newest ? (['containerd'] as const) : []), ...(ocm ? OCM_TOOLS : [])],
-    packages: [
-      ...new Set([
-        ...packages,
-        ...(isStaged ? [] : [...BUILD_PACKAGES, ...MONITORING_PACKAGES]),
-        ...(redis ? (['redis-server'] as const) : []),
-      ]),
-    ],
+    later: [...later],
+    tools: [...programs, ...EVERY_CLUSTER, ...ofRuntimes, ...(newest ? (['containerd'] as const) : []), ...(ocm ? OCM_TOOLS : [])],
+    packages: [...new Set([...ofNodes, ...packages])],
   };
 }
 
@@ -93,14 +98,14 @@ export function requirementsOf(command: SetUpFor, clusters: boolean): Requiremen
 export async function setUp(command: SetUpFor, log: Log): Promise<{ readonly rest: Promise<void> }> {
   const swept = await sweepLeftovers();
   if (swept.length > 0) log(`Removed what ${swept.length} killed ${swept.length === 1 ? 'run' : 'runs'} left behind`);
-  const { runtimes, redis, browser }: Parts = PARTS[command];
+  const { runtimes, browser }: Parts = PARTS[command];
   const obstacle = clusterObstacle();
   const { tools, later, packages } = requirementsOf(command, !obstacle);
   const installed = ensureDebianPackages(packages, log);
   // The C programs of CRI-O are compiled by what the packages bring; everything else is built while they are installed.
   if (runtimes.some((name) => name === 'crio')) await installed;
   if (obstacle && runtimes.length > 0) log(`No whole clusters here: ${obstacle}`);
-  if (redis && !(await findProgram('redis-server')))
+  if (command === 'test:system' && !(await findProgram('redis-server')))
     log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
   if (browser) await ensureBrowser(log);
   const hasNodes = !obstacle && runtimes.length > 0;
@@ -127,7 +132,7 @@ Installs and builds what a command needs on this machine, into ~/.cache/flotilla
 
   --for COMMAND   ${Object.keys(PARTS)
     .map((name) => `"${name}"`)
-    .join(', ')}; default "tests", which is everything
+    .join(', ')}; default "test:system", which is everything
   --help          this text
 `;
 
@@ -135,7 +140,7 @@ Installs and builds what a command needs on this machine, into ~/.cache/flotilla
 export function parseSetUp(args: readonly string[]): SetUpFor | undefined {
   let values: { for: string; help: boolean };
   try {
-    const options = { for: { type: 'string', default: 'tests' }, help: { type: 'boolean', default: false } } as const;
+    const options = { for: { type: 'string', default: 'test:system' }, help: { type: 'boolean', default: false } } as const;
     ({ values } = parseArgs({ args: [...args], options }));
   } catch (cause) {
     throw new FlotillaError('FLOTILLA_SETUP_USAGE', `${errorMessage(cause)}; see --help`, { cause });

@@ -68,24 +68,16 @@ const TEST_ENVIRONMENT = { GOGC: '400' };
 interface TestOptions {
   /** What they get of a busy machine: 0 as much as others, 19 what they leave. */
   readonly niceness?: number;
-  /** Folders whose files alone run. */
-  readonly only?: readonly string[];
-  /** Folders whose files do not run. */
-  readonly without?: readonly string[];
 }
 
 /** Runs vitest projects and reads what they came to. */
-export async function runTests(
-  projects: readonly string[],
-  { niceness = 0, only = [], without = [] }: TestOptions = {},
-): Promise<StageResult> {
+export async function runTests(projects: readonly string[], { niceness = 0 }: TestOptions = {}): Promise<StageResult> {
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-report-'));
   try {
     const file = join(dir, 'report.json');
     const selected = projects.flatMap((project) => ['--project', project]);
     const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'tools/src/test-reporter.ts')}`];
-    const files = [...without.map((folder) => `--exclude=${folder}/**`), ...only.map((folder) => join(ROOT, folder, '/'))];
-    const code = await runProgram('node_modules/.bin/vitest', ['run', '--passWithNoTests', ...selected, ...reporters, ...files], {
+    const code = await runProgram('node_modules/.bin/vitest', ['run', ...selected, ...reporters], {
       env: { ...TEST_ENVIRONMENT, [REPORT_VARIABLE]: file },
       timeoutMs: 80 * 60_000,
       niceness,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closingSummary, parseTier, stagesOf } from './test.ts';
+import { closingSummary, parseRun, stagesOf } from './test.ts';
 import { checkReport, NOTHING } from './test-stages.ts';
 
 describe('closing summary', () => {
@@ -57,25 +57,27 @@ describe('a vitest run', () => {
 });
 
 describe('arguments', () => {
-  test('run everything by default, what needs no set-up first', () => {
-    const names = stagesOf(parseTier([])).map(({ name }) => name);
-    expect(names).toEqual([
-      'types',
-      'format and lint',
-      'type-aware lint',
-      'generated files',
-      'unit tests',
-      'set-up',
-      'integration and end-to-end tests',
-    ]);
+  const stages = (...args: string[]): string[] => {
+    const { run, only } = parseRun(args);
+    return stagesOf(run, only).map(({ name }) => name);
+  };
+  const anywhere = ['types', 'format and lint', 'type-aware lint', 'generated files', 'unit tests', 'set-up', 'integration tests'];
+  const asRoot = ['set-up of whole systems', 'system and end-to-end tests'];
+
+  test('run what any machine can by default, what needs no set-up first; the systems, and all, by name', () => {
+    expect(stages()).toEqual(anywhere);
+    expect(stages('test:system')).toEqual(asRoot);
+    expect(stages('test:all')).toEqual([...anywhere, ...asRoot]);
   });
 
   test('select one tier', () => {
-    expect(stagesOf(parseTier(['--only', 'unit'])).map(({ name }) => name)).toEqual(['unit tests']);
-    expect(stagesOf(parseTier(['--only', 'e2e'])).map(({ name }) => name)).toEqual(['set-up', 'end-to-end tests']);
+    expect(stages('--only', 'unit')).toEqual(['unit tests']);
+    expect(stages('--only', 'integration')).toEqual(['set-up', 'integration tests']);
+    expect(stages('--only', 'e2e')).toEqual(['set-up of whole systems', 'end-to-end tests']);
   });
 
-  test('refuse a tier that does not exist, naming those that do', () => {
-    expect(() => parseTier(['--only', 'all'])).toThrow('unit, integration, e2e');
+  test('refuse a tier or a run that does not exist, naming those that do', () => {
+    expect(() => parseRun(['--only', 'all'])).toThrow('unit, integration, system, e2e');
+    expect(() => parseRun(['tests'])).toThrow('tests: must be one of test, test:system, test:all');
   });
 });

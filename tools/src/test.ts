@@ -11,18 +11,22 @@ interface Stage {
   readonly run: () => Promise<StageResult>;
 }
 
-const TIERS = ['unit', 'integration', 'e2e'] as const;
+const TIERS = ['unit', 'integration', 'system', 'e2e'] as const;
 type Tier = (typeof TIERS)[number];
+
+/** Runs of this command: what one checks on any machine, what needs root and real parts, and both. */
+const RUNS = ['test', 'test:system', 'test:all'] as const;
+type Run = (typeof RUNS)[number];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const setUpStage: Stage = {
-  name: 'set-up',
+const setUpStage = (command: 'test' | 'test:system'): Stage => ({
+  name: command === 'test' ? 'set-up' : 'set-up of whole systems',
   async run() {
-    await (await setUp('tests', say)).rest;
+    await (await setUp(command, say)).rest;
     return NOTHING;
   },
-};
+});
 
 const checks: readonly Stage[] = [
   {
@@ -42,29 +46,27 @@ const checks: readonly Stage[] = [
 const tests: Readonly<Record<Tier, Stage>> = {
   unit: { name: 'unit tests', run: () => runTests(['unit', 'architecture', 'fuzz']) },
   integration: { name: 'integration tests', run: () => runTests(['integration']) },
+  system: { name: 'system tests', run: () => runTests(['system']) },
   e2e: { name: 'end-to-end tests', run: () => runTests(['e2e']) },
 };
 
 /** Kubelets and probes of whole clusters have deadlines of their own: on a busy machine they come first. */
 const niceness = 5;
-/** Folders of integration that take as long, when whole clusters are done, as the others have left by then. */
-const LATER = ['apps', ...['cli', 'console', 'security', 'upgrade-operator', 'version-operator'].map((room) => `test/integration/${room}`)];
 
 /** Both at once: whole clusters leave half of the machine idle, since most of them wait for slow links. */
-const clusterTests: Stage = {
-  name: 'integration and end-to-end tests',
-  async run() {
-    const clustersFirst = async () => [await runTests(['e2e']), await runTests(['integration'], { niceness, only: LATER })];
-    const beside = async () => [await runTests(['integration'], { niceness, without: LATER })];
-    return addUp((await Promise.all([clustersFirst(), beside()])).flat());
-  },
+const bothSystems: Stage = {
+  name: 'system and end-to-end tests',
+  run: async () => addUp(await Promise.all([runTests(['e2e']), runTests(['system'], { niceness })])),
 };
 
 /** Stages of a run; `only` leaves out the checks and the other tiers. */
-export function stagesOf(only: Tier | undefined): readonly Stage[] {
-  // What needs nothing built tells first: on a new machine set-up takes half an hour.
-  if (!only) return [...checks, tests.unit, setUpStage, clusterTests];
-  return only === 'unit' ? [tests.unit] : [setUpStage, tests[only]];
+export function stagesOf(run: Run, only?: Tier): readonly Stage[] {
+  if (only === 'unit') return [tests.unit];
+  if (only !== undefined) return [setUpStage(only === 'integration' ? 'test' : 'test:system'), tests[only]];
+  // What needs nothing built tells first: on a new machine set-up takes minutes.
+  const anywhere = [...checks, tests.unit, setUpStage('test'), tests.integration];
+  const asRoot = [setUpStage('test:system'), bothSystems];
+  return { test: anywhere, 'test:system': asRoot, 'test:all': [...anywhere, ...asRoot] }[run];
 }
 
 /** Runs the stages one after the other, each also when an earlier one failed, and says how long each took. */
@@ -102,18 +104,22 @@ export function closingSummary(total: StageResult, obstacle: string | undefined)
   ];
 }
 
-/** Reads the arguments. Throws RangeError that names the tiers. */
-export function parseTier(args: readonly string[]): Tier | undefined {
-  const { only } = parseArgs({ args: [...args], options: { only: { type: 'string' } } }).values;
-  const tier = TIERS.find((name) => name === only);
-  if (only !== undefined && !tier) throw new RangeError(`--only ${only}: must be one of ${TIERS.join(', ')}`);
-  return tier;
+/** Reads the arguments: which run, and which tier of it alone. Throws RangeError that names what there is. */
+export function parseRun(args: readonly string[]): { readonly run: Run; readonly only: Tier | undefined } {
+  const { values, positionals } = parseArgs({ args: [...args], options: { only: { type: 'string' } }, allowPositionals: true });
+  const [name = 'test'] = positionals;
+  const run = RUNS.find((known) => known === name);
+  if (!run || positionals.length > 1) throw new RangeError(`${positionals.join(' ')}: must be one of ${RUNS.join(', ')}`);
+  const only = TIERS.find((tier) => tier === values.only);
+  if (values.only !== undefined && !only) throw new RangeError(`--only ${values.only}: must be one of ${TIERS.join(', ')}`);
+  return { run, only };
 }
 
 if (import.meta.main) {
   cleanupOnExit();
   try {
-    const total = await runStages(stagesOf(parseTier(process.argv.slice(2))));
+    const { run, only } = parseRun(process.argv.slice(2));
+    const total = await runStages(stagesOf(run, only));
     await sweepLeftovers();
     process.exitCode = total.failures.length === 0 ? 0 : 1;
     say(`\n${closingSummary(total, clusterObstacle()).join('\n')}`);
