@@ -7,9 +7,9 @@ import { ensureDebianPackages, MONITORING_PACKAGES } from '@flotilla/control-pla
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { CHARTS } from './chart-hub.ts';
 import { createTemplate } from '../integration/rollout/templates.ts';
 import { HubWorld, spokeNames, startSurroundings } from '../integration/world.ts';
+import { CHARTS } from './chart-hub.ts';
 
 const NAMESPACE = 'flotilla';
 const Dashboard = z.looseObject({

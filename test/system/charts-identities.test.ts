@@ -5,8 +5,8 @@ import { eventually } from '@flotilla/pace/testing';
 import { type Client, createClient } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { precachePod } from '../fixtures/precache-pod.ts';
-import { CHARTS, type ChartHub, NAMESPACE, SERVICE_ACCOUNT, startChartHub } from './chart-hub.ts';
 import { eachAttempt } from '../integration/world.ts';
+import { CHARTS, type ChartHub, NAMESPACE, SERVICE_ACCOUNT, startChartHub } from './chart-hub.ts';
 
 const AGENT = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke`;
 const PEOPLE = ['viewer', 'operator', 'administrator'] as const;

@@ -8,9 +8,9 @@ import { type Client, createObjectAccess } from '@flotilla/runtime';
 import { describe, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { precachePod } from '../fixtures/precache-pod.ts';
+import { eachAttempt } from '../integration/world.ts';
 import { CHARTS, HUB, NAMESPACE } from './chart-hub.ts';
 import { AGENT, type ChartServer, REQUIRED, Rendered, sets, startChartServer } from './chart-server.ts';
-import { eachAttempt } from '../integration/world.ts';
 
 /** User of the puller's pod. */
 const PULLER_ACCOUNT = `system:serviceaccount:${SpokeName.namespace}:${SpokeName.serviceAccount}`;

@@ -8,6 +8,7 @@ import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eachAttempt } from '../integration/world.ts';
 import { canRunContainerd } from './containerd-node.ts';
 import {
   fullSpec,
@@ -20,7 +21,6 @@ import {
 } from './image-puller-fixture.ts';
 import { startSpoke } from './image-puller-spoke.ts';
 import { machineConfigCrds, setRights, startMachineConfigOperator } from './pinned-image-sets.ts';
-import { eachAttempt } from '../integration/world.ts';
 
 /** Pins by PinnedImageSets: made when all nodes have everything, read back from the nodes, taken back where they degrade one, gone at the end. */
 

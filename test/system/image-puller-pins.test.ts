@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { blocksBelow } from '../fixtures/documented-blocks.ts';
+import { World } from '../integration/precache/world.ts';
 import { canRunContainerd, startNode, VERSIONS } from './containerd-node.ts';
 import { type PullerWorld, startPullerWorld } from './image-puller-fixture.ts';
-import { World } from '../integration/precache/world.ts';
 
 /** The Jobs that the hub plans for an upgrade with pins, carried out on a real containerd: pinned while it lasts, and no more after it. */
 

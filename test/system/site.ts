@@ -8,10 +8,10 @@ import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { expect } from 'vitest';
 import { blocksBelow } from '../fixtures/documented-blocks.ts';
+import { PULLER } from '../integration/world.ts';
 import { allObjects } from './all-objects.ts';
 import { CHARTS, HUB, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
 import { sets } from './chart-server.ts';
-import { PULLER } from '../integration/world.ts';
 
 /** A cluster on which charts are installed, and how its user removes them. */
 export class Site implements AsyncDisposable {

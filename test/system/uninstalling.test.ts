@@ -12,14 +12,14 @@ import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
+import { placePolicy } from '../integration/rollout/policies.ts';
+import { createTemplate } from '../integration/rollout/templates.ts';
+import { PLATFORM, PULLER } from '../integration/world.ts';
 import { allObjects } from './all-objects.ts';
 import { HUB, HUB_IMAGES, NAMESPACE } from './chart-hub.ts';
 import { REQUIRED } from './chart-server.ts';
 import { machineConfigCrds } from './pinned-image-sets.ts';
-import { placePolicy } from '../integration/rollout/policies.ts';
-import { createTemplate } from '../integration/rollout/templates.ts';
 import { Site } from './site.ts';
-import { PLATFORM, PULLER } from '../integration/world.ts';
 
 const PAGE = await readFile(new URL('../../docs/uninstalling.md', import.meta.url), 'utf8');
 /** Clusters of the fleet; the last one has no agent. */

@@ -5,7 +5,12 @@ import { parseSetUp, requirementsOf } from './setup.ts';
 const CRIO = ['crio', 'pinns', 'import-image'];
 
 test.each([
-  { command: 'test', clusters: true, builds: ['etcd', 'kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet', 'helm', 'registry'] },
+  {
+    command: 'test',
+    clusters: true,
+    builds: ['etcd', 'kube-apiserver'],
+    leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet', 'helm', 'registry'],
+  },
   { command: 'test:system', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet', 'cosign'], leavesOut: [] },
   { command: 'demo', clusters: true, builds: ['kubelet', 'registry'], leavesOut: [...OCM_TOOLS, ...CRIO, 'helm', 'cosign'] },
   { command: 'demo --ocm', clusters: true, builds: [...OCM_TOOLS, 'kubelet'], leavesOut: CRIO },

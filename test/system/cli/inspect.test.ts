@@ -17,9 +17,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programFile } from '../../../tools/src/fleets/program-files.ts';
 import { type AgentSubject, startAgentSubject } from '../../conformance/agent-subject.ts';
 import { SUITE_CADENCE } from '../../conformance/works.ts';
+import { flotilla } from '../../integration/cli/flotilla.ts';
 import { hostOf, type PullerWorld, REGISTRY_NAME, startPuller, startPullerWorld } from '../image-puller-fixture.ts';
 import { RUNTIMES, type RuntimeNode } from '../planned-bytes/runtimes.ts';
-import { flotilla } from '../../integration/cli/flotilla.ts';
 
 const canRun = process.getuid?.() === 0 && existsSync('/usr/bin/containerd');
 if (!canRun) console.log("skipped: a node's runtime needs root and Debian's containerd");

@@ -10,10 +10,10 @@ import { ManagedCluster, ManagedClusterAction, ManifestWork, Policy } from '@flo
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { hostOf, type PullerWorld, REGISTRY_NAME, startPullerWorld } from '../image-puller-fixture.ts';
+import { flotilla } from '../../integration/cli/flotilla.ts';
 import { RolloutWorld } from '../../integration/rollout/world.ts';
 import { testIn } from '../../integration/world.ts';
-import { flotilla } from '../../integration/cli/flotilla.ts';
+import { hostOf, type PullerWorld, REGISTRY_NAME, startPullerWorld } from '../image-puller-fixture.ts';
 
 const spokes = ['plan-1', 'plan-2', 'plan-3', 'plan-4', 'bound-1', 'bound-2', 'doubt-1', 'doubt-2'];
 const test = testIn(() => RolloutWorld.start({ spokes }));

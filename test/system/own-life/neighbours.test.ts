@@ -20,6 +20,7 @@ import { type RunningProgram, startHub, startProgram } from '../../../tools/src/
 import type { AppName } from '../../../tools/src/images/apps.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
 import { type ProgramsBefore, unpackVersionBefore, versionBeforeObstacle } from '../../fixtures/version-before.ts';
+import { PLATFORM, PULLER } from '../../integration/world.ts';
 import {
   type ClusterRelease,
   type ManagedCluster,
@@ -27,7 +28,6 @@ import {
   startManagedCluster,
   UPGRADE_CONFIG,
 } from '../version-operator/managed-cluster.ts';
-import { PLATFORM, PULLER } from '../../integration/world.ts';
 import { startJobEnds } from './job-ends.ts';
 
 const obstacle = await versionBeforeObstacle();

@@ -14,8 +14,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { z } from 'zod';
 import { startHub } from '../../../tools/src/fleets/programs.ts';
 import { RELEASE_FOLDER, UserMachine } from '../../fixtures/user-machine.ts';
-import { CHARTS, HUB, NAMESPACE, SERVICE_ACCOUNT } from '../chart-hub.ts';
 import { HubWorld, PULLER, startSurroundings } from '../../integration/world.ts';
+import { CHARTS, HUB, NAMESPACE, SERVICE_ACCOUNT } from '../chart-hub.ts';
 import { clustersOf, type Flight, flightsOf, land, stateOf, takeOff } from './in-flight.ts';
 
 const [VERSION, NEXT] = ['1.2.3', '1.3.0'];

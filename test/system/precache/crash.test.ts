@@ -2,10 +2,10 @@ import { DEFAULT_WORK_CADENCE } from '@flotilla/agent';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { readChaosConfig } from '../rollout/chaos-config.ts';
-import { eachAttempt } from '../../integration/world.ts';
-import { startRedis, type TestRedis } from './redis.ts';
 import { spokeNames, World } from '../../integration/precache/world.ts';
+import { eachAttempt } from '../../integration/world.ts';
+import { readChaosConfig } from '../rollout/chaos-config.ts';
+import { startRedis, type TestRedis } from './redis.ts';
 
 const { moments: MOMENTS, spokes: SPOKES, seed: SEED, transport: TRANSPORT } = readChaosConfig();
 const spokes = spokeNames(SPOKES);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
+import { spokeNames, World } from '../../integration/precache/world.ts';
 import { eachAttempt } from '../../integration/world.ts';
 import { startRedis, type TestRedis } from './redis.ts';
-import { spokeNames, World } from '../../integration/precache/world.ts';
 
 const spokes = spokeNames(20);
 const done = 'True PrecachingCompleted: Precaching is completed for all clusters';

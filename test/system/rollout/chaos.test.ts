@@ -5,16 +5,16 @@ import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotill
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { startRedis, type TestRedis } from '../precache/redis.ts';
-import { eachAttempt } from '../../integration/world.ts';
-import { type AuditedUpgrade, auditWrites, HUB_USER, readRollout } from './audited.ts';
-import { Chaos, drawStrikes } from './chaos.ts';
-import { readChaosConfig } from './chaos-config.ts';
 import { installOperator, playUpgrade, subscription } from '../../integration/rollout/operators.ts';
 import { expectOrderlyBatches } from '../../integration/rollout/orderly.ts';
 import { createTemplate } from '../../integration/rollout/templates.ts';
-import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
 import { RolloutWorld, spokeNames } from '../../integration/rollout/world.ts';
+import { eachAttempt } from '../../integration/world.ts';
+import { startRedis, type TestRedis } from '../precache/redis.ts';
+import { type AuditedUpgrade, auditWrites, HUB_USER, readRollout } from './audited.ts';
+import { Chaos, drawStrikes } from './chaos.ts';
+import { readChaosConfig } from './chaos-config.ts';
+import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
 
 const { moments, spokes, seed } = readChaosConfig();
 const CLUSTERS = spokeNames(spokes);

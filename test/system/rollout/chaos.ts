@@ -1,8 +1,8 @@
 import { eventually } from '@flotilla/pace/testing';
 import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
+import type { RolloutWorld } from '../../integration/rollout/world.ts';
 import type { TestRedis } from '../precache/redis.ts';
 import type { WatchRelay } from './watch-relay.ts';
-import type { RolloutWorld } from '../../integration/rollout/world.ts';
 
 /** What can happen to a hub, whatever it is doing. */
 const STRIKES = ['kill', 'leader change', 'worker kill', 'empty queue', 'API server restart', 'expired watches'] as const;

@@ -2,8 +2,8 @@ import { runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { testIn } from '../../integration/world.ts';
 import { RolloutWorld, spokeNames } from '../../integration/rollout/world.ts';
+import { testIn } from '../../integration/world.ts';
 
 const CLUSTERS = spokeNames(3, 'wide');
 

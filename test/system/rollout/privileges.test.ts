@@ -29,6 +29,9 @@ import { type Client, requestToken } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningProgram, startProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';
+import { installOperator, playUpgrade, subscription } from '../../integration/rollout/operators.ts';
+import { placePolicy } from '../../integration/rollout/policies.ts';
+import { PLATFORM, PULLER } from '../../integration/world.ts';
 import {
   CHARTS,
   type ChartHub,
@@ -40,9 +43,6 @@ import {
   startChartHub,
 } from '../chart-hub.ts';
 import { requireRedis, type TestRedis } from '../precache/redis.ts';
-import { PLATFORM, PULLER } from '../../integration/world.ts';
-import { installOperator, playUpgrade, subscription } from '../../integration/rollout/operators.ts';
-import { placePolicy } from '../../integration/rollout/policies.ts';
 import { type Asked, describeRight, isUsedBy, type Right, readAsked, readRoles, rightsOf } from './rights.ts';
 
 const WORKER = `${HUB}-worker`;

@@ -3,9 +3,9 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
-import { requireRedis, type TestRedis } from '../precache/redis.ts';
 import { World } from '../../integration/precache/world.ts';
 import { eachAttempt } from '../../integration/world.ts';
+import { requireRedis, type TestRedis } from '../precache/redis.ts';
 
 /** Who can write to the queue: what is in it is put there by hand. */
 const EVIL = 'registry.test/evil:1';

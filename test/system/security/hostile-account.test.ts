@@ -19,9 +19,9 @@ import { type Client, createClient, requestToken } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { type ChartHub, startChartHub } from '../chart-hub.ts';
 import { createTemplate } from '../../integration/rollout/templates.ts';
 import { eachAttempt, PLATFORM, PULLER } from '../../integration/world.ts';
+import { type ChartHub, startChartHub } from '../chart-hub.ts';
 import { type HostileWrite, MARK, nextWrite } from './hostile-account.ts';
 
 const EVIL = 'evil';

@@ -27,9 +27,9 @@ import { eventually } from '@flotilla/pace/testing';
 import { ApiError, type Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
-import { type ChartHub, startChartHub } from '../chart-hub.ts';
 import { placePolicy } from '../../integration/rollout/policies.ts';
 import { eachAttempt, PLATFORM, PULLER } from '../../integration/world.ts';
+import { type ChartHub, startChartHub } from '../chart-hub.ts';
 
 const TENANT = 'blue-administrator';
 /** The API server itself takes long over the largest of these objects. */
