@@ -142,14 +142,13 @@ export class MemoryExchange implements Exchange {
 
   #patch(target: Target, contentType: string | undefined, body: unknown, { force }: Query): Json {
     const { objects } = this.#options;
-    switch (contentType) {
+    switch (contentType ?? '') {
       case 'application/apply-patch+yaml':
         return objects.apply(target, body, isSet(force));
       case 'application/merge-patch+json':
         return objects.update(target, (live) => mergePatched(structuredClone(live), body), 'patch');
       case 'application/json-patch+json':
         return objects.update(target, (live) => jsonPatched(live, body), 'patch');
-      case undefined:
       default:
         throw new UnsupportedError(`apply a patch of type ${contentType}`);
     }
