@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './tools/src/longest-first.ts';
 
-/** Of tests on real servers. Their programs and API servers are shared by all files of a run. */
+/** Settings of tests on real servers: all files of a run share programs and API servers. */
 const onServers = {
   globalSetup: ['test/integration/global-setup.ts'],
   setupFiles: ['test/worker-exit.ts', 'test/integration/file-setup.ts'],

@@ -3,7 +3,7 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { expect, test } from 'vitest';
 import { eachAttempt } from './world.ts';
 
-/** What `npm run record:api-server` wrote down is what a real server says. */
+/** A real API server says what `npm run record:api-server` wrote down. */
 
 let server: ApiServer;
 eachAttempt(

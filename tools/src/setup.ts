@@ -18,7 +18,7 @@ import {
 import { prepareBase } from './images/build-images.ts';
 import { hostArchitecture } from './images/cache-folder.ts';
 
-/** What a command runs on this machine. */
+/** The programs that a command runs on this machine, and what they need. */
 interface Parts {
   readonly programs: readonly ToolName[];
   /** Programs that it uses once its clusters run; who needs monitoring installs it then. */
@@ -98,14 +98,14 @@ export function requirementsOf(command: SetUpFor, clusters: boolean): Requiremen
 export async function setUp(command: SetUpFor, log: Log): Promise<{ readonly rest: Promise<void> }> {
   const swept = await sweepLeftovers();
   if (swept.length > 0) log(`Removed what ${swept.length} killed ${swept.length === 1 ? 'run' : 'runs'} left behind`);
-  const { runtimes, browser }: Parts = PARTS[command];
+  const { runtimes, browser, packages: own }: Parts = PARTS[command];
   const obstacle = clusterObstacle();
   const { tools, later, packages } = requirementsOf(command, !obstacle);
   const installed = ensureDebianPackages(packages, log);
   // The C programs of CRI-O are compiled by what the packages bring; everything else is built while they are installed.
   if (runtimes.some((name) => name === 'crio')) await installed;
   if (obstacle && runtimes.length > 0) log(`No whole clusters here: ${obstacle}`);
-  if (command === 'test:system' && !(await findProgram('redis-server')))
+  if (own.includes('redis-server') && !(await findProgram('redis-server')))
     log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
   if (browser) await ensureBrowser(log);
   const hasNodes = !obstacle && runtimes.length > 0;

@@ -63,7 +63,7 @@ const bothSystems: Stage = {
 export function stagesOf(run: Run, only?: Tier): readonly Stage[] {
   if (only === 'unit') return [tests.unit];
   if (only !== undefined) return [setUpStage(only === 'integration' ? 'test' : 'test:system'), tests[only]];
-  // What needs nothing built tells first: on a new machine set-up takes minutes.
+  // Checks and unit tests need nothing built and tell first: on a new machine set-up takes minutes.
   const anywhere = [...checks, tests.unit, setUpStage('test'), tests.integration];
   const asRoot = [setUpStage('test:system'), bothSystems];
   return { test: anywhere, 'test:system': asRoot, 'test:all': [...anywhere, ...asRoot] }[run];

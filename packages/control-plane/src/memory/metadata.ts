@@ -156,7 +156,7 @@ function refusedKey(field: string, key: string): Cause[] {
   return [{ field, reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(key)}: ${says}` }];
 }
 
-/** Whether something else than metadata, and status where it is a subresource, changed. */
+/** True when something else than metadata, and status where it is a subresource, changed. */
 export function isNewGeneration(kind: ServedKind, live: Json, next: Json): boolean {
   const wanted = (object: Json): Json => {
     const { metadata: _, status, ...rest } = object;

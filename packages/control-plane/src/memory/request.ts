@@ -31,7 +31,7 @@ export const Query = z.strictObject({
 });
 export type Query = z.output<typeof Query>;
 
-/** Whether a parameter is set to true. */
+/** True for a parameter that is set to true. */
 export const isSet = (value: string | undefined): boolean => value === 'true' || value === '1';
 
 /** Segments of a path and its query. */

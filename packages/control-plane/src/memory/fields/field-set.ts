@@ -25,7 +25,7 @@ export function itemElement(schema: Schema, item: unknown): string {
   return `k:${JSON.stringify(Object.fromEntries(named))}`;
 }
 
-/** Whether a value is owned as a whole. */
+/** True for a value that is owned as a whole. */
 export function isAtomic(schema: Schema, value: unknown): boolean {
   if (Array.isArray(value)) return !['map', 'set'].includes(schema['x-kubernetes-list-type'] ?? 'atomic');
   if (isJsonObject(value)) return schema['x-kubernetes-map-type'] === 'atomic';
@@ -101,7 +101,7 @@ export const pathText = (elements: readonly string[]): string =>
     })
     .join('');
 
-/** Whether a set holds a path itself. */
+/** True when the set holds the path itself. */
 export function holds(set: FieldSet, elements: readonly string[]): boolean {
   let node: FieldSet | undefined = set;
   for (const element of elements) node = node?.[element];
