@@ -1,16 +1,11 @@
 import { isJsonObject } from '@flotilla/api';
+import type { ServedResource } from '@flotilla/runtime';
 import { BUILT_IN, type Strategy, strategyOf } from './built-in-strategies.ts';
 import { recordedKinds } from './record-kinds.ts';
 import { type Json, METADATA, type Schema } from './schema/schema.ts';
 
 /** A kind that the server serves. */
-export interface ServedKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly plural: string;
-  readonly singular: string;
-  readonly namespaced: boolean;
+export interface ServedKind extends ServedResource {
   readonly schema: Schema;
   /** Its status is a subresource. */
   readonly hasStatus: boolean;
