@@ -61,7 +61,16 @@ describe('arguments', () => {
     const { run, only } = parseRun(args);
     return stagesOf(run, only).map(({ name }) => name);
   };
-  const anywhere = ['types', 'format and lint', 'type-aware lint', 'generated files', 'unit tests', 'set-up', 'integration tests'];
+  const anywhere = [
+    'types',
+    'format and lint',
+    'type-aware lint',
+    'generated files',
+    'unit tests',
+    'simulation',
+    'set-up',
+    'integration tests',
+  ];
   const asRoot = ['set-up of whole systems', 'system and end-to-end tests'];
 
   test('run what any machine can by default, what needs no set-up first; the systems, and all, by name', () => {

@@ -43,6 +43,14 @@ const checks: readonly Stage[] = [
   { name: 'generated files', run: () => runCheck('npm run generate -- --check', 'tools/src/generate.ts', ['--check']) },
 ];
 
+/** Seconds of simulation; it goes on until there were enough runs. */
+const SIMULATED_SECONDS = '90';
+
+const simulation: Stage = {
+  name: 'simulation',
+  run: () => runCheck('npm run simulate', 'test/simulation/main.ts', ['--seconds', SIMULATED_SECONDS]),
+};
+
 const tests: Readonly<Record<Tier, Stage>> = {
   unit: { name: 'unit tests', run: () => runTests(['unit', 'architecture', 'fuzz']) },
   integration: { name: 'integration tests', run: () => runTests(['integration']) },
@@ -64,7 +72,7 @@ export function stagesOf(run: Run, only?: Tier): readonly Stage[] {
   if (only === 'unit') return [tests.unit];
   if (only !== undefined) return [setUpStage(only === 'integration' ? 'test' : 'test:system'), tests[only]];
   // Checks and unit tests need nothing built and tell first: on a new machine set-up takes minutes.
-  const anywhere = [...checks, tests.unit, setUpStage('test'), tests.integration];
+  const anywhere = [...checks, tests.unit, simulation, setUpStage('test'), tests.integration];
   const asRoot = [setUpStage('test:system'), bothSystems];
   return { test: anywhere, 'test:system': asRoot, 'test:all': [...anywhere, ...asRoot] }[run];
 }

@@ -1,22 +1,34 @@
 import { openStore } from '@flotilla/queues';
-import { createClient, type Program, type ProgramOptions, serveSamples } from '@flotilla/runtime';
+import { type Client, createClient, type Program, type ProgramOptions, serveSamples } from '@flotilla/runtime';
 import { type HubConfig, readConfig } from './config.ts';
 import { installCrds } from './crd-installer.ts';
 import { lead, runWorker } from './hub.ts';
 import { PROCESS_METRICS } from './metrics/metric-table.ts';
 
-/** Describes the hub as a program with these arguments and environment; default: the process's. Its run throws as `readConfig` does. */
-export const hubProgram = (argv?: readonly string[], env?: NodeJS.ProcessEnv): ProgramOptions<HubConfig> => ({
+/** Opens a program's way to its API server. */
+type Connect = (program: Program<HubConfig>) => Client;
+
+const connectByKubeconfig: Connect = ({ config, logger, metrics }) =>
+  createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-hub', logger, metrics });
+
+/**
+ * Describes the hub as a program with these arguments and environment; default: the process's. Its run throws as `readConfig` does.
+ * @param connect default: by the kubeconfig of its arguments
+ */
+export const hubProgram = (
+  argv?: readonly string[],
+  env?: NodeJS.ProcessEnv,
+  connect: Connect = connectByKubeconfig,
+): ProgramOptions<HubConfig> => ({
   name: 'hub',
   config: () => readConfig(argv, env),
   listen: ({ httpHost, httpPort }) => ({ host: httpHost, port: httpPort }),
-  main,
+  main: (program) => main(program, connect(program)),
 });
 
 /** Wires and runs the hub until it is stopped. A hub that waits for the lease is ready. */
-async function main(program: Program<HubConfig>): Promise<void> {
+async function main(program: Program<HubConfig>, client: Client): Promise<void> {
   const { config, logger, metrics, clock } = program;
-  const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-hub', logger, metrics });
   program.defer(() => client.close());
   const store = await openStore({ redisUrl: config.redisUrl, redisCa: config.redisCa, preference: config.queueStore, log: logger });
   program.defer(() => store.close());

@@ -6,25 +6,29 @@ import { isAlreadyExists, isConflict } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Contender, lease, and work of the holder. */
-export interface LeaseOptions {
-  readonly client: Client;
-  /** Namespace and name of the Lease. */
-  readonly ref: Ref;
-  /** Identity of this contender; unique per process. */
-  readonly identity: string;
+/** Times of a lease, in milliseconds. */
+export interface LeaseTimes {
   /** Another may take over this long after our last renewal that it saw. Default 15 000; whole seconds. */
   readonly leaseDurationMs?: number;
   /** Without a renewal for this long we stop leading. Less than the duration. Default 10 000. */
   readonly renewDeadlineMs?: number;
   /** Between attempts. Default 2 000. */
   readonly retryPeriodMs?: number;
+  readonly clock?: Clock;
+}
+
+/** Contender, lease, and work of the holder. */
+export interface LeaseOptions extends LeaseTimes {
+  readonly client: Client;
+  /** Namespace and name of the Lease. */
+  readonly ref: Ref;
+  /** Identity of this contender; unique per process. */
+  readonly identity: string;
   /** The work; ends soon after its signal aborts (lease lost or stopped). When it ends by itself, so does the election. */
   readonly onStartedLeading: (signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
   readonly logger?: Logger;
   readonly metrics?: Metrics;
-  readonly clock?: Clock;
 }
 
 const MIN_RETRY_MS = 250;

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { errorMessage, FlotillaError, type Ref } from '@flotilla/api';
 import { type Clock, systemClock } from '@flotilla/pace';
 import type { Client } from './client.ts';
-import { runWithLease } from './leader-election.ts';
+import { type LeaseTimes, runWithLease } from './leader-election.ts';
 import { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { type Listen, serveProbes } from './probes.ts';
@@ -65,7 +65,7 @@ export async function runProgram<C extends ProgramConfig>(options: ProgramOption
   const limit = (): void => endWithin(options.stopWithinMs ?? 25_000, logger);
   stopping.signal.addEventListener('abort', limit, { once: true });
   try {
-    await run(options, { config, logger, stopping, identity: `${hostname()}-${process.pid}` });
+    await run(options, { config, logger, metrics: createMetrics(), stopping, identity: `${hostname()}-${process.pid}` });
     logger.info('Stopped');
   } catch (error) {
     complain(name, error);
@@ -79,13 +79,17 @@ interface Host {
   readonly signal: AbortSignal;
   /** Gets its log; default: stdout. */
   readonly log?: LoggerOptions['destination'];
+  /** Name of the program among those that contend for a lease; default: one of its own. */
+  readonly identity?: string;
+  /** Times of its leases; default: those of every program, by the machine's time, since others who contend for one know no other. */
+  readonly lease?: LeaseTimes;
 }
 
 /**
  * Runs a program beside whatever else runs in this process: no signal is caught and no exit code set. Resolves when it has ended, soon after
  * the host's signal. Throws what its configuration or its `main` throws.
  */
-export async function embedProgram<C extends ProgramConfig>(options: ProgramOptions<C>, { signal, log }: Host): Promise<void> {
+export async function embedProgram<C extends ProgramConfig>(options: ProgramOptions<C>, { signal, log, ...host }: Host): Promise<void> {
   const config = options.config();
   const logger = createLogger({ name: options.name, level: config.logLevel, ...(log && { destination: log }) });
   const stopping = new AbortController();
@@ -94,7 +98,9 @@ export async function embedProgram<C extends ProgramConfig>(options: ProgramOpti
   if (signal.aborted) stop();
   try {
     // One process may hold several that contend for one lease.
-    await run(options, { config, logger, stopping, identity: `${hostname()}-${process.pid}-${randomUUID()}` });
+    const { identity = `${hostname()}-${process.pid}-${randomUUID()}`, lease } = host;
+    // Its heap and its event loop are those of the host, which measures them itself if anybody does.
+    await run(options, { config, logger, metrics: createMetrics({ process: false }), stopping, identity, lease });
   } finally {
     signal.removeEventListener('abort', stop);
   }
@@ -103,13 +109,17 @@ export async function embedProgram<C extends ProgramConfig>(options: ProgramOpti
 interface Running<C extends ProgramConfig> {
   readonly config: C;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   readonly stopping: AbortController;
   readonly identity: string;
+  readonly lease?: LeaseTimes | undefined;
 }
 
-async function run<C extends ProgramConfig>(options: ProgramOptions<C>, { config, logger, stopping, identity }: Running<C>): Promise<void> {
+async function run<C extends ProgramConfig>(
+  options: ProgramOptions<C>,
+  { config, logger, metrics, stopping, identity, lease }: Running<C>,
+): Promise<void> {
   const { clock = systemClock } = options;
-  const metrics = createMetrics();
   await using stack = new AsyncDisposableStack();
   let notReady: () => string | undefined = () => 'starting';
   const listen = options.listen?.(config);
@@ -130,8 +140,7 @@ async function run<C extends ProgramConfig>(options: ProgramOptions<C>, { config
       stack.defer(async () => {
         await close().catch((err: unknown) => logger.warn({ err }, 'Closing failed'));
       }),
-    // By the machine's time: others who contend for it know no other.
-    lead: ({ client, ref }, work) => runWithLease({ client, ref, identity, signal, logger, metrics, onStartedLeading: work }),
+    lead: ({ client, ref }, work) => runWithLease({ client, ref, identity, signal, logger, metrics, onStartedLeading: work, ...lease }),
     stop: () => stopping.abort(new Error('stopped')),
   });
 }

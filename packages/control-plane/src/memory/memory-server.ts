@@ -1,9 +1,10 @@
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
 import { type Clock, systemClock } from '@flotilla/pace';
-import { type Client, createClientOver } from '@flotilla/runtime';
+import { type Client, createClientOver, type Exchange } from '@flotilla/runtime';
 import type { ServedKind } from './built-in-kinds.ts';
 import { MemoryExchange } from './exchange.ts';
 import { collectGarbage } from './garbage.ts';
+import type { Change } from './object-log.ts';
 import { Objects, type Write } from './objects.ts';
 import { UnsupportedError } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
@@ -24,6 +25,8 @@ interface MemoryServerOptions {
    * Default: everything passes.
    */
   readonly admit?: (write: Write) => Json | undefined;
+  /** Told of each change of the store, as it is stored. */
+  readonly onStored?: (kind: ServedKind, change: Change) => void;
   /** Milliseconds between two bookmarks of a watch, which then also ends when its client asks for it. Default: neither happens by itself. */
   readonly bookmarkMs?: number;
   /** Changes of a kind that are kept for watches and pages; default 10 000. */
@@ -32,6 +35,14 @@ interface MemoryServerOptions {
   readonly seed?: number;
   /** Base URL in messages; default `https://memory.test`. */
   readonly server?: string;
+}
+
+/** Options of a client. */
+interface MemoryClientOptions {
+  /** Name of its writes in managedFields that name none; default `flotilla`. */
+  readonly manager?: string;
+  /** Carries its calls to the server and the answers back, with whatever happens on the way; default nothing. */
+  readonly through?: (exchange: Exchange) => Exchange;
 }
 
 const FIRST_VERSION = 100;
@@ -54,7 +65,10 @@ export class MemoryServer {
       mostChanges,
       firstVersion: FIRST_VERSION,
       admit: (write) => options.admit?.(write),
-      onChange: (kind, change) => this.#watches.changed(kind, change),
+      onChange: (kind, change) => {
+        options.onStored?.(kind, change);
+        this.#watches.changed(kind, change);
+      },
     });
     this.#watches = new Watches({ objects: this.#objects, clock, deliver, bookmarkMs });
     const namespaces = this.#kind('v1', 'namespaces');
@@ -66,11 +80,11 @@ export class MemoryServer {
     this.#objects.log.compact();
   }
 
-  /** A client of this server. @param manager name of its writes in managedFields that name none; default `flotilla` */
-  client({ manager = 'flotilla' }: { readonly manager?: string } = {}): Client {
+  /** A client of this server. */
+  client({ manager = 'flotilla', through = (exchange) => exchange }: MemoryClientOptions = {}): Client {
     const { server = 'https://memory.test', clock = systemClock } = this.#options;
     const openWatch = this.#watches.open.bind(this.#watches);
-    const exchange = new MemoryExchange({ objects: this.#objects, manager, server, openWatch });
+    const exchange = through(new MemoryExchange({ objects: this.#objects, manager, server, openWatch }));
     const watchIdleMs = this.#options.bookmarkMs === undefined ? Number.POSITIVE_INFINITY : undefined;
     // Ends of watches need no spread where nothing but order counts.
     return createClientOver({ server, exchange, clock, random: () => 0, watchIdleMs });

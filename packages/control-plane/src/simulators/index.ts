@@ -1,4 +1,4 @@
-export { createRandom } from '../random.ts';
+export { createRandom, randomUid } from '../random.ts';
 export type { ClusterFaults, ClusterPace } from './cluster/actor.ts';
 export { type ClusterActors, type ClusterActorsOptions, startClusterActors } from './cluster/cluster-actors.ts';
 export { createNode } from './cluster/nodes.ts';

@@ -28,7 +28,7 @@ import { unreachableAccess } from './unreachable-access.ts';
 export interface SpokeEvent {
   /** Milliseconds since the epoch, by the process's clock. */
   readonly at: number;
-  readonly type: JobEvent | WorkEvent | 'action-executed' | 'action-failed' | 'view-read' | 'view-reported';
+  readonly type: JobEvent | WorkEvent | 'pods-succeeded' | 'action-executed' | 'action-failed' | 'view-read' | 'view-reported';
   /** Name of the Job, action, view or work. */
   readonly name: string;
   /** Uid of the Job. */
@@ -301,7 +301,10 @@ export class SimulatedSpoke {
         (puller.mode === 'prove' && faults.lost === true) ||
         faults.nodeAway === true,
       onEvent: (type) => this.#record({ type, name, uid }),
-      onPodDone: () => this.#onPulled(puller),
+      onPodDone: () => {
+        this.#record({ type: 'pods-succeeded', name, uid });
+        this.#onPulled(puller);
+      },
     });
   }
 

@@ -1,0 +1,173 @@
+import { Annotation, conditionTime, type Ref } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type ComplianceScript, registerSpokes } from '@flotilla/control-plane/simulators';
+import { isAlreadyExists, isNotFound } from '@flotilla/runtime';
+import { placePolicy } from '../../integration/rollout/policies.ts';
+import type { Act, ClusterAct, HubAct, PolicyAct, UpgradeAct, UpgradePart } from './story.ts';
+import { spokeName, type World } from './world.ts';
+
+const merge = { type: 'merge' } as const;
+
+const policyName = (upgrade: string, number: number): string => `${upgrade}-p${number}`;
+const refOf = (name: string) => ({ namespace: 'default', name });
+
+/** Places the policies of an upgrade. */
+export async function placePolicies(world: World, { name, clusters, policies }: UpgradePart): Promise<void> {
+  for (const [index, { soakSeconds }] of policies.entries())
+    await placePolicy(world.user, policyName(name, index + 1), {
+      clusters: clusters.map(spokeName),
+      ...(soakSeconds > 0 && { annotations: { [Annotation.soakSeconds]: String(soakSeconds) } }),
+    });
+}
+
+/** Asks for an upgrade. */
+export async function createUpgrade(world: World, part: UpgradePart): Promise<void> {
+  const { name, clusters, canaries, policies, windowAt } = part;
+  const { maxConcurrency, timeoutMinutes: timeout } = part;
+  const opens = windowAt === undefined ? undefined : conditionTime(world.scheduler.now() - world.ms + windowAt);
+  await world.user.create(ClusterGroupUpgrade, {
+    metadata: { ...refOf(name), ...(opens !== undefined && { annotations: { [Annotation.windowStart]: opens } }) },
+    spec: {
+      clusters: clusters.map(spokeName),
+      managedPolicies: policies.map((_, index) => policyName(name, index + 1)),
+      remediationStrategy: { maxConcurrency, timeout, canaries: canaries.map(spokeName) },
+      enable: part.enable,
+      backup: part.backup,
+      batchTimeoutAction: part.abort ? 'Abort' : 'Continue',
+      ...(part.preCaching && { preCaching: true, preCachingConfigRef: { name: 'config' } }),
+      ...(part.after !== undefined && { blockingCRs: [refOf(part.after)] }),
+    },
+  });
+}
+
+/** Does what an act says; an object that is not there any more needs nothing. */
+export async function perform(world: World, act: Act): Promise<void> {
+  world.note(JSON.stringify(act));
+  try {
+    await performed(world, act);
+  } catch (error) {
+    if (!isNotFound(error) && !isAlreadyExists(error)) throw error;
+  }
+}
+
+async function performed(world: World, act: Act): Promise<unknown> {
+  if ('policy' in act) return onPolicy[act.what](world, act);
+  if ('upgrade' in act) return onUpgrade[act.what](world, refOf(act.upgrade));
+  if ('cluster' in act) return onCluster[act.what](world, spokeName(act.cluster));
+  const [hub = 1] = world.hubs;
+  return onHub[act.what](world, hub, act.ms);
+}
+
+const annotate = ({ user }: World, ref: Ref, annotations: Record<string, string | null>) =>
+  user.patch(ClusterGroupUpgrade, ref, { metadata: { annotations } }, merge);
+
+const onUpgrade: Record<UpgradeAct['what'], (world: World, ref: Ref) => Promise<unknown>> = {
+  enable: ({ user }, ref) => user.patch(ClusterGroupUpgrade, ref, { spec: { enable: true } }, merge),
+  pause: (world, ref) => annotate(world, ref, { [Annotation.paused]: 'drain' }),
+  stop: (world, ref) => annotate(world, ref, { [Annotation.paused]: 'stop' }),
+  resume: (world, ref) => annotate(world, ref, { [Annotation.paused]: null, [Annotation.windowStart]: null }),
+  delete: ({ user }, ref) => user.delete(ClusterGroupUpgrade, ref),
+  retry: (world, ref) => annotate(world, ref, { [Annotation.retryAt]: new Date(world.scheduler.now()).toISOString() }),
+  edit: ({ user }, ref) => user.patch(ClusterGroupUpgrade, ref, { spec: { remediationStrategy: { maxConcurrency: 1 } } }, merge),
+};
+
+const patchCluster = ({ user }: World, name: string, metadata: object) => user.patch(ManagedCluster, { name }, { metadata }, merge);
+
+const onCluster: Record<ClusterAct['what'], (world: World, name: string) => Promise<unknown>> = {
+  hold: (world, name) => patchCluster(world, name, { annotations: { [Annotation.hold]: 'story' } }),
+  release: (world, name) => patchCluster(world, name, { annotations: { [Annotation.hold]: null } }),
+  async cut(world, name) {
+    world.spokes.disconnect(name);
+    await setAvailable(world, name, false);
+  },
+  async join(world, name) {
+    world.spokes.reconnect(name);
+    await registerSpokes(world.user, [name]);
+    await patchCluster(world, name, { labels: { name } });
+    await setAvailable(world, name, true);
+  },
+  async leave(world, name) {
+    await patchCluster(world, name, { finalizers: ['cluster.open-cluster-management.io/api-resource-cleanup'] });
+    await world.user.delete(ManagedCluster, { name });
+    await patchCluster(world, name, { finalizers: null });
+  },
+  'restart agent': async ({ spokes }, name) => spokes.restartAgent(name),
+  unlabel: (world, name) => patchCluster(world, name, { labels: { name: null } }),
+  'fail jobs': async ({ spokes }, name) => spokes.setFaults(name, { failJob: 1 }),
+  'hold jobs': async ({ spokes }, name) => spokes.setFaults(name, { jobsHeld: true }),
+  'lose images': async ({ spokes }, name) => spokes.setFaults(name, { lost: true }),
+  'free jobs': async ({ spokes }, name) => spokes.setFaults(name, {}),
+  never: async (world, name) => script(world, name, { never: true }),
+  slow: async (world, name) => script(world, name, { seconds: 600 }),
+  silent: async (world, name) => script(world, name, { silent: true }),
+  relapse: async (world, name) => script(world, name, { relapse: { afterSeconds: 20, recoverSeconds: 60 } }),
+  comply: async (world, name) => script(world, name, {}),
+};
+
+function script(world: World, cluster: string, answers: ComplianceScript): void {
+  for (const { name, policies } of world.story.upgrades)
+    for (const index of policies.keys()) world.propagator.script(`policies/${policyName(name, index + 1)}`, cluster, answers);
+}
+
+async function setAvailable(world: World, name: string, available: boolean): Promise<void> {
+  const lastTransitionTime = conditionTime(world.scheduler.now());
+  const condition = {
+    type: CLUSTER_AVAILABLE,
+    status: available ? 'True' : 'Unknown',
+    reason: 'Story',
+    message: 'as told',
+    lastTransitionTime,
+  };
+  await world.user.patch(ManagedCluster, { name }, { status: { conditions: [condition] } }, { ...merge, subresource: 'status' });
+}
+
+const refOfPolicy = ({ upgrade, policy }: PolicyAct): Ref => ({ namespace: 'policies', name: policyName(upgrade, policy) });
+
+const onPolicy: Record<PolicyAct['what'], (world: World, act: PolicyAct) => Promise<unknown>> = {
+  disable: ({ user }, act) => user.patch(Policy, refOfPolicy(act), { spec: { disabled: true } }, merge),
+  unbind: ({ user }, act) => user.delete(PlacementBinding, refOfPolicy(act)),
+  'remove policy': ({ user }, act) => user.delete(Policy, refOfPolicy(act)),
+  async 'restore policy'(world, act) {
+    const part = world.story.upgrades.find(({ name }) => name === act.upgrade);
+    if (part) await restorePolicy(world, part, refOfPolicy(act));
+  },
+};
+
+async function restorePolicy({ user }: World, part: UpgradePart, ref: Ref): Promise<void> {
+  if ((await user.get(Policy, ref)) && (await user.get(PlacementBinding, ref))) {
+    await user.patch(Policy, ref, { spec: { disabled: false } }, merge);
+    return;
+  }
+  for (const kind of [PlacementBinding, Policy, Placement]) await user.delete(kind, ref);
+  await placePolicy(user, ref.name, { clusters: part.clusters.map(spokeName) });
+}
+
+const onHub: Record<HubAct['what'], (world: World, hub: number, ms: number) => Promise<unknown>> = {
+  async 'kill hub'(world, hub, ms) {
+    world.killHub(hub);
+    world.scheduler.setTimer(ms, () => world.startHub(hub));
+  },
+  'sleep hub': async (world, hub, ms) => world.hub(hub)?.sleep(ms),
+  'end watches': async ({ server }) => server.endWatches(),
+  async compact({ server }) {
+    server.compact();
+    server.endWatches();
+  },
+  async 'skew hub'(world, hub, ms) {
+    const process = world.hub(hub);
+    if (process) process.skewMs = ms / 10;
+  },
+};
+
+/** Takes away whatever keeps an upgrade from its end. */
+export async function heal(world: World): Promise<void> {
+  const { story, names } = world;
+  for (let cluster = 1; cluster <= names.length; cluster += 1)
+    for (const what of ['comply', 'free jobs', 'release', 'join'] as const) await perform(world, { at: world.ms, what, cluster });
+  for (const upgrade of story.upgrades) {
+    for (const policy of upgrade.policies.keys())
+      await perform(world, { at: world.ms, what: 'restore policy', upgrade: upgrade.name, policy: policy + 1 });
+    for (const what of ['enable', 'resume'] as const) await perform(world, { at: world.ms, what, upgrade: upgrade.name });
+  }
+}

@@ -1,0 +1,116 @@
+import { createRandom } from '@flotilla/control-plane/simulators';
+import {
+  type Act,
+  ON_CLUSTER,
+  ON_COMPLIANCE,
+  ON_HUB,
+  ON_JOBS,
+  ON_POLICY,
+  ON_UPGRADE,
+  type Storm,
+  type Story,
+  type UpgradePart,
+} from './story.ts';
+
+const MINUTE = 60_000;
+/** Time in which everything is asked for and goes wrong. */
+export const TROUBLE_MS = 20 * MINUTE;
+
+/** Choices by a seed. */
+class Lot {
+  readonly #random: () => number;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  /** A whole number from `least` to `most`. */
+  whole(least: number, most: number): number {
+    return least + Math.floor(this.#random() * (most - least + 1));
+  }
+
+  /** True in that part of all cases. */
+  chance(part: number): boolean {
+    return this.#random() < part;
+  }
+
+  of<T>(choices: readonly T[]): T {
+    const chosen = choices[Math.floor(this.#random() * choices.length)];
+    if (chosen === undefined) throw new RangeError('nothing to choose from');
+    return chosen;
+  }
+
+  some<T>(choices: readonly T[], part: number): T[] {
+    return choices.filter(() => this.chance(part));
+  }
+}
+
+/** Makes the story of a seed: three quarters with three to eight spokes, one in fifty with fifty. */
+export function randomStory(seed: number): Story {
+  const lot = new Lot(createRandom(seed, 'story'));
+  const spokes = lot.chance(0.02) ? 50 : lot.chance(0.77) ? lot.whole(3, 8) : lot.whole(1, 2);
+  const upgrades = Array.from({ length: lot.of([1, 1, 2, 2, 3]) }, (_, index) => randomUpgrade(lot, index, spokes));
+  const acts = Array.from({ length: lot.whole(0, 7) }, () => randomAct(lot, spokes, upgrades));
+  return {
+    seed,
+    spokes,
+    transport: lot.of(['actions', 'work']),
+    hubs: lot.chance(0.3) ? 2 : 1,
+    upgrades,
+    acts: acts.toSorted((a, b) => a.at - b.at),
+    storms: lot.chance(0.5) ? [randomStorm(lot)] : [],
+  };
+}
+
+function randomUpgrade(lot: Lot, index: number, spokes: number): UpgradePart {
+  const all = Array.from({ length: spokes }, (_, at) => at + 1);
+  const some = lot.chance(0.5) ? all : lot.some(all, 0.6);
+  const clusters = some.length > 0 ? some : [lot.of(all)];
+  return {
+    name: `u${index + 1}`,
+    at: index === 0 ? 0 : lot.whole(0, 5 * MINUTE),
+    clusters,
+    canaries: lot.chance(0.2) ? [lot.of(clusters)] : [],
+    maxConcurrency: lot.whole(1, clusters.length),
+    timeoutMinutes: lot.of([5, 10, 20, 40]),
+    policies: Array.from({ length: lot.whole(1, 3) }, () => ({ soakSeconds: lot.chance(0.15) ? 120 : 0 })),
+    works: 0,
+    preCaching: lot.chance(0.4),
+    backup: lot.chance(0.05),
+    enable: lot.chance(0.8),
+    abort: lot.chance(0.2),
+    ...(index > 0 && lot.chance(0.4) && { after: `u${index}` }),
+    ...(lot.chance(0.1) && { windowAt: lot.whole(2, 10) * MINUTE }),
+  };
+}
+
+function randomAct(lot: Lot, spokes: number, upgrades: readonly UpgradePart[]): Act {
+  const at = lot.whole(0, TROUBLE_MS);
+  const { name, policies } = lot.of(upgrades);
+  const cluster = lot.whole(1, spokes);
+  switch (lot.whole(1, 6)) {
+    case 1:
+      return { at, what: lot.of(ON_UPGRADE), upgrade: name };
+    case 2:
+      return { at, what: lot.of(ON_CLUSTER), cluster };
+    case 3:
+      return { at, what: lot.of(ON_COMPLIANCE), cluster };
+    case 4:
+      return { at, what: lot.of(ON_JOBS), cluster };
+    case 5:
+      return { at, what: lot.of(ON_POLICY), upgrade: name, policy: lot.whole(1, Math.max(1, policies.length)) };
+    default:
+      return { at, what: lot.of(ON_HUB), ms: lot.of([100, 2_000, 30_000, 200_000]) };
+  }
+}
+
+function randomStorm(lot: Lot): Storm {
+  const from = lot.whole(0, TROUBLE_MS);
+  return {
+    from,
+    until: from + lot.whole(1, 5) * MINUTE,
+    mishaps: lot.of([0.02, 0.1, 0.3]),
+    lagMs: lot.of([20, 2_000, 20_000]),
+    breaks: lot.of([0, 0.02, 0.2]),
+  };
+}

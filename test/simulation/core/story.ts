@@ -1,0 +1,94 @@
+/** A story: all that is chosen of a run beforehand, as data, so that it can be cut down. Times are milliseconds from its start. */
+
+/** One upgrade. Clusters are `spoke-1` and on, by their numbers. */
+export interface UpgradePart {
+  readonly name: string;
+  readonly at: number;
+  readonly clusters: readonly number[];
+  readonly canaries: readonly number[];
+  readonly maxConcurrency: number;
+  readonly timeoutMinutes: number;
+  /** Policies of its own, in order, each with its soak in seconds; empty: it rolls out works. */
+  readonly policies: readonly { readonly soakSeconds: number }[];
+  readonly works: number;
+  readonly preCaching: boolean;
+  readonly backup: boolean;
+  readonly enable: boolean;
+  readonly abort: boolean;
+  /** Name of the upgrade that comes first. */
+  readonly after?: string;
+  /** Its window opens then. */
+  readonly windowAt?: number | undefined;
+}
+
+/** Acts on an upgrade, by people. */
+export const ON_UPGRADE = ['enable', 'pause', 'stop', 'resume', 'delete', 'retry', 'edit'] as const;
+/** Acts on a cluster: by people, or by its link and its agent. */
+export const ON_CLUSTER = ['hold', 'release', 'cut', 'join', 'leave', 'restart agent', 'unlabel'] as const;
+/** What a cluster answers to all policies from then on. */
+export const ON_COMPLIANCE = ['never', 'slow', 'silent', 'relapse', 'comply'] as const;
+/** What becomes of jobs on a cluster from then on. */
+export const ON_JOBS = ['fail jobs', 'hold jobs', 'lose images', 'free jobs'] as const;
+/** Acts on a policy of an upgrade. */
+export const ON_POLICY = ['disable', 'unbind', 'remove policy', 'restore policy'] as const;
+/** What happens to a hub, or to the API server's watches. */
+export const ON_HUB = ['kill hub', 'sleep hub', 'end watches', 'compact', 'skew hub'] as const;
+
+interface At {
+  readonly at: number;
+}
+
+/** Act on an upgrade. */
+export interface UpgradeAct extends At {
+  readonly what: (typeof ON_UPGRADE)[number];
+  readonly upgrade: string;
+}
+
+/** Act on a cluster. */
+export interface ClusterAct extends At {
+  readonly what: (typeof ON_CLUSTER)[number] | (typeof ON_COMPLIANCE)[number] | (typeof ON_JOBS)[number];
+  readonly cluster: number;
+}
+
+/** Act on a policy. */
+export interface PolicyAct extends At {
+  readonly what: (typeof ON_POLICY)[number];
+  readonly upgrade: string;
+  /** Its number in the upgrade, from 1. */
+  readonly policy: number;
+}
+
+/** Act on a hub, or on its server. */
+export interface HubAct extends At {
+  readonly what: (typeof ON_HUB)[number];
+  /** For how long, or by how much. */
+  readonly ms: number;
+}
+
+/** Something that somebody does, or that happens to the fleet. */
+export type Act = UpgradeAct | ClusterAct | PolicyAct | HubAct;
+
+/** Time in which calls and watches have mishaps. */
+export interface Storm {
+  readonly from: number;
+  readonly until: number;
+  /** Part of the calls that have one. */
+  readonly mishaps: number;
+  /** Longest lag of a watch in milliseconds. */
+  readonly lagMs: number;
+  /** Part of the events of watches that break theirs. */
+  readonly breaks: number;
+}
+
+/** One run, but for its seeded times. */
+export interface Story {
+  /** Of the times of everything that the story does not say. */
+  readonly seed: number;
+  readonly spokes: number;
+  readonly transport: 'actions' | 'work';
+  /** Hubs that contend for the lease. */
+  readonly hubs: number;
+  readonly upgrades: readonly UpgradePart[];
+  readonly acts: readonly Act[];
+  readonly storms: readonly Storm[];
+}

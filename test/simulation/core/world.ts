@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { MemoryServer } from '@flotilla/control-plane/memory';
+import {
+  createRandom,
+  type PolicyPropagator,
+  registerSpokes,
+  type SimulatedSpokes,
+  startPolicyPropagator,
+  startSimulatedSpokes,
+} from '@flotilla/control-plane/simulators';
+import { hubProgram } from '@flotilla/hub/program';
+import { type Client, embedProgram } from '@flotilla/runtime';
+import { hubCrds } from '../../fixtures/crds.ts';
+import { SimulatedExchange } from './exchange.ts';
+import { simulateMachine } from './machine.ts';
+import { SimulatedProcess } from './process.ts';
+import { Scheduler } from './scheduler.ts';
+import type { Story } from './story.ts';
+import { StormyWeather } from './weather.ts';
+
+const START = Date.parse('2026-01-01T00:00:00Z');
+const PULLER = 'registry.test/image-puller:1';
+const PLATFORM = `registry.test/release@sha256:${'a'.repeat(64)}`;
+/** A lease is renewed a tenth as often as by real hubs: each renewal is an event. */
+const LEASE = { leaseDurationMs: 150_000, renewDeadlineMs: 100_000, retryPeriodMs: 20_000 };
+
+type Stored = Parameters<NonNullable<ConstructorParameters<typeof MemoryServer>[0]>['onStored'] & object>;
+/** A change of the hub's store. */
+export interface StoredChange {
+  readonly kind: Stored[0];
+  readonly change: Stored[1];
+}
+
+/** Name of a spoke by its number. */
+export const spokeName = (number: number): string => `spoke-${number}`;
+
+/** A hub with its fleet in this process. */
+export class World implements Disposable {
+  readonly story: Story;
+  readonly scheduler: Scheduler;
+  readonly server: MemoryServer;
+  /** Users' client: in no process, and nothing happens on its way. */
+  readonly user: Client;
+  readonly names: readonly string[];
+  spokes!: SimulatedSpokes;
+  propagator!: PolicyPropagator;
+  /** Changes of the event under way. */
+  changes: StoredChange[] = [];
+  /** What ended a hub that nobody killed. */
+  readonly crashes: unknown[] = [];
+  readonly #weather: StormyWeather;
+  readonly #machine: Disposable;
+  readonly #trace = createHash('sha256');
+  readonly #hubs = new Map<number, { process: SimulatedProcess; close: () => void }>();
+  #started = 0;
+
+  constructor(story: Story) {
+    this.story = story;
+    const random = createRandom(story.seed, 'order');
+    this.scheduler = new Scheduler(random, START);
+    this.#machine = simulateMachine(this.scheduler, createRandom(story.seed, 'machine'));
+    this.#weather = new StormyWeather(story, this.scheduler, (line) => this.note(line));
+    this.names = Array.from({ length: story.spokes }, (_, index) => spokeName(index + 1));
+    this.server = new MemoryServer({
+      crds: hubCrds(),
+      namespaces: ['policies'],
+      clock: this.scheduler,
+      seed: story.seed,
+      onStored: (kind, change) => {
+        this.changes.push({ kind, change });
+        this.note(`${change.type} ${kind.plural} ${change.after.namespace}/${change.after.name} ${change.version}`);
+      },
+    });
+    this.user = this.server.client({ manager: 'user' });
+  }
+
+  /** Milliseconds since the start. */
+  get ms(): number {
+    return this.scheduler.now() - START;
+  }
+
+  /** Calls and events of watches that were lost, doubled or cut. */
+  get mishaps(): number {
+    return this.#weather.mishaps;
+  }
+
+  /** Adds a line to what tells this run from another. */
+  note(line: string): void {
+    this.#trace.update(`${this.ms} ${line}\n`);
+  }
+
+  /** Digest of all that happened; ends the trace. */
+  trace(): string {
+    return this.#trace.digest('hex');
+  }
+
+  async start(): Promise<void> {
+    const { story, names } = this;
+    await registerSpokes(this.user, names);
+    await this.user.create(PreCachingConfig, {
+      metadata: { name: 'config', namespace: 'default' },
+      spec: { overrides: { platformImage: PLATFORM } },
+    });
+    const agents = new SimulatedProcess('agents', this.scheduler);
+    const framework = new SimulatedProcess('framework', this.scheduler);
+    const spokes = startSimulatedSpokes({
+      client: this.#client(agents).client,
+      clock: agents,
+      names,
+      seed: story.seed,
+      job: { seconds: 60, jitter: 0.5, startupMs: 2_000, progressMs: 20_000 },
+      work: { seconds: 5, jitter: 0.5 },
+    }).then((started) => {
+      this.spokes = started;
+    });
+    const propagator = startPolicyPropagator({
+      client: this.#client(framework).client,
+      clock: framework,
+      seed: story.seed,
+      compliance: { seconds: 30, jitter: 0.8 },
+    }).then((started) => {
+      this.propagator = started;
+    });
+    let isUp = false;
+    void Promise.all([spokes, propagator]).then(() => {
+      isUp = true;
+    });
+    while (!isUp && (await this.scheduler.step()));
+    for (let hub = 1; hub <= story.hubs; hub += 1) this.startHub(hub);
+  }
+
+  startHub(number: number): void {
+    this.#started += 1;
+    const process = new SimulatedProcess(`hub-${number}.${this.#started}`, this.scheduler);
+    const { client, close } = this.#client(process);
+    const argv = ['--precache-image', PULLER, '--backup-image', 'registry.test/recovery:1', '--queue-store', 'in-process'];
+    argv.push('--transport', this.story.transport, '--auto-upgrades', 'false', '--log-level', 'silent');
+    const program = { ...hubProgram(argv, {}, () => client), clock: process };
+    const { listen: _, ...silent } = program;
+    const host = { signal: new AbortController().signal, identity: process.name, lease: { ...LEASE, clock: process } };
+    embedProgram(silent, host).catch((error: unknown) => this.crashes.push(error));
+    this.#hubs.set(number, { process, close });
+  }
+
+  /** The process of a hub, which is alive. */
+  hub(number: number): SimulatedProcess | undefined {
+    return this.#hubs.get(number)?.process;
+  }
+
+  killHub(number: number): void {
+    const hub = this.#hubs.get(number);
+    hub?.process.kill();
+    hub?.close();
+    this.#hubs.delete(number);
+  }
+
+  get hubs(): number[] {
+    return [...this.#hubs.keys()];
+  }
+
+  upgrades(): ClusterGroupUpgrade[] {
+    return this.server.readAll(ClusterGroupUpgrade);
+  }
+
+  #client(process: SimulatedProcess): { client: Client; close: () => void } {
+    let close: () => void = () => undefined;
+    const client = this.server.client({
+      manager: process.name,
+      through: (inner) => {
+        close = () => void inner.close();
+        return new SimulatedExchange(inner, process, this.#weather);
+      },
+    });
+    return { client, close: () => close() };
+  }
+
+  [Symbol.dispose](): void {
+    this.#machine[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,105 @@
+import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { BUILT_IN_KINDS } from '@flotilla/control-plane/simulators';
+import type { Ledger } from './ledger.ts';
+import type { Property } from './property.ts';
+
+/** Milliseconds after a no during which what was under way may still take effect. */
+const UNDER_WAY_MS = 15_000;
+/** The same while calls have mishaps, watches lag or a hub sleeps: a call that timed out may have been sent after one that did too. */
+const IN_TROUBLE_MS = 300_000;
+
+/** What may happen to clusters, and when. */
+export function effects(ledger: Ledger): Property[] {
+  return [afterNo(ledger), batchesInOrder(ledger), oneUpgradeAtATime(ledger), oneJob(ledger)];
+}
+
+const graceMs = ({ isTroubled }: Ledger): number => (isTroubled ? IN_TROUBLE_MS : UNDER_WAY_MS);
+
+const afterNo = (ledger: Ledger): Property => ({
+  name: 'no effect after a no',
+  rule: 'no cluster is enforced for an upgrade that is withdrawn, paused or before its gate',
+  look(changes) {
+    for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
+      const { since, why } = ledger.forbidden.get(upgrade) ?? {};
+      if (since !== undefined && ledger.now - since > graceMs(ledger))
+        return `${upgrade} enforces ${clusters.join(', ')} though ${why} for ${Math.round((ledger.now - since) / 1_000)} s`;
+      const stored = ledger.upgrades.get(upgrade);
+      const first = stored?.spec?.blockingCRs?.map(({ name = '' }) => name) ?? [];
+      const open = first.filter((name) => {
+        const blocking = ledger.upgrades.get(name);
+        return blocking && !blocking.status?.conditions?.some(({ type, status }) => type === 'Succeeded' && status === 'True');
+      });
+      if (open.length > 0) return `${upgrade} enforces ${clusters.join(', ')} before ${open.join(', ')} is through`;
+      const { precaching } = stored?.status ?? {};
+      const pulls = stored?.spec?.preCaching ? clusters.filter((cluster) => precaching?.status?.[cluster] !== 'Succeeded') : [];
+      if (pulls.length > 0) return `${upgrade} enforces ${pulls.join(', ')} before the images are there`;
+    }
+    return undefined;
+  },
+});
+
+const batchesInOrder = (ledger: Ledger): Property => ({
+  name: 'batches in order',
+  rule: 'no cluster of a batch is enforced before all clusters of the batches before it have ended their part',
+  look(changes) {
+    for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
+      const { status } = ledger.upgrades.get(upgrade) ?? {};
+      const wrong = status && clusters.map((cluster) => outOfOrder(status, cluster)).find((each) => each !== undefined);
+      if (wrong !== undefined) return `${upgrade} enforces ${wrong}`;
+    }
+    return undefined;
+  },
+});
+
+/** The cluster with what speaks against it; undefined where nothing does. */
+function outOfOrder({ remediationPlan: plan = [], status, clusters = [] }: ClusterGroupUpgradeStatus, cluster: string): string | undefined {
+  // Whoever does not comply any more is remediated again with the last batch.
+  const again = status.currentBatch === plan.length ? Object.keys(status.currentBatchRemediationProgress ?? {}) : [];
+  const ended = new Set([...clusters.map(({ name }) => name), ...again]);
+  const batch = plan.findIndex((names) => names.includes(cluster));
+  if (batch < 0) return `${cluster}, which is in no batch of ${JSON.stringify(plan)}`;
+  const open = plan
+    .slice(0, batch)
+    .flat()
+    .filter((name) => !ended.has(name));
+  if (open.length > 0) return `${cluster} of batch ${batch + 1} before ${open.join(', ')} ended`;
+  return ended.has(cluster) && !again.includes(cluster) ? `${cluster}, whose part has ended` : undefined;
+}
+
+const oneUpgradeAtATime = (ledger: Ledger): Property => {
+  const counts = new Map<string, number>();
+  return {
+    name: 'one job at a time',
+    rule: 'a spoke runs one job of a kind at a time',
+    look() {
+      const { spokes, names } = ledger.world;
+      for (const cluster of names) {
+        const events = spokes.events(cluster);
+        if (events.length === counts.get(cluster)) continue;
+        counts.set(cluster, events.length);
+        const ended = new Set(events.flatMap(({ type, uid = '' }) => (/^job-(succeeded|failed|deadline)$/.test(type) ? [uid] : [])));
+        const job = BUILT_IN_KINDS.find(({ kind }) => kind === 'Job');
+        const running = (job ? spokes.store(cluster).list(job) : []).filter(({ metadata }) => !ended.has(metadata.uid));
+        const jobNames = running.map(({ metadata }) => metadata.name);
+        if (new Set(jobNames).size < jobNames.length) return `${cluster} runs ${jobNames.join(' and ')} at once`;
+      }
+      return undefined;
+    },
+  };
+};
+
+const oneJob = (ledger: Ledger): Property => ({
+  name: 'one job',
+  rule: 'a spoke pulls once for an upgrade where nobody asks for it again and nothing failed',
+  look() {
+    const { spokes, names, story } = ledger.world;
+    const again = ['retry', 'fail jobs', 'lose images', 'stop', 'leave', 'join', 'hold', 'unlabel', 'cut', 'delete', 'restart agent'];
+    if (story.acts.some(({ what }) => again.includes(what)) || story.storms.length > 0) return undefined;
+    for (const [index, cluster] of names.entries()) {
+      const wanted = story.upgrades.filter(({ clusters, preCaching }) => preCaching && clusters.includes(index + 1)).length;
+      const jobs = spokes.jobsCreated(cluster).filter(({ name }) => name === 'pre-cache');
+      if (jobs.length > wanted) return `${cluster} gets ${jobs.length} pulls, and ${wanted} were asked for`;
+    }
+    return undefined;
+  },
+});

@@ -1,0 +1,120 @@
+import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { type Ledger, verdictOf } from './ledger.ts';
+import type { Property } from './property.ts';
+
+/** What the hub says of clusters and upgrades, and what was seen of them. */
+export function verdicts(ledger: Ledger): Property[] {
+  return [completeWasSeen(ledger), pulledWasSeen(ledger), successOfAll(ledger), successIsNow(ledger), forward(ledger)];
+}
+
+const completeWasSeen = (ledger: Ledger): Property => ({
+  name: 'complete was seen',
+  rule: 'a cluster is complete because it was seen to comply with every policy that was meant for it after its batch began',
+  look(changes) {
+    for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
+      if (isDeleted) continue;
+      const known = new Set(before?.status?.clusters?.filter(({ state }) => state === 'complete').map((each) => each.name));
+      const status = after.status;
+      for (const { name: cluster, state } of status?.clusters ?? []) {
+        if (state !== 'complete' || known.has(cluster)) continue;
+        const policies = status?.managedPoliciesForUpgrade ?? [];
+        const began = ledger.begunAt(after, cluster) ?? ledger.now;
+        const missing = policies.filter(
+          (policy) => !ledger.compliedSince(policy.name, cluster, began) && !ledger.isOffSince(policy.name, cluster, began),
+        );
+        if (missing.length > 0)
+          return `${name} calls ${cluster} complete, which did not comply with ${missing.map((each) => each.name).join(', ')} since its batch began`;
+      }
+    }
+    return undefined;
+  },
+});
+
+const pulledWasSeen = (ledger: Ledger): Property => ({
+  name: 'pulled was seen',
+  rule: 'the images of a cluster are there because a job succeeded on it since the upgrade was asked for',
+  look(changes) {
+    const { spokes } = ledger.world;
+    for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
+      if (isDeleted) continue;
+      for (const [cluster, state] of Object.entries(after.status?.precaching?.status ?? {})) {
+        if (state !== 'Succeeded' || before?.status?.precaching?.status?.[cluster] === 'Succeeded') continue;
+        const since = Date.parse(after.metadata.creationTimestamp ?? '');
+        const own = new Set(spokes.jobsCreated(cluster).flatMap(({ at, uid }) => (at >= since ? [uid] : [])));
+        const succeeded = spokes.events(cluster).some(({ type, uid = '' }) => type === 'pods-succeeded' && own.has(uid));
+        if (!succeeded) return `${name} says that ${cluster} has its images, and no job succeeded there`;
+      }
+    }
+    return undefined;
+  },
+});
+
+const successOfAll = (ledger: Ledger): Property => ({
+  name: 'success of all',
+  rule: 'an upgrade has succeeded when every cluster of its plan is complete',
+  look(changes) {
+    for (const { name, after, isDeleted } of ledger.upgradesIn(changes)) {
+      if (isDeleted || verdictOf(after)?.status !== 'True') continue;
+      const complete = new Set(after.status?.clusters?.filter(({ state }) => state === 'complete').map((each) => each.name));
+      const open = (after.status?.remediationPlan ?? []).flat().filter((cluster) => !complete.has(cluster));
+      if (open.length > 0) return `${name} has succeeded, and ${open.join(', ')} is not complete`;
+    }
+    return undefined;
+  },
+});
+
+/** Milliseconds from what a cluster does to what the hub says of it. */
+const NEWS_MS = 10_000;
+
+const successIsNow = (ledger: Ledger): Property => ({
+  name: 'success is now',
+  rule: 'when an upgrade succeeds, every cluster of its plan complies with every policy that is meant for it',
+  look(changes) {
+    if (ledger.isTroubled) return undefined;
+    for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
+      if (isDeleted || verdictOf(after)?.status !== 'True' || (before && verdictOf(before))) continue;
+      const since = ledger.now - NEWS_MS;
+      for (const cluster of (after.status?.remediationPlan ?? []).flat())
+        for (const { name: policy } of after.status?.managedPoliciesForUpgrade ?? [])
+          if (!ledger.compliedSince(policy, cluster, since) && !ledger.isOffSince(policy, cluster, since))
+            return `${name} succeeds, and ${cluster} does not comply with ${policy}`;
+    }
+    return undefined;
+  },
+});
+
+const forward = (ledger: Ledger): Property => ({
+  name: 'never back',
+  rule: 'a stored status never goes back: starts and ends stay, records of clusters stay, batches count up',
+  look(changes) {
+    for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
+      if (isDeleted || !before?.status || !after.status) continue;
+      const wrong = wentBack(before.status, after.status);
+      if (wrong !== undefined) return `${name} ${wrong}`;
+      if (verdictOf(before) && !verdictOf(after) && !isRetried(before.status, after.status))
+        return `${name} had a verdict, and has none now`;
+    }
+    return undefined;
+  },
+});
+
+const isRetried = (before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeStatus): boolean =>
+  before.lastHandledRetryAt !== after.lastHandledRetryAt;
+
+function wentBack(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeStatus): string | undefined {
+  const [was, is] = [before.status, after.status];
+  if (was.startedAt !== undefined && is.startedAt !== was.startedAt) return `started at ${was.startedAt}, and now at ${is.startedAt}`;
+  if (isRetried(before, after)) return undefined;
+  if (was.completedAt !== undefined && is.completedAt !== was.completedAt)
+    return `ended at ${was.completedAt}, and now at ${is.completedAt}`;
+  if ((is.currentBatch ?? 0) < (was.currentBatch ?? 0) && is.completedAt === undefined)
+    return `was in batch ${was.currentBatch}, and now in ${is.currentBatch}`;
+  const records = new Map((after.clusters ?? []).map((each) => [each.name, each.state]));
+  // Whoever does not comply any more is remediated again with the last batch.
+  const again = is.currentBatch === after.remediationPlan?.length ? (is.currentBatchRemediationProgress ?? {}) : {};
+  const lost = (before.clusters ?? []).find(({ name, state }) => {
+    const now = records.get(name);
+    return now !== state && !(state === 'timedout' && now === 'complete') && !(name in again);
+  });
+  return lost && `had recorded ${lost.name} as ${lost.state}, and now as ${records.get(lost.name)}`;
+}
