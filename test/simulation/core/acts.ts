@@ -1,7 +1,7 @@
 import { Annotation, conditionTime, type Ref } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type ComplianceScript, registerSpokes } from '@flotilla/control-plane/simulators';
+import { BUILT_IN_KINDS, type ComplianceScript, registerSpokes } from '@flotilla/control-plane/simulators';
 import { isAlreadyExists, isNotFound } from '@flotilla/runtime';
 import { placePolicy } from '../../integration/rollout/policies.ts';
 import type { Act, ClusterAct, HubAct, PolicyAct, UpgradeAct, UpgradePart } from './story.ts';
@@ -96,6 +96,11 @@ const onCluster: Record<ClusterAct['what'], (world: World, name: string) => Prom
   unlabel: (world, name) => patchCluster(world, name, { labels: { name: null } }),
   'fail jobs': async ({ spokes }, name) => spokes.setFaults(name, { failJob: 1 }),
   'hold jobs': async ({ spokes }, name) => spokes.setFaults(name, { jobsHeld: true }),
+  async 'delete job'({ spokes }, name) {
+    const store = spokes.store(name);
+    const job = BUILT_IN_KINDS.find(({ kind }) => kind === 'Job');
+    for (const { metadata } of job ? store.list(job) : []) if (job) store.remove(job, metadata.namespace, metadata.name);
+  },
   'lose images': async ({ spokes }, name) => spokes.setFaults(name, { lost: true }),
   'free jobs': async ({ spokes }, name) => spokes.setFaults(name, {}),
   never: async (world, name) => script(world, name, { never: true }),

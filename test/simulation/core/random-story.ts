@@ -16,6 +16,9 @@ const MINUTE = 60_000;
 /** Time in which everything is asked for and goes wrong. */
 export const TROUBLE_MS = 20 * MINUTE;
 
+/** Time in which most upgrades do most. */
+const BUSY_MS = 6 * MINUTE;
+
 /** Choices by a seed. */
 class Lot {
   readonly #random: () => number;
@@ -85,12 +88,13 @@ function randomUpgrade(lot: Lot, index: number, spokes: number): UpgradePart {
 }
 
 function randomAct(lot: Lot, spokes: number, upgrades: readonly UpgradePart[]): Act {
-  const at = lot.whole(0, TROUBLE_MS);
+  const at = lot.chance(0.7) ? lot.whole(0, BUSY_MS) : lot.whole(0, TROUBLE_MS);
   const { name, policies } = lot.of(upgrades);
   const cluster = lot.whole(1, spokes);
-  switch (lot.whole(1, 6)) {
+  switch (lot.whole(0, 6)) {
+    case 0:
     case 1:
-      return { at, what: lot.of(ON_UPGRADE), upgrade: name };
+      return { at, what: lot.of([...ON_UPGRADE, 'pause', 'stop']), upgrade: name };
     case 2:
       return { at, what: lot.of(ON_CLUSTER), cluster };
     case 3:
@@ -105,7 +109,7 @@ function randomAct(lot: Lot, spokes: number, upgrades: readonly UpgradePart[]): 
 }
 
 function randomStorm(lot: Lot): Storm {
-  const from = lot.whole(0, TROUBLE_MS);
+  const from = lot.chance(0.7) ? lot.whole(0, BUSY_MS) : lot.whole(0, TROUBLE_MS);
   return {
     from,
     until: from + lot.whole(1, 5) * MINUTE,

@@ -28,7 +28,7 @@ export const ON_CLUSTER = ['hold', 'release', 'cut', 'join', 'leave', 'restart a
 /** What a cluster answers to all policies from then on. */
 export const ON_COMPLIANCE = ['never', 'slow', 'silent', 'relapse', 'comply'] as const;
 /** What becomes of jobs on a cluster from then on. */
-export const ON_JOBS = ['fail jobs', 'hold jobs', 'lose images', 'free jobs'] as const;
+export const ON_JOBS = ['fail jobs', 'hold jobs', 'delete job', 'lose images', 'free jobs'] as const;
 /** Acts on a policy of an upgrade. */
 export const ON_POLICY = ['disable', 'unbind', 'remove policy', 'restore policy'] as const;
 /** What happens to a hub, or to the API server's watches. */

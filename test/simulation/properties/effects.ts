@@ -1,42 +1,46 @@
-import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { BUILT_IN_KINDS } from '@flotilla/control-plane/simulators';
-import type { Ledger } from './ledger.ts';
+import { clustersAgain, type Ledger, verdictOf } from './ledger.ts';
 import type { Property } from './property.ts';
-
-/** Milliseconds after a no during which what was under way may still take effect. */
-const UNDER_WAY_MS = 15_000;
-/** The same while calls have mishaps, watches lag or a hub sleeps: a call that timed out may have been sent after one that did too. */
-const IN_TROUBLE_MS = 300_000;
 
 /** What may happen to clusters, and when. */
 export function effects(ledger: Ledger): Property[] {
   return [afterNo(ledger), batchesInOrder(ledger), oneUpgradeAtATime(ledger), oneJob(ledger)];
 }
 
-const graceMs = ({ isTroubled }: Ledger): number => (isTroubled ? IN_TROUBLE_MS : UNDER_WAY_MS);
-
 const afterNo = (ledger: Ledger): Property => ({
   name: 'no effect after a no',
-  rule: 'no cluster is enforced for an upgrade that is withdrawn, paused or before its gate',
+  rule: 'no cluster is begun for an upgrade that is withdrawn, paused or before its gate',
   look(changes) {
     for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
-      const { since, why } = ledger.forbidden.get(upgrade) ?? {};
-      if (since !== undefined && ledger.now - since > graceMs(ledger))
-        return `${upgrade} enforces ${clusters.join(', ')} though ${why} for ${Math.round((ledger.now - since) / 1_000)} s`;
       const stored = ledger.upgrades.get(upgrade);
-      const first = stored?.spec?.blockingCRs?.map(({ name = '' }) => name) ?? [];
-      const open = first.filter((name) => {
-        const blocking = ledger.upgrades.get(name);
-        return blocking && !blocking.status?.conditions?.some(({ type, status }) => type === 'Succeeded' && status === 'True');
-      });
-      if (open.length > 0) return `${upgrade} enforces ${clusters.join(', ')} before ${open.join(', ')} is through`;
-      const { precaching } = stored?.status ?? {};
-      const pulls = stored?.spec?.preCaching ? clusters.filter((cluster) => precaching?.status?.[cluster] !== 'Succeeded') : [];
-      if (pulls.length > 0) return `${upgrade} enforces ${pulls.join(', ')} before the images are there`;
+      const wrong = afterAct(ledger, upgrade, clusters) ?? (stored && beforeGate(ledger, stored, clusters));
+      if (wrong !== undefined) return `${upgrade} enforces ${wrong}`;
     }
     return undefined;
   },
 });
+
+/** Clusters that are begun though somebody said no; a cluster that was under way goes on, since half an upgrade is worse than a whole one. */
+function afterAct(ledger: Ledger, upgrade: string, clusters: readonly string[]): string | undefined {
+  const { since, why } = ledger.forbidden.get(upgrade) ?? {};
+  if (since === undefined || ledger.now - since <= ledger.graceMs(since)) return undefined;
+  const stored = ledger.upgrades.get(upgrade);
+  const isUnderWay = (cluster: string): boolean => stored !== undefined && (ledger.underWaySince(stored, cluster) ?? ledger.now) <= since;
+  const begun = clusters.filter((cluster) => !isUnderWay(cluster));
+  return begun.length > 0 ? `${begun.join(', ')} though ${why} for ${Math.round((ledger.now - since) / 1_000)} s` : undefined;
+}
+
+/** Clusters that are begun before other upgrades, or their pulls, let them. */
+function beforeGate(ledger: Ledger, { spec, status }: ClusterGroupUpgrade, clusters: readonly string[]): string | undefined {
+  const open = (spec?.blockingCRs ?? []).filter(({ name = '' }) => {
+    const blocking = ledger.upgrades.get(name);
+    return blocking && verdictOf(blocking)?.status !== 'True';
+  });
+  if (open.length > 0) return `${clusters.join(', ')} before ${open.map(({ name }) => name).join(', ')} is through`;
+  const pulls = spec?.preCaching ? clusters.filter((cluster) => status?.precaching?.status?.[cluster] !== 'Succeeded') : [];
+  return pulls.length > 0 ? `${pulls.join(', ')} before the images are there` : undefined;
+}
 
 const batchesInOrder = (ledger: Ledger): Property => ({
   name: 'batches in order',
@@ -52,9 +56,9 @@ const batchesInOrder = (ledger: Ledger): Property => ({
 });
 
 /** The cluster with what speaks against it; undefined where nothing does. */
-function outOfOrder({ remediationPlan: plan = [], status, clusters = [] }: ClusterGroupUpgradeStatus, cluster: string): string | undefined {
-  // Whoever does not comply any more is remediated again with the last batch.
-  const again = status.currentBatch === plan.length ? Object.keys(status.currentBatchRemediationProgress ?? {}) : [];
+function outOfOrder(status: ClusterGroupUpgradeStatus, cluster: string): string | undefined {
+  const { remediationPlan: plan = [], clusters = [] } = status;
+  const again = clustersAgain(status);
   const ended = new Set([...clusters.map(({ name }) => name), ...again]);
   const batch = plan.findIndex((names) => names.includes(cluster));
   if (batch < 0) return `${cluster}, which is in no batch of ${JSON.stringify(plan)}`;
@@ -93,7 +97,20 @@ const oneJob = (ledger: Ledger): Property => ({
   rule: 'a spoke pulls once for an upgrade where nobody asks for it again and nothing failed',
   look() {
     const { spokes, names, story } = ledger.world;
-    const again = ['retry', 'fail jobs', 'lose images', 'stop', 'leave', 'join', 'hold', 'unlabel', 'cut', 'delete', 'restart agent'];
+    const again = [
+      'retry',
+      'fail jobs',
+      'delete job',
+      'lose images',
+      'stop',
+      'leave',
+      'join',
+      'hold',
+      'unlabel',
+      'cut',
+      'delete',
+      'restart agent',
+    ];
     if (story.acts.some(({ what }) => again.includes(what)) || story.storms.length > 0) return undefined;
     for (const [index, cluster] of names.entries()) {
       const wanted = story.upgrades.filter(({ clusters, preCaching }) => preCaching && clusters.includes(index + 1)).length;

@@ -1,6 +1,6 @@
 import { Annotation, findCondition, Label } from '@flotilla/api';
-import { Placement } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ManagedCluster, Placement } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { selectorValues } from '../../integration/rollout/policies.ts';
 import type { StoredChange, World } from '../core/world.ts';
 
@@ -27,6 +27,11 @@ interface Span {
 
 const asObject = <T>(object: unknown): T => object as T;
 
+/** Time that what was late takes to come, in milliseconds. */
+const AFTERMATH_MS = 120_000;
+/** Time before a story begins, in milliseconds. */
+const SET_UP_MS = 5_000;
+
 /** What happened, as it can be seen from outside of the hub: in the store, on the clusters, by the framework. */
 export class Ledger {
   readonly world: World;
@@ -34,7 +39,11 @@ export class Ledger {
   /** Last time at which the effects of an upgrade were forbidden by its spec or its annotations, and why; absent while they are allowed. */
   readonly forbidden = new Map<string, { readonly since: number; readonly why: string }>();
   /** When a cluster was first under way in an upgrade, by both names. */
-  readonly #begun = new Map<string, number>();
+  readonly #begun = new Map<string, { readonly batchAt: number; readonly seenAt: number }>();
+  /** Since when clusters are held, milliseconds since the epoch. */
+  readonly heldSince = new Map<string, number>();
+  /** Upgrades that were enabled when they started, by uid. */
+  readonly #enabled = new Set<string>();
   readonly #spans = new Map<string, Span[]>();
   #seenEvents = 0;
 
@@ -42,10 +51,33 @@ export class Ledger {
     this.world = world;
   }
 
-  /** News may be late in this story: calls have mishaps, watches lag, a hub sleeps. */
-  get isTroubled(): boolean {
+  /** Milliseconds by which the clocks of hubs were put ahead in all. */
+  get skewMs(): number {
+    return this.world.story.acts.reduce((sum, act) => sum + (act.what === 'skew hub' ? act.ms : 0), 0);
+  }
+
+  /**
+   * Milliseconds after a no, which was said then, during which what was under way may still take effect: a call that timed out may be sent after
+   * one that did too, where calls have mishaps, watches lag or a hub sleeps.
+   */
+  graceMs(since: number): number {
+    return this.isTroubled(since) ? 300_000 : 15_000;
+  }
+
+  /** News may be late: something kept them from then until now. */
+  isTroubled(since: number): boolean {
     const { storms, acts } = this.world.story;
-    return storms.length > 0 || acts.some(({ what }) => what === 'sleep hub' || what === 'skew hub');
+    const [from, to] = [since - this.begunMs - AFTERMATH_MS, this.now - this.begunMs];
+    const isWithin = (begins: number, ends: number): boolean => begins <= to && ends >= from;
+    return (
+      storms.some((storm) => isWithin(storm.from, storm.until)) ||
+      acts.some((act) => 'ms' in act && act.what !== 'end watches' && isWithin(act.at, act.at + act.ms))
+    );
+  }
+
+  /** Start of the story in milliseconds since the epoch. */
+  get begunMs(): number {
+    return this.now - this.world.ms + SET_UP_MS;
   }
 
   get now(): number {
@@ -79,8 +111,12 @@ export class Ledger {
       if (isDeleted) this.upgrades.delete(name);
       else this.upgrades.set(name, after);
       this.#noteBegun(after);
-      this.#noteForbidden(name, isDeleted ? 'it is gone' : whyForbidden(after, this.now));
+      const { uid = '' } = after.metadata;
+      // What is asked of the spec later does not stop what has begun.
+      if (after.status?.status.startedAt !== undefined && after.spec?.enable !== false) this.#enabled.add(uid);
+      this.#noteForbidden(name, isDeleted ? 'it is gone' : whyForbidden(after, this.now + this.skewMs, this.#enabled.has(uid)));
     }
+    for (const { kind, change } of changes) if (kind.plural === ManagedCluster.plural) this.#noteHeld(asObject(change.after.object));
     const { events } = this.world.propagator;
     for (; this.#seenEvents < events.length; this.#seenEvents += 1) {
       const event = events[this.#seenEvents];
@@ -96,13 +132,24 @@ export class Ledger {
     const { currentBatchRemediationProgress = {}, currentBatchStartedAt = '' } = status?.status ?? {};
     for (const cluster of Object.keys(currentBatchRemediationProgress)) {
       const key = `${metadata.uid} ${cluster}`;
-      if (!this.#begun.has(key)) this.#begun.set(key, Math.min(this.now, Date.parse(currentBatchStartedAt)));
+      const batchAt = Math.min(this.now, Date.parse(currentBatchStartedAt));
+      if (!this.#begun.has(key)) this.#begun.set(key, { batchAt, seenAt: this.now });
     }
   }
 
   /** When the batch of a cluster began; undefined: it never was in one. Milliseconds since the epoch. */
   begunAt({ metadata }: ClusterGroupUpgrade, cluster: string): number | undefined {
-    return this.#begun.get(`${metadata.uid} ${cluster}`);
+    return this.#begun.get(`${metadata.uid} ${cluster}`)?.batchAt;
+  }
+
+  /** When the status first said that a cluster is under way, or was done already; milliseconds since the epoch. */
+  underWaySince({ metadata }: ClusterGroupUpgrade, cluster: string): number | undefined {
+    return this.#begun.get(`${metadata.uid} ${cluster}`)?.seenAt;
+  }
+
+  #noteHeld({ metadata: { name, annotations } }: ManagedCluster): void {
+    if (annotations?.[Annotation.hold] === undefined) this.heldSince.delete(name);
+    else if (!this.heldSince.has(name)) this.heldSince.set(name, this.now);
   }
 
   #noteForbidden(name: string, why: string | undefined): void {
@@ -116,6 +163,13 @@ export class Ledger {
     return last === undefined || (last.state === 'removed' && last.from <= since);
   }
 
+  /** Longest time for which the cluster has complied with the policy without a break, in milliseconds. */
+  longestMs(policy: string, cluster: string): number {
+    const spans = this.#spans.get(`policies/${policy} ${cluster}`) ?? [];
+    const lengths = spans.map(({ state, from }, index) => (state === 'Compliant' ? (spans[index + 1]?.from ?? this.now) - from : 0));
+    return Math.max(0, ...lengths);
+  }
+
   /** The cluster was seen to comply with the policy at some time from then until now. */
   compliedSince(policy: string, cluster: string, since: number): boolean {
     const spans = this.#spans.get(`policies/${policy} ${cluster}`) ?? [];
@@ -124,13 +178,18 @@ export class Ledger {
 }
 
 /** An upgrade whose spec or annotations forbid that anything begins. */
-function whyForbidden({ metadata, spec, status }: ClusterGroupUpgrade, now: number): string | undefined {
+function whyForbidden({ metadata, spec }: ClusterGroupUpgrade, now: number, isEnabled: boolean): string | undefined {
   if (metadata.deletionTimestamp) return 'it is being deleted';
   if (metadata.annotations?.[Annotation.paused]) return 'it is paused';
   const opens = metadata.annotations?.[Annotation.windowStart];
   if (opens !== undefined && Date.parse(opens) > now) return 'its window has not opened';
-  if (spec?.enable === false && status?.status.startedAt === undefined) return 'it is not enabled';
+  if (spec?.enable === false && !isEnabled) return 'it is not enabled';
   return undefined;
+}
+
+/** Clusters that are under way in the last batch, among them those that complied once and do not any more. */
+export function clustersAgain({ remediationPlan = [], status }: ClusterGroupUpgradeStatus): string[] {
+  return status.currentBatch === remediationPlan.length ? Object.keys(status.currentBatchRemediationProgress ?? {}) : [];
 }
 
 /** Verdict of an upgrade. */

@@ -1,11 +1,14 @@
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { type Ledger, verdictOf } from './ledger.ts';
+import { clustersAgain, type Ledger, verdictOf } from './ledger.ts';
 import type { Property } from './property.ts';
 
 /** What the hub says of clusters and upgrades, and what was seen of them. */
 export function verdicts(ledger: Ledger): Property[] {
   return [completeWasSeen(ledger), pulledWasSeen(ledger), successOfAll(ledger), successIsNow(ledger), forward(ledger)];
 }
+
+/** Milliseconds from what a cluster does to what the hub says of it. */
+const NEWS_MS = 10_000;
 
 const completeWasSeen = (ledger: Ledger): Property => ({
   name: 'complete was seen',
@@ -51,26 +54,30 @@ const pulledWasSeen = (ledger: Ledger): Property => ({
 
 const successOfAll = (ledger: Ledger): Property => ({
   name: 'success of all',
-  rule: 'an upgrade has succeeded when every cluster of its plan is complete',
+  rule: 'an upgrade has succeeded when every cluster of its plan is complete, or got there after its time',
   look(changes) {
     for (const { name, after, isDeleted } of ledger.upgradesIn(changes)) {
       if (isDeleted || verdictOf(after)?.status !== 'True') continue;
       const complete = new Set(after.status?.clusters?.filter(({ state }) => state === 'complete').map((each) => each.name));
-      const open = (after.status?.remediationPlan ?? []).flat().filter((cluster) => !complete.has(cluster));
+      // Whoever timed out may have got there since.
+      const isDone = (cluster: string) =>
+        (after.status?.managedPoliciesForUpgrade ?? []).every((policy) => ledger.compliedSince(policy.name, cluster, ledger.now - NEWS_MS));
+      const late = new Set(after.status?.clusters?.filter(({ state }) => state === 'timedout').map((each) => each.name));
+      const planned = (after.status?.remediationPlan ?? []).flat();
+      const open = planned.filter(
+        (cluster) => !complete.has(cluster) && !(late.has(cluster) && (ledger.isTroubled(ledger.now - NEWS_MS) || isDone(cluster))),
+      );
       if (open.length > 0) return `${name} has succeeded, and ${open.join(', ')} is not complete`;
     }
     return undefined;
   },
 });
 
-/** Milliseconds from what a cluster does to what the hub says of it. */
-const NEWS_MS = 10_000;
-
 const successIsNow = (ledger: Ledger): Property => ({
   name: 'success is now',
   rule: 'when an upgrade succeeds, every cluster of its plan complies with every policy that is meant for it',
   look(changes) {
-    if (ledger.isTroubled) return undefined;
+    if (ledger.isTroubled(ledger.now - NEWS_MS)) return undefined;
     for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
       if (isDeleted || verdictOf(after)?.status !== 'True' || (before && verdictOf(before))) continue;
       const since = ledger.now - NEWS_MS;
@@ -110,11 +117,10 @@ function wentBack(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeS
   if ((is.currentBatch ?? 0) < (was.currentBatch ?? 0) && is.completedAt === undefined)
     return `was in batch ${was.currentBatch}, and now in ${is.currentBatch}`;
   const records = new Map((after.clusters ?? []).map((each) => [each.name, each.state]));
-  // Whoever does not comply any more is remediated again with the last batch.
-  const again = is.currentBatch === after.remediationPlan?.length ? (is.currentBatchRemediationProgress ?? {}) : {};
+  const again = clustersAgain(after);
   const lost = (before.clusters ?? []).find(({ name, state }) => {
     const now = records.get(name);
-    return now !== state && !(state === 'timedout' && now === 'complete') && !(name in again);
+    return now !== state && !(state === 'timedout' && now === 'complete') && !again.includes(name);
   });
   return lost && `had recorded ${lost.name} as ${lost.state}, and now as ${records.get(lost.name)}`;
 }

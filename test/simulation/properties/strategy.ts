@@ -1,0 +1,106 @@
+import { Annotation } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
+import { clustersAgain, type Ledger } from './ledger.ts';
+import type { Property } from './property.ts';
+
+/** How the clusters of an upgrade follow each other. */
+export function strategy(ledger: Ledger): Property[] {
+  return [batchSizes(ledger), canariesFirst(ledger), abortEnds(ledger), heldIsHeld(ledger), soaksLast(ledger)];
+}
+
+const batchSizes = (ledger: Ledger): Property => ({
+  name: 'batch sizes',
+  rule: 'a batch has no more clusters than may be upgraded at a time',
+  look(changes) {
+    for (const { name, after, isDeleted } of ledger.upgradesIn(changes)) {
+      const { remediationPlan = [], computedMaxConcurrency: most, status } = after.status ?? { status: {} };
+      // Before the start the plan may be of a spec that was edited since.
+      const isOpen = isDeleted || most === undefined || status.startedAt === undefined;
+      const large = isOpen ? undefined : remediationPlan.find((batch) => batch.length > most);
+      if (large) return `${name} has a batch of ${large.join(', ')}, and ${most} may be upgraded at a time`;
+    }
+    return undefined;
+  },
+});
+
+const canariesFirst = (ledger: Ledger): Property => ({
+  name: 'canaries first',
+  rule: 'nobody else is enforced before the canaries have ended their part',
+  look(changes) {
+    for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
+      const { spec, status } = ledger.upgrades.get(upgrade) ?? {};
+      const canaries = spec?.remediationStrategy.canaries ?? [];
+      // Whoever does not comply any more is remediated again with the last batch.
+      const again = status ? clustersAgain(status) : [];
+      const ended = new Set([...(status?.clusters ?? []).map(({ name }) => name), ...again]);
+      const planned = new Set((status?.remediationPlan ?? []).flat());
+      const open = canaries.filter((canary) => planned.has(canary) && !ended.has(canary));
+      const early = open.length > 0 ? clusters.filter((cluster) => !canaries.includes(cluster)) : [];
+      if (early.length > 0) return `${upgrade} enforces ${early.join(', ')} before canary ${open.join(', ')} ended`;
+    }
+    return undefined;
+  },
+});
+
+const abortEnds = (ledger: Ledger): Property => ({
+  name: 'abort ends',
+  rule: 'an upgrade that aborts enforces nobody after a batch that timed out',
+  look(changes) {
+    if (ledger.world.story.acts.some(({ what }) => what === 'retry')) return undefined;
+    for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
+      const { spec, status } = ledger.upgrades.get(upgrade) ?? {};
+      if (spec?.batchTimeoutAction !== 'Abort') continue;
+      const plan = status?.remediationPlan ?? [];
+      const late = new Set((status?.clusters ?? []).filter(({ state }) => state === 'timedout').map(({ name }) => name));
+      const batchOf = (cluster: string) => plan.findIndex((batch) => batch.includes(cluster));
+      const next = clusters.find((cluster) =>
+        plan
+          .slice(0, Math.max(0, batchOf(cluster)))
+          .flat()
+          .some((other) => late.has(other)),
+      );
+      if (next !== undefined) return `${upgrade} enforces ${next} after ${[...late].join(', ')} timed out`;
+    }
+    return undefined;
+  },
+});
+
+const heldIsHeld = (ledger: Ledger): Property => ({
+  name: 'held is held',
+  rule: 'a cluster that somebody holds does not begin its part',
+  look(changes) {
+    for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
+      if (isDeleted) continue;
+      const known = before?.status?.status.currentBatchRemediationProgress ?? {};
+      for (const [cluster, { state }] of Object.entries(after.status?.status.currentBatchRemediationProgress ?? {})) {
+        const since = ledger.heldSince.get(cluster);
+        const isNew = state === 'InProgress' && known[cluster] === undefined;
+        if (isNew && since !== undefined && ledger.now - since > ledger.graceMs(since)) return `${name} begins ${cluster}, which is held`;
+      }
+    }
+    return undefined;
+  },
+});
+
+/** Times in a status are whole seconds. */
+const SECOND_MS = 1_000;
+
+const soaksLast = (ledger: Ledger): Property => ({
+  name: 'soaks last',
+  rule: 'a cluster is complete when each policy that soaks was complied with for so long',
+  look(changes) {
+    for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
+      if (isDeleted) continue;
+      const known = new Set(before?.status?.clusters?.map((each) => each.name));
+      const complete = (after.status?.clusters ?? []).filter((each) => each.state === 'complete' && !known.has(each.name));
+      for (const { name: cluster } of complete)
+        for (const ref of after.status?.managedPoliciesForUpgrade ?? []) {
+          const soak = ledger.world.server.read(Policy, ref)?.metadata.annotations?.[Annotation.soakSeconds];
+          const wantedMs = Number(soak ?? 0) * 1_000 - 2 * SECOND_MS - ledger.skewMs;
+          const isTold = ledger.begunAt(after, cluster) === undefined || ledger.longestMs(ref.name, cluster) >= wantedMs;
+          if (!isTold) return `${name} calls ${cluster} complete, which complied with ${ref.name} for less than ${soak} s`;
+        }
+    }
+    return undefined;
+  },
+});
