@@ -88,6 +88,7 @@ const manifest: Manifest = {
   ...{ file: 'release-manifests/0000_50_web_01.json', line: 1, raw: JSON.stringify(object), object, annotations: {} },
 };
 
+const BOATS = resource('test.flotilla.io/v1', 'Boat', 'boats', true, LiveObject);
 const boatObject = { apiVersion: 'test.flotilla.io/v1', kind: 'Boat', metadata: { name: 'b', namespace: 'sea' } };
 const boatManifest: Manifest = {
   ...{ group: 'test.flotilla.io', version: 'v1', kind: 'Boat', namespace: 'sea', name: 'b' },
@@ -142,6 +143,30 @@ test('the answer to a write that comes after the watch has told of the end of it
   expect(live.get(wanted)?.metadata.resourceVersion).toBe('12');
 });
 
+test('the answer to a write is compared once, and the word of a watch about the same version not again', async () => {
+  let builds = 0;
+  const boat = new Wanted({
+    ...boatManifest,
+    get object() {
+      builds++;
+      return { ...boatObject, spec: { sails: 2 } };
+    },
+  });
+  live.kinds.define('boats', new Map([[boat.kindKey, BOATS]]));
+  await live.track({ wanted: [boat], context: {} });
+  const answer = { ...boatObject, metadata: { ...boatObject.metadata, uid: 'uid-1', resourceVersion: '10' }, spec: { sails: 2, oars: 1 } };
+  live.take(boat, answer, 'written');
+  expect([live.standing(boat), builds]).toEqual(['same', 1]);
+  await server.tell('Boat', 'ADDED', answer);
+  expect([live.standing(boat), builds]).toEqual(['same', 1]);
+  await server.tell('Boat', 'MODIFIED', {
+    ...answer,
+    metadata: { ...answer.metadata, resourceVersion: '11' },
+    spec: { sails: 2, oars: 2 },
+  });
+  expect(live.standing(boat)).not.toBe('same');
+});
+
 test('an object that the server keeps otherwise is not written again when a write has changed nothing of it', async () => {
   const otherwise = { ...stored('9', 1, 1), spec: { replicas: 1, template: { spec: { containers: [] } } } };
   await server.tell('Deployment', 'ADDED', otherwise);
@@ -184,13 +209,12 @@ test('an object that may be as the server makes it is asked about once, and comp
 });
 
 test('of a kind that was just made nothing is read before it is asked for, and what went until then is missed', async () => {
-  const boats = resource('test.flotilla.io/v1', 'Boat', 'boats', true, LiveObject);
   const boat = new Wanted(boatManifest);
   const missed: Wanted[] = [];
   live.onDrift = (one) => void missed.push(one);
   await live.track({ wanted: [boat], context: {} });
   live.expectNone([boat.kindKey]);
-  live.kinds.define('boats', new Map([[boat.kindKey, boats]]));
+  live.kinds.define('boats', new Map([[boat.kindKey, BOATS]]));
   expect(await live.read(boat.kindKey)).toBe(true);
   live.take(boat, { ...boatObject, metadata: { ...boatObject.metadata, resourceVersion: '1' } }, 'written');
   expect(live.get(boat)).toBeDefined();

@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
 import { type KubeObject, type Resource, refKey } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import { type BuildContext, deviationOf, fieldChanges, type Intent, intentOf, type Json, keepScale } from '@flotilla/release';
+import {
+  type BuildContext,
+  deviationOf,
+  type FieldChange,
+  fieldChanges,
+  type Intent,
+  intentOf,
+  type Json,
+  keepScale,
+} from '@flotilla/release';
 import {
   Autoscalers,
   type Change,
@@ -239,14 +248,7 @@ export class LiveObjects {
   /** Takes an object as a request of ours brought it: until the watch tells of it, or of a later one. */
   take(wanted: Wanted, object: KubeObject, how: 'read' | 'written'): void {
     const { key } = wanted;
-    const before = this.#compare(wanted, object);
-    if (how === 'written' && before.seen?.standing === 'different')
-      this.#surroundings.logger?.warn(
-        { kind: wanted.manifest.kind, object: wanted.objectKey, fields: this.#lostFields(wanted, object) },
-        'The server keeps an object otherwise than its manifest says',
-      );
-    if (how === 'written') this.#keepNormal(wanted, object);
-    const live = how === 'written' ? this.#compare(wanted, object) : before;
+    const live = this.#compare(wanted, object, how === 'written');
     const told = this.#caches.get(wanted.kindKey)?.get(wanted.ref) ?? this.#gone.get(key);
     // an answer may come after what the watch has told since; a write that changed nothing has the version that was told
     if (!told || !isLater(told, live)) this.#written.set(key, live);
@@ -292,34 +294,39 @@ export class LiveObjects {
     return wanted ? this.#compare(wanted, object) : { metadata: plainMetadata(object) };
   }
 
-  #compare(wanted: Wanted, object: KubeObject): LiveObject {
+  /** Compares a live object with its manifest. The answer to a write of ours is the normal form that later ones are compared with. */
+  #compare(wanted: Wanted, object: KubeObject, isAnswer = false): LiveObject {
     const { builder, key, expected } = wanted;
     const kept = { metadata: plainMetadata(object), ...((builder.judge || expected) && { judged: judgedParts(object) }) };
     const fingerprint = wanted.fingerprint(this.#context);
     // kinds that are waited for change mostly in their status; a definition is compared in milliseconds
     const desired = builder.judge && desiredOf(object);
-    const before = this.get(wanted)?.seen;
-    if (before?.standing === 'same' && desired !== undefined && before.desired === desired && before.fingerprint === fingerprint)
-      return { ...kept, seen: before };
+    const before = this.get(wanted);
+    const { seen } = before ?? {};
+    if (!isAnswer && seen?.standing === 'same' && seen.fingerprint === fingerprint)
+      if ((desired !== undefined && seen.desired === desired) || isSameVersion(before, object)) return { ...kept, seen };
     try {
       const next = this.merge(wanted, object);
       const deviation = deviationOf(object, next);
-      const isNormal = deviation === '' || this.#normal.get(key) === normalOf(fingerprint, deviation);
+      const normal = normalOf(fingerprint, deviation);
+      const isNormal = deviation === '' || this.#normal.get(key) === normal;
       const standing = isNormal ? 'same' : builder.resembles(object, next) ? 'unproven' : 'different';
-      return { ...kept, seen: { fingerprint, standing, ...(isNormal ? { desired } : { whole: object }) } };
+      if (isAnswer && standing === 'different') this.#tellLost(wanted, fieldChanges(object, next));
+      if (isAnswer) this.#normal.set(key, normal);
+      return { ...kept, seen: { fingerprint, ...(isNormal || isAnswer ? { standing: 'same', desired } : { standing, whole: object }) } };
     } catch {
       // the error is told where the object is applied
       return { ...kept, seen: { fingerprint, standing: 'different', whole: object } };
     }
   }
 
-  /** Fields of the manifest that a server's answer has otherwise, or not at all. */
-  #lostFields(wanted: Wanted, object: Json): string[] {
-    const changes = fieldChanges(object, this.merge(wanted, object));
-    return changes
-      .filter(({ to }) => to !== undefined)
-      .map(({ path }) => path)
-      .slice(0, MOST_FIELDS);
+  /** Tells the fields of the manifest that a server's answer has otherwise, or not at all. */
+  #tellLost({ manifest: { kind }, objectKey }: Wanted, changes: readonly FieldChange[]): void {
+    const lost = changes.filter(({ to }) => to !== undefined).map(({ path }) => path);
+    this.#surroundings.logger?.warn(
+      { kind, object: objectKey, fields: lost.slice(0, MOST_FIELDS) },
+      'The server keeps an object otherwise than its manifest says',
+    );
   }
 
   #keepNormal(wanted: Wanted, object: Json): void {
@@ -345,6 +352,9 @@ const isLater = ({ metadata }: KubeObject, than: KubeObject): boolean => {
   const [version, other] = [Number(metadata.resourceVersion), Number(than.metadata.resourceVersion)];
   return Number.isNaN(version) || Number.isNaN(other) ? metadata.resourceVersion !== than.metadata.resourceVersion : version > other;
 };
+
+const isSameVersion = (one: KubeObject | undefined, { metadata: { uid, resourceVersion } }: KubeObject): boolean =>
+  one?.metadata.uid === uid && one?.metadata.resourceVersion === resourceVersion && resourceVersion !== undefined;
 
 const normalOf = (fingerprint: string, deviation: string): string =>
   createHash('sha256').update(fingerprint).update('\n').update(deviation).digest('base64');

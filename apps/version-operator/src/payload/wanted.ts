@@ -57,7 +57,9 @@ export class Wanted {
 
   /** The same for all manifests of an object: versions of an API do not count. */
   get identity(): string {
-    return textOfId({ ...this.manifest, namespace: this.#ref.namespace ?? '' });
+    // field by field: a copy of the manifest would read its object
+    const { group, kind, name } = this.manifest;
+    return textOfId({ group, kind, namespace: this.#ref.namespace ?? '', name });
   }
 
   /** Kind and name together: no other object of the cluster has it. */
