@@ -12,6 +12,8 @@ export interface ClusterWriter {
   readonly isObserving: boolean;
   /** The object as stored; undefined where nothing is written. */
   create(kind: Kind, object: Json): Promise<KubeObject | undefined>;
+  /** Server-side apply, which makes an object or adds to one that is there; undefined where nothing is written. */
+  apply(kind: Kind, object: Json): Promise<KubeObject | undefined>;
   /** Writes the new content of the live object, under the version it was read in. */
   replace(kind: Kind, live: Json, object: Json): Promise<KubeObject | undefined>;
   /** Asks for what the server would store by `replace`; nothing is stored. Undefined where it is known to answer nobody of our rights. */
@@ -36,6 +38,7 @@ export function createClusterWriter(client: Client, budget: Semaphore): ClusterW
   return {
     isObserving: false,
     create: (kind, object) => budget.run(() => client.create(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER })),
+    apply: (kind, object) => budget.run(() => client.apply(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER })),
     replace(kind, live, object) {
       const fieldManager = writesSharedList(live, object) ? SHARED_FIELD_MANAGER : VERSION_FIELD_MANAGER;
       return budget.run(() => client.replace(anyOf(kind), parse(withoutOwners(object)), { fieldManager }));
@@ -76,6 +79,7 @@ export function createObserver(client: Client, budget: Semaphore, tell: (write: 
   return {
     isObserving: true,
     create: async (kind, object) => would('create', kind, object),
+    apply: async () => undefined,
     replace: async (kind, live) => would('change', kind, live),
     async prove(kind, object) {
       if (isRefused) return undefined;

@@ -161,7 +161,7 @@ async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'
     const isNew = await tools.live.look([wanted.kindKey]);
     const { kind: name, object } = wanted.manifest;
     if (isNew) return undefined;
-    const away = await tools.live.kinds.whyAway(wanted.kindKey);
+    const away = await tools.live.whyAway(wanted.kindKey);
     return trouble(wanted, unservedError(task, { kind: name, apiVersion: String(object.apiVersion), away }));
   }
   switch (state) {
@@ -184,17 +184,29 @@ async function create({ task, wanted, purpose: { context, state }, tools }: Act,
   if (kind.namespaced && live.lacksNamespace(namespace) && !writer.isObserving) return withoutNamespace(task, wanted);
   const object = wanted.build(context);
   try {
-    const stored = await writer.create(kind, object);
+    const early = live.kinds.isHeldBack(wanted.kindKey) ? await createEarly(writer, kind, object) : undefined;
+    const stored = early ?? (await writer.create(kind, object));
     if (!stored) return { done: true };
     if (state === 'Reconciling') tools.drift.deleted(wanted);
     if (state === 'Initializing') live.expectNone(wanted.defines);
-    live.take(wanted, stored, 'written');
+    // an apply adds to what somebody else was faster with: its answer says nothing about the server's way of writing things down
+    live.take(wanted, stored, early ? 'read' : 'written');
     return undefined;
   } catch (error) {
     // a kind that is said to be served may take a moment to be
     if (isNotFound(error) && (await live.readNew([wanted.kindKey]))) return undefined;
     if (!isAlreadyExists(error)) throw error;
     return read({ wanted, tools }, kind);
+  }
+}
+
+/** Makes an object of a kind that the server holds a POST back for. Undefined where that is the only way: an apply is more particular. */
+async function createEarly(writer: ClusterWriter, kind: Resource<LiveObject>, object: Json): Promise<KubeObject | undefined> {
+  try {
+    return await writer.apply(kind, object);
+  } catch (error) {
+    if (isRefusal(error) || isConflict(error)) return undefined;
+    throw error;
   }
 }
 

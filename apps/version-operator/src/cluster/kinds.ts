@@ -57,6 +57,8 @@ const ApiService = z.looseObject({
     .catch(undefined),
 });
 
+/** A server holds back what is created of a kind for two seconds after it began to serve it (apiextensions-apiserver, `justCreated`). */
+const HELD_BACK_MS = 2_000;
 /** A kind that no CustomResourceDefinition brings is looked for so often, milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 
@@ -69,6 +71,7 @@ export class Kinds {
   readonly #defined = new Map<string, ReadonlyMap<string, Resource<LiveObject>>>();
   /** All of those together. */
   readonly #served = new Map<string, Resource<LiveObject>>();
+  readonly #servedMs = new Map<string, number>();
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(client: Client, wakeups: Wakeups, clock: Clock) {
@@ -89,8 +92,15 @@ export class Kinds {
     this.#defined.set(name, kinds);
     for (const key of before?.keys() ?? []) this.#served.delete(key);
     for (const [key, kind] of kinds) this.#served.set(key, kind);
+    // a definition that was not known before may serve it for long
+    if (before) for (const key of added) this.#servedMs.set(key, this.#clock.now());
     for (const key of added) this.#wakeups.wake(kindServed(key));
     return added.length > 0;
+  }
+
+  /** True for a kind that has come to be served so lately that the server holds back a POST of its objects. */
+  isHeldBack(kindKey: string): boolean {
+    return this.#clock.now() - (this.#servedMs.get(kindKey) ?? Number.NEGATIVE_INFINITY) < HELD_BACK_MS;
   }
 
   /** Looks for kinds that nothing defines, at most every few seconds. True when one of them was found. */

@@ -126,6 +126,11 @@ export class LiveObjects {
     return this.kinds.look(kindKeys.filter((key) => !this.#brought.has(key)));
   }
 
+  /** Why a kind is not served, where another server is to serve it; undefined where nothing says so, or the release itself brings it. */
+  async whyAway(kindKey: string): Promise<string | undefined> {
+    return this.#brought.has(kindKey) ? undefined : this.kinds.whyAway(kindKey);
+  }
+
   /** True when a namespace is known not to be there. */
   lacksNamespace(name: string): boolean {
     const namespaces = this.#caches.get(NAMESPACES);
