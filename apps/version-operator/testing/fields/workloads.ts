@@ -108,7 +108,7 @@ const podRules = (prefix: string): [string, RegExp][] => [
     ),
   ],
   ['merge rules of a kind', new RegExp(`^${prefix}${POD}containers\\[0\\]\\.securityContext\\.(procMount|runAsGroup|capabilities)\\b`)],
-  ['metadata', new RegExp(`^${prefix}template\\.metadata\\.(labels|annotations) extended`)],
+  ['merge rules of a kind', new RegExp(`^${prefix}template\\.metadata\\.(labels|annotations) extended`)],
 ];
 
 /** Workloads, with pods that set most fields. */
