@@ -87,6 +87,7 @@ function windowText({ state, closesAt, opensAt }: StatusAnswer['window'], now: n
 
 function endText({ seconds, latestAt, fitsWindow }: NonNullable<StatusAnswer['ends']>, now: number): string {
   const fits = fitsWindow === undefined ? '' : fitsWindow ? ', fits the window' : ', does not fit the window';
+  if (seconds.certainty === 'at-most') return `ends in ${figure(seconds, duration)} (${safeText(seconds.why ?? '')})${fits}`;
   const latest = latestAt === undefined ? '' : `, at the latest in ${duration((Date.parse(latestAt) - now) / 1000)}`;
   return `ends in ${figure(seconds, duration)}${latest}${fits}`;
 }

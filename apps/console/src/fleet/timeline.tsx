@@ -102,7 +102,7 @@ function wordsOf({ window, ends, from, to, endsAt }: Span, now: number): string 
   const fits =
     endsAt === undefined
       ? 'whether it fits is known when a batch has ended'
-      : `ends ~ ${minute(endsAt, now)}${ends?.fitsWindow === true ? ': fits' : ends?.fitsWindow === false ? ': does not fit' : ''}`;
+      : `${ends?.seconds.certainty === 'at-most' ? 'times out' : 'ends ~'} ${minute(endsAt, now)}${ends?.fitsWindow === true ? ': fits' : ends?.fitsWindow === false ? ': does not fit' : ''}`;
   return `${opens}, ${closes}, ${fits}`;
 }
 

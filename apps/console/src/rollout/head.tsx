@@ -74,7 +74,8 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
           {ends ? figure(ends.seconds, duration) : '–'}
           {ends?.fitsWindow === false && ', does not fit the window'}
           {ends?.fitsWindow === true && ', fits the window'}
-          {ends?.latestAt !== undefined && !hasEnded(row) && (
+          {ends?.seconds.certainty === 'at-most' && ` (${safeText(ends.seconds.why ?? '')})`}
+          {ends?.latestAt !== undefined && ends.seconds.certainty !== 'at-most' && !hasEnded(row) && (
             <>
               {' '}
               (times out <Age at={ends.latestAt} form="in" />)

@@ -106,9 +106,9 @@ export const StatusAnswer = z.object({
     .describe('Pre-caching; absent for an upgrade without.'),
   ends: z
     .object({
-      seconds: Figure.describe('Time until the last batch has ended.'),
+      seconds: Figure.describe('Time until the last batch has ended, or until it times out where that is earlier: at-most.'),
       latestAt: z.string().optional().describe('When it times out.'),
-      fitsWindow: z.boolean().optional().describe('Ends before the window closes, by that forecast.'),
+      fitsWindow: z.boolean().optional().describe('The last batch ends before the window closes, by that forecast.'),
     })
     .optional()
     .describe('Expected end of the rollout; absent before its start and after its end.'),

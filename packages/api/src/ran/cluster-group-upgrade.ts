@@ -235,7 +235,9 @@ export const ClusterGroupUpgradeStatus = z.object({
       cached: z.string().optional().describe('Clusters whose images are pulled, of those that pre-cache, as in 3/10.'),
       batch: z.string().optional().describe('The current batch, 0 before the first, of all batches, as in 2/5.'),
       failed: z.int().optional().describe('Clusters that failed or timed out.'),
-      eta: moment('End of the rollout by the mean of the batches that have ended; absent in the first batch and between batches.'),
+      eta: moment(
+        'End of the rollout by the mean of the batches that have ended, or its time-out where that is earlier; absent in the first batch and between batches.',
+      ),
     })
     .optional()
     .describe('Flotilla: the upgrade in four values, which `kubectl get -o wide` shows.'),

@@ -46,31 +46,80 @@ test('a pause says its reason once a hub has taken it up, and until then that it
   ]);
 });
 
-test('a batch that runs on after its window has closed has no more time for it: the latest end stands where the hub has it', () => {
-  const skip = <T>(): Seen<T> => ({ kind: 'skipped' });
+const skip = <T>(): Seen<T> => ({ kind: 'skipped' });
+const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, approvals: skip, work: skip };
+
+/** The expected end, at 12:00, of a rollout that began at 06:00. */
+const endOf = (timeout: number, { annotations = {}, ...status }: { annotations?: object } & Record<string, unknown>) => {
   const upgrade = ClusterGroupUpgrade.schema.parse({
-    metadata: {
-      name: 'u',
-      namespace: 'ns',
-      annotations: { [Annotation.windowSchedule]: '0 6 * * *', [Annotation.windowDuration]: '4h' },
-    },
-    spec: { clusters: ['a'], remediationStrategy: { maxConcurrency: 1, timeout: 480 } },
+    metadata: { name: 'u', namespace: 'ns', annotations },
+    spec: { clusters: ['a'], remediationStrategy: { maxConcurrency: 1, timeout } },
     status: {
       conditions: [
         { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-11-25T06:00:00Z' },
         { type: 'Ready', status: 'False', reason: 'InProgress', message: '', lastTransitionTime: '2026-11-25T06:00:00Z' },
       ],
-      remediationPlan: [['a']],
-      status: { startedAt: '2026-11-25T06:00:00Z', currentBatch: 1, currentBatchStartedAt: '2026-11-25T07:00:00Z' },
+      remediationPlan: [['a'], ['b'], ['c']],
+      status: { startedAt: '2026-11-25T06:00:00Z', ...status },
     },
   });
-  const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, approvals: skip, work: skip };
-  expect(answerStatus({ upgrade, now, hub: skip(), ...unread }).ends?.latestAt).toBe('2026-11-25T14:00:00.000Z');
+  return answerStatus({ upgrade, now, hub: skip(), ...unread }).ends;
+};
+/** Two batches of three hours are left, one of which has begun. */
+const SECOND = { currentBatch: 2, currentBatchStartedAt: '2026-11-25T09:00:00Z' };
+
+test('a batch that runs on after its window has closed has no more time for it: the latest end stands where the hub has it', () => {
+  const annotations = { [Annotation.windowSchedule]: '0 6 * * *', [Annotation.windowDuration]: '4h' };
+  const ends = endOf(480, { annotations, currentBatch: 1, currentBatchStartedAt: '2026-11-25T07:00:00Z' });
+  expect(ends?.latestAt).toBe('2026-11-25T14:00:00.000Z');
+});
+
+test.each([
+  {
+    name: 'is a forecast while it has the time',
+    timeout: 600,
+    status: SECOND,
+    want: { certainty: 'forecast', value: 3 * 3600, why: 'each batch takes what the 1 before took' },
+  },
+  {
+    name: 'is its time-out where its batches would take longer',
+    timeout: 400,
+    status: SECOND,
+    want: { certainty: 'at-most', value: 40 * 60, why: 'it times out then; its batches would take 3 h more' },
+  },
+  {
+    name: 'is what was left when it was paused, where its batches would take longer',
+    timeout: 400,
+    status: { ...SECOND, pausedAt: '2026-11-25T11:00:00Z' },
+    want: { certainty: 'at-most', value: 100 * 60, why: 'it times out then; its batches would take 4 h more' },
+  },
+  {
+    name: 'was due when its time was over',
+    timeout: 240,
+    status: SECOND,
+    want: { certainty: 'at-most', value: 0, why: 'its time was over 2 h ago, and no hub has ended it' },
+  },
+  {
+    name: 'was due when its time was over in its first batch',
+    timeout: 240,
+    status: { currentBatch: 1, currentBatchStartedAt: '2026-11-25T09:00:00Z' },
+    want: { certainty: 'at-most', value: 0, why: 'its time was over 2 h ago, and no hub has ended it' },
+  },
+  {
+    name: 'is not known in its first batch',
+    timeout: 600,
+    status: { currentBatch: 1, currentBatchStartedAt: '2026-11-25T09:00:00Z' },
+    want: { certainty: 'unknown', why: 'no batch has ended yet' },
+  },
+])('the expected end of a rollout $name', ({ timeout, status, want }) => {
+  const window = { [Annotation.windowEnd]: '2026-11-25T23:00:00Z' };
+  const ends = endOf(timeout, { annotations: window, ...status });
+  expect(ends?.seconds).toEqual(want);
+  // A rollout that times out in its window does not fit into it.
+  expect(ends?.fitsWindow).toBe(want.certainty === 'forecast' ? true : undefined);
 });
 
 describe('the stage of an upgrade that has ended', () => {
-  const skip = <T>(): Seen<T> => ({ kind: 'skipped' });
-  const unread = { cluster: skip, agentLease: skip, upgradeAt: skip, policyCopy: skip, policy: skip, approvals: skip, work: skip };
   const is = (type: string, status: string, reason: string) => ({
     type,
     status,

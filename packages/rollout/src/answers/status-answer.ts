@@ -9,18 +9,18 @@ import {
   isFinalPrecacheState,
   type PrecacheState,
 } from '@flotilla/api/ran';
+import { duration } from '@flotilla/api/units';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { stateByProgress } from '../batches/clusters-under-way.ts';
-import { leastLeftMs } from '../batches/estimate.ts';
+import { leastLeftMs, rolloutDeadline } from '../batches/estimate.ts';
 import { lastBatch } from '../batches/last-batch.ts';
-import { RolloutClock } from '../batches/rollout-clock.ts';
 import { findPause } from '../gates/pause.ts';
-import { closedMs, judgeWindow } from '../gates/window.ts';
+import { judgeWindow } from '../gates/window.ts';
 import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isRunning, stateOf, templatesOf } from '../upgrade/stage.ts';
 import { objectOf, type UpgradeFacts } from './facts.ts';
-import { exact, forecast, unknown } from './figures.ts';
+import { atMost, exact, forecast, unknown } from './figures.ts';
 import { foldFailures, foldWaits } from './fold.ts';
 import { judgeHub } from './hub-sign.ts';
 import { managedUpgradeOf } from './managed-upgrade.ts';
@@ -175,20 +175,35 @@ export function describeWindow(upgrade: Pick<ClusterGroupUpgrade, 'metadata'>, n
 }
 
 function describeEnd(upgrade: ClusterGroupUpgrade, now: number): StatusAnswer['ends'] {
-  const { status, spec } = upgrade;
-  const times = status?.status ?? {};
-  const { startedAt, currentBatch = 0, pausedAt } = times;
-  if (!isRunning(upgrade) || startedAt === undefined || !spec) return undefined;
-  const gates = { closedMs: (from: number, to: number) => closedMs(upgrade, from, to) };
-  const { deadline } = new RolloutClock({ times, gates, timeoutMs: spec.remediationStrategy.timeout * 60_000, now });
+  const { startedAt, currentBatch = 0, pausedAt } = upgrade.status?.status ?? {};
+  if (!isRunning(upgrade) || startedAt === undefined || !upgrade.spec) return undefined;
+  const deadline = rolloutDeadline(upgrade, now);
   // A pause that lasts moves the deadline on for as long as it lasts.
   const latest = pausedAt === undefined ? { latestAt: new Date(deadline).toISOString() } : {};
   const left = currentBatch > 1 ? leastLeftMs(upgrade, now) : undefined;
-  if (left === undefined) return { seconds: unknown('no batch has ended yet'), ...latest };
+  const seconds = secondsToEnd({ left, most: deadline - now, ended: currentBatch - 1 });
   const window = judgeWindow(upgrade, now);
   const closesAt = window.kind === 'open' ? window.closesAt : undefined;
-  const seconds = forecast(Math.ceil(left / 1000), `each batch takes what the ${currentBatch - 1} before took`);
-  return { seconds, ...latest, ...(closesAt !== undefined && { fitsWindow: now + left <= closesAt }) };
+  const fits = left === undefined || closesAt === undefined ? undefined : now + left <= closesAt;
+  const isKnown = fits === false || (fits === true && seconds.certainty === 'forecast');
+  return { seconds, ...latest, ...(isKnown && { fitsWindow: fits }) };
+}
+
+interface TimeToEnd {
+  /** Milliseconds that its batches take, by their pace. */
+  readonly left: number | undefined;
+  /** Milliseconds until it times out. */
+  readonly most: number;
+  /** Batches that have ended. */
+  readonly ended: number;
+}
+
+/** A rollout that times out before its batches are through ends then. */
+function secondsToEnd({ left, most, ended }: TimeToEnd): Figure {
+  if (most <= 0) return atMost(0, `its time was over ${duration(-most / 1000)} ago, and no hub has ended it`);
+  if (left === undefined) return unknown('no batch has ended yet');
+  if (left > most) return atMost(Math.ceil(most / 1000), `it times out then; its batches would take ${duration(left / 1000)} more`);
+  return forecast(Math.ceil(left / 1000), `each batch takes what the ${ended} before took`);
 }
 
 function describeCurrent(facts: UpgradeFacts): SpokeProgress[] {

@@ -8,8 +8,8 @@ const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 12, minute)
 const ms = (minute: number): number => Date.parse(at(minute));
 const MINUTE = 60_000;
 
-const upgrade = (status: object, annotations: Record<string, string> = {}) => ({
-  ...buildClusterGroupUpgrade('u', {}, { annotations }),
+const upgrade = (status: object, annotations: Record<string, string> = {}, timeout = 240) => ({
+  ...buildClusterGroupUpgrade('u', { remediationStrategy: { maxConcurrency: 1, timeout } }, { annotations }),
   status: ClusterGroupUpgradeStatus.parse({ remediationPlan: [['a'], ['b'], ['c'], ['d']], status: { startedAt: at(0), ...status } }),
 });
 /** Windows of 15 minutes, one each half an hour. */
@@ -54,4 +54,20 @@ test('time in which a recurring window was closed is no time of a batch', () => 
   const waited = upgrade({ currentBatch: 2, currentBatchStartedAt: at(35) }, windows);
   expect(estimateEnd(waited)).toBe(ms(35) + 3 * 20 * MINUTE);
   expect(leastLeftMs(waited, ms(60))).toBe(10 * MINUTE + 2 * 20 * MINUTE);
+});
+
+test.each([
+  { name: 'while it runs', status: { currentBatch: 2, currentBatchStartedAt: at(30) }, want: ms(60) },
+  {
+    name: 'in a pause, as it was when that began',
+    status: { currentBatch: 2, currentBatchStartedAt: at(30), pausedAt: at(40) },
+    want: ms(60),
+  },
+  {
+    name: 'after a pause of ten minutes',
+    status: { currentBatch: 2, currentBatchStartedAt: at(30), pausedSeconds: 600, currentBatchPausedSeconds: 600 },
+    want: ms(70),
+  },
+])('no estimate lies beyond the time-out $name', ({ status, want }) => {
+  expect(estimateEnd(upgrade(status, {}, 60))).toBe(want);
 });

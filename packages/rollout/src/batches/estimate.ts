@@ -1,6 +1,7 @@
 /** Estimates how long a rollout still takes, by the time its batches took so far. Pure. */
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { closedMs } from '../gates/window.ts';
+import { RolloutClock } from './rollout-clock.ts';
 
 /** Times are milliseconds. */
 interface Pace {
@@ -15,12 +16,23 @@ interface Pace {
 }
 
 /**
- * When the rollout ends if each batch takes what the ones before took, milliseconds since the epoch; the same throughout a batch. Undefined
- * in the first batch, and between batches. Windows and pauses to come are not counted.
+ * When the rollout ends if each batch takes what the ones before took, at its time-out at the latest; milliseconds since the epoch, the same
+ * throughout a batch. Undefined in the first batch, and between batches. Windows and pauses to come are not counted.
  */
 export function estimateEnd(upgrade: ClusterGroupUpgrade): number | undefined {
   const pace = paceOf(upgrade, 0);
-  return pace?.perBatchMs === undefined ? undefined : pace.startedAt + pace.perBatchMs * (pace.further + 1);
+  if (pace?.perBatchMs === undefined) return undefined;
+  const { pausedAt } = upgrade.status?.status ?? {};
+  const timesOutAt = rolloutDeadline(upgrade, pausedAt === undefined ? pace.startedAt : Date.parse(pausedAt));
+  return Math.min(pace.startedAt + pace.perBatchMs * (pace.further + 1), timesOutAt);
+}
+
+/** When the rollout times out, milliseconds since the epoch: it ends then, however long its batches would take. In a pause it moves on with `now`. */
+export function rolloutDeadline(upgrade: ClusterGroupUpgrade, now: number): number {
+  const { timeout } = upgrade.spec?.remediationStrategy ?? {};
+  const gates = { closedMs: (from: number, to: number) => closedMs(upgrade, from, to) };
+  const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : timeout * 60_000;
+  return new RolloutClock({ times: upgrade.status?.status ?? {}, gates, timeoutMs, now }).deadline;
 }
 
 /** Least milliseconds that the batches which are left still take: each takes at least what the current one has taken by now. */
