@@ -11,7 +11,7 @@ const pulling: SpokeProgress = {
 
 test('a line says state, images, bytes, rate and time left', () => {
   const line = progressLine(pulling);
-  for (const part of ['spoke-1', 'Active', '[######..................]', '3/12 images', '50.0 of 200.0 MB', '5.0 MB/s', '30 s left'])
+  for (const part of ['spoke-1', 'Active', '[######..................]', '3/12 images', '50.0 MB of 200 MB', '5.00 MB/s', '30 s left'])
     expect(line).toContain(part);
 });
 
@@ -27,7 +27,7 @@ test.each([
 test('there is no estimate before there is a rate', () => {
   for (const bytesPerSecond of [0, 400, 49_999]) {
     const line = progressLine({ ...pulling, progress: pulling.progress && { ...pulling.progress, bytesPerSecond } });
-    expect(line).toContain('50.0 of 200.0 MB');
+    expect(line).toContain('50.0 MB of 200 MB');
     expect(line).not.toMatch(/MB\/s|left/);
   }
 });
@@ -72,5 +72,5 @@ test('a spoke that succeeded keeps the images and bytes it ended with', () => {
   const { view, written } = viewOn(false);
   view.show([pulling]);
   view.show([{ ...pulling, state: 'Succeeded', progress: undefined }]);
-  expect(written[1]).toContain('12/12 images  200.0 of 200.0 MB');
+  expect(written[1]).toContain('12/12 images  200 MB of 200 MB');
 });

@@ -1,4 +1,5 @@
 import type { PrecacheProgress } from '@flotilla/api/ran';
+import { bytes } from '@flotilla/api/units';
 import type { SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
 
 /** Where lines go; a terminal is redrawn in place. */
@@ -64,16 +65,14 @@ export function progressLine({ name, state, progress, message }: SpokeProgress):
     const { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } = progress;
     const filled = bytesTotal > 0 ? Math.round((BAR * Math.min(bytesDone, bytesTotal)) / bytesTotal) : BAR;
     parts.push(`[${'#'.repeat(filled)}${'.'.repeat(BAR - filled)}]`);
-    parts.push(`${imagesDone}/${imagesTotal} images`, `${megabytes(bytesDone)} of ${megabytes(bytesTotal)} MB`);
+    parts.push(`${imagesDone}/${imagesTotal} images`, `${bytes(bytesDone)} of ${bytes(bytesTotal)}`);
     if (state === 'Active' && bytesPerSecond >= LEAST_RATE) {
-      parts.push(`${megabytes(bytesPerSecond)} MB/s`, `${Math.ceil((bytesTotal - bytesDone) / bytesPerSecond)} s left`);
+      parts.push(`${bytes(bytesPerSecond)}/s`, `${Math.ceil((bytesTotal - bytesDone) / bytesPerSecond)} s left`);
     }
   }
   if (message) parts.push(message);
   return parts.join('  ').trimEnd();
 }
 
-/** A rate that reads 0.0 MB/s is none yet: an estimate by it would be of hours. */
+/** A lower rate is none yet: an estimate by it would be of hours. */
 const LEAST_RATE = 50_000;
-
-const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);

@@ -1,4 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
+import { bytes } from '@flotilla/api/units';
 import { readEnvironment } from '@flotilla/control-plane/processes';
 import { parseRate } from '@flotilla/control-plane/servers';
 import { RegistryClient } from '@flotilla/registry';
@@ -77,7 +78,7 @@ async function setTheScene(fleet: Fleet, say: (line: string) => void, signal: Ab
   };
   const [release] = await Promise.all([pushAndStart(), installFlotilla({ fleet, images: programs, signal })]);
   say(`  hub is up, ${spokes.map(({ name }) => name).join(' and ')} joined and available; each spoke runs 4 Deployments of 4.98.0`);
-  say(`  release ${release.version}: ${release.components.length} component images, ${megabytes(release.releaseBytes)}`);
+  say(`  release ${release.version}: ${release.components.length} component images, ${bytes(release.releaseBytes)}`);
   return { release, programs };
 }
 
@@ -147,8 +148,8 @@ async function tellLinks(
   for (const { name, nodes } of fleet.spokes.filter((spoke) => spoke.nodes.length > 1)) {
     const to = fleet.clusters.get(name)?.address;
     const { byDigest } = await fleet.registry.served({ since, ...(to !== undefined && { to }) });
-    const sent = [...byDigest].reduce((sum, [digest, bytes]) => sum + (layers.has(digest) ? bytes : 0), 0);
-    say(`  ${name} has ${nodes.length} nodes, each with all of it; over its link came ${megabytes(sent)} for ${megabytes(releaseBytes)}`);
+    const sent = [...byDigest].reduce((sum, [digest, size]) => sum + (layers.has(digest) ? size : 0), 0);
+    say(`  ${name} has ${nodes.length} nodes, each with all of it; over its link came ${bytes(sent)} for ${bytes(releaseBytes)}`);
   }
 }
 
@@ -164,8 +165,8 @@ interface InWindow extends StoryOptions, Say {
 async function rollOutInWindow(fleet: Fleet, release: ReleaseFixture, options: InWindow): Promise<void> {
   const { rate, images, windowStart, say, signal } = options;
   const { hub, spokes, bystander } = fleet;
-  const bytes = distinctBytes(release.components.filter(({ pullSpec }) => Object.values(images).includes(pullSpec)));
-  say(`\nThe rollout: 4 Deployments to images of ${megabytes(bytes)}, on ${spokes.map(({ name }) => name).join(' and ')}`);
+  const changed = distinctBytes(release.components.filter(({ pullSpec }) => Object.values(images).includes(pullSpec)));
+  say(`\nThe rollout: 4 Deployments to images of ${bytes(changed)}, on ${spokes.map(({ name }) => name).join(' and ')}`);
   if (bystander) say(`  when the window starts, ${bystander.name}, which was not pre-cached, gets the same by hand`);
   const gaps = await rollOut(fleet, { images, windowStart, say, withinMs: limitMs(release, rate), signal });
   const { namespace } = EXAMPLE_UPGRADE;
@@ -176,4 +177,3 @@ async function rollOutInWindow(fleet: Fleet, release: ReleaseFixture, options: I
 }
 
 const seconds = (value: number): string => `${value.toFixed(1)} s`;
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;

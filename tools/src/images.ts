@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { errorMessage, FlotillaError } from '@flotilla/api';
+import { bytes } from '@flotilla/api/units';
 import { parseDockerConfig, parseImageReference, RegistryClient } from '@flotilla/registry';
 import { z } from 'zod';
 import { type AppName, appNames } from './images/apps.ts';
@@ -38,7 +39,6 @@ const flags = {
 } as const;
 
 const log = (message: string) => void process.stderr.write(`${message}\n`);
-const megabytes = (bytes: number) => `${(bytes / 1_000_000).toFixed(1)} MB`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: flags });
@@ -71,12 +71,12 @@ function print({ images, bases }: BuiltImages, output: string): void {
   for (const [architecture, base] of Object.entries(bases)) {
     const { digest, size } = base.layer.descriptor;
     const debian = base.debianPackages.map(({ name, version }) => `${name}=${version}`).join(' ');
-    console.log(`base ${architecture}: ${digest} ${megabytes(size)}, Node ${base.nodeVersion}, Debian ${debian}`);
+    console.log(`base ${architecture}: ${digest} ${bytes(size)}, Node ${base.nodeVersion}, Debian ${debian}`);
   }
   for (const { name, digest, platforms } of Object.values(images)) {
     console.log(`${name}@${digest}`);
     for (const [architecture, platform] of Object.entries(platforms)) {
-      console.log(`  ${architecture}: ${platform.digest} ${megabytes(platform.bytes)}`);
+      console.log(`  ${architecture}: ${platform.digest} ${bytes(platform.bytes)}`);
     }
   }
   console.log(`OCI layout: ${output}; bills of materials: ${join(output, 'boms')}`);
@@ -86,8 +86,8 @@ async function push(built: BuiltImages, target: string, { insecure, authfile }: 
   const { host, repository, tag = 'latest' } = parseImageReference(target);
   const credentials = authfile ? parseDockerConfig(await readFile(authfile, 'utf8')) : undefined;
   await using client = new RegistryClient({ ...(insecure && { insecureHosts: [host] }), ...(credentials && { credentials }) });
-  for (const { pullSpec, bytes } of await pushImages(built, { client, prefix: join(host, repository), tag })) {
-    console.log(`pushed ${pullSpec} (${megabytes(bytes)} sent)`);
+  for (const { pullSpec, bytes: sent } of await pushImages(built, { client, prefix: join(host, repository), tag })) {
+    console.log(`pushed ${pullSpec} (${bytes(sent)} sent)`);
   }
 }
 

@@ -5,6 +5,8 @@ test.each([
   [0, '0 B'],
   [999, '999 B'],
   [3_410_000_000, '3.41 GB'],
+  [9_999_000, '10.0 MB'],
+  [999_999_999, '1.00 GB'],
   [1.94e12, '1.94 TB'],
 ])('%d bytes are %s', (count, want) => expect(bytes(count)).toBe(want));
 

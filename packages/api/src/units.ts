@@ -6,11 +6,12 @@ const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 /** Bytes with three digits: `3.41 GB`. */
 export function bytes(count: number): string {
   let [value, unit] = [count, 0];
-  while (value >= 1000 && unit < BYTES.length - 1) {
+  // From here on three digits round up to the next unit.
+  while (value >= (unit === 0 ? 1000 : 999.5) && unit < BYTES.length - 1) {
     value /= 1000;
     unit += 1;
   }
-  return `${unit === 0 ? value : value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${BYTES[unit]}`;
+  return `${unit === 0 ? value : value.toPrecision(3)} ${BYTES[unit]}`;
 }
 
 /** Seconds as a person says them: `40 s`, `6 min`, `2 h 10`, `3 d 4 h`. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { bytes } from '@flotilla/api/units';
 import { formatImageReference, OciLayout, parseDockerConfig, parseImageReference, publishLayout, RegistryClient } from '@flotilla/registry';
 import { type Signer, signPublished } from './sign.ts';
 
@@ -24,7 +25,6 @@ export async function pushRelease({ output, registry, insecure, auth, signer, lo
   await using client = new RegistryClient({ ...(insecure && { insecureHosts: [host] }), ...(credentials && { credentials }) });
   const published = await publishLayout({ client, layout: OciLayout.read(join(output, 'images')), prefix });
   const names = published.map(({ reference, digest }) => `${reference.host}/${reference.repository}@${digest}`);
-  for (const { reference, bytes } of published)
-    log(`pushed ${formatImageReference(reference)} (${(bytes / 1_000_000).toFixed(1)} MB sent)`);
+  for (const { reference, bytes: sent } of published) log(`pushed ${formatImageReference(reference)} (${bytes(sent)} sent)`);
   if (signer) await signPublished(names, { ...signer, insecure, ...(auth && { auth }) });
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
+import { bytes } from '@flotilla/api/units';
 import { formatImageReference, OciLayout, parseDockerConfig, parseImageReference, publishLayout, RegistryClient } from '@flotilla/registry';
 import { checkOptions, readOptionFile } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -39,9 +40,9 @@ async function mirror(options: MirrorOptions): Promise<void> {
     ...(credentials && { credentials }),
   });
   const layout = OciLayout.read(join(folder, 'images'));
-  for (const { reference, digest, bytes } of await publishLayout({ client, layout, prefix: to })) {
+  for (const { reference, digest, bytes: sent } of await publishLayout({ client, layout, prefix: to })) {
     writeOut(`${formatImageReference(reference)}@${digest}\n`);
-    writeErr(`${reference.repository}: ${(bytes / 1_000_000).toFixed(1)} MB sent\n`);
+    writeErr(`${reference.repository}: ${bytes(sent)} sent\n`);
   }
   writeErr(`Install the charts with --set imageRegistry=${to}\n`);
 }
