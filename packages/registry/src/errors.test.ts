@@ -29,6 +29,13 @@ test.each<[string, RegistryError, { passes: boolean; denied: boolean }]>([
   expect([isTransient(error), isDenied(error)]).toEqual([passes, denied]);
 });
 
+test('a further failure leaves out the image where its sentence begins with it, and nowhere else', () => {
+  const first = new RegistryError(RegistryErrorCode.notFound, 'h.test/a:1: mirror.test answered 404', { image: 'h.test/a:1' });
+  const message = 'manifest of h.test/a:1: no JSON';
+  const { message: both } = withSkipped(new RegistryError(RegistryErrorCode.badManifest, message, { image: 'h.test/a:1' }), [first]);
+  expect(both).toBe(`${first.message}; ${message}`);
+});
+
 test('an answer is told before servers that were not reached, wherever it came from', () => {
   const at = (host: string, code: RegistryErrorCode, cause?: string) =>
     new RegistryError(code, `h.test/a:1: ${host} says no`, {

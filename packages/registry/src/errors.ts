@@ -119,13 +119,23 @@ export function mismatchError(
   return new RegistryError(RegistryErrorCode.digestMismatch, message, { image, host });
 }
 
+/** Refers to a text that is no image's name. */
+export const badReferenceName = (text: string): string => `image reference "${text}"`;
+
+/** The sentence on a failure without the image that it begins with, for one who has named it, perhaps in another spelling. */
+export function withoutImage(sentence: string, { image }: Pick<RegistryError, 'image'>): string {
+  if (image === undefined) return sentence;
+  const name = [`${image}: `, `${badReferenceName(image)}: `].find((one) => sentence.startsWith(one)) ?? '';
+  return sentence.slice(name.length);
+}
+
 /** Adds the other servers' failures to the last one's. Answers come first: a server that nobody reaches says nothing of the image. */
 export function withSkipped(error: RegistryError, earlier: readonly RegistryError[]): RegistryError {
   if (earlier.length === 0) return error;
   const { code, image, host, status, retryAfterMs, cause } = error;
   const all = [...earlier, error];
   const [first = error, ...others] = [...all.filter((one) => !isNeverReached(one)), ...all.filter(isNeverReached)];
-  const rest = others.map(({ message }) => message.replace(`${image}: `, '')).join('; ');
+  const rest = others.map((one) => withoutImage(one.message, one)).join('; ');
   return new RegistryError(code, `${first.message}; ${rest.slice(0, 500)}`, { image, host, status, retryAfterMs, earlier, cause });
 }
 

@@ -1,4 +1,4 @@
-import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { badReferenceName, RegistryError, RegistryErrorCode } from './errors.ts';
 
 /** Location of an image: `host/repository[:tag][@digest]`. It has a tag, a digest, or both; the digest wins. */
 export interface ImageReference {
@@ -48,7 +48,7 @@ export const isDigest = (text: string): boolean => DIGEST.test(text);
  */
 export function parseImageReference(text: string): ImageReference {
   const refuse = (fix: string) =>
-    new RegistryError(RegistryErrorCode.badReference, `image reference "${text.slice(0, 300)}": ${fix}`, { image: text.slice(0, 300) });
+    new RegistryError(RegistryErrorCode.badReference, `${badReferenceName(text.slice(0, 300))}: ${fix}`, { image: text.slice(0, 300) });
   const trimmed = text.trim();
   if (trimmed === '') throw refuse('is empty; write host/repository:tag or host/repository@sha256:...');
   if (trimmed.includes('://')) throw refuse('has a URL scheme; leave "…://" out');
