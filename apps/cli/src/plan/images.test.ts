@@ -1,4 +1,4 @@
-import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
+import { parseImageReference, RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { expect, test } from 'vitest';
 import { contentSentence, unreadSentence, unresolvedImage } from './images.ts';
 
@@ -8,6 +8,14 @@ test('the images of a further architecture are counted in the units of the other
 });
 
 const refused = (image: string, message: string) => new RegistryError(RegistryErrorCode.notFound, message, { image });
+
+function refusalOf(image: string): unknown {
+  try {
+    return parseImageReference(image);
+  } catch (error) {
+    return error;
+  }
+}
 
 test.each([
   {
@@ -29,6 +37,18 @@ test.each([
     why: 'manifest of h.test/a:1: no JSON',
   },
   { name: 'of another image first', image: 'h.test/a:1', error: new Error('h.test/b:1: gone'), why: 'h.test/b:1: gone' },
+  {
+    name: 'as one that is none',
+    image: 'a:1',
+    error: refusalOf('a:1'),
+    why: 'names no registry; write it with its host, as in registry.example.com/team/app:1.0',
+  },
+  {
+    name: 'as one with another digest',
+    image: 'h.test/a@sha512:1',
+    error: refusalOf('h.test/a@sha512:1'),
+    why: 'its digest is not sha256: followed by 64 lower-case hexadecimal digits',
+  },
 ])('an image that could not be read is named once: $name', ({ image, error, why }) => {
   const unresolved = [unresolvedImage({ pullSpec: image, error })];
   expect(unresolved).toEqual([{ image, why }]);

@@ -4,7 +4,7 @@ import type { PlanAnswer } from '@flotilla/api/answers';
 import { type LayerList, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import { bytes } from '@flotilla/api/units';
 import { systemClock } from '@flotilla/pace';
-import { DocumentCache, FileCache, RegistryError } from '@flotilla/registry';
+import { DocumentCache, FileCache, RegistryError, withoutImage } from '@flotilla/registry';
 import {
   buildImageList,
   type CatalogueImage,
@@ -100,8 +100,7 @@ function withKeptFiles(
 /** An image that could not be read, and why, without the name that a registry's sentences begin with: it may be another spelling. */
 export function unresolvedImage({ pullSpec: image, error }: ImageList['unresolved'][number]): ListedImages['unresolved'][number] {
   const why = nextStep(error);
-  const name = error instanceof RegistryError ? `${error.image}: ` : '';
-  return { image, why: why.startsWith(name) ? why.slice(name.length) : why };
+  return { image, why: error instanceof RegistryError ? withoutImage(why, error) : why };
 }
 
 /** The sentence on images that could not be read; undefined where all could. */
