@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { clusterCgroup, findCgroups, hasCgroup, removeClusterCgroups, runCgroup } from './cgroups.ts';
 import { identify } from './identity.ts';
 import { leftovers } from './leftovers.ts';
@@ -31,7 +31,11 @@ async function startContained(cgroup: string) {
   return { pid: child.pid, folder, exited: once(child, 'exit') };
 }
 
-describe.skipIf(!hierarchy)('the cgroups of a run (skipped where none can be made: needs root on Linux)', () => {
+describe('the cgroups of a run', () => {
+  beforeEach(({ skip }) => {
+    if (!hierarchy) skip('no cgroup can be made: needs root on Linux');
+  });
+
   test('are leftovers with the processes in them; those of a cluster go with its processes, the last take the run’s along', async () => {
     const run = await currentRun();
     const [one, two] = [join(run.dir, 'one-1'), join(run.dir, 'two-2')];
