@@ -33,6 +33,8 @@ interface MemoryContainerd extends AsyncDisposable {
 interface MemoryContainerdOptions {
   /** Words in which every pull fails; absent: it asks the registry over plain HTTP. */
   readonly pullFails?: string;
+  /** Is told of each pull that the runtime is asked for. */
+  readonly onPull?: () => void;
 }
 
 type Call<T> = ServerUnaryCall<T, object>;
@@ -74,7 +76,7 @@ const unary =
   };
 
 /** Starts the stand-in on a socket of its own. */
-export async function startMemoryContainerd({ pullFails }: MemoryContainerdOptions = {}): Promise<MemoryContainerd> {
+export async function startMemoryContainerd({ pullFails, onPull }: MemoryContainerdOptions = {}): Promise<MemoryContainerd> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-containerd-'));
   const socket = join(folder, 'containerd.sock');
   const store = new MemoryContent();
@@ -82,6 +84,7 @@ export async function startMemoryContainerd({ pullFails }: MemoryContainerdOptio
   const pulls: string[] = [];
   const pullImage = async ({ image: { image } }: { image: { image: string } }): Promise<object> => {
     pulls.push(image);
+    onPull?.();
     if (pullFails !== undefined) throw new Refusal(status.UNKNOWN, pullFails);
     images.set(image, await pullAsContainerd(store, image));
     return { imageRef: image };

@@ -30,6 +30,8 @@ interface QuirkOutcome {
   readonly served: number;
   /** The report's words of the failure. */
   readonly failure: string;
+  /** Times between an odd answer and the next pull that the runtime was asked for, milliseconds. */
+  readonly runtimeAfterMs: readonly number[];
   /** All errors that were reported or logged. */
   readonly said: readonly string[];
   /** Files of the layout that are not what they should be, or the beginning of it. */
@@ -72,7 +74,16 @@ export async function playQuirk(name: keyof typeof QUIRKS, { store: kind, target
   const isTagged = name.startsWith('a Docker-Content-Digest');
   if (target === 'layer that was cut') registry.misbehave(layer.digest, once(QUIRKS['a cut in the middle'], 1));
   const document = target === 'manifest' ? (isTagged ? '1' : manifest.digest) : target === 'configuration' ? config.digest : layer.digest;
-  registry.misbehave(document, time === 'always' ? QUIRKS[name] : once(QUIRKS[name], 2));
+  const quirk = time === 'always' ? QUIRKS[name] : once(QUIRKS[name], 2);
+  let oddAt: number | undefined;
+  const runtimeAfterMs: number[] = [];
+  registry.misbehave(document, (request) => {
+    oddAt = quickClock.now();
+    return quirk(request);
+  });
+  const onPull = (): void => {
+    if (oddAt !== undefined) runtimeAfterMs.push(quickClock.now() - oddAt);
+  };
   const said: string[] = [];
   const logger = createLogger({
     name: 'test',
@@ -84,7 +95,7 @@ export async function playQuirk(name: keyof typeof QUIRKS, { store: kind, target
   const client = stack.use(new RegistryClient(options));
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-quirks-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const containerd = stack.use(await startMemoryContainerd());
+  const containerd = stack.use(await startMemoryContainerd({ onPull }));
   const common = { signal, clock: systemClock, random: Math.random, logger, retryForMs: 0, credentials: { auths: {} } };
   const sockets = { sockets: [containerd.socket], parallelPulls: 1, fetching: { client, isCapped: false } };
   const store: ImageStore = stack.use(
@@ -103,6 +114,7 @@ export async function playQuirk(name: keyof typeof QUIRKS, { store: kind, target
     isPulled: pulled === 1 && [...bytes.keys()].every(has),
     served: registry.servedBytes / [...bytes.values()].reduce((sum, { length }) => sum + length, 0),
     failure,
+    runtimeAfterMs,
     said: [...said, failure],
     wrongFiles: [...files].flatMap(([file, found]) => (isRight(file, found, bytes) ? [] : [file])),
   };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isDenied, isTransient, RegistryError, RegistryErrorCode, withSkipped } from './errors.ts';
+import { asksToWait, isDenied, isTransient, RegistryError, RegistryErrorCode, withSkipped } from './errors.ts';
 
 const failed = (code: RegistryErrorCode, cause?: string) =>
   new RegistryError(code, 'x', { cause: cause === undefined ? undefined : Object.assign(new Error(cause), { code: cause }) });
@@ -27,6 +27,13 @@ test.each<[string, RegistryError, { passes: boolean; denied: boolean }]>([
   ['a mirror that nobody trusts', last(absent, untrusted), { passes: false, denied: true }],
 ])('%s', (_, error, { passes, denied }) => {
   expect([isTransient(error), isDenied(error)]).toEqual([passes, denied]);
+});
+
+test('a mirror is asked again when the wait is over that it asked for, where the source is not reached', () => {
+  const busy = new RegistryError(RegistryErrorCode.rateLimited, 'asks to wait 60 s', { retryAfterMs: 60_000 });
+  expect(withSkipped(away, [busy]).retryAfterMs).toBe(60_000);
+  expect(withSkipped(cut, [busy]).retryAfterMs).toBeUndefined();
+  expect([withSkipped(away, [busy]), withSkipped(cut, [busy]), withSkipped(away, [absent])].map(asksToWait)).toEqual([true, true, false]);
 });
 
 test('a further failure leaves out the image where its sentence begins with it, and nowhere else', () => {

@@ -72,6 +72,13 @@ export function isDenied(error: unknown): boolean {
   return failures.some(isRefusal) && failures.every((failure) => !isPassing(failure) || isNeverReached(failure));
 }
 
+/** True when a server limits the rate or asks for a wait: the next to ask it waits first. */
+export function asksToWait(error: unknown): boolean {
+  const { rateLimited } = RegistryErrorCode;
+  const isAsking = ({ code, retryAfterMs }: RegistryError): boolean => code === rateLimited || retryAfterMs !== undefined;
+  return error instanceof RegistryError && [error, ...error.earlier].some(isAsking);
+}
+
 function isPassing({ code }: RegistryError): boolean {
   const { rateLimited, unavailable, unreachable } = RegistryErrorCode;
   return code === rateLimited || code === unavailable || code === unreachable;
@@ -132,7 +139,10 @@ export function withoutImage(sentence: string, { image }: Pick<RegistryError, 'i
 /** Adds the other servers' failures to the last one's. Answers come first: a server that nobody reaches says nothing of the image. */
 export function withSkipped(error: RegistryError, earlier: readonly RegistryError[]): RegistryError {
   if (earlier.length === 0) return error;
-  const { code, image, host, status, retryAfterMs, cause } = error;
+  const { code, image, host, status, cause } = error;
+  // A source that nobody reaches brings no image sooner than the mirror that asks for a wait.
+  const asked = isNeverReached(error) ? earlier.flatMap(({ retryAfterMs }) => retryAfterMs ?? []) : [];
+  const retryAfterMs = error.retryAfterMs ?? (asked.length > 0 ? Math.max(...asked) : undefined);
   const all = [...earlier, error];
   const [first = error, ...others] = [...all.filter((one) => !isNeverReached(one)), ...all.filter(isNeverReached)];
   const rest = others.map((one) => withoutImage(one.message, one)).join('; ');

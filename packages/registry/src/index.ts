@@ -6,7 +6,7 @@ export { DockerConfig, findCredential, parseDockerConfig } from './credentials.t
 export { DocumentCache } from './document-cache.ts';
 export { downloadImage } from './download.ts';
 export type { RegistryRule } from './endpoint.ts';
-export { isDenied, isNeverReached, isTransient, RegistryError, RegistryErrorCode, withoutImage } from './errors.ts';
+export { asksToWait, isDenied, isNeverReached, isTransient, RegistryError, RegistryErrorCode, withoutImage } from './errors.ts';
 export { FileCache } from './file-cache.ts';
 export { listImageParts } from './image-graph.ts';
 export { formatImageReference, isImageName, parseImageReference } from './image-reference.ts';

@@ -20,6 +20,8 @@ export class ContentWay {
   /** Failures in a row by pull spec, and blobs with wrong bytes; those arrive too, so they count for the whole run. */
   readonly #failures = new Map<string, number>();
   readonly #corrupt = new Map<string, number>();
+  /** Failures after which the next try is the runtime's, by pull spec: the registry asked for the wait until then. */
+  readonly #left = new Map<string, unknown>();
 
   constructor(options: ContentWayOptions) {
     this.#options = options;
@@ -32,6 +34,11 @@ export class ContentWay {
    */
   async fill(pullSpec: string, layers: readonly ExpectedBlob[]): Promise<{ readonly failure: unknown } | undefined> {
     const { content, logger, signal, isCapped, sharing } = this.#options;
+    if (this.#left.has(pullSpec)) {
+      const failure = this.#left.get(pullSpec);
+      this.#left.delete(pullSpec);
+      return { failure };
+    }
     try {
       await fillImage(this.#options, pullSpec, () => this.#failures.delete(pullSpec));
       return undefined;
@@ -40,8 +47,11 @@ export class ContentWay {
       const counts = error instanceof CorruptBlobError ? this.#corrupt : this.#failures;
       const failures = (counts.get(pullSpec) ?? 0) + 1;
       counts.set(pullSpec, failures);
-      if (nextWay(error, { failures, isCapped, isShared: sharing !== undefined }) !== 'runtime') throw error;
+      const way = nextWay(error, { failures, isCapped, isShared: sharing !== undefined });
+      if (way === 'runtime after a wait') this.#left.set(pullSpec, error);
+      else if (way !== 'runtime') throw error;
       logger.warn({ image: pullSpec, failures, isCapped, err: errorMessage(error) }, 'Leaving the blobs of an image to the runtime');
+      if (way === 'runtime after a wait') throw error;
       // The bytes before a broken link are right, and a registry may refuse to go on from others.
       if (!isTransient(error)) await content.drop(layers);
       return { failure: error };

@@ -7,6 +7,8 @@ const cut = new RegistryError(RegistryErrorCode.unreachable, 'the link is cut');
 const neverReached = new RegistryError(RegistryErrorCode.unreachable, 'no route', {
   cause: Object.assign(new Error('no route'), { code: 'ENETUNREACH' }),
 });
+const limited = new RegistryError(RegistryErrorCode.rateLimited, 'the registry limits our rate');
+const busy = new RegistryError(RegistryErrorCode.unavailable, 'busy', { retryAfterMs: 60_000 });
 const denied = new RegistryError(RegistryErrorCode.unauthorized, 'denied');
 const page = new RegistryError(RegistryErrorCode.badResponse, 'a web page');
 const restarted = new StoreError(PullerErrorCode.storeUnreachable, 'the runtime restarts', { transient: true });
@@ -50,6 +52,23 @@ test.each<Case>([
     isShared: true,
     want: 'runtime',
   },
+  { name: 'a limit of the registry is tried again', error: limited, failures: 1, isCapped: false, want: 'again' },
+  {
+    name: 'a limit that stays is left to the runtime after the wait, since it asks the same registry',
+    error: limited,
+    failures: 2,
+    isCapped: false,
+    want: 'runtime after a wait',
+  },
+  { name: 'so is a registry that asks for a wait', error: busy, failures: 2, isCapped: false, want: 'runtime after a wait' },
+  {
+    name: 'so is a limit of one server, where another was not reached',
+    error: new RegistryError(RegistryErrorCode.unreachable, 'no route', { earlier: [limited] }),
+    failures: 2,
+    isCapped: false,
+    want: 'runtime after a wait',
+  },
+  { name: 'under a cap a limit is waited for', error: limited, failures: 50, isCapped: true, want: 'again' },
   { name: 'a denied blob is left to the runtime at once', error: denied, failures: 1, isCapped: false, want: 'runtime' },
   { name: 'a denied blob is left to the runtime under a cap too', error: denied, failures: 1, isCapped: true, want: 'runtime' },
   { name: 'a log-in page is asked again: the runtime would take it for bytes', error: page, failures: 2, isCapped: false, want: 'again' },

@@ -1,11 +1,13 @@
-import { isDenied, isTransient, RegistryError, RegistryErrorCode } from '@flotilla/registry';
+import { asksToWait, isDenied, isTransient, RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { CorruptBlobError, NoSpaceError, StoreError } from '../errors.ts';
 
 /** Ways to go on with an image whose blobs we could not fetch: once more, by the runtime's own pull, or not at all. */
-type NextWay = 'again' | 'runtime' | 'stop';
+type NextWay = 'again' | 'runtime' | 'runtime after a wait' | 'stop';
 
 /** Failures in a row, without a byte between them, after which the runtime tries: it may know other mirrors. */
 const MAX_FAILURES = 3;
+/** One less for a registry that asks for a wait: the runtime, which may ask the same one, tries after a wait that counts as the next try. */
+const MAX_LIMITED = MAX_FAILURES - 1;
 /** Wrong bytes come from the same place again; a second try is for a mirror that was cut. */
 const MAX_CORRUPT = 2;
 
@@ -32,6 +34,7 @@ export function nextWay(error: unknown, { failures, isCapped, isShared }: Failin
   if (isShared && isPassing(error)) return 'again';
   if (error instanceof CorruptBlobError) return failures < MAX_CORRUPT ? 'again' : 'runtime';
   if (error instanceof StoreError) return error.transient && failures < MAX_FAILURES ? 'again' : 'runtime';
+  if (!isCapped && asksToWait(error)) return failures < MAX_LIMITED ? 'again' : 'runtime after a wait';
   const isLeft = failures >= MAX_FAILURES;
   if (isOther(error)) return isLeft ? 'runtime' : 'again';
   return isTransient(error) && (isCapped || !isLeft) ? 'again' : 'runtime';

@@ -244,6 +244,18 @@ function simulatedClock(): Clock {
   };
 }
 
+test('an image whose listing the registry limited is asked of the runtime after the wait', async () => {
+  const clock = simulatedClock();
+  const at: number[] = [];
+  const { store } = fakeStore(async () => void at.push(clock.now()));
+  const handedOver = new RegistryError(RegistryErrorCode.rateLimited, 'asks to wait 15 s', { retryAfterMs: 15_000 });
+  const images = [{ ...image('a', 0), layers: [], handedOver }];
+  const progress = new Progress(() => clock.now());
+  progress.expect(images, 0);
+  expect(await pullImages({ ...retryDeps(progress), clock, store, images, parallel: 1 })).toMatchObject({ pulled: 1 });
+  expect(at).toEqual([expect.toSatisfy((time: number) => time >= 15_000)]);
+});
+
 test.each([
   { name: 'goes on as long as its own layers grow', grows: 'a-layer', tries: 6, want: { pulled: 1 } },
   { name: 'is given up while only others’ layers grow', grows: 'b-layer', tries: 3, want: { pulled: 0 } },

@@ -1,6 +1,6 @@
 import { errorMessage } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
-import { isTransient as isTransientRegistryError, RegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
+import { asksToWait, isTransient as isTransientRegistryError, RegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { judgeLayers, type PullName, sumLayers, type WantedImage } from '@flotilla/software';
 import { meansImage, type NeededImage } from '../content/presence.ts';
@@ -158,6 +158,8 @@ interface WindowedOptions extends PullOptions {
 async function pullImage(image: WantedImage, { store, logger, progress, window, ended, ...options }: WindowedOptions): Promise<void> {
   const { signal } = options;
   let loan: Disposable | undefined;
+  // The runtime may ask the same registry as the search that failed.
+  let owed = asksToWait(image.handedOver) ? image.handedOver : undefined;
   for (const name of image.pullSpecs) {
     const retries: RetryOptions = {
       ...options,
@@ -175,6 +177,11 @@ async function pullImage(image: WantedImage, { store, logger, progress, window, 
     const isPulled = await withRetries(async () => {
       loan?.[Symbol.dispose]();
       loan = undefined;
+      if (owed !== undefined) {
+        const failure = owed;
+        owed = undefined;
+        throw failure;
+      }
       if ((await store.findLoss(needed(image, name), signal)) === undefined) return false;
       progress.imageFetched(await store.pull(name, image.layers, signal));
       return true;

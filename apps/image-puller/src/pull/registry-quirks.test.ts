@@ -94,6 +94,12 @@ const cells = (Object.keys(QUIRKS) as Name[])
   )
   .filter(({ name, target, time }) => name !== 'a cut after the first byte' || time === 'twice' || !target.startsWith('layer'));
 
+test('the runtime asks the same registry, so it is asked once the wait is over that the registry asked for', async () => {
+  const { runtimeAfterMs } = await playQuirk('429 with Retry-After: 3600', { store: 'containerd', target: 'layer', time: 'always' });
+  // The longest wait that a registry may ask for is 120 s; a timer of the quick clock may be a second early.
+  expect(runtimeAfterMs[0]).toBeGreaterThan(119_000 - 1_000);
+});
+
 test.each(cells)('$name, $time, of the $target, into $store', async ({ name, ...cell }) => {
   const { lasting, most = 1.05 } = rows[name];
   const { isPulled, served, failure, said, wrongFiles } = await playQuirk(name, cell);
