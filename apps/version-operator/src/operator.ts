@@ -88,6 +88,8 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   using metrics = serveMetrics(run, worker, updates);
   const reconciler = startVersion(run, { worker, taker, updates, onFailure: metrics?.countFailure });
   const unsubscribe = [cluster.settings.featureGates.subscribe(() => rerunOnOtherFeatures(run, taker)), restartOnOtherContext(run, worker)];
+  // They may have changed since the release was read.
+  rerunOnOtherFeatures(run, taker);
   try {
     await worker.run(signal);
   } finally {
