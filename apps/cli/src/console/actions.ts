@@ -8,7 +8,7 @@ import { makeChange, type PlannedChange, Reason } from '../steer/change.ts';
 import { HELD, planHold, planUnhold } from '../steer/hold.ts';
 import { planPause, planResume } from '../steer/pause.ts';
 import { planRetry } from '../steer/retry.ts';
-import { planWindow } from '../steer/window.ts';
+import { planWindow, windowFieldOf } from '../steer/window.ts';
 import { type AskDeps, upgradeRefOf } from './asks.ts';
 
 const Reasons = z.object({ reason: Reason.optional() });
@@ -17,7 +17,10 @@ const Reasons = z.object({ reason: Reason.optional() });
  * Makes a change, or has the server check it.
  * @throws FlotillaError `FLOTILLA_ENDED` with the reason why there is nothing to change
  */
-export async function act({ client, hubNamespace }: AskDeps, request: ActionRequest): Promise<ChangeAnswer> {
+export async function act(
+  { client, hubNamespace }: Pick<AskDeps, 'client' | 'hubNamespace'>,
+  request: ActionRequest,
+): Promise<ChangeAnswer> {
   const { action, of, clusters = [], window } = request;
   const { reason } = checkOptions(Reasons, { reason: request.reason || undefined });
   switch (action) {
@@ -32,9 +35,10 @@ export async function act({ client, hubNamespace }: AskDeps, request: ActionRequ
     case 'retry':
       return make(client, await planRetry(client, upgradeRefOf(of), { hubNamespace, clusters }), request);
     case 'window-set':
-      return make(client, await planWindow(client, upgradeRefOf(of), { hubNamespace, window: window ?? {} }), request);
-    case 'window-clear':
-      return make(client, await planWindow(client, upgradeRefOf(of), { hubNamespace, window: undefined }), request);
+    case 'window-clear': {
+      const wish = { hubNamespace, window: action === 'window-set' ? (window ?? {}) : undefined, nameOf: windowFieldOf };
+      return make(client, await planWindow(client, upgradeRefOf(of), wish), request);
+    }
   }
 }
 

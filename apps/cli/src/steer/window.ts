@@ -1,5 +1,5 @@
 import { FlotillaError, refKey } from '@flotilla/api';
-import { hasEnded, type WindowAnswer, type WindowParts } from '@flotilla/api/answers';
+import { hasEnded, type WindowAnswer, type WindowParts, windowFields } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describeWindow, explainWindow, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
@@ -50,10 +50,10 @@ export const clearWindow: Run = async ([name = ''], given) => {
 
 async function change(name: string, options: z.output<typeof SteerOptions>, window: WindowParts | undefined): Promise<void> {
   // Asked before the server is: by the rule that the hub goes by.
-  const says = explainWindow(windowed(annotationsOf(window)), optionOf);
+  const says = explainWindow(windowed(annotationsOf(window, optionOf)), optionOf);
   if (says !== undefined) throw new FlotillaError('FLOTILLA_CONFIG', says);
   const { hubNamespace } = options;
-  await steer(options, ({ client, refOf }) => planWindow(client, refOf(name), { hubNamespace, window }));
+  await steer(options, ({ client, refOf }) => planWindow(client, refOf(name), { hubNamespace, window, nameOf: optionOf }));
 }
 
 /** A window to set, and where the hub's Lease is. */
@@ -61,7 +61,11 @@ interface WindowWish {
   readonly hubNamespace: string;
   /** Undefined takes the window away. */
   readonly window: WindowParts | undefined;
+  /** Names the part of an annotation as the asker gave it. */
+  readonly nameOf: NameOf;
 }
+
+type NameOf = (key: string) => string;
 
 /**
  * The change that sets or clears a window, or why there is none to make.
@@ -70,11 +74,12 @@ interface WindowWish {
 export async function planWindow(
   client: Client,
   ref: UpgradeRef,
-  { hubNamespace, window }: WindowWish,
+  { hubNamespace, window, nameOf }: WindowWish,
 ): Promise<PlannedChange<ClusterGroupUpgrade>> {
-  const annotations = annotationsOf(window);
+  const annotations = annotationsOf(window, nameOf);
+  const problem = explainWindow(windowed(annotations), nameOf);
+  if (problem !== undefined) throw new FlotillaError('FLOTILLA_CONFIG', problem);
   const state = describeWindow(windowed(annotations), Date.now());
-  if (state.state === 'invalid') throw new FlotillaError('FLOTILLA_CONFIG', state.says ?? 'the window cannot be read');
   const { upgrade, status } = await look(client, ref, hubNamespace);
   if (hasEnded(status)) return { refused: `${refKey(ref)} has ended (${status.stage}): no batch of it starts any more` };
   return {
@@ -90,7 +95,14 @@ export async function planWindow(
 
 const pick = (from: WindowParts): WindowParts => Object.fromEntries(WINDOW_PARTS.map((of) => [of, from[of]]));
 
-const optionOf = (key: string): string => `--${WINDOW_PARTS.find((of) => WINDOW_KEYS[of] === key) ?? key}`;
+const partOf = (key: string): keyof WindowParts | undefined => WINDOW_PARTS.find((of) => WINDOW_KEYS[of] === key);
+const optionOf: NameOf = (key) => `--${partOf(key) ?? key}`;
+
+/** Names an annotation by its field in the form of the console. */
+export const windowFieldOf: NameOf = (key) => {
+  const part = partOf(key);
+  return JSON.stringify(part ? windowFields[part] : key);
+};
 
 /** An upgrade with these annotations alone. */
 const windowed = (annotations: Readonly<Record<string, string | undefined>>) => ({
@@ -98,12 +110,11 @@ const windowed = (annotations: Readonly<Record<string, string | undefined>>) => 
 });
 
 /** Annotations of a window. */
-function annotationsOf(window: WindowParts | undefined): Record<string, string | undefined> {
-  if (window && WINDOW_PARTS.every((of) => window[of] === undefined))
-    throw new FlotillaError(
-      'FLOTILLA_CONFIG',
-      'give --start, --end, or --schedule with --duration; flotilla window clear takes a window away',
-    );
+function annotationsOf(window: WindowParts | undefined, nameOf: NameOf): Record<string, string | undefined> {
+  if (window && WINDOW_PARTS.every((of) => window[of] === undefined)) {
+    const [start, end, schedule, duration] = WINDOW_PARTS.map((of) => nameOf(WINDOW_KEYS[of]));
+    throw new FlotillaError('FLOTILLA_CONFIG', `give ${start}, ${end}, or ${schedule} with ${duration}; to take a window away, clear it`);
+  }
   return Object.fromEntries(WINDOW_PARTS.map((of) => [WINDOW_KEYS[of], window?.[of]]));
 }
 

@@ -1,4 +1,4 @@
-import type { WindowParts } from '@flotilla/api/answers';
+import { type WindowParts, windowFields } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
@@ -42,11 +42,11 @@ export function WindowForm({ isHidden, onCheck, onCancel }: FormProps): JSX.Elem
       {shape === 'once' && (
         <div class="fields">
           <label>
-            Not before ({ZONE})
+            {windowFields.start} ({ZONE})
             <input type="datetime-local" name="start" />
           </label>
           <label>
-            Not after ({ZONE})
+            {windowFields.end} ({ZONE})
             <input type="datetime-local" name="end" required />
           </label>
         </div>
@@ -54,15 +54,15 @@ export function WindowForm({ isHidden, onCheck, onCancel }: FormProps): JSX.Elem
       {shape === 'again' && (
         <div class="fields">
           <label>
-            Openings, as five cron fields
+            {windowFields.schedule}, as five cron fields
             <input name="schedule" required placeholder="0 22 * * 6" />
           </label>
           <label>
-            Open for
+            {windowFields.duration}
             <input name="duration" required placeholder="4h" />
           </label>
           <label>
-            Time zone
+            {windowFields.timezone}
             <input name="timezone" defaultValue={ZONE} required />
           </label>
         </div>

@@ -1,6 +1,15 @@
 import { z } from 'zod';
-import { ActionRequest } from './console.ts';
+import { ActionRequest, type WindowParts } from './console.ts';
 import { WindowState } from './status.ts';
+
+/** Names of a window's parts in the form of the page, and in what is said of the form. */
+export const windowFields: Readonly<Record<keyof WindowParts, string>> = {
+  start: 'Not before',
+  end: 'Not after',
+  schedule: 'Openings',
+  duration: 'Open for',
+  timezone: 'Time zone',
+};
 
 /** An annotation before and after a change; absent where it was not or is no more. */
 const AnnotationChange = z.object({

@@ -1,4 +1,4 @@
-export { ChangeAnswer, outcomeWords } from './change.ts';
+export { ChangeAnswer, outcomeWords, windowFields } from './change.ts';
 export {
   ActionRequest,
   EventsAnswer,
