@@ -22,8 +22,8 @@ const SETTLE_MS = 1_000;
 
 /** Picture → where it is taken, and a text by which the view is known to be drawn. */
 const VIEWS: Readonly<Record<string, readonly [path: string, text: string]>> = {
-  fleet: ['/', 'north-001'],
-  rollout: ['/upgrades/ran/north-4.18.9', 'north-001'],
+  fleet: ['/', 'north-012'],
+  rollout: ['/upgrades/ran/north-4.18.9', 'north-012'],
   plan: ['/upgrades/ran/west-4.18.9/plan', 'Planned'],
   spoke: ['/spokes/north-066', 'ran/north-4.18.9'],
   why: ['/?why=north-081', 'north-081'],
