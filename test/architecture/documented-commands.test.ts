@@ -9,14 +9,40 @@ import { root, texts as sources } from './repository.ts';
 
 /** Pages whose shell blocks a test runs one by one, and that test. */
 const RUN_BY: Readonly<Record<string, string>> = {
-  'from-talm.md': 'system/from-talm.test.ts',
-  'gitops.md': 'system/gitops/automation.test.ts',
-  'install/air-gapped.md': 'e2e/install.test.ts',
-  'install/operators.md': 'e2e/install.test.ts',
-  'install/rhacm.md': 'e2e/install.test.ts',
-  'install/standalone.md': 'e2e/install.test.ts',
-  'operations.md': 'system/own-life/operations.test.ts',
-  'uninstalling.md': 'system/uninstalling.test.ts',
+  'charts/hub/README.md': 'system/charts-readmes.test.ts',
+  'charts/spoke/README.md': 'system/charts-readmes.test.ts',
+  'docs/cli.md': 'system/cli/documented-blocks.test.ts',
+  'docs/from-talm.md': 'system/from-talm.test.ts',
+  'docs/gitops.md': 'system/gitops/automation.test.ts',
+  'docs/install/air-gapped.md': 'e2e/install.test.ts',
+  'docs/install/operators.md': 'e2e/install.test.ts',
+  'docs/install/rhacm.md': 'e2e/install.test.ts',
+  'docs/install/standalone.md': 'e2e/install.test.ts',
+  'docs/operations.md': 'system/own-life/operations.test.ts',
+  'docs/troubleshooting.md': 'system/cli/documented-blocks.test.ts',
+  'docs/uninstalling.md': 'system/uninstalling.test.ts',
+  'docs/windows.md': 'system/cli/documented-blocks.test.ts',
+};
+const SYNOPSIS = 'it has brackets and words in capitals, which stand for what its reader gives';
+/** Pages with commands in blocks that are not marked as shell, which nothing runs: how many, and why. Their commands are parsed. */
+const PARSED: Readonly<Record<string, readonly (readonly [blocks: number, why: string])[]>> = {
+  'README.md': [
+    [1, 'the demo and the tests themselves'],
+    [1, SYNOPSIS],
+  ],
+  'docs/cli.md': [[5, SYNOPSIS]],
+  'docs/console.md': [
+    [1, 'a program that runs until it is stopped, test/system/console starts it'],
+    [1, 'it wants a release, and a certificate in a Secret; test/system/console installs the same values'],
+  ],
+  'docs/hub.md': [[1, SYNOPSIS]],
+  'docs/release.md': [
+    [1, 'a release takes minutes; test/system/release.test.ts makes one'],
+    [1, 'it wants the packaged chart of that release; test/e2e/install.test.ts installs it from a registry'],
+    [1, 'it wants cosign; test/system/release.test.ts verifies the same signatures'],
+  ],
+  'docs/upgrade-operator.md': [[1, SYNOPSIS]],
+  'docs/version-operator.md': [[1, SYNOPSIS]],
 };
 /** Pages with shell blocks that nothing runs as they stand: why, and what plays their objects instead. */
 const NOT_RUN: Readonly<Record<string, { readonly why: string; readonly plays: readonly string[] }>> = {
@@ -154,12 +180,28 @@ test('every npm script that docs show is there', async () => {
 test('every shell block is of a page whose blocks a test runs, or has a reason why it cannot run here', async () => {
   const all = new Map([...texts, ...(await textsBeside())]);
   const withBlocks = [...all].filter(([file, text]) => file.endsWith('.md') && /^```sh$/m.test(text)).map(([file]) => file);
-  const known = [...Object.keys(RUN_BY).map((page) => join('docs', page)), ...Object.keys(NOT_RUN)];
+  const known = [...Object.keys(RUN_BY), ...Object.keys(NOT_RUN)];
   expect(withBlocks.toSorted()).toEqual(known.toSorted());
   for (const [page, file] of Object.entries(RUN_BY))
-    expect(await readFile(join(root, 'test', file), 'utf8'), page).toContain(page.replace('install/', ''));
+    expect(await readFile(join(root, 'test', file), 'utf8'), page).toContain(page.replace(/^(?:docs\/(?:install\/)?|charts\/\w+\/)/, ''));
   for (const { plays } of Object.values(NOT_RUN)) for (const file of plays) expect(await stat(join(root, file))).toBeTruthy();
 });
+
+test('every other block with commands is of a page that says why nothing runs it', async () => {
+  const all = new Map([...texts, ...(await textsBeside())]);
+  const found = [...all].flatMap(([file, text]) => {
+    const count = file.endsWith('.md') ? unmarkedCommands(text) : 0;
+    return count === 0 ? [] : [[file, count] as const];
+  });
+  const known = Object.entries(PARSED).map(([file, rows]) => [file, rows.reduce((sum, [blocks]) => sum + blocks, 0)] as const);
+  expect(Object.fromEntries(found)).toEqual(Object.fromEntries(known));
+});
+
+/** Blocks without a language in which a line begins with a command. */
+const unmarkedCommands = (text: string): number =>
+  [...text.matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm)].filter(
+    ([, language, block = '']) => language === '' && /^ *(?:(?:flotilla|kubectl|helm|oc|cosign) [a-z-]|npm (?:run|test) )/m.test(block),
+  ).length;
 
 test('a misspelt option of a command is found in a block, over continued lines, without comments', () => {
   const text = '```\nflotilla window set a \\\n  --stert 1 # --no\nflotilla wait a && echo --x\nflotilla gone\n```\n';

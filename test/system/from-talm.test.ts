@@ -85,6 +85,9 @@ test.each(['openshift-operators', 'openshift-cluster-group-upgrades'])(
       new RegExp(`stop first.*\n[\\s\\S]*delete clusterserviceversions.operators.coreos.com ${PACKAGE}.v4.18.0`),
     );
 
+    // TALM still acts here.
+    await expect(site.follow(PAGE, 'Check')).rejects.toThrow('ended with 3');
+
     await site.follow(PAGE, 'Stop TALM');
     const deployments = async () => (await admin.list(Deployment)).items.map(({ metadata }) => metadata.name);
     await eventually(async () => (await deployments()).length === 1, 'the Deployment of TALM to be collected');
@@ -99,3 +102,16 @@ test.each(['openshift-operators', 'openshift-cluster-group-upgrades'])(
     expect((await flotilla(server.kubeconfig, 'check', 'talm')).out).not.toContain('it drops what only Flotilla writes');
   },
 );
+
+test('a Deployment of TALM that no OLM installed is scaled to 0 by the page', async () => {
+  await using site = await Site.start([]);
+  const metadata = { namespace: 'openshift-cluster-group-upgrades', name: 'cluster-group-upgrades-controller-manager-v2' };
+  await site.admin.create(Namespace, { metadata: { name: metadata.namespace } });
+  const template = {
+    metadata: { labels: { app: 'talm' } },
+    spec: { containers: [{ name: 'manager', image: 'registry.example.com/manager:1' }] },
+  };
+  await site.admin.create(Deployment, { metadata, spec: { replicas: 1, selector: { matchLabels: { app: 'talm' } }, template } });
+  await site.follow(PAGE, 'Without OLM');
+  expect(await site.admin.get(Deployment, metadata)).toMatchObject({ spec: { replicas: 0 } });
+});

@@ -8,6 +8,7 @@ import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { expect } from 'vitest';
 import { blocksBelow } from '../fixtures/documented-blocks.ts';
+import { writeProgram } from '../integration/cli/flotilla.ts';
 import { PULLER } from '../integration/world.ts';
 import { allObjects } from './all-objects.ts';
 import { CHARTS, HUB, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
@@ -20,6 +21,8 @@ export class Site implements AsyncDisposable {
   readonly server: ApiServer;
   readonly admin: Client;
   readonly dir: string;
+  /** Folder in which blocks run; default: that of the tests. */
+  cwd: string | undefined;
   /** Variables that the reader of a page has set. */
   readonly variables: Record<string, string> = {};
   #before: ReadonlyMap<string, readonly string[]> = new Map();
@@ -42,8 +45,11 @@ export class Site implements AsyncDisposable {
   /** @param controllers beside those that delete */
   static async start(crds: readonly unknown[], controllers: readonly string[] = []): Promise<Site> {
     const tools = await ensureTools(['helm', 'kubectl']);
-    const path = [...['helm', 'kubectl'].map((name) => dirname(tools.path(name as 'helm'))), '/usr/bin', '/bin'].join(':');
     const dir = await mkdtemp(join(tmpdir(), 'flotilla-site-'));
+    await writeProgram(join(dir, 'bin'));
+    const path = [join(dir, 'bin'), ...['helm', 'kubectl'].map((name) => dirname(tools.path(name as 'helm'))), '/usr/bin', '/bin'].join(
+      ':',
+    );
     const server = await startApiServer({ crds, users: [{ name: HUB, groups: SERVICE_ACCOUNT }] });
     const site = new Site(server, await server.client(), dir, path);
     const all = ['namespace-controller', 'garbage-collector-controller', ...controllers];
@@ -102,7 +108,7 @@ export class Site implements AsyncDisposable {
   }
 
   #run(script: string): Promise<string> {
-    return runCommand('/bin/sh', ['-e', '-c', script], { env: { ...this.#env, ...this.variables }, timeoutMs: 180_000 });
+    return runCommand('/bin/sh', ['-e', '-c', script], { cwd: this.cwd, env: { ...this.#env, ...this.variables }, timeoutMs: 180_000 });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,7 @@
 /** The command line as a process, as an operator types it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { programFile } from '../../../tools/src/fleets/program-files.ts';
@@ -17,6 +18,13 @@ interface Around {
   /** Text on standard input; default: none. */
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Writes a program `flotilla` into a folder, for blocks that call it by its name. */
+export async function writeProgram(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const words = [process.execPath, programFile('apps/cli/src/main.ts')].map((word) => `'${word}'`).join(' ');
+  await writeFile(join(folder, 'flotilla'), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
 }
 
 /** Runs `flotilla` against the server of a kubeconfig. */

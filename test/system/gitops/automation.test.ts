@@ -67,8 +67,9 @@ async function remove(world: HubWorld): Promise<void> {
   await eventually(async () => (await world.get(NAMED)) === undefined, 'the upgrade to be gone', 60_000);
 }
 
-test("the page's commands wait for success, for failure and for images", async ({ world }) => {
-  const [ready = '', failed = '', cached = ''] = blocksOf(await readFile(PAGE, 'utf8')).map(({ script }) => script);
+test("the page's commands wait for success, for failure, and for images of all and of a part", async ({ world }) => {
+  const [ready = '', failed = '', cached = '', inPart = '', ...others] = blocksOf(await readFile(PAGE, 'utf8')).map(({ script }) => script);
+  expect(others).toEqual([]);
   const kubectl = (await ensureTools(['kubectl'])).path('kubectl');
   const env = { PATH: `${dirname(kubectl)}:/usr/bin:/bin`, KUBECONFIG: world.server.kubeconfig };
   const run = (script: string) => runCommand('/bin/sh', ['-eu', '-c', script], { env, timeoutMs: PATIENCE_MS });
@@ -83,6 +84,14 @@ test("the page's commands wait for success, for failure and for images", async (
   expect(await world.condition(NAMED, 'EditsIgnored')).toMatch(/^True EditsIgnored: .*spec\.clusters/);
   await edit([GOOD]);
   expect(await run(ready)).toBe(MET);
+  await remove(world);
+
+  world.spokes.setFaults(BAD, { failJob: true });
+  await world.client.create(
+    ClusterGroupUpgrade,
+    upgradeOf(GOOD, { clusters: [GOOD, BAD], enable: false, preCaching: true, preCachingConfigRef }),
+  );
+  expect(await run(inPart)).toBe(MET);
   await remove(world);
 
   world.spokes.setFaults(BAD, { workNeverAvailable: true });
