@@ -9,9 +9,10 @@ import { root, texts as sources } from './repository.ts';
 
 /** Pages whose shell blocks a test runs one by one, and that test. */
 const RUN_BY: Readonly<Record<string, string>> = {
-  'charts/hub/README.md': 'system/charts-readmes.test.ts',
-  'charts/spoke/README.md': 'system/charts-readmes.test.ts',
+  'charts/hub/README.md': 'system/charts-documented.test.ts',
+  'charts/spoke/README.md': 'system/charts-documented.test.ts',
   'docs/cli.md': 'system/cli/documented-blocks.test.ts',
+  'docs/console.md': 'system/charts-documented.test.ts',
   'docs/from-talm.md': 'system/from-talm.test.ts',
   'docs/gitops.md': 'system/gitops/automation.test.ts',
   'docs/install/air-gapped.md': 'e2e/install.test.ts',
@@ -19,6 +20,7 @@ const RUN_BY: Readonly<Record<string, string>> = {
   'docs/install/rhacm.md': 'e2e/install.test.ts',
   'docs/install/standalone.md': 'e2e/install.test.ts',
   'docs/operations.md': 'system/own-life/operations.test.ts',
+  'docs/release.md': 'system/charts-documented.test.ts',
   'docs/troubleshooting.md': 'system/cli/documented-blocks.test.ts',
   'docs/uninstalling.md': 'system/uninstalling.test.ts',
   'docs/windows.md': 'system/cli/documented-blocks.test.ts',
@@ -31,14 +33,10 @@ const PARSED: Readonly<Record<string, readonly (readonly [blocks: number, why: s
     [1, SYNOPSIS],
   ],
   'docs/cli.md': [[5, SYNOPSIS]],
-  'docs/console.md': [
-    [1, 'a program that runs until it is stopped, test/system/console starts it'],
-    [1, 'it wants a release, and a certificate in a Secret; test/system/console installs the same values'],
-  ],
+  'docs/console.md': [[1, 'a program that runs until it is stopped, test/system/console starts it']],
   'docs/hub.md': [[1, SYNOPSIS]],
   'docs/release.md': [
     [1, 'a release takes minutes; test/system/release.test.ts makes one'],
-    [1, 'it wants the packaged chart of that release; test/e2e/install.test.ts installs it from a registry'],
     [1, 'it wants cosign; test/system/release.test.ts verifies the same signatures'],
   ],
   'docs/upgrade-operator.md': [[1, SYNOPSIS]],
