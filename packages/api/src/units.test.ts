@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { age, bytes, duration, figure } from './units.ts';
+import { age, bytes, duration, endFigure, figure } from './units.ts';
 
 test.each([
   [0, '0 B'],
@@ -23,4 +23,6 @@ test('an age that nobody can tell is a question, and a figure says how sure it i
   expect(age('1970-01-01T00:00:00Z', 5_000)).toBe('5 s');
   expect(figure({ certainty: 'forecast', value: 90 }, duration)).toBe('~ 90 s');
   expect(figure({ certainty: 'unknown' }, duration)).toBe('?');
+  expect(endFigure({ certainty: 'at-most', value: 90 })).toBe('≤ 90 s');
+  expect(endFigure({ certainty: 'at-most', value: 0 })).toBe('overdue');
 });

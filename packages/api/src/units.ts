@@ -36,3 +36,7 @@ const signs = { exact: '', 'at-most': '≤ ', forecast: '~ ', unknown: '? ' } as
 /** A figure with the sign of its certainty: `~ 24 min`, `?`. */
 export const figure = ({ certainty, value }: Figure, shown: (value: number) => string): string =>
   value === undefined ? '?' : `${signs[certainty]}${shown(value)}`;
+
+/** The time until an end. One that had to come by now is overdue. */
+export const endFigure = (seconds: Figure): string =>
+  seconds.certainty === 'at-most' && seconds.value === 0 ? 'overdue' : figure(seconds, duration);

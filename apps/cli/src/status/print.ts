@@ -1,5 +1,5 @@
 import type { Figure, StatusAnswer } from '@flotilla/api/answers';
-import { age, bytes, duration, figure } from '@flotilla/api/units';
+import { age, bytes, duration, endFigure, figure } from '@flotilla/api/units';
 import { safeText } from '../terminal/safe-text.ts';
 import { type Screen, tinted } from '../terminal/screen.ts';
 import { cut, table, wrap } from '../terminal/table.ts';
@@ -23,7 +23,7 @@ export function statusTable(answers: readonly StatusAnswer[], { width }: Look): 
         cached ? `${cached.done}/${cached.of}` : '-',
         `${clusters.done}/${clusters.total}`,
         String(clusters.failed),
-        ends ? figure(ends.seconds, duration) : '-',
+        ends ? endFigure(ends.seconds) : '-',
         first ? `${first.says} (${first.clusters})` : '-',
       ];
     }),
@@ -87,9 +87,10 @@ function windowText({ state, closesAt, opensAt }: StatusAnswer['window'], now: n
 
 function endText({ seconds, latestAt, fitsWindow }: NonNullable<StatusAnswer['ends']>, now: number): string {
   const fits = fitsWindow === undefined ? '' : fitsWindow ? ', fits the window' : ', does not fit the window';
-  if (seconds.certainty === 'at-most') return `ends in ${figure(seconds, duration)} (${safeText(seconds.why ?? '')})${fits}`;
+  const end = endFigure(seconds);
+  if (seconds.certainty === 'at-most') return `${seconds.value === 0 ? '' : 'ends in '}${end} (${safeText(seconds.why ?? '')})${fits}`;
   const latest = latestAt === undefined ? '' : `, at the latest in ${duration((Date.parse(latestAt) - now) / 1000)}`;
-  return `ends in ${figure(seconds, duration)}${latest}${fits}`;
+  return `ends in ${end}${latest}${fits}`;
 }
 
 /** Cells of a bar. */

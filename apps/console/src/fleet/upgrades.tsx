@@ -1,5 +1,5 @@
 import type { UpgradeRow } from '@flotilla/api/answers';
-import { duration, figure } from '@flotilla/api/units';
+import { endFigure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { upgradePath, useFilters, whyPath } from '../address.ts';
@@ -172,11 +172,11 @@ const columns: readonly Column<UpgradeRow>[] = [
   {
     name: 'ends',
     title: 'Ends in',
-    value: ({ ends }) => (ends ? figure(ends.seconds, duration) : null),
+    value: ({ ends }) => (ends ? endFigure(ends.seconds) : null),
     order: ({ ends }) => ends?.seconds.value ?? null,
     cell: ({ ends }) => (
       <>
-        {ends ? figure(ends.seconds, duration) : '–'}
+        {ends ? endFigure(ends.seconds) : '–'}
         {ends?.fitsWindow === false && <strong> does not fit</strong>}
       </>
     ),

@@ -1,5 +1,5 @@
 import { hasEnded, type Rights, type UpgradeRow } from '@flotilla/api/answers';
-import { bytes, duration, figure } from '@flotilla/api/units';
+import { bytes, duration, endFigure, figure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
 import { planPath, whyPath } from '../address.ts';
 import { WindowText } from '../fleet/upgrades.tsx';
@@ -71,7 +71,7 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
           <WindowText {...window} />
         </Fact>
         <Fact name="Ends in">
-          {ends ? figure(ends.seconds, duration) : '–'}
+          {ends ? endFigure(ends.seconds) : '–'}
           {ends?.fitsWindow === false && ', does not fit the window'}
           {ends?.fitsWindow === true && ', fits the window'}
           {ends?.seconds.certainty === 'at-most' && ` (${safeText(ends.seconds.why ?? '')})`}
