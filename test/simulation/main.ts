@@ -74,7 +74,7 @@ async function playMany({ from = Math.floor(Date.now() / DAY_MS) * OF_A_DAY, ...
     return asked >= options.least && performance.now() - begun >= options.seconds * 1_000;
   };
   const thread = async (): Promise<void> => {
-    const worker = new Worker(new URL('worker.ts', import.meta.url));
+    const worker = new Worker(new URL('worker.ts', import.meta.url), { resourceLimits: { maxYoungGenerationSizeMb: 64 } });
     try {
       while (!isEnough()) {
         const batch: Batch = { from: next, count: BATCH };

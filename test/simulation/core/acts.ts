@@ -4,6 +4,7 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { BUILT_IN_KINDS, type ComplianceScript, registerSpokes } from '@flotilla/control-plane/simulators';
 import { isAlreadyExists, isNotFound } from '@flotilla/runtime';
 import { placePolicy } from '../../integration/rollout/policies.ts';
+import { createTemplate } from '../../integration/rollout/templates.ts';
 import type { Act, ClusterAct, HubAct, PolicyAct, UpgradeAct, UpgradePart } from './story.ts';
 import { spokeName, type World } from './world.ts';
 
@@ -12,8 +13,13 @@ const merge = { type: 'merge' } as const;
 const policyName = (upgrade: string, number: number): string => `${upgrade}-p${number}`;
 const refOf = (name: string) => ({ namespace: 'default', name });
 
-/** Places the policies of an upgrade. */
-export async function placePolicies(world: World, { name, clusters, policies }: UpgradePart): Promise<void> {
+const templateName = (upgrade: string, number: number): string => `${upgrade}-t${number}`;
+const templatesOf = ({ name, works }: UpgradePart): string[] => Array.from({ length: works }, (_, index) => templateName(name, index + 1));
+
+/** Places the policies of an upgrade, and creates its templates. */
+export async function placePolicies(world: World, upgrade: UpgradePart): Promise<void> {
+  const { name, clusters, policies } = upgrade;
+  for (const template of templatesOf(upgrade)) await createTemplate(world.user, template);
   for (const [index, { soakSeconds }] of policies.entries())
     await placePolicy(world.user, policyName(name, index + 1), {
       clusters: clusters.map(spokeName),
@@ -30,7 +36,9 @@ export async function createUpgrade(world: World, part: UpgradePart): Promise<vo
     metadata: { ...refOf(name), ...(opens !== undefined && { annotations: { [Annotation.windowStart]: opens } }) },
     spec: {
       clusters: clusters.map(spokeName),
-      managedPolicies: policies.map((_, index) => policyName(name, index + 1)),
+      ...(part.works > 0
+        ? { manifestWorkTemplates: templatesOf(part) }
+        : { managedPolicies: policies.map((_, index) => policyName(name, index + 1)) }),
       remediationStrategy: { maxConcurrency, timeout, canaries: canaries.map(spokeName) },
       enable: part.enable,
       backup: part.backup,
@@ -103,6 +111,9 @@ const onCluster: Record<ClusterAct['what'], (world: World, name: string) => Prom
   },
   'lose images': async ({ spokes }, name) => spokes.setFaults(name, { lost: true }),
   'free jobs': async ({ spokes }, name) => spokes.setFaults(name, {}),
+  'refuse works': async ({ spokes }, name) => spokes.setFaults(name, { failWork: true }),
+  'stick works': async ({ spokes }, name) => spokes.setFaults(name, { statusNeverChanges: true }),
+  'free works': async ({ spokes }, name) => spokes.setFaults(name, {}),
   never: async (world, name) => script(world, name, { never: true }),
   slow: async (world, name) => script(world, name, { seconds: 600 }),
   silent: async (world, name) => script(world, name, { silent: true }),

@@ -11,7 +11,7 @@ const LEAST_PATIENCE_MS = 60 * MINUTE;
 /** Between the last end and the look at what is left. */
 const TIDY_MS = 10 * MINUTE;
 /** Rest that is watched at the end. */
-const REST_MS = 30 * MINUTE;
+const REST_MS = 15 * MINUTE;
 /** A run with more is one that does not come to rest. */
 const MOST_EVENTS = 200_000;
 

@@ -7,6 +7,7 @@ import {
   ON_JOBS,
   ON_POLICY,
   ON_UPGRADE,
+  ON_WORKS,
   type Storm,
   type Story,
   type UpgradePart,
@@ -18,6 +19,10 @@ export const TROUBLE_MS = 20 * MINUTE;
 
 /** Time in which most upgrades do most. */
 const BUSY_MS = 6 * MINUTE;
+
+/** Spokes of most stories, and of a few: what goes wrong mostly does with few, and in less time. */
+const SMALL = [3, 3, 3, 4, 4, 4, 5, 5, 6, 8];
+const LARGE = 50;
 
 /** Choices by a seed. */
 class Lot {
@@ -51,8 +56,9 @@ class Lot {
 /** Makes the story of a seed: three quarters with three to eight spokes, one in fifty with fifty. */
 export function randomStory(seed: number): Story {
   const lot = new Lot(createRandom(seed, 'story'));
-  const spokes = lot.chance(0.02) ? 50 : lot.chance(0.77) ? lot.whole(3, 8) : lot.whole(1, 2);
-  const upgrades = Array.from({ length: lot.of([1, 1, 2, 2, 3]) }, (_, index) => randomUpgrade(lot, index, spokes));
+  const isLarge = lot.chance(0.02);
+  const spokes = isLarge ? LARGE : lot.chance(0.77) ? lot.of(SMALL) : lot.whole(1, 2);
+  const upgrades = Array.from({ length: isLarge ? 1 : lot.of([1, 1, 1, 2, 2, 3]) }, (_, index) => randomUpgrade(lot, index, spokes));
   const acts = Array.from({ length: lot.whole(0, 7) }, () => randomAct(lot, spokes, upgrades));
   return {
     seed,
@@ -76,8 +82,7 @@ function randomUpgrade(lot: Lot, index: number, spokes: number): UpgradePart {
     canaries: lot.chance(0.2) ? [lot.of(clusters)] : [],
     maxConcurrency: lot.whole(1, clusters.length),
     timeoutMinutes: lot.of([5, 10, 20, 40]),
-    policies: Array.from({ length: lot.whole(1, 3) }, () => ({ soakSeconds: lot.chance(0.15) ? 120 : 0 })),
-    works: 0,
+    ...randomTasks(lot),
     preCaching: lot.chance(0.4),
     backup: lot.chance(0.05),
     enable: lot.chance(0.8),
@@ -85,6 +90,13 @@ function randomUpgrade(lot: Lot, index: number, spokes: number): UpgradePart {
     ...(index > 0 && lot.chance(0.4) && { after: `u${index}` }),
     ...(lot.chance(0.1) && { windowAt: lot.whole(2, 10) * MINUTE }),
   };
+}
+
+/** Policies, or works in their place. */
+function randomTasks(lot: Lot): Pick<UpgradePart, 'policies' | 'works'> {
+  const count = lot.of([1, 1, 2, 2, 3]);
+  if (lot.chance(0.25)) return { policies: [], works: count };
+  return { policies: Array.from({ length: count }, () => ({ soakSeconds: lot.chance(0.15) ? 120 : 0 })), works: 0 };
 }
 
 function randomAct(lot: Lot, spokes: number, upgrades: readonly UpgradePart[]): Act {
@@ -100,7 +112,7 @@ function randomAct(lot: Lot, spokes: number, upgrades: readonly UpgradePart[]): 
     case 3:
       return { at, what: lot.of(ON_COMPLIANCE), cluster };
     case 4:
-      return { at, what: lot.of(ON_JOBS), cluster };
+      return { at, what: lot.of([...ON_JOBS, ...ON_WORKS]), cluster };
     case 5:
       return { at, what: lot.of(ON_POLICY), upgrade: name, policy: lot.whole(1, Math.max(1, policies.length)) };
     default:

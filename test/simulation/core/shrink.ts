@@ -28,6 +28,7 @@ function* smaller(story: Story): Generator<Story> {
 function simpler({ policies, clusters, ...upgrade }: UpgradePart): Partial<UpgradePart>[] {
   const cuts: readonly [boolean, Partial<UpgradePart>][] = [
     [policies.length > 1, { policies: policies.slice(0, -1) }],
+    [upgrade.works > 1, { works: upgrade.works - 1 }],
     [upgrade.preCaching, { preCaching: false }],
     [upgrade.backup, { backup: false }],
     [upgrade.canaries.length > 0, { canaries: [] }],

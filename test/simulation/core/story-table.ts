@@ -17,10 +17,11 @@ export function storyTable({ seed, spokes, transport, hubs, upgrades, acts, stor
 }
 
 function describeUpgrade(upgrade: UpgradePart): string {
-  const { name, clusters, canaries, maxConcurrency, timeoutMinutes, policies, windowAt, after } = upgrade;
+  const { name, clusters, canaries, maxConcurrency, timeoutMinutes, policies, works, windowAt, after } = upgrade;
+  const tasks = works > 0 ? `${works} works` : `${policies.length} policies`;
   const soaks = policies.filter(({ soakSeconds }) => soakSeconds > 0).length;
   return [
-    `${name} is asked for: clusters ${clusters.join(', ')}, ${maxConcurrency} at a time, ${timeoutMinutes} min, ${policies.length} policies`,
+    `${name} is asked for: clusters ${clusters.join(', ')}, ${maxConcurrency} at a time, ${timeoutMinutes} min, ${tasks}`,
     ...(soaks > 0 ? [`${soaks} soak`] : []),
     ...(canaries.length > 0 ? [`canary ${canaries.join(', ')}`] : []),
     ...(upgrade.preCaching ? ['pre-cached'] : []),

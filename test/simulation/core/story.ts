@@ -10,6 +10,7 @@ export interface UpgradePart {
   readonly timeoutMinutes: number;
   /** Policies of its own, in order, each with its soak in seconds; empty: it rolls out works. */
   readonly policies: readonly { readonly soakSeconds: number }[];
+  /** Templates of works that it rolls out instead. */
   readonly works: number;
   readonly preCaching: boolean;
   readonly backup: boolean;
@@ -27,6 +28,8 @@ export const ON_UPGRADE = ['enable', 'pause', 'stop', 'resume', 'delete', 'retry
 export const ON_CLUSTER = ['hold', 'release', 'cut', 'join', 'leave', 'restart agent', 'unlabel'] as const;
 /** What a cluster answers to all policies from then on. */
 export const ON_COMPLIANCE = ['never', 'slow', 'silent', 'relapse', 'comply'] as const;
+/** What becomes of works on a cluster from then on. */
+export const ON_WORKS = ['refuse works', 'stick works', 'free works'] as const;
 /** What becomes of jobs on a cluster from then on. */
 export const ON_JOBS = ['fail jobs', 'hold jobs', 'delete job', 'lose images', 'free jobs'] as const;
 /** Acts on a policy of an upgrade. */
@@ -46,7 +49,7 @@ export interface UpgradeAct extends At {
 
 /** Act on a cluster. */
 export interface ClusterAct extends At {
-  readonly what: (typeof ON_CLUSTER)[number] | (typeof ON_COMPLIANCE)[number] | (typeof ON_JOBS)[number];
+  readonly what: (typeof ON_CLUSTER)[number] | (typeof ON_COMPLIANCE)[number] | (typeof ON_JOBS)[number] | (typeof ON_WORKS)[number];
   readonly cluster: number;
 }
 

@@ -67,6 +67,8 @@ export class World implements Disposable {
       namespaces: ['policies'],
       clock: this.scheduler,
       seed: story.seed,
+      // Nobody here applies.
+      tracksFields: false,
       onStored: (kind, change) => {
         this.changes.push({ kind, change });
         this.note(`${change.type} ${kind.plural} ${change.after.namespace}/${change.after.name} ${change.version}`);

@@ -60,12 +60,14 @@ function outOfOrder(status: ClusterGroupUpgradeStatus, cluster: string): string 
   const { remediationPlan: plan = [], clusters = [] } = status;
   const again = clustersAgain(status);
   const ended = new Set([...clusters.map(({ name }) => name), ...again]);
-  const batch = plan.findIndex((names) => names.includes(cluster));
+  const batch = plan.findLastIndex((names) => names.includes(cluster));
   if (batch < 0) return `${cluster}, which is in no batch of ${JSON.stringify(plan)}`;
+  // Whoever is tried again is in a later batch too.
+  const later = new Set(plan.slice(batch).flat());
   const open = plan
     .slice(0, batch)
     .flat()
-    .filter((name) => !ended.has(name));
+    .filter((name) => !ended.has(name) && !later.has(name));
   if (open.length > 0) return `${cluster} of batch ${batch + 1} before ${open.join(', ')} ended`;
   return ended.has(cluster) && !again.includes(cluster) ? `${cluster}, whose part has ended` : undefined;
 }
@@ -113,6 +115,7 @@ const oneJob = (ledger: Ledger): Property => ({
     ];
     if (story.acts.some(({ what }) => again.includes(what)) || story.storms.length > 0) return undefined;
     for (const [index, cluster] of names.entries()) {
+      if (spokes.jobsCreated(cluster).length < 2) continue;
       const wanted = story.upgrades.filter(({ clusters, preCaching }) => preCaching && clusters.includes(index + 1)).length;
       const jobs = spokes.jobsCreated(cluster).filter(({ name }) => name === 'pre-cache');
       if (jobs.length > wanted) return `${cluster} gets ${jobs.length} pulls, and ${wanted} were asked for`;

@@ -71,6 +71,6 @@ const atRest = (): Property => {
     rests() {
       asked = 0;
     },
-    rest: () => (asked ? `${asked} changes in half an hour of rest` : undefined),
+    rest: () => (asked ? `${asked} changes in a time of rest` : undefined),
   };
 };

@@ -1,7 +1,8 @@
 import { Annotation, findCondition, Label } from '@flotilla/api';
-import { ManagedCluster, Placement } from '@flotilla/api/ocm';
+import { ManagedCluster, ManifestWork, Placement } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { selectorValues } from '../../integration/rollout/policies.ts';
+import { isTemplateDone, templateOf } from '../../integration/rollout/templates.ts';
 import type { StoredChange, World } from '../core/world.ts';
 
 /** An upgrade as it is stored, and what came before. */
@@ -12,10 +13,11 @@ interface UpgradeLook {
   readonly isDeleted: boolean;
 }
 
-/** Clusters that came into a Placement of an upgrade. */
+/** Clusters that came into a Placement of an upgrade, or got a work of it. */
 interface Enforcement {
   readonly upgrade: string;
-  readonly policy: string;
+  /** Policy, or name of the work. */
+  readonly by: string;
   readonly clusters: readonly string[];
 }
 
@@ -44,6 +46,7 @@ export class Ledger {
   readonly heldSince = new Map<string, number>();
   /** Upgrades that were enabled when they started, by uid. */
   readonly #enabled = new Set<string>();
+  readonly #doneWorks = new Set<string>();
   readonly #spans = new Map<string, Span[]>();
   #seenEvents = 0;
 
@@ -93,16 +96,17 @@ export class Ledger {
     );
   }
 
-  /** Clusters that came into Placements of upgrades by these changes. */
+  /** Clusters that upgrades have begun, or taken on, by these changes. */
   enforcementsIn(changes: readonly StoredChange[]): Enforcement[] {
     return changes.flatMap(({ kind, change: { type, after, before } }) => {
+      if (kind.plural === ManifestWork.plural && type === 'ADDED') return workOf(asObject(after.object));
       if (kind.plural !== Placement.plural || type === 'DELETED') return [];
       const { metadata, spec } = asObject<Placement>(after.object);
       const { [Label.upgradeName]: upgrade, [Label.forPolicy]: policy } = metadata.labels ?? {};
       if (upgrade === undefined || policy === undefined) return [];
       const known = new Set(selectorValues(asObject<Placement | undefined>(before?.object)?.spec));
       const clusters = selectorValues(spec).filter((cluster) => !known.has(cluster));
-      return clusters.length > 0 ? [{ upgrade, policy, clusters }] : [];
+      return clusters.length > 0 ? [{ upgrade, by: policy, clusters }] : [];
     });
   }
 
@@ -117,6 +121,7 @@ export class Ledger {
       this.#noteForbidden(name, isDeleted ? 'it is gone' : whyForbidden(after, this.now + this.skewMs, this.#enabled.has(uid)));
     }
     for (const { kind, change } of changes) if (kind.plural === ManagedCluster.plural) this.#noteHeld(asObject(change.after.object));
+    for (const { kind, change } of changes) if (kind.plural === ManifestWork.plural) this.#noteWork(asObject(change.after.object));
     const { events } = this.world.propagator;
     for (; this.#seenEvents < events.length; this.#seenEvents += 1) {
       const event = events[this.#seenEvents];
@@ -147,6 +152,16 @@ export class Ledger {
     return this.#begun.get(`${metadata.uid} ${cluster}`)?.seenAt;
   }
 
+  #noteWork(work: ManifestWork): void {
+    if (!isTemplateDone(work)) return;
+    for (const { upgrade, by, clusters } of workOf(work)) this.#doneWorks.add(`${upgrade} ${templateOf(by)} ${clusters.join()}`);
+  }
+
+  /** The upgrade's work of a template was seen done on a cluster. */
+  isWorkDone(upgrade: string, template: string, cluster: string): boolean {
+    return this.#doneWorks.has(`${upgrade} ${template} ${cluster}`);
+  }
+
   #noteHeld({ metadata: { name, annotations } }: ManagedCluster): void {
     if (annotations?.[Annotation.hold] === undefined) this.heldSince.delete(name);
     else if (!this.heldSince.has(name)) this.heldSince.set(name, this.now);
@@ -175,6 +190,13 @@ export class Ledger {
     const spans = this.#spans.get(`policies/${policy} ${cluster}`) ?? [];
     return spans.some(({ state, from }, index) => state === 'Compliant' && (from >= since || (spans[index + 1]?.from ?? Infinity) > since));
   }
+}
+
+/** The upgrade that a work belongs to, unless it carries a job. */
+function workOf({ metadata }: ManifestWork): Enforcement[] {
+  const { [Label.upgradeName]: upgrade, [Label.work]: job } = metadata.labels ?? {};
+  const isRollout = upgrade !== undefined && job === 'rollout';
+  return isRollout ? [{ upgrade, by: metadata.name, clusters: [metadata.namespace ?? ''] }] : [];
 }
 
 /** An upgrade whose spec or annotations forbid that anything begins. */

@@ -25,6 +25,8 @@ const completeWasSeen = (ledger: Ledger): Property => ({
         const missing = policies.filter(
           (policy) => !ledger.compliedSince(policy.name, cluster, began) && !ledger.isOffSince(policy.name, cluster, began),
         );
+        const undone = (status?.manifestWorkTemplates ?? []).filter((template) => !ledger.isWorkDone(name, template, cluster));
+        if (undone.length > 0) return `${name} calls ${cluster} complete, where works of ${undone.join(', ')} were not seen done`;
         if (missing.length > 0)
           return `${name} calls ${cluster} complete, which did not comply with ${missing.map((each) => each.name).join(', ')} since its batch began`;
       }

@@ -73,6 +73,8 @@ interface ObjectsOptions {
   readonly onChange: (kind: ServedKind, change: Change) => void;
   readonly firstVersion: number;
   readonly mostChanges: number;
+  /** Objects have managedFields. */
+  readonly tracksFields: boolean;
   /** Digits of all uids of this server, 0 to 2^32 - 1. */
   readonly seed: number;
 }
@@ -126,7 +128,7 @@ export class Objects {
     this.#checkPlace(kind, namespace, name);
     const writer = writerOf(target, 'Update');
     return this.#store({ ...target, name }, { ...object, metadata: { ...given, name } }, (next) =>
-      trackedUpdate(kind, undefined, next, writer, this.#time()),
+      this.#tracked(kind, undefined, next, writer),
     );
   }
 
@@ -161,12 +163,17 @@ export class Objects {
     const { object: live } = this.get(target);
     const next = this.#next(target, live, change(live), how);
     const writer = writerOf(target, 'Update');
-    return this.#replace(target, live, next, (whole) => trackedUpdate(kind, live, whole, writer, this.#time()), name);
+    return this.#replace(target, live, next, (whole) => this.#tracked(kind, live, whole, writer), name);
+  }
+
+  #tracked(kind: ServedKind, live: Json | undefined, next: Json, writer: Manager): Json {
+    return this.#options.tracksFields ? trackedUpdate(kind, live, next, writer, this.#time()) : next;
   }
 
   /** Server-side apply; creates what is not there. */
   apply(target: Target, body: unknown, force: boolean): Json {
     const { kind, namespace, name } = target;
+    if (!this.#options.tracksFields) throw new UnsupportedError('apply without managedFields');
     if (metadataOf(isJsonObject(body) ? body : {}).managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
     const applied = decoded(kind, body, { strict: target.strict, fillsDefaults: false });
     checkNamespace(namespace, applied);
