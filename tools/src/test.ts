@@ -43,12 +43,12 @@ const checks: readonly Stage[] = [
   { name: 'generated files', run: () => runCheck('npm run generate -- --check', 'tools/src/generate.ts', ['--check']) },
 ];
 
-/** Seconds of simulation; it goes on until there were enough runs. */
-const SIMULATED_SECONDS = '90';
+/** The same stories each time: whoever looks for new ones gives the command other seeds. */
+const STORIES = ['--from', '1', '--runs', '500'];
 
 const simulation: Stage = {
   name: 'simulation',
-  run: () => runCheck('npm run simulate', 'test/simulation/main.ts', ['--seconds', SIMULATED_SECONDS]),
+  run: () => runCheck('npm run simulate', 'test/simulation/main.ts', STORIES),
 };
 
 const tests: Readonly<Record<Tier, Stage>> = {

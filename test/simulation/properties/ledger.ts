@@ -42,6 +42,8 @@ export class Ledger {
   readonly forbidden = new Map<string, { readonly since: number; readonly why: string }>();
   /** When a cluster was first under way in an upgrade, by both names. */
   readonly #begun = new Map<string, { readonly batchAt: number; readonly seenAt: number }>();
+  /** Clusters that have left at some time: whoever comes back under the name is another, and nothing is known of it. */
+  readonly hasLeft = new Set<string>();
   /** Since when clusters are held, milliseconds since the epoch. */
   readonly heldSince = new Map<string, number>();
   /** Upgrades that were enabled when they started, by uid. */
@@ -120,7 +122,11 @@ export class Ledger {
       if (after.status?.status.startedAt !== undefined && after.spec?.enable !== false) this.#enabled.add(uid);
       this.#noteForbidden(name, isDeleted ? 'it is gone' : whyForbidden(after, this.now + this.skewMs, this.#enabled.has(uid)));
     }
-    for (const { kind, change } of changes) if (kind.plural === ManagedCluster.plural) this.#noteHeld(asObject(change.after.object));
+    for (const { kind, change } of changes) {
+      if (kind.plural !== ManagedCluster.plural) continue;
+      this.#noteHeld(asObject(change.after.object));
+      if (change.type === 'DELETED') this.hasLeft.add(change.after.name);
+    }
     for (const { kind, change } of changes) if (kind.plural === ManifestWork.plural) this.#noteWork(asObject(change.after.object));
     const { events } = this.world.propagator;
     for (; this.#seenEvents < events.length; this.#seenEvents += 1) {

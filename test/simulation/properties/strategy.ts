@@ -72,9 +72,11 @@ const heldIsHeld = (ledger: Ledger): Property => ({
     for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
       if (isDeleted) continue;
       const known = before?.status?.status.currentBatchRemediationProgress ?? {};
+      const recorded = new Set(after.status?.clusters?.map((each) => each.name));
       for (const [cluster, { state }] of Object.entries(after.status?.status.currentBatchRemediationProgress ?? {})) {
         const since = ledger.heldSince.get(cluster);
-        const isNew = state === 'InProgress' && known[cluster] === undefined;
+        // Whoever fell back and is late is taken up in order to be recorded.
+        const isNew = state === 'InProgress' && known[cluster] === undefined && !recorded.has(cluster);
         if (isNew && since !== undefined && ledger.now - since > ledger.graceMs(since)) return `${name} begins ${cluster}, which is held`;
       }
     }

@@ -98,7 +98,7 @@ const forward = (ledger: Ledger): Property => ({
   look(changes) {
     for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
       if (isDeleted || !before?.status || !after.status) continue;
-      const wrong = wentBack(before.status, after.status);
+      const wrong = wentBack(before.status, after.status, ledger.hasLeft);
       if (wrong !== undefined) return `${name} ${wrong}`;
       if (verdictOf(before) && !verdictOf(after) && !isRetried(before.status, after.status))
         return `${name} had a verdict, and has none now`;
@@ -110,7 +110,7 @@ const forward = (ledger: Ledger): Property => ({
 const isRetried = (before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeStatus): boolean =>
   before.lastHandledRetryAt !== after.lastHandledRetryAt;
 
-function wentBack(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeStatus): string | undefined {
+function wentBack(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeStatus, hasLeft: ReadonlySet<string>): string | undefined {
   const [was, is] = [before.status, after.status];
   if (was.startedAt !== undefined && is.startedAt !== was.startedAt) return `started at ${was.startedAt}, and now at ${is.startedAt}`;
   if (isRetried(before, after)) return undefined;
@@ -118,11 +118,13 @@ function wentBack(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeS
     return `ended at ${was.completedAt}, and now at ${is.completedAt}`;
   if ((is.currentBatch ?? 0) < (was.currentBatch ?? 0) && is.completedAt === undefined)
     return `was in batch ${was.currentBatch}, and now in ${is.currentBatch}`;
+  // Before the start records follow the pulls, which may have to be made again.
+  if (was.startedAt === undefined) return undefined;
   const records = new Map((after.clusters ?? []).map((each) => [each.name, each.state]));
   const again = clustersAgain(after);
   const lost = (before.clusters ?? []).find(({ name, state }) => {
     const now = records.get(name);
-    return now !== state && !(state === 'timedout' && now === 'complete') && !again.includes(name);
+    return now !== state && !(state === 'timedout' && now === 'complete') && !again.includes(name) && !hasLeft.has(name);
   });
   return lost && `had recorded ${lost.name} as ${lost.state}, and now as ${records.get(lost.name)}`;
 }
