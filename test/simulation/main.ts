@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
@@ -49,10 +50,12 @@ interface Total {
   mishaps: number;
   acts: number;
   ms: number;
+  /** Digest of each run by its seed. */
+  readonly traces: Map<number, string>;
   readonly failed: { readonly story: Story; readonly outcome: Outcome }[];
 }
 
-const emptyTotal = (): Total => ({ runs: 0, events: 0, mishaps: 0, acts: 0, ms: 0, failed: [] });
+const emptyTotal = (): Total => ({ runs: 0, events: 0, mishaps: 0, acts: 0, ms: 0, traces: new Map(), failed: [] });
 
 function count(total: Total, story: Story, outcome: Outcome): void {
   total.runs += 1;
@@ -60,6 +63,7 @@ function count(total: Total, story: Story, outcome: Outcome): void {
   total.mishaps += outcome.mishaps;
   total.acts += story.acts.length;
   total.ms += outcome.ms;
+  total.traces.set(story.seed, outcome.trace);
   if (outcome.violation) total.failed.push({ story, outcome });
 }
 
@@ -98,6 +102,13 @@ const answered = (worker: Worker, batch: Batch): Promise<BatchResult> =>
     });
     worker.postMessage(batch);
   });
+
+/** The same for the same seeds, whatever the machine does beside. */
+function digestOf({ traces }: Total): string {
+  const digest = createHash('sha256');
+  for (const [seed, trace] of [...traces].toSorted(([a], [b]) => a - b)) digest.update(`${seed} ${trace}\n`);
+  return digest.digest('hex').slice(0, 16);
+}
 
 /** Failures that are cut down and told; of the others their seeds are named. */
 const TOLD = 3;
@@ -157,7 +168,7 @@ async function main(args: readonly string[]): Promise<number> {
   const seconds = (performance.now() - begun) / 1_000;
   const hours = (total.ms / 3_600_000).toFixed(0);
   say(
-    `${total.runs} runs and ${known.runs} known stories in ${seconds.toFixed(0)} s: ${total.events} events, ${total.acts} acts, ${total.mishaps} mishaps on the way, ${hours} simulated hours; ${total.failed.length + known.failed.length} failed`,
+    `${total.runs} runs and ${known.runs} known stories in ${seconds.toFixed(0)} s: ${total.events} events, ${total.acts} acts, ${total.mishaps} mishaps on the way, ${hours} simulated hours; ${total.failed.length + known.failed.length} failed; traces ${digestOf(total)}`,
   );
   return total.failed.length + known.failed.length > 0 ? 1 : 0;
 }
