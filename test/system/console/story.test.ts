@@ -163,7 +163,7 @@ test('a window is set and taken away after its dry run, and one that cannot be r
   await dialog.getByLabel('Openings').fill('nonsense');
   await dialog.getByLabel('Open for').fill('4h');
   await dialog.getByRole('button', { name: 'See what it would do' }).click();
-  await dialog.getByText('flotilla.io/window-schedule is "nonsense"').waitFor();
+  await dialog.getByText('"Openings" is "nonsense"').waitFor();
   await dialog.getByRole('button', { name: 'Back' }).click();
   await dialog.getByLabel('Openings').fill(AWAY_FROM_NOW);
   await dialog.getByRole('button', { name: 'See what it would do' }).click();
