@@ -212,7 +212,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an upgrade that is being deleted goes on',
-    seenBy: [afterNo, 'every upgrade ends', 'nothing is left'],
+    seenBy: [afterNo, 'never back', 'every upgrade ends', 'nothing is left'],
     file: reconciler,
     from: 'if (upgrade.metadata.deletionTimestamp) return this.#finalize(upgrade, memory);',
     to: '',
