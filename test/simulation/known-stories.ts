@@ -2,7 +2,7 @@ import type { Story } from './core/story.ts';
 
 /** A story that once failed, cut down. */
 interface KnownStory {
-  /** What went wrong in it. */
+  /** The fault that it showed. */
   readonly name: string;
   readonly story: Story;
 }

@@ -1,3 +1,4 @@
+import { Heap } from '@flotilla/control-plane/simulators';
 import type { Clock } from '@flotilla/pace';
 
 /** Something that will happen. */
@@ -6,10 +7,7 @@ interface Event {
   /** Decides between events of the same time. */
   readonly rank: number;
   readonly order: number;
-  readonly fn: (() => void) | undefined;
-}
-
-interface Entry extends Event {
+  /** Undefined once it was called off. */
   fn: (() => void) | undefined;
 }
 
@@ -19,7 +17,7 @@ const turnOfTheLoop = globalThis.setImmediate;
 /** Order of everything that happens in a simulation: by time, and by lot where the time is the same. Time skips from one event to the next. */
 export class Scheduler implements Clock {
   readonly #random: () => number;
-  readonly #heap: Entry[] = [];
+  readonly #heap = new Heap(isBefore);
   #now: number;
   #orders = 0;
   /** Events that have happened. */
@@ -36,8 +34,8 @@ export class Scheduler implements Clock {
   }
 
   setTimer(ms: number, fn: () => void): Disposable {
-    const entry: Entry = { at: this.#now + Math.max(0, ms), rank: this.#random(), order: this.#orders++, fn };
-    push(this.#heap, entry);
+    const entry: Event = { at: this.#now + Math.max(0, ms), rank: this.#random(), order: this.#orders++, fn };
+    this.#heap.push(entry);
     return {
       [Symbol.dispose]() {
         entry.fn = undefined;
@@ -47,7 +45,7 @@ export class Scheduler implements Clock {
 
   /** Lets the next event happen, and all that follows from it at once. False when nothing is left. */
   async step(): Promise<boolean> {
-    for (let entry = pop(this.#heap); entry; entry = pop(this.#heap)) {
+    for (let entry = this.#heap.pop(); entry; entry = this.#heap.pop()) {
       const { fn } = entry;
       if (!fn) continue;
       this.#now = Math.max(this.#now, entry.at);
@@ -63,33 +61,3 @@ export class Scheduler implements Clock {
 
 const isBefore = (a: Event, b: Event): boolean =>
   a.at < b.at || (a.at === b.at && (a.rank < b.rank || (a.rank === b.rank && a.order < b.order)));
-
-function push(heap: Entry[], entry: Entry): void {
-  let index = heap.push(entry) - 1;
-  while (index > 0) {
-    const parent = (index - 1) >> 1;
-    const above = heap[parent];
-    if (!above || !isBefore(entry, above)) break;
-    heap[index] = above;
-    index = parent;
-  }
-  heap[index] = entry;
-}
-
-function pop(heap: Entry[]): Entry | undefined {
-  const top = heap[0];
-  const last = heap.pop();
-  if (!last || heap.length === 0) return top;
-  let index = 0;
-  for (;;) {
-    const left = 2 * index + 1;
-    const [a, b] = [heap[left], heap[left + 1]];
-    const child = a && b && isBefore(b, a) ? left + 1 : left;
-    const below = heap[child];
-    if (!below || !isBefore(below, last)) break;
-    heap[index] = below;
-    index = child;
-  }
-  heap[index] = last;
-  return top;
-}

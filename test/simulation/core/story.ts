@@ -26,15 +26,15 @@ export interface UpgradePart {
 export const ON_UPGRADE = ['enable', 'pause', 'stop', 'resume', 'delete', 'retry', 'edit'] as const;
 /** Acts on a cluster: by people, or by its link and its agent. */
 export const ON_CLUSTER = ['hold', 'release', 'cut', 'join', 'leave', 'restart agent', 'unlabel'] as const;
-/** What a cluster answers to all policies from then on. */
+/** Answers of a cluster to all policies from then on. */
 export const ON_COMPLIANCE = ['never', 'slow', 'silent', 'relapse', 'comply'] as const;
-/** What becomes of works on a cluster from then on. */
+/** Fates of works on a cluster from then on. */
 export const ON_WORKS = ['refuse works', 'stick works', 'free works'] as const;
-/** What becomes of jobs on a cluster from then on. */
+/** Fates of jobs on a cluster from then on. */
 export const ON_JOBS = ['fail jobs', 'hold jobs', 'delete job', 'lose images', 'free jobs'] as const;
 /** Acts on a policy of an upgrade. */
 export const ON_POLICY = ['disable', 'unbind', 'remove policy', 'restore policy'] as const;
-/** What happens to a hub, or to the API server's watches. */
+/** Mishaps of a hub, or of the API server's watches. */
 export const ON_HUB = ['kill hub', 'sleep hub', 'end watches', 'compact', 'skew hub'] as const;
 
 interface At {
@@ -85,7 +85,7 @@ export interface Storm {
 
 /** One run, but for its seeded times. */
 export interface Story {
-  /** Of the times of everything that the story does not say. */
+  /** Gives the times of everything that the story does not say. */
   readonly seed: number;
   readonly spokes: number;
   readonly transport: 'actions' | 'work';

@@ -47,7 +47,7 @@ export class World implements Disposable {
   propagator!: PolicyPropagator;
   /** Changes of the event under way. */
   changes: StoredChange[] = [];
-  /** What ended a hub that nobody killed. */
+  /** Errors that ended hubs which nobody had killed. */
   readonly crashes: unknown[] = [];
   readonly #weather: StormyWeather;
   readonly #machine: Disposable;

@@ -1,6 +1,6 @@
 /** A fault of a class that was seen before, put into the code as a change of a line or two. */
 export interface Mutant {
-  /** What goes wrong. */
+  /** The fault, in a sentence. */
   readonly name: string;
   /** Name of the property that must see it. */
   readonly seenBy: string | readonly string[];
@@ -141,25 +141,11 @@ export const mutants: readonly Mutant[] = [
     to: 'const holder: string | undefined = undefined;',
   },
   {
-    name: 'each look begins the rollout anew',
-    seenBy: 'never back',
-    file: 'packages/rollout/src/batches/start.ts',
-    from: 'startedAt: before.status.startedAt ?? conditionTime(now),',
-    to: 'startedAt: conditionTime(now),',
-  },
-  {
     name: 'a rollout that runs is prepared again',
     seenBy: ['never back', inOrder],
     file: reconciler,
     from: 'const running = isRunning(upgrade);',
     to: 'const running = isRunning(upgrade) && (upgrade.status?.status.currentBatch ?? 0) !== 1;',
-  },
-  {
-    name: 'Ready is said of whoever has a verdict',
-    seenBy: 'generic tools',
-    file: 'apps/hub/src/upgrades/ready.ts',
-    from: "const isReady = verdict?.status === 'True' && obstacle === undefined;",
-    to: 'const isReady = verdict !== undefined;',
   },
   {
     name: 'Ready is said with the start of the last batch',

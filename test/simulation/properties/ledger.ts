@@ -3,6 +3,7 @@ import { ManagedCluster, ManifestWork, Placement } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { selectorValues } from '../../integration/rollout/policies.ts';
 import { isTemplateDone, templateOf } from '../../integration/rollout/templates.ts';
+import { skewOf } from '../core/acts.ts';
 import type { StoredChange, World } from '../core/world.ts';
 
 /** An upgrade as it is stored, and what came before. */
@@ -58,7 +59,7 @@ export class Ledger {
 
   /** Milliseconds by which the clocks of hubs were put ahead in all. */
   get skewMs(): number {
-    return this.world.story.acts.reduce((sum, act) => sum + (act.what === 'skew hub' ? act.ms : 0), 0);
+    return this.world.story.acts.reduce((sum, act) => sum + (act.what === 'skew hub' ? skewOf(act.ms) : 0), 0);
   }
 
   /**

@@ -5,6 +5,7 @@ export { createNode } from './cluster/nodes.ts';
 export { renderedConfig } from './cluster/pool-actor.ts';
 export { clearCluster, createSmallCluster, reportOperator, type SmallCluster } from './cluster/small-cluster.ts';
 export { type OfferedVersions, releaseImage } from './cluster/version-actor.ts';
+export { Heap } from './heap.ts';
 export {
   type FakeOperators,
   type FakeOperatorsOptions,

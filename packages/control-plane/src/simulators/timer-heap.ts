@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/runtime';
+import { Heap } from './heap.ts';
 
 /** A pending call; disposing cancels it. */
 export interface HeapTimer extends Disposable {
@@ -23,21 +24,21 @@ export interface TimerHeap {
 
 /** Creates an empty heap. Calls due at the same time run in the order they were asked for. */
 export function createTimerHeap(clock: Clock): TimerHeap {
-  const heap: Entry[] = [];
+  const heap = new Heap(isBefore);
   let armed: { atMs: number; timer: Disposable } | undefined;
   let orders = 0;
   let stopped = false;
 
   const fire = (): void => {
     armed = undefined;
-    for (let top = heap[0]; top && (top.fn === undefined || top.atMs <= clock.now()); top = heap[0]) {
-      removeTop(heap);
+    for (let top = heap.top; top && (top.fn === undefined || top.atMs <= clock.now()); top = heap.top) {
+      heap.pop();
       top.fn?.();
     }
     arm();
   };
   const arm = (): void => {
-    const top = heap[0];
+    const { top } = heap;
     if (!top || stopped || (armed && armed.atMs <= top.atMs)) return;
     armed?.timer[Symbol.dispose]();
     armed = { atMs: top.atMs, timer: clock.setTimer(Math.max(0, top.atMs - clock.now()), fire) };
@@ -52,7 +53,7 @@ export function createTimerHeap(clock: Clock): TimerHeap {
       },
     };
     if (stopped) return entry;
-    insert(heap, entry);
+    heap.push(entry);
     arm();
     return entry;
   };
@@ -62,42 +63,10 @@ export function createTimerHeap(clock: Clock): TimerHeap {
     pause: (ms) => (ms <= 0 ? Promise.resolve() : new Promise((resolve) => after(ms, resolve))),
     stop() {
       stopped = true;
-      heap.length = 0;
+      heap.clear();
       armed?.timer[Symbol.dispose]();
     },
   };
 }
 
 const isBefore = (a: Entry, b: Entry): boolean => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
-
-function insert(heap: Entry[], entry: Entry): void {
-  let index = heap.push(entry) - 1;
-  while (index > 0) {
-    const parent = (index - 1) >> 1;
-    const above = heap[parent];
-    if (!above || !isBefore(entry, above)) break;
-    heap[index] = above;
-    index = parent;
-  }
-  heap[index] = entry;
-}
-
-function removeTop(heap: Entry[]): void {
-  const last = heap.pop();
-  if (!last || heap.length === 0) return;
-  let index = 0;
-  for (;;) {
-    const child = smallerChild(heap, index);
-    const below = heap[child];
-    if (!below || !isBefore(below, last)) break;
-    heap[index] = below;
-    index = child;
-  }
-  heap[index] = last;
-}
-
-function smallerChild(heap: readonly Entry[], index: number): number {
-  const left = 2 * index + 1;
-  const [a, b] = [heap[left], heap[left + 1]];
-  return a && b && isBefore(b, a) ? left + 1 : left;
-}
