@@ -78,7 +78,30 @@ const onUpgrade: Record<UpgradeAct['what'], (world: World, ref: Ref) => Promise<
   delete: ({ user }, ref) => user.delete(ClusterGroupUpgrade, ref),
   retry: (world, ref) => annotate(world, ref, { [Annotation.retryAt]: new Date(world.scheduler.now()).toISOString() }),
   edit: ({ user }, ref) => user.patch(ClusterGroupUpgrade, ref, { spec: { remediationStrategy: { maxConcurrency: 1 } } }, merge),
+  restore: (world, ref) => restore(world, ref, true),
+  'restore bare': (world, ref) => restore(world, ref, false),
 };
+
+/** Between an object that comes back and its status, as a backup's tool has it. */
+const STATUS_MS = 1_000;
+
+/** The upgrade is lost with all that a hub stores of it, and comes back under another uid. */
+async function restore({ user, scheduler }: World, ref: Ref, hasStatus: boolean): Promise<void> {
+  const lost = await user.get(ClusterGroupUpgrade, ref);
+  if (!lost || lost.metadata.deletionTimestamp) return;
+  const { labels, annotations, finalizers, uid } = lost.metadata;
+  await user.patch(ClusterGroupUpgrade, ref, { metadata: { finalizers: null } }, merge);
+  await user.delete(ClusterGroupUpgrade, ref, { uid });
+  const { metadata } = await user.create(ClusterGroupUpgrade, { metadata: { ...ref, labels, annotations, finalizers }, spec: lost.spec });
+  const { status } = lost;
+  if (!hasStatus || !status) return;
+  scheduler.setTimer(STATUS_MS, () => {
+    // Whoever took it up, deleted it or lost it again meanwhile keeps what is.
+    user
+      .patch(ClusterGroupUpgrade, ref, { metadata: { uid: metadata.uid }, status }, { ...merge, subresource: 'status' })
+      .catch(() => undefined);
+  });
+}
 
 const patchCluster = ({ user }: World, name: string, metadata: object) => user.patch(ManagedCluster, { name }, { metadata }, merge);
 
@@ -102,6 +125,10 @@ const onCluster: Record<ClusterAct['what'], (world: World, name: string) => Prom
   },
   'restart agent': async ({ spokes }, name) => spokes.restartAgent(name),
   unlabel: (world, name) => patchCluster(world, name, { labels: { name: null } }),
+  async mislabel(world, name) {
+    const [other = name] = world.names.filter((each) => each !== name);
+    await patchCluster(world, name, { labels: { name: other } });
+  },
   'fail jobs': async ({ spokes }, name) => spokes.setFaults(name, { failJob: 1 }),
   'hold jobs': async ({ spokes }, name) => spokes.setFaults(name, { jobsHeld: true }),
   async 'delete job'({ spokes }, name) {
@@ -110,6 +137,7 @@ const onCluster: Record<ClusterAct['what'], (world: World, name: string) => Prom
     for (const { metadata } of job ? store.list(job) : []) if (job) store.remove(job, metadata.namespace, metadata.name);
   },
   'lose images': async ({ spokes }, name) => spokes.setFaults(name, { lost: true }),
+  'break server': async ({ spokes }, name) => spokes.setFaults(name, { apiServerDown: true }),
   'free jobs': async ({ spokes }, name) => spokes.setFaults(name, {}),
   'refuse works': async ({ spokes }, name) => spokes.setFaults(name, { failWork: true }),
   'stick works': async ({ spokes }, name) => spokes.setFaults(name, { statusNeverChanges: true }),
@@ -144,6 +172,8 @@ const onPolicy: Record<PolicyAct['what'], (world: World, act: PolicyAct) => Prom
   disable: ({ user }, act) => user.patch(Policy, refOfPolicy(act), { spec: { disabled: true } }, merge),
   unbind: ({ user }, act) => user.delete(PlacementBinding, refOfPolicy(act)),
   'remove policy': ({ user }, act) => user.delete(Policy, refOfPolicy(act)),
+  'empty roll-up': ({ user }, act) =>
+    user.patch(Policy, refOfPolicy(act), { status: { compliant: 'Compliant', status: [] } }, { ...merge, subresource: 'status' }),
   async 'restore policy'(world, act) {
     const part = world.story.upgrades.find(({ name }) => name === act.upgrade);
     if (part) await restorePolicy(world, part, refOfPolicy(act));

@@ -22,18 +22,18 @@ export interface UpgradePart {
   readonly windowAt?: number | undefined;
 }
 
-/** Acts on an upgrade, by people. */
-export const ON_UPGRADE = ['enable', 'pause', 'stop', 'resume', 'delete', 'retry', 'edit'] as const;
+/** Acts on an upgrade, by people; it is restored with a new uid, with its status or without. */
+export const ON_UPGRADE = ['enable', 'pause', 'stop', 'resume', 'delete', 'retry', 'edit', 'restore', 'restore bare'] as const;
 /** Acts on a cluster: by people, or by its link and its agent. */
-export const ON_CLUSTER = ['hold', 'release', 'cut', 'join', 'leave', 'restart agent', 'unlabel'] as const;
+export const ON_CLUSTER = ['hold', 'release', 'cut', 'join', 'leave', 'restart agent', 'unlabel', 'mislabel'] as const;
 /** Answers of a cluster to all policies from then on. */
 export const ON_COMPLIANCE = ['never', 'slow', 'silent', 'relapse', 'comply'] as const;
 /** Fates of works on a cluster from then on. */
 export const ON_WORKS = ['refuse works', 'stick works', 'free works'] as const;
 /** Fates of jobs on a cluster from then on. */
-export const ON_JOBS = ['fail jobs', 'hold jobs', 'delete job', 'lose images', 'free jobs'] as const;
+export const ON_JOBS = ['fail jobs', 'hold jobs', 'delete job', 'lose images', 'break server', 'free jobs'] as const;
 /** Acts on a policy of an upgrade. */
-export const ON_POLICY = ['disable', 'unbind', 'remove policy', 'restore policy'] as const;
+export const ON_POLICY = ['disable', 'unbind', 'remove policy', 'restore policy', 'empty roll-up'] as const;
 /** Mishaps of a hub, or of the API server's watches. */
 export const ON_HUB = ['kill hub', 'sleep hub', 'end watches', 'compact', 'skew hub'] as const;
 

@@ -15,6 +15,8 @@ export class StormyWeather implements Weather {
   readonly #start: number;
   readonly #note: (line: string) => void;
   mishaps = 0;
+  /** Calls of hubs so far that ask or change something; a lease is renewed and a watch begun again whatever there is to do. */
+  asked: string[] = [];
 
   constructor(story: Story, clock: Clock, note: (line: string) => void) {
     this.#random = createRandom(story.seed, 'weather');
@@ -28,7 +30,9 @@ export class StormyWeather implements Weather {
     const random = this.#random;
     const storm = this.#storm();
     const fate = { thereMs: 1 + random() * 10, backMs: 1 + random() * 10 };
-    this.#note(`${process.name} ${call.method} ${call.path}`);
+    const line = `${process.name} ${call.method} ${call.path}`;
+    this.#note(line);
+    if (process.name.startsWith('hub') && !/\/leases\/|[?&]watch=/.test(call.path)) this.asked.push(line);
     if (!storm || random() >= storm.mishaps) return fate;
     this.mishaps += 1;
     // A change that is sent twice is the business of proxies that send again what they take for safe.

@@ -22,8 +22,8 @@ import { StormyWeather } from './weather.ts';
 const START = Date.parse('2026-01-01T00:00:00Z');
 const PULLER = 'registry.test/image-puller:1';
 const PLATFORM = `registry.test/release@sha256:${'a'.repeat(64)}`;
-/** A lease is renewed a tenth as often as by real hubs: each renewal is an event. */
-const LEASE = { leaseDurationMs: 150_000, renewDeadlineMs: 100_000, retryPeriodMs: 20_000 };
+/** A lease is renewed a thirtieth as often as by real hubs: each renewal is an event. */
+const LEASE = { leaseDurationMs: 150_000, renewDeadlineMs: 100_000, retryPeriodMs: 60_000 };
 
 type Stored = Parameters<NonNullable<ConstructorParameters<typeof MemoryServer>[0]>['onStored'] & object>;
 /** A change of the hub's store. */
@@ -85,6 +85,11 @@ export class World implements Disposable {
   /** Calls and events of watches that were lost, doubled or cut. */
   get mishaps(): number {
     return this.#weather.mishaps;
+  }
+
+  /** Calls of hubs so far, but for leases and watches. */
+  get asked(): readonly string[] {
+    return this.#weather.asked;
   }
 
   /** Adds a line to what tells this run from another. */

@@ -176,6 +176,20 @@ export const mutants: readonly Mutant[] = [
     to: '    .map(([cluster]) => cluster)\n    .concat((status?.remediationPlan ?? []).flat())\n    .toSorted();',
   },
   {
+    name: 'decisions beyond the members are bound',
+    seenBy: 'strangers are left alone',
+    file: 'packages/rollout/src/placements/binding-choice.ts',
+    from: 'if (![...decided].every((cluster) => wanted.has(cluster))) return false;',
+    to: 'if (![...decided].some((cluster) => wanted.has(cluster))) return false;',
+  },
+  {
+    name: 'a restored upgrade is a new one',
+    seenBy: ['a restored upgrade waits', 'never back'],
+    file: 'packages/rollout/src/clusters/returning.ts',
+    from: 'return name === nameDigest(metadata) && uid !== metadata.uid;',
+    to: 'return name === nameDigest(metadata) && uid === undefined;',
+  },
+  {
     name: 'Placements of ended upgrades stay',
     seenBy: ['nothing is left', 'every upgrade ends'],
     file: placements,

@@ -5,7 +5,7 @@ import type { Property } from './property.ts';
 
 /** What may happen to clusters, and when. */
 export function effects(ledger: Ledger): Property[] {
-  return [afterNo(ledger), batchesInOrder(ledger), oneUpgradeAtATime(ledger), oneJob(ledger)];
+  return [afterNo(ledger), batchesInOrder(ledger), strangers(ledger), restoredWaits(ledger), oneUpgradeAtATime(ledger), oneJob(ledger)];
 }
 
 const afterNo = (ledger: Ledger): Property => ({
@@ -72,6 +72,36 @@ function outOfOrder(status: ClusterGroupUpgradeStatus, cluster: string): string 
   return ended.has(cluster) && !again.includes(cluster) ? `${cluster}, whose part has ended` : undefined;
 }
 
+const strangers = (ledger: Ledger): Property => ({
+  name: 'strangers are left alone',
+  rule: 'no policy is enforced on a cluster that carries the label of another',
+  look() {
+    for (const { policy, cluster } of ledger.enforced) {
+      const since = ledger.mislabelledSince.get(cluster);
+      // A label that changes under a binding takes effect before anybody can know.
+      if (since !== undefined && ledger.now - since > ledger.graceMs(since))
+        return `${policy} is enforced on ${cluster}, which carries another's label`;
+    }
+    return undefined;
+  },
+});
+
+/** Time for which a restored upgrade waits for its status, in milliseconds; a clock ahead ends it early. */
+const RESTORE_MS = 29 * 60_000;
+
+const restoredWaits = (ledger: Ledger): Property => ({
+  name: 'a restored upgrade waits',
+  rule: 'an upgrade that was under way and is restored begins nobody before its status is back, or half an hour is over',
+  look(changes) {
+    for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
+      const since = ledger.lacksStatusSince(upgrade);
+      if (since !== undefined && ledger.now - since < RESTORE_MS - ledger.skewMs)
+        return `${upgrade} enforces ${clusters.join(', ')} after it was restored, without what it had done`;
+    }
+    return undefined;
+  },
+});
+
 const oneUpgradeAtATime = (ledger: Ledger): Property => {
   const counts = new Map<string, number>();
   return {
@@ -112,6 +142,10 @@ const oneJob = (ledger: Ledger): Property => ({
       'cut',
       'delete',
       'restart agent',
+      'restore',
+      'restore bare',
+      'mislabel',
+      'break server',
     ];
     if (story.acts.some(({ what }) => again.includes(what)) || story.storms.length > 0) return undefined;
     for (const [index, cluster] of names.entries()) {

@@ -6,7 +6,7 @@ import type { Property } from './property.ts';
 
 /** The end of everything. */
 export function ends(ledger: Ledger): Property[] {
-  return [everyUpgradeEnds(ledger), nothingIsLeft(ledger), atRest()];
+  return [everyUpgradeEnds(ledger), nothingIsLeft(ledger), atRest(ledger)];
 }
 
 /** Reasons of an upgrade that goes on only when somebody does something. */
@@ -59,18 +59,24 @@ const nothingIsLeft = (ledger: Ledger): Property => ({
   },
 });
 
-const atRest = (): Property => {
-  let asked: number | undefined;
+const atRest = ({ world }: Ledger): Property => {
+  let written: number | undefined;
+  let askedBefore = 0;
   return {
     name: 'at rest',
-    rule: 'nothing is written while nothing is to be done',
+    rule: 'nothing is written or asked while nothing is to be done',
     look(changes) {
-      if (asked !== undefined) asked += changes.filter(({ kind }) => kind.plural !== 'leases').length;
+      if (written !== undefined) written += changes.filter(({ kind }) => kind.plural !== 'leases').length;
       return undefined;
     },
     rests() {
-      asked = 0;
+      written = 0;
+      askedBefore = world.asked.length;
     },
-    rest: () => (asked ? `${asked} changes in a time of rest` : undefined),
+    rest() {
+      if (written) return `${written} changes in a time of rest`;
+      const asked = world.asked.slice(askedBefore);
+      return asked.length > 0 ? `${asked.length} questions in a time of rest: ${asked.slice(0, 3).join(', ')}` : undefined;
+    },
   };
 };

@@ -41,8 +41,12 @@ export class Ledger {
   readonly upgrades = new Map<string, ClusterGroupUpgrade>();
   /** Last time at which the effects of an upgrade were forbidden by its spec or its annotations, and why; absent while they are allowed. */
   readonly forbidden = new Map<string, { readonly since: number; readonly why: string }>();
-  /** When a cluster was first under way in an upgrade, by both names. */
-  readonly #begun = new Map<string, { readonly batchAt: number; readonly seenAt: number }>();
+  /** Upgrades that are gone, as they were last: one that is restored goes on from there. */
+  readonly #gone = new Map<string, ClusterGroupUpgrade>();
+  /** Milliseconds since the epoch at which somebody asked for an upgrade; one that is restored was asked for before. */
+  readonly #askedAt = new Map<string, number>();
+  /** When a cluster was first under way in an upgrade, by both names, and the start of that upgrade. */
+  readonly #begun = new Map<string, { readonly batchAt: number; readonly seenAt: number; readonly startedAt: string | undefined }>();
   /** Clusters that have left at some time: whoever comes back under the name is another, and nothing is known of it. */
   readonly hasLeft = new Set<string>();
   /** Since when clusters are held, milliseconds since the epoch. */
@@ -51,6 +55,10 @@ export class Ledger {
   readonly #enabled = new Set<string>();
   readonly #doneWorks = new Set<string>();
   readonly #spans = new Map<string, Span[]>();
+  /** Enforcements by the framework in the changes at hand. */
+  enforced: readonly { readonly policy: string; readonly cluster: string }[] = [];
+  /** When the label by which Placements find a cluster became another's; milliseconds since the epoch. */
+  readonly mislabelledSince = new Map<string, number>();
   #seenEvents = 0;
 
   constructor(world: World) {
@@ -94,9 +102,36 @@ export class Ledger {
   upgradesIn(changes: readonly StoredChange[]): UpgradeLook[] {
     return changes.flatMap(({ kind, change: { type, after, before } }) =>
       kind.plural === ClusterGroupUpgrade.plural
-        ? [{ name: after.name, after: asObject(after.object), before: asObject(before?.object), isDeleted: type === 'DELETED' }]
+        ? [
+            {
+              name: after.name,
+              after: asObject(after.object),
+              before: this.#lastWithStatus(asObject(after.object), asObject(before?.object)),
+              isDeleted: type === 'DELETED',
+            },
+          ]
         : [],
     );
+  }
+
+  /** The object before a change; the one that was lost where its status comes back. */
+  #lastWithStatus(after: ClusterGroupUpgrade, before: ClusterGroupUpgrade | undefined): ClusterGroupUpgrade | undefined {
+    const gone = this.#gone.get(after.metadata.name ?? '');
+    const isBack = gone && before?.status?.status.startedAt === undefined && isSameStart(gone, after);
+    return isBack ? gone : before;
+  }
+
+  /** The upgrade is one that had begun and was lost, and the status that says so has not come back. Since when, in milliseconds since the epoch. */
+  lacksStatusSince(name: string): number | undefined {
+    const gone = this.#gone.get(name);
+    const restored = this.upgrades.get(name);
+    if (gone?.status?.status.startedAt === undefined || !restored || isSameStart(gone, restored)) return undefined;
+    return Date.parse(restored.metadata.creationTimestamp ?? '');
+  }
+
+  /** Milliseconds since the epoch at which somebody asked for an upgrade. */
+  askedAt(name: string): number {
+    return this.#askedAt.get(name) ?? this.now;
   }
 
   /** Clusters that upgrades have begun, or taken on, by these changes. */
@@ -115,8 +150,11 @@ export class Ledger {
 
   take(changes: readonly StoredChange[]): void {
     for (const { name, after, isDeleted } of this.upgradesIn(changes)) {
-      if (isDeleted) this.upgrades.delete(name);
-      else this.upgrades.set(name, after);
+      if (isDeleted) {
+        this.upgrades.delete(name);
+        this.#gone.set(name, after);
+      } else this.upgrades.set(name, after);
+      if (!this.#askedAt.has(name)) this.#askedAt.set(name, this.now);
       this.#noteBegun(after);
       const { uid = '' } = after.metadata;
       // What is asked of the spec later does not stop what has begun.
@@ -126,10 +164,12 @@ export class Ledger {
     for (const { kind, change } of changes) {
       if (kind.plural !== ManagedCluster.plural) continue;
       this.#noteHeld(asObject(change.after.object));
+      this.#noteLabel(asObject(change.after.object));
       if (change.type === 'DELETED') this.hasLeft.add(change.after.name);
     }
     for (const { kind, change } of changes) if (kind.plural === ManifestWork.plural) this.#noteWork(asObject(change.after.object));
     const { events } = this.world.propagator;
+    this.enforced = events.slice(this.#seenEvents).filter(({ what }) => what === 'enforced');
     for (; this.#seenEvents < events.length; this.#seenEvents += 1) {
       const event = events[this.#seenEvents];
       if (!event || event.what === 'enforced' || event.what === 'released') continue;
@@ -141,22 +181,23 @@ export class Ledger {
   }
 
   #noteBegun({ metadata, status }: ClusterGroupUpgrade): void {
-    const { currentBatchRemediationProgress = {}, currentBatchStartedAt = '' } = status?.status ?? {};
+    const { currentBatchRemediationProgress = {}, currentBatchStartedAt = '', startedAt } = status?.status ?? {};
     for (const cluster of Object.keys(currentBatchRemediationProgress)) {
-      const key = `${metadata.uid} ${cluster}`;
+      const key = `${metadata.name} ${cluster}`;
       const batchAt = Math.min(this.now, Date.parse(currentBatchStartedAt));
-      if (!this.#begun.has(key)) this.#begun.set(key, { batchAt, seenAt: this.now });
+      // One that was restored without its status begins anew.
+      if (this.#begun.get(key)?.startedAt !== startedAt) this.#begun.set(key, { batchAt, seenAt: this.now, startedAt });
     }
   }
 
   /** When the batch of a cluster began; undefined: it never was in one. Milliseconds since the epoch. */
   begunAt({ metadata }: ClusterGroupUpgrade, cluster: string): number | undefined {
-    return this.#begun.get(`${metadata.uid} ${cluster}`)?.batchAt;
+    return this.#begun.get(`${metadata.name} ${cluster}`)?.batchAt;
   }
 
   /** When the status first said that a cluster is under way, or was done already; milliseconds since the epoch. */
   underWaySince({ metadata }: ClusterGroupUpgrade, cluster: string): number | undefined {
-    return this.#begun.get(`${metadata.uid} ${cluster}`)?.seenAt;
+    return this.#begun.get(`${metadata.name} ${cluster}`)?.seenAt;
   }
 
   #noteWork(work: ManifestWork): void {
@@ -172,6 +213,11 @@ export class Ledger {
   #noteHeld({ metadata: { name, annotations } }: ManagedCluster): void {
     if (annotations?.[Annotation.hold] === undefined) this.heldSince.delete(name);
     else if (!this.heldSince.has(name)) this.heldSince.set(name, this.now);
+  }
+
+  #noteLabel({ metadata: { name, labels } }: ManagedCluster): void {
+    if (labels?.name === undefined || labels.name === name) this.mislabelledSince.delete(name);
+    else if (!this.mislabelledSince.has(name)) this.mislabelledSince.set(name, this.now);
   }
 
   #noteForbidden(name: string, why: string | undefined): void {
@@ -198,6 +244,9 @@ export class Ledger {
     return spans.some(({ state, from }, index) => state === 'Compliant' && (from >= since || (spans[index + 1]?.from ?? Infinity) > since));
   }
 }
+
+const isSameStart = (one: ClusterGroupUpgrade, other: ClusterGroupUpgrade): boolean =>
+  one.status?.status.startedAt === other.status?.status.startedAt;
 
 /** The upgrade that a work belongs to, unless it carries a job. */
 function workOf({ metadata }: ManifestWork): Enforcement[] {

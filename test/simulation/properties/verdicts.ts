@@ -44,7 +44,7 @@ const pulledWasSeen = (ledger: Ledger): Property => ({
       if (isDeleted) continue;
       for (const [cluster, state] of Object.entries(after.status?.precaching?.status ?? {})) {
         if (state !== 'Succeeded' || before?.status?.precaching?.status?.[cluster] === 'Succeeded') continue;
-        const since = Date.parse(after.metadata.creationTimestamp ?? '');
+        const since = ledger.askedAt(name);
         const own = new Set(spokes.jobsCreated(cluster).flatMap(({ at, uid }) => (at >= since ? [uid] : [])));
         const succeeded = spokes.events(cluster).some(({ type, uid = '' }) => type === 'pods-succeeded' && own.has(uid));
         if (!succeeded) return `${name} says that ${cluster} has its images, and no job succeeded there`;
