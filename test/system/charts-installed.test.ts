@@ -323,7 +323,7 @@ describe('the installed hub', () => {
   test.each([
     { what: 'create managedclusteractions.action.open-cluster-management.io', may: true },
     { what: 'create manifestworks.work.open-cluster-management.io', may: true },
-    { what: 'patch placements.cluster.open-cluster-management.io', may: true },
+    { what: 'patch placements.cluster.open-cluster-management.io', may: false },
     { what: 'patch managedclusters.cluster.open-cluster-management.io', may: true },
     { what: 'watch clustergroupupgrades.ran.openshift.io', may: true },
     { what: 'patch clustergroupupgrades.ran.openshift.io --subresource=status', may: false },

@@ -37,7 +37,6 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
     configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
     ...rolloutCaches(client, shared),
-    ...placementCaches(client, shared),
     ...(tenancy && tenancyCaches(client, shared)),
   };
 }
@@ -50,6 +49,7 @@ export function createCaches(client: Client, shared: WatchSurroundings, tenancy 
   const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
   return {
     ...createWorkerCaches(client, shared, tenancy, registers),
+    ...placementCaches(client, shared),
     ...policyWayCaches(client, shared),
     overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
     parents: new WatchCache(client, Policy, {

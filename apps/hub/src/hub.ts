@@ -23,6 +23,7 @@ import { graphAccess } from './graph-access.ts';
 import { startLeftovers } from './leftovers/reconciler.ts';
 import { serveFleetMetrics } from './metrics/fleet-metrics.ts';
 import { startPins } from './pins/reconciler.ts';
+import { Placing } from './placements/apply.ts';
 import { createPolicyReader } from './policy-reader.ts';
 import { startRegistration } from './registration/reconciler.ts';
 import { type BackupJobs, backupTeardown, createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
@@ -130,9 +131,11 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
     insecure,
   });
   const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: requeues.enqueue, talmStrict });
+  const onPlaced = (upgrade: ClusterGroupUpgrade, error: unknown) => rollout.placed(upgrade, error);
   const reconciler = new UpgradeReconciler({
     client,
     caches,
+    placing: new Placing({ client, caches, logger, signal, now, talmStrict, onPlaced }),
     jobs: new UpgradeJobs({
       client,
       caches,

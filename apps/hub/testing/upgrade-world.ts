@@ -28,6 +28,8 @@ type Jobs = Pick<
   'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
 >;
 
+const NOT_PLACING = { apply: async () => undefined, forget: () => undefined };
+
 const NO_JOBS: Jobs = {
   nextProofs: () => undefined,
   precache: () => undefined,
@@ -89,6 +91,7 @@ export abstract class UpgradeWorld {
       client,
       caches,
       rollout: { problems: () => new Map(), isClean: () => true },
+      placing: NOT_PLACING,
       jobs: NO_JOBS,
       recorder: { record: ({ note }) => void this.said.add(note) },
       now: () => this.now,

@@ -25,21 +25,6 @@
 - apiGroups: [work.open-cluster-management.io]
   resources: [manifestworkreplicasets]
   verbs: [list, watch]
-# Which clusters a policy is enforced on.
-- apiGroups: [cluster.open-cluster-management.io]
-  resources: [placements]
-  verbs: [get, list, watch, create, patch, delete]
-# Which clusters they selected: nothing else is enforced.
-- apiGroups: [cluster.open-cluster-management.io]
-  resources: [placementdecisions]
-  verbs: [list, watch]
-- apiGroups: [policy.open-cluster-management.io]
-  resources: [placementbindings]
-  verbs: [list, watch, create, patch, delete]
-# Held: a binding that another process has just made is read before it counts as this one's.
-- apiGroups: [policy.open-cluster-management.io]
-  resources: [placementbindings]
-  verbs: [get]
 {{- if .Values.tenancy }}
 # Which clusters the upgrades of a namespace may reach, and by which labels that is decided.
 - apiGroups: [cluster.open-cluster-management.io]

@@ -1,50 +1,107 @@
-/** A step of kind `placements`: applies the Placements and PlacementBindings of the stored status. */
-
-import type { KubeObject } from '@flotilla/api';
+import { type KubeObject, WaitingError } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { identityOf, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
-import type { Client, Logger, WatchCache } from '@flotilla/runtime';
-import { BY_UID } from '../spokes/port/caches.ts';
-import type { StepKey } from '../steps/step-key.ts';
-import type { ReadStored } from '../stored-upgrade.ts';
-import { applyWrites, type Ownership } from '../writes/apply.ts';
+import { backOffMs } from '@flotilla/pace';
+import { type HubWrite, identityOf, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
+import { type Client, isConflict, type Logger } from '@flotilla/runtime';
+import { applyWrites, describeWrites, type Ownership } from '../writes/apply.ts';
 import { type PlanCaches, placementWrites } from './plan.ts';
 
-/** Dependencies of `createBatchStep`. */
-export interface BatchStepDeps {
+/** Dependencies of `Placing`. */
+interface PlacingDeps {
   readonly client: Client;
-  readonly caches: PlanCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID> };
+  readonly caches: PlanCaches;
   readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Receives an error that lasts; undefined: nothing is missing. */
+  readonly onPlaced: (upgrade: ClusterGroupUpgrade, error: unknown) => void;
   /** Decide as the reference does; default false. */
   readonly talmStrict?: boolean;
+}
+
+/** Milliseconds for which errors pass, and for which somebody who undoes writes is given in to a few times. */
+const LASTING_MS = 15_000;
+const MOST_IN_A_ROW = 12;
+const BACK_OFF = { baseMs: 500, maxMs: LASTING_MS };
+/** Milliseconds until a conflict is planned anew: the caches have its cause by then. */
+const CONFLICT_MS = 200;
+
+/** Attempts of the same writes in a row; times in milliseconds since the epoch. */
+interface Row {
+  readonly plan: string;
+  readonly since: number;
+  readonly times: number;
+  readonly hasFailed: boolean;
+  /** No attempt before. */
+  readonly pausedUntil: number;
+}
+
+/** Leaves each upgrade the Placements and PlacementBindings of its stored status. What it remembers can be forgotten. */
+export class Placing {
+  readonly #deps: PlacingDeps;
+  readonly #rows = new Map<string, Row>();
+
+  constructor(deps: PlacingDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Makes the missing writes. Never rejects.
+   * @param upgrade as stored: a status from before would bring an earlier batch back
+   * @returns milliseconds until the next attempt; undefined: only a change brings it
+   */
+  async apply(upgrade: ClusterGroupUpgrade): Promise<number | undefined> {
+    const { caches, talmStrict, now, onPlaced } = this.#deps;
+    const { uid = '' } = upgrade.metadata;
+    const writes = placementWrites(upgrade, caches, talmStrict);
+    if (writes.length === 0) {
+      if (this.#rows.get(uid)?.hasFailed) this.#rows.delete(uid);
+      onPlaced(upgrade, undefined);
+      return undefined;
+    }
+    const row = this.#next(uid, describeWrites(writes));
+    const leftMs = row.pausedUntil - now();
+    // A longer pause predates a step back of the clock.
+    if (leftMs > 0 && leftMs <= LASTING_MS) return leftMs;
+    try {
+      await this.#write(upgrade, writes);
+      const pausedUntil = row.times < MOST_IN_A_ROW ? 0 : row.since + LASTING_MS;
+      this.#rows.set(uid, { ...row, hasFailed: false, pausedUntil });
+      onPlaced(upgrade, undefined);
+      return undefined;
+    } catch (error) {
+      if (isConflict(error)) return CONFLICT_MS;
+      if (now() - row.since >= LASTING_MS) onPlaced(upgrade, error);
+      const pauseMs = error instanceof WaitingError ? error.retryAfterMs : backOffMs(BACK_OFF, row.times);
+      this.#rows.set(uid, { ...row, hasFailed: true, pausedUntil: now() + pauseMs });
+      return pauseMs;
+    }
+  }
+
+  forget(uid: string): void {
+    this.#rows.delete(uid);
+  }
+
+  /** The row with one attempt more; a new one for other writes. */
+  #next(uid: string, plan: string): Row {
+    const now = this.#deps.now();
+    const row = this.#rows.get(uid);
+    const goesOn = row?.plan === plan && row.since <= now && (row.hasFailed || now - row.since < LASTING_MS);
+    return goesOn ? { ...row, times: row.times + 1 } : { plan, since: now, times: 1, hasFailed: false, pausedUntil: 0 };
+  }
+
+  async #write(upgrade: ClusterGroupUpgrade, writes: readonly HubWrite[]): Promise<void> {
+    const { client, caches, logger, signal } = this.#deps;
+    const value = upgradeIndexValue(identityOf(upgrade));
+    const decideOwner = (existing: KubeObject): Ownership => (upgradeIndexOf(existing) === value ? 'ours' : { takenBy: ownerOf(existing) });
+    const written = [caches.placements, caches.bindings];
+    await Promise.all(writes.map((write) => applyWrites([write], { client, decideOwner, caches: written, signal, logger })));
+  }
 }
 
 function ownerOf(existing: KubeObject): string {
   const fix = 'delete it, or give this upgrade another name suffix';
   const owner = upgradeIndexOf(existing);
   return owner === '/' ? `no ClusterGroupUpgrade; ${fix}` : `ClusterGroupUpgrade ${owner}; ${fix}`;
-}
-
-/**
- * Creates the idempotent step. A conflict fails it, so that the next run plans anew. True when it wrote.
- * @param readStored reads the status before any write: a stale one would bring an earlier batch back
- */
-export function createBatchStep(
-  { client, caches, logger, talmStrict }: BatchStepDeps,
-  readStored: ReadStored,
-): (key: Pick<StepKey, 'upgrade'>, signal: AbortSignal) => Promise<boolean> {
-  return async ({ upgrade: uid }, signal) => {
-    const [known] = caches.upgrades.byIndex(BY_UID, uid);
-    const expected = known ? placementWrites(known, caches, talmStrict) : [];
-    if (!known || expected.length === 0) return false;
-    const upgrade = await readStored(known);
-    if (!upgrade) return false;
-    const identity = identityOf(upgrade);
-    const decideOwner = (existing: KubeObject): Ownership =>
-      upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
-    const writes = upgrade === known ? expected : placementWrites(upgrade, caches, talmStrict);
-    const written = [caches.placements, caches.bindings];
-    await Promise.all(writes.map((write) => applyWrites([write], { client, decideOwner, caches: written, signal, logger })));
-    return writes.length > 0;
-  };
 }

@@ -28,7 +28,7 @@ import { BY_UPGRADE_NAME } from '../placements/caches.ts';
 import { isBound, placementWrites } from '../placements/plan.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
-import { keyId, parseStepKey, type StepKey } from '../steps/step-key.ts';
+import type { StepKey } from '../steps/step-key.ts';
 import type { StepHandler, StepQueue } from '../steps/step-queue.ts';
 import { type StepRequest, StepRequests } from '../steps/step-requests.ts';
 import { describeWrites } from '../writes/apply.ts';
@@ -66,12 +66,12 @@ export const upgradeLabelIndexes = {
 
 /** Clusters to upgrade go before clean-up after an earlier batch. */
 const priorities = { prepare: 1, remediate: 1, complete: 2, cleanup: 3 } as const;
-/** Stands for the Placements among the clusters of an upgrade; as a key it also plans all spokes. */
-const PLACEMENTS = '';
+/** Stands for all spokes of an upgrade among its clusters, and for its Placements among its problems. */
+const ALL = '';
 
 /**
- * Compares the stored status of every upgrade with the caches, per spoke and for the Placements, and requests steps for the differences. Only the
- * leader has one, and it can rebuild everything in it. Its keys are those of steps.
+ * Compares the stored status of every upgrade with the caches, per spoke, and requests steps for the differences. Only the leader has one, and it can
+ * rebuild everything in it. Its keys are `uid/cluster`, and `uid/` for all spokes of an upgrade.
  */
 export class SpokeRollouts {
   readonly #deps: RolloutsDeps;
@@ -97,14 +97,10 @@ export class SpokeRollouts {
       name: 'spoke-rollouts',
       watches: watchesOf(this.#deps.caches),
       reconcile: async (text) => {
-        const key = parseStepKey(text);
-        const requeueAfterMs = key && this.#reconcile(key);
+        const requeueAfterMs = this.#reconcile(spokeOf(text));
         return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
       },
-      onTrouble: async (text, { message }) => {
-        const key = parseStepKey(text);
-        if (key) this.#note(key, new Error(message));
-      },
+      onTrouble: async (text, { message }) => this.#note(spokeOf(text), new Error(message)),
       clock,
       logger,
       ...(metrics && { metrics }),
@@ -127,6 +123,11 @@ export class SpokeRollouts {
   /** Returns the lasting errors of an upgrade's steps by cluster, or `''` for the Placements. */
   problems({ metadata: { uid = '' } }: ClusterGroupUpgrade): ReadonlyMap<string, RolloutProblem> {
     return this.#problems.of(uid);
+  }
+
+  /** Takes over how the Placements of an upgrade were written; undefined: nothing is missing. */
+  placed({ metadata: { uid = '' } }: ClusterGroupUpgrade, error: unknown): void {
+    this.#note({ upgrade: uid, cluster: ALL }, error);
   }
 
   #placementWrites(upgrade: ClusterGroupUpgrade) {
@@ -161,32 +162,30 @@ export class SpokeRollouts {
    * Plans a key.
    * @returns milliseconds until the next reconcile; undefined: only an event brings the next one
    */
-  #reconcile(key: StepKey): number | undefined {
+  #reconcile(key: Spoke): number | undefined {
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, key.upgrade);
     if (!upgrade) {
       this.#requests.forget(key.upgrade);
       this.#problems.forget(key.upgrade);
       return undefined;
     }
-    if (key.cluster !== PLACEMENTS) return this.#planSpoke(upgrade, key);
+    if (key.cluster !== ALL) return this.#planSpoke(upgrade, key);
     const placing = this.#placementWrites(upgrade);
-    const requeueMs = this.#report(key, placing.length > 0 ? { plan: describeWrites(placing), priority: 0 } : undefined);
     // All spokes of an upgrade share a reconcile: most of them have nothing to write.
     const clusters = new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...this.#requests.open(key.upgrade)]);
-    clusters.delete(PLACEMENTS);
     for (const cluster of clusters) {
-      const spoke = keyOf(key.upgrade, cluster);
+      const spoke = { upgrade: key.upgrade, cluster };
       const afterMs = this.#planSpoke(upgrade, spoke, placing);
-      if (afterMs !== undefined) this.#reconciler?.enqueue(keyId(spoke), { afterMs });
+      if (afterMs !== undefined) this.#reconciler?.enqueue(textOf(spoke), { afterMs });
     }
-    return requeueMs;
+    return undefined;
   }
 
   /**
    * Plans one spoke and requests its step.
    * @param placing missing writes of the Placements; default: planned where they matter, since that takes longer than the spoke
    */
-  #planSpoke(upgrade: ClusterGroupUpgrade, key: StepKey, placing?: readonly HubWrite[]): number | undefined {
+  #planSpoke(upgrade: ClusterGroupUpgrade, key: Spoke, placing?: readonly HubWrite[]): number | undefined {
     const { target, writes, wakeAt } = planRolloutSpoke(upgrade, key.cluster, this.#planning);
     // A view made before its object stays blind for an interval, so the policy is enforced first.
     const waitsForPolicy = (): boolean =>
@@ -203,7 +202,8 @@ export class SpokeRollouts {
    * Requests a step, or records that none is needed.
    * @param request absent: nothing to write
    */
-  #report(key: StepKey, request: StepRequest | undefined): number | undefined {
+  #report(spoke: Spoke, request: StepRequest | undefined): number | undefined {
+    const key = { kind: 'rollout', ...spoke } as const;
     if (request) return this.#requests.request(key, request);
     this.#note(key, undefined);
     this.#requests.done(key);
@@ -211,15 +211,15 @@ export class SpokeRollouts {
   }
 
   /** An error of a step is reported as long as it lasts. */
-  #note(key: StepKey, error: unknown): void {
+  #note(key: Spoke, error: unknown): void {
     if (this.#deps.caches.upgrades.byIndex(BY_UID, key.upgrade).length > 0) this.#problems.note(key, error);
   }
 }
 
 /** Maps changes to keys. The first reconcile of each upgrade plans its spokes, so what else is there at the start enqueues nothing. */
 function watchesOf({ upgrades, clusters, templates, ...objects }: RolloutsDeps['caches']): Watch[] {
-  const keyIn = ({ metadata }: ClusterGroupUpgrade, cluster: string) => keyId(keyOf(metadata.uid ?? '', cluster));
-  const wholeOf = (found: readonly ClusterGroupUpgrade[]) => found.map((upgrade) => keyIn(upgrade, PLACEMENTS));
+  const keyIn = ({ metadata: { uid = '' } }: ClusterGroupUpgrade, cluster: string) => textOf({ upgrade: uid, cluster });
+  const wholeOf = (found: readonly ClusterGroupUpgrade[]) => found.map((upgrade) => keyIn(upgrade, ALL));
   const isInitial = false;
   const ofSpoke = ({ object: { metadata } }: Change<KubeObject>) =>
     upgrades.byIndex(BY_UID, metadata.labels?.[Label.upgradeUid] ?? '').map((upgrade) => keyIn(upgrade, metadata.namespace ?? ''));
@@ -253,11 +253,12 @@ function watchesOf({ upgrades, clusters, templates, ...objects }: RolloutsDeps['
   ];
 }
 
-const keyOf = (upgrade: string, cluster: string): StepKey => ({
-  kind: cluster === PLACEMENTS ? 'placements' : 'rollout',
-  upgrade,
-  cluster,
-});
+type Spoke = Pick<StepKey, 'upgrade' | 'cluster'>;
+const textOf = ({ upgrade, cluster }: Spoke): string => `${upgrade}/${cluster}`;
+const spokeOf = (text: string): Spoke => {
+  const [upgrade = '', cluster = ALL] = text.split('/');
+  return { upgrade, cluster };
+};
 
 const requestOf = (target: SpokeTarget, writes: readonly HubWrite[]): StepRequest => ({
   plan: `${describe(target)}: ${describeWrites(writes)}`,

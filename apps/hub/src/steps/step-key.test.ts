@@ -5,8 +5,7 @@ const key: StepKey = { kind: 'precache', upgrade: '0a1b2c3d-0000-4000-8000-00000
 
 test.each([
   { name: 'a step of a cluster', text: keyId(key), want: key },
-  { name: 'Placements', text: 'placements/uid/', want: { kind: 'placements', upgrade: 'uid', cluster: '' } },
-  { name: 'Placements of a cluster', text: 'placements/uid/spoke', want: undefined },
+  { name: 'a kind of an older hub', text: 'placements/uid/', want: undefined },
   { name: 'no cluster', text: 'precache/uid/', want: undefined },
   { name: 'more than identities', text: 'precache/uid/spoke/evil', want: undefined },
   { name: 'a kind that is none', text: 'constructor/uid/spoke', want: undefined },

@@ -79,7 +79,7 @@ export class StepRequests {
     return this.#late.stopped;
   }
 
-  /** Returns an upgrade's clusters with an open step; `''` stands for the upgrade's own. */
+  /** Returns an upgrade's clusters with an open step. */
   open(upgrade: string): string[] {
     return [...(this.#entries.get(upgrade) ?? [])].filter(([, { isOpen }]) => isOpen).map(([cluster]) => cluster);
   }

@@ -96,6 +96,7 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
       logger,
       signal: stop.signal,
     }),
+    placing: { apply: async () => undefined, forget: () => undefined },
     jobs: jobs as unknown as UpgradeJobs,
     isBusy: () => false,
     recorder: { record: () => undefined },

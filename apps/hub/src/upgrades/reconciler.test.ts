@@ -81,6 +81,7 @@ async function begin(talmStrict = false): Promise<void> {
     client,
     caches,
     rollout,
+    placing: { apply: async () => undefined, forget: () => undefined },
     jobs,
     isBusy: () => false,
     recorder: { record: (event) => void events.push(event) },

@@ -20,6 +20,7 @@ import {
   withImports,
 } from '@flotilla/rollout';
 import { type Client, type EventRecorder, type ReconcileResult, RefusedValues, refusedText } from '@flotilla/runtime';
+import type { Placing } from '../placements/apply.ts';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
@@ -36,6 +37,7 @@ import { withWaits } from './status-waits.ts';
 interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
   readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean'>;
+  readonly placing: Pick<Placing, 'apply' | 'forget'>;
   readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'end' | 'teardowns' | 'tearDown' | 'owePins'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
   /** Live upgrades wait for their reconcile: those that have ended wait behind them. */
@@ -97,12 +99,21 @@ export class UpgradeReconciler {
 
   /** @param key `namespace/name` */
   async reconcile(key: string): Promise<ReconcileResult> {
-    const upgrade = this.#deps.caches.upgrades.get(refOfKey(key));
+    const { caches, placing } = this.#deps;
+    const upgrade = caches.upgrades.get(refOfKey(key));
     if (!upgrade) {
       this.#forget(key);
       return {};
     }
     const memory = this.#remember(key, upgrade);
+    // By what is stored, and before anything else: the end of an upgrade waits for it, and a pass of the rollout may be put off.
+    const placeMs = await placing.apply(upgrade);
+    const { requeueAfterMs } = await this.#judge(key, caches.upgrades.get(refOfKey(key)) ?? upgrade, memory);
+    return soonest(requeueAfterMs, placeMs);
+  }
+
+  /** Decides what is next of an upgrade, and stores it. */
+  async #judge(key: string, upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (upgrade.metadata.deletionTimestamp) return this.#finalize(upgrade, memory);
     if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) {
       await writeFinalizer(upgrade, true, this.#deps.client, !this.#deps.talmStrict);
@@ -285,11 +296,17 @@ export class UpgradeReconciler {
     const memory = this.#memory.get(key);
     if (memory) {
       void this.#deps.jobs.end(memory.uid);
+      this.#deps.placing.forget(memory.uid);
       this.#passes.forget(memory.uid);
     }
     this.#memory.delete(key);
     this.#turns.forget(key);
   }
+}
+
+function soonest(...spans: readonly (number | undefined)[]): ReconcileResult {
+  const known = spans.filter((ms) => ms !== undefined);
+  return known.length > 0 ? { requeueAfterMs: Math.min(...known) } : {};
 }
 
 /** Values that the served definition refuses; the event is about the definition, because it is older than the status. */

@@ -1,7 +1,7 @@
 /** Maps changes to the upgrades they enqueue. No event's content reaches a decision. */
 
 import { findCondition, isSameJson, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
-import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
+import type { ManagedClusterSet, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { blockingRefs, isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
@@ -65,7 +65,7 @@ export function watchesOf(caches: Caches): Watch[] {
 }
 
 const policyWatches = (caches: Caches): Watch[] => {
-  const { upgrades, parents, children, placements, decisions } = caches;
+  const { upgrades, parents, children, placements, bindings, decisions } = caches;
   return [
     watch(parents, { select: hasParentChanged, enqueue: ({ object }) => upgrades.byIndex(BY_POLICY, object.metadata.name) }),
     watch(children, {
@@ -77,11 +77,13 @@ const policyWatches = (caches: Caches): Watch[] => {
           .filter((upgrade) => type === 'deleted' || !isRunning(upgrade)),
     }),
     ...wayWatches(caches),
-    watch(placements, { select: hasPlacementChanged, enqueue: ({ object }) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)) }),
+    ...[placements, bindings].map((cache) =>
+      watch(cache, { enqueue: ({ object }: Change<KubeObject>) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)) }),
+    ),
     watch(decisions, {
       enqueue: ({ object }) => {
         const placement = placements.get(placementOf(object));
-        return placement ? upgrades.byIndex(BY_LABELS, upgradeIndexOf(placement)).filter(isRunning) : [];
+        return placement ? upgrades.byIndex(BY_LABELS, upgradeIndexOf(placement)) : [];
       },
     }),
   ];
@@ -114,17 +116,11 @@ function hubObjectWatches(caches: Caches): Watch[] {
     return (uid === undefined ? upgrades.byIndex(BY_LABELS, upgradeIndexOf({ metadata })) : upgrades.byIndex(BY_UID, uid)).slice(0, 1);
   };
   const endingOwner = { enqueue: ({ object }: Change<KubeObject>) => ownersOf(object).filter(isEnding) };
-  const goneOfEnding = {
-    select: ({ type }: Change<KubeObject>) => type === 'deleted',
-    enqueue: ({ object }: Change<KubeObject>) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)).filter(isEnding),
-  };
   return [
     watch(caches.works, { enqueue: ({ object }) => ownersOf(object) }),
     ...[caches.actions, caches.views, caches.jobWorks, caches.rolloutActions, caches.rolloutViews].map((cache) =>
       watch(cache, endingOwner),
     ),
-    watch(caches.placements, goneOfEnding),
-    watch(caches.bindings, goneOfEnding),
   ];
 }
 
@@ -169,12 +165,4 @@ function hasChildChanged({ type, object, previous }: Change<Policy>): boolean {
   if (type === 'deleted' || !previous) return true;
   const facts = ({ spec }: Policy) => JSON.stringify(spec?.['policy-templates']);
   return facts(object) !== facts(previous);
-}
-
-function hasPlacementChanged({ type, object, previous }: Change<Placement>): boolean {
-  const facts = ({ status }: Placement) => {
-    const satisfied = findCondition(status?.conditions, PLACEMENT_SATISFIED);
-    return JSON.stringify([satisfied?.status, satisfied?.reason, satisfied?.message]);
-  };
-  return type === 'deleted' || !previous || facts(object) !== facts(previous);
 }
