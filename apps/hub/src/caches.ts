@@ -6,7 +6,7 @@ import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@f
 import { BY_CLUSTER, BY_NAME, BY_NAME_LABEL } from './indexes.ts';
 import { placementCaches } from './placements/caches.ts';
 import { policyWayCaches } from './placements/user-placements.ts';
-import { rolloutCaches } from './spoke-rollouts/caches.ts';
+import { templateCache } from './spoke-rollouts/caches.ts';
 import { upgradeLabelIndexes } from './spoke-rollouts/reconciler.ts';
 import { upgradeIndexes } from './spokes/port/caches.ts';
 import { transportCaches } from './spokes/transport-caches.ts';
@@ -36,7 +36,7 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
     }),
     configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
-    ...rolloutCaches(client, shared),
+    templates: templateCache(client, shared),
     ...(tenancy && tenancyCaches(client, shared)),
   };
 }

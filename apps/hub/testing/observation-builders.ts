@@ -166,7 +166,7 @@ export async function applyPlanned(plan: Parameters<typeof applySpokePlan>[0], t
   const caches = {
     views: new WatchCache(client, ManagedClusterView),
     actions: new WatchCache(client, ManagedClusterAction),
-    jobWorks: new WatchCache(client, ManifestWork),
+    works: new WatchCache(client, ManifestWork),
   };
   await applySpokePlan(plan, task, { client, caches, signal: new AbortController().signal }).catch((error: unknown) => {
     if (!(error instanceof WaitingError)) throw error;

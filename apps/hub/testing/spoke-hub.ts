@@ -13,9 +13,10 @@ import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
 import { createSpokeStep } from '../src/spoke-rollouts/apply.ts';
-import { rolloutCaches, type SpokeCaches } from '../src/spoke-rollouts/caches.ts';
+import { type SpokeCaches, templateCache } from '../src/spoke-rollouts/caches.ts';
 import { planRolloutSpoke } from '../src/spoke-rollouts/plan.ts';
 import { upgradeIndexes } from '../src/spokes/port/caches.ts';
+import { transportCaches } from '../src/spokes/transport-caches.ts';
 import type { StepKey } from '../src/steps/step-key.ts';
 import { createReadStored } from '../src/stored-upgrade.ts';
 
@@ -62,7 +63,8 @@ export class SpokeHub {
     const caches = {
       upgrades: new WatchCache(client, ClusterGroupUpgrade, { ...shared, indexes: upgradeIndexes }),
       clusters: new WatchCache(client, ManagedCluster, shared),
-      ...rolloutCaches(client, shared),
+      templates: templateCache(client, shared),
+      ...transportCaches(client, shared),
     };
     const held = new AbortController();
     const { upgrades, ...others } = caches;

@@ -1,7 +1,9 @@
 /** Builds a work's reports of its spoke for the tests of this folder. */
-import { Annotation, type Condition, Label } from '@flotilla/api';
+
+import { Annotation, type Condition } from '@flotilla/api';
 import { type ManifestStatus, ManifestWork, STATUS_FEEDBACK_SYNCED, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import { PRECACHE_WORK, SpokeName } from '@flotilla/api/ran';
+import { workLabels } from '@flotilla/rollout';
 import { trimJobWork } from '../src/spokes/work/observe.ts';
 import { UPGRADE } from './observation-builders.ts';
 
@@ -91,7 +93,7 @@ export function workOf(given: WorkCase = {}): ManifestWork {
         resourceVersion: '7',
         generation: given.generation ?? 1,
         creationTimestamp: at(0),
-        labels: { [Label.upgradeUid]: UPGRADE.uid, [Label.work]: 'precache' },
+        labels: workLabels(UPGRADE, 'precache'),
         annotations: { [Annotation.attempt]: 'a1', [Annotation.specDigest]: 'd1', ...given.annotations },
         ...(given.deleting && { deletionTimestamp: at(2) }),
         ...(given.finalizers && { finalizers: given.finalizers }),

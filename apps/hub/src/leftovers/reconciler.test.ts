@@ -1,7 +1,8 @@
-import { Annotation, Label } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
+import { workLabels } from '@flotilla/rollout';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
@@ -67,7 +68,7 @@ async function end(
   state: BackupState,
   { force = false, talmStrict = false }: { force?: boolean; talmStrict?: boolean } = {},
 ): Promise<boolean> {
-  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  const labels = workLabels(UPGRADE, 'backup');
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-job', namespace: SPOKE, labels } });
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
@@ -171,7 +172,7 @@ describe('an upgrade that ends while a spoke is away', () => {
 });
 
 describe('what a late step wrote for an upgrade that has ended', () => {
-  const late = { name: 'backup-ns-delete', namespace: SPOKE, labels: { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid } };
+  const late = { name: 'backup-ns-delete', namespace: SPOKE, labels: workLabels(UPGRADE, 'backup') };
 
   const completed = { status: { completedAt: '2026-01-01T00:00:00Z' } };
 
@@ -219,12 +220,12 @@ describe('what a late step wrote for an upgrade that has ended', () => {
   });
 
   test('is removed as a work too, whose agent removes the rest, and from a cluster that is detached', async () => {
-    const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+    const labels = workLabels(UPGRADE, 'backup');
     setAvailable(true);
     await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
     hub.put(ManifestWork, { metadata: { name: job.names.manifestWork, namespace: SPOKE, labels } });
     hub.put(ManagedClusterAction, { metadata: { ...late, namespace: 'detached' } });
-    await vi.waitFor(() => expect([leader.caches.jobWorks.size, leader.caches.actions.size]).toEqual([1, 1]));
+    await vi.waitFor(() => expect([leader.caches.works.size, leader.caches.actions.size]).toEqual([1, 1]));
     await vi.waitFor(() => {
       now += 1_000;
       for (const [kind, namespace, name] of [
@@ -287,7 +288,7 @@ describe('another upgrade on such a spoke', () => {
 
 test("objects with an upgrade's labels in a cluster that it never named delay nothing, even when they cannot be removed", async () => {
   setAvailable(true);
-  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  const labels = workLabels(UPGRADE, 'backup');
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();

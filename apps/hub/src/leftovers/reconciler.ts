@@ -172,7 +172,7 @@ export function startLeftovers(
     for: watch(caches.views, ofThisJob),
     watches: [
       watch(caches.actions, ofThisJob),
-      watch(caches.jobWorks, ofThisJob),
+      watch(caches.works, ofThisJob),
       watch(caches.upgrades, {
         select: ({ type, object, previous }) => type === 'deleted' || (wasCleaned(object) && !(previous && wasCleaned(previous))),
         enqueue: ({ object }) => new Set(objectsOf(caches, work, object.metadata.uid ?? '').map(keyOf)),

@@ -1,6 +1,7 @@
 import { Annotation, isSameJson, type KubeObject, Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ManualClock } from '@flotilla/pace/testing';
+import { workLabels } from '@flotilla/rollout';
 import { createLogger, createMetrics, type EventToRecord } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
@@ -126,14 +127,14 @@ test('a failed job is tried anew; the third failure is told once, and ends like 
 
 test('pre-caching comes first, and its end is noticed', async () => {
   setAvailable(true);
-  const labels = { [Label.work]: 'precache', [Label.upgradeUid]: UID };
+  const labels = workLabels({ namespace: 'ns', name: 'u', uid: UID }, 'precache');
   const other = { namespace: SPOKE, name: 'precache-work' };
   hub.put(ManifestWork, { metadata: { ...other, labels } });
-  await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(1));
+  await vi.waitFor(() => expect(leader.caches.works.size).toBe(1));
   await mark();
   await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toBeDefined());
   hub.remove(ManifestWork, other);
-  await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(0));
+  await vi.waitFor(() => expect(leader.caches.works.size).toBe(0));
   expect(work()).toBeUndefined();
   await vi.waitFor(async () => {
     await clock.advance(1_000);

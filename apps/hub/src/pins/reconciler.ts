@@ -62,7 +62,7 @@ export function startPins(deps: PinsDeps, signal: AbortSignal): Reconciler {
     enqueue: ({ object }: Change<KubeObject>) => keysOf(object.metadata.namespace ?? '', caches),
     gatherMs: RELEASE_MS,
   };
-  const objects = [caches.views, caches.actions, caches.jobWorks];
+  const objects = [caches.views, caches.actions, caches.works];
   return startReconciler({
     name: 'pins',
     for: watch(caches.clusters, { select: concernsPins, enqueue: ({ object }) => keysOf(object.metadata.name, caches) }),
@@ -102,7 +102,7 @@ async function reconcile(key: string, { logger }: ReconcileContext, deps: PinsDe
 /** Keys of a cluster: by its marks, and by what the hub has of the job. */
 function keysOf(name: string, caches: SpokeJobCaches): Set<string> {
   const place = `${pinsJob.work}/${name}`;
-  const objects = [caches.views, caches.actions, caches.jobWorks].flatMap((cache) =>
+  const objects = [caches.views, caches.actions, caches.works].flatMap((cache) =>
     cache.byIndex(BY_WORK_AND_CLUSTER, place).map(({ metadata }) => metadata.labels?.[Label.upgradeUid] ?? ''),
   );
   return new Set([...owedPins(caches.clusters.get({ name })).keys(), ...objects].map((uid) => `${uid}/${name}`));

@@ -1,8 +1,8 @@
-import { Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import type { UpgradeIdentity } from '@flotilla/rollout';
+import { workLabels } from '@flotilla/rollout';
 import { createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
@@ -350,7 +350,7 @@ describe('a spoke that no run has, with objects on the hub', () => {
       await runSteps();
       expect(names()).toEqual(LEFT);
     });
-    const labels = { [Label.work]: 'precache', [Label.upgradeUid]: UPGRADE.uid };
+    const labels = workLabels(UPGRADE, 'precache');
     hub.put(ManagedClusterAction, { metadata: { name: 'precache-late', namespace: SPOKE, labels } });
     await vi.waitFor(() => expect(leader.caches.actions.size).toBe(1));
     deleteObjects = true;

@@ -3,6 +3,7 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Clock } from '@flotilla/pace';
 import type { UpgradeIdentity } from '@flotilla/rollout';
+import { workLabels } from '@flotilla/rollout';
 import { ApiError, createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { progress } from '../../testing/interpret-case.ts';
@@ -324,7 +325,7 @@ describe('one upgrade at a time on a spoke', () => {
   });
 
   test('a hub that starts in the middle knows by the objects who was there', async () => {
-    const view = { name: 'view-backup-namespace', namespace: SPOKE, labels: { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid } };
+    const view = { name: 'view-backup-namespace', namespace: SPOKE, labels: workLabels(UPGRADE, 'backup') };
     hub.put(ManagedClusterView, { metadata: view });
     await vi.waitFor(() => expect(leader.caches.views.size).toBe(1));
     request(OTHER, { [SPOKE]: 'PreparingToStart' });
@@ -395,7 +396,7 @@ test('an error of the reconcile itself is reported like that of a step', async (
   const logger = createLogger({ name: 'test', level: 'silent' });
   jobs = new SpokeJobs(broken, { ...leader, now: () => now, clock, logger, onChange: () => {} });
   jobs.start({ enqueue: () => {}, forget: () => {}, holds: () => false }, stop.signal);
-  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  const labels = workLabels(UPGRADE, 'backup');
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
   await untilCached(ManagedClusterView, 'view-backup-namespace', leader);
   request(UPGRADE, { [SPOKE]: 'Starting' });
@@ -454,7 +455,7 @@ test('a spoke that is about to get its job keeps its turn until the job is there
   const { clusters, stored } = await putFleet(126, 'backup');
   jobs.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
   await vi.waitFor(() => expect(countBegun()).toBe(125));
-  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  const labels = workLabels(UPGRADE, 'backup');
   const tell = (kind: Resource, name: string, status: unknown) =>
     hub.put(kind, { metadata: { namespace: 'fleet-0', name, labels, uid: name }, status });
   tell(ManagedClusterView, 'view-backup-namespace', NOT_FOUND);
@@ -526,10 +527,10 @@ test('the end of a run waits for its steps under way, and takes no further one',
 });
 
 test('leftovers of another upgrade are part of the plan', async () => {
-  const labels = { [Label.work]: 'precache', [Label.upgradeUid]: OTHER.uid };
+  const labels = workLabels(OTHER, 'precache');
   const left = { name: 'precache-work', namespace: 'fleet-0', labels, annotations: { 'flotilla.io/frozen': 'true' } };
   hub.put(ManifestWork, { metadata: left });
-  await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(1));
+  await vi.waitFor(() => expect(leader.caches.works.size).toBe(1));
   const { clusters, stored, spec } = await putFleet(1, 'precache');
   const precache = createPrecacheJob(buildPrecacheSettings({ image: 'puller', transport: 'work' }));
   const other = new SpokeJobs(precache, {
@@ -545,7 +546,7 @@ test('leftovers of another upgrade are part of the plan', async () => {
   const key = { kind: 'precache', upgrade: UPGRADE.uid, cluster: 'fleet-0' };
   await vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(key));
   hub.remove(ManifestWork, left);
-  await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(0));
+  await vi.waitFor(() => expect(leader.caches.works.size).toBe(0));
   await vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(key));
 });
 
@@ -564,7 +565,7 @@ test('the verdict comes with the nodes of the report that it came with', async (
       result: found.kind === 'found' ? found.object : undefined,
     };
     const { job: view } = precache.names.views;
-    const labels = { [Label.work]: 'precache', [Label.upgradeUid]: UPGRADE.uid };
+    const labels = workLabels(UPGRADE, 'precache');
     hub.put(ManagedClusterView, { ...viewObject(view.name, result, labels), metadata: { name: view.name, namespace: SPOKE, labels } });
     await untilCached(ManagedClusterView, view.name, leader);
     await idle();

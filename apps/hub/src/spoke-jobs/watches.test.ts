@@ -1,4 +1,5 @@
-import { type KubeObject, Label } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
+import { workLabels } from '@flotilla/rollout';
 import type { Change } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { watchSpokes } from './watches.ts';
@@ -19,7 +20,7 @@ function delaysOf(states: Record<string, string>, change: Pick<Change<KubeObject
     return () => {};
   };
   const actions = { ...silent, subscribe };
-  const caches = { upgrades: silent, clusters: silent, views: silent, jobWorks: silent, actions };
+  const caches = { upgrades: silent, clusters: silent, views: silent, works: silent, actions };
   const spokes = new Map(Object.entries(states).map(([cluster, state]) => [cluster, { id: `precache/uid/${cluster}`, state }]));
   const beginning = [...spokes.values()].filter(({ state }) => state === 'NotStarted').length;
   const runs = new Map([['uid', { spokes, countBeginning: () => beginning }]]);
@@ -28,7 +29,7 @@ function delaysOf(states: Record<string, string>, change: Pick<Change<KubeObject
     watched.attach((key, afterMs) => {
       delays[key] = afterMs;
     });
-  const labels = { [Label.work]: 'precache', [Label.upgradeUid]: 'uid' };
+  const labels = workLabels({ namespace: 'ns', name: 'u', uid: 'uid' }, 'precache');
   const object = {
     metadata: { name: createJob, namespace: 'a', labels },
     status: { conditions: [{ type: 'Completed', status: 'True' }] },

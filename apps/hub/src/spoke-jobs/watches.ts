@@ -50,7 +50,7 @@ export function watchSpokes<S extends JobState, I>(job: SpokeJob<S, I>, caches: 
       (action) => isDecisive(action, decisive),
       (action) => startsManyJobs(job, runs, action),
     ),
-    ofJob(caches.jobWorks, () => true),
+    ofJob(caches.works, () => true),
   ];
 }
 

@@ -30,8 +30,8 @@ export function createSpokeStep(
     if (!upgrade) return false;
     const { writes, wakeAt } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);
     const decide = (existing: KubeObject) => decideOwner(existing, upgrade, deps);
-    const { works, rolloutViews, rolloutActions, clusters } = deps.caches;
-    const caches = [works, rolloutViews, rolloutActions, clusters];
+    const { works, views, actions, clusters } = deps.caches;
+    const caches = [works, views, actions, clusters];
     await applyWrites(writes, { client: deps.client, decideOwner: decide, caches, signal, logger: deps.logger });
     if (writes.length === 0 && wakeAt !== undefined)
       throw new WaitingError(

@@ -13,8 +13,8 @@ export function observeRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: strin
     managed: managed?.metadata.deletionTimestamp === undefined ? managed : undefined,
     template: (name) => caches.templates.get({ namespace: upgrade.metadata.namespace, name }),
     works: caches.works.byIndex(BY_CLUSTER, cluster),
-    views: caches.rolloutViews.byIndex(BY_CLUSTER, cluster),
-    actions: caches.rolloutActions.byIndex(BY_CLUSTER, cluster),
+    views: caches.views.byIndex(BY_CLUSTER, cluster),
+    actions: caches.actions.byIndex(BY_CLUSTER, cluster),
     decidingLabels: decidingLabelsOf(caches),
   };
 }

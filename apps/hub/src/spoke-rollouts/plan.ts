@@ -27,7 +27,7 @@ const DEFAULT_VIEW_SECONDS = 10;
 
 /**
  * Plans the writes that a spoke's target is missing. It plans none for a reached target, or while the spoke waits for a change of `works`,
- * `rolloutViews`, `rolloutActions`, `templates` or `clusters`.
+ * `views`, `actions`, `templates` or `clusters`.
  * @param upgrade as stored
  */
 export function planRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, deps: PlanDeps): RolloutSpokePlan {

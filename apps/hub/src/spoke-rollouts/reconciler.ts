@@ -27,12 +27,12 @@ import {
 import { BY_UPGRADE_NAME } from '../placements/caches.ts';
 import { isBound, placementWrites } from '../placements/plan.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
-import { BY_UID } from '../spokes/port/caches.ts';
+import { BY_UID, BY_UPGRADE, isOfJob } from '../spokes/port/caches.ts';
 import type { StepKey } from '../steps/step-key.ts';
 import type { StepHandler, StepQueue } from '../steps/step-queue.ts';
 import { type StepRequest, StepRequests } from '../steps/step-requests.ts';
 import { describeWrites } from '../writes/apply.ts';
-import { BY_UPGRADE, type RolloutCaches } from './caches.ts';
+import type { RolloutCaches } from './caches.ts';
 import { planRolloutSpoke } from './plan.ts';
 import { LastingProblems } from './status.ts';
 
@@ -144,7 +144,7 @@ export class SpokeRollouts {
 
   /** Clusters with objects of the upgrade and no target. */
   #leftovers(upgrade: ClusterGroupUpgrade, leavingCounts = true): Set<string> {
-    const { works, rolloutViews, rolloutActions } = this.#deps.caches;
+    const { works, views, actions } = this.#deps.caches;
     const { namespace = '', name, uid = '' } = upgrade.metadata;
     const clustersIn = (cache: { byIndex(index: string, value: string): readonly KubeObject[] }) =>
       [uid, upgradeIndexValue({ namespace, name }), actionIndexValue({ namespace, name })]
@@ -152,8 +152,8 @@ export class SpokeRollouts {
         .filter(({ metadata }) => leavingCounts || metadata.deletionTimestamp === undefined)
         .map(({ metadata }) => metadata.namespace ?? '');
     const targets = targetsOf(upgrade);
-    const approved = clustersIn(rolloutActions).filter((cluster) => !this.#deps.talmStrict || !isComplete(upgrade, cluster));
-    const found = [...clustersIn(rolloutViews), ...approved];
+    const approved = clustersIn(actions).filter((cluster) => !this.#deps.talmStrict || !isComplete(upgrade, cluster));
+    const found = [...clustersIn(views), ...approved];
     const kept = keepsObjects(upgrade) ? [] : clustersIn(works);
     return new Set([...found, ...kept].filter((cluster) => !targets.has(cluster)));
   }
@@ -236,7 +236,9 @@ function watchesOf({ upgrades, clusters, templates, ...objects }: RolloutsDeps['
         upgrades.list().flatMap((upgrade) => (isTarget(upgrade, metadata.name) ? [keyIn(upgrade, metadata.name)] : [])),
       isInitial,
     }),
-    ...[objects.works, objects.rolloutViews, objects.rolloutActions].map((cache) => watch(cache, { enqueue: ofSpoke, isInitial })),
+    ...[objects.works, objects.views, objects.actions].map((cache) =>
+      watch(cache, { select: ({ object }: Change<KubeObject>) => !isOfJob(object), enqueue: ofSpoke, isInitial }),
+    ),
     // Steps wait until their policy is enforced.
     ...[objects.placements, objects.bindings].map((cache) =>
       watch(cache, { enqueue: ({ object }) => wholeOf(upgrades.byIndex(BY_LABELS, upgradeIndexOf(object))), isInitial }),

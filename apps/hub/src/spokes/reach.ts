@@ -30,7 +30,7 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
   const { views, actions, works } = hubObjectsOf(caches, spokeKey(job.work, upgradeUid, cluster));
   const byActions = observeActions(job.names, upgradeUid, { cluster: managed, views, actions });
   const [work] = works;
-  const by = begunTransport({ views, actions, work }) ?? chooseTransport({ transport, managed, isServed: caches.jobWorks.present }).by;
+  const by = begunTransport({ views, actions, work }) ?? chooseTransport({ transport, managed, isServed: caches.works.present }).by;
   const isDetached = managed === undefined;
   const tried = work && { work, isDetached };
   if (by === 'actions')
@@ -50,18 +50,18 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
   };
 }
 
-const othersWork = ({ jobWorks }: SpokeJobCaches, key: string, own: ManifestWork | undefined): ManifestWork | undefined =>
-  jobWorks.byIndex(BY_WORK_AND_CLUSTER, key).find((work) => work !== own);
+const othersWork = ({ works }: SpokeJobCaches, key: string, own: ManifestWork | undefined): ManifestWork | undefined =>
+  works.byIndex(BY_WORK_AND_CLUSTER, key).find((work) => work !== own);
 
 /** Logs once for each upgrade the transport of its clusters, and the reason. */
 export function logTransports(
-  { caches: { clusters, jobWorks }, logger }: { readonly caches: SpokeJobCaches; readonly logger: Logger },
+  { caches: { clusters, works }, logger }: { readonly caches: SpokeJobCaches; readonly logger: Logger },
   { work, transport = 'actions' }: { readonly work: string; readonly transport?: Transport | undefined },
   { upgrade, clusters: names }: { readonly upgrade: UpgradeIdentity; readonly clusters: readonly string[] },
 ): void {
   const counts = new Map<string, { by: Choice['by']; count: number }>();
   for (const name of names) {
-    const { by, reason } = chooseTransport({ transport, managed: clusters.get({ name }), isServed: jobWorks.present });
+    const { by, reason } = chooseTransport({ transport, managed: clusters.get({ name }), isServed: works.present });
     counts.set(reason, { by, count: (counts.get(reason)?.count ?? 0) + 1 });
   }
   for (const [reason, { by, count }] of counts)

@@ -26,6 +26,7 @@ import { BY_UPGRADE_NAME, decidedBy } from '../placements/caches.ts';
 import { type PolicyWayCaches, waysFrom } from '../placements/user-placements.ts';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
+import { isOfJob } from '../spokes/port/caches.ts';
 
 /** Surroundings of an observation besides the caches. */
 interface ObserveDeps {
@@ -161,7 +162,7 @@ function finderOf(upgrade: ClusterGroupUpgrade, { works }: RolloutCaches): (clus
   );
   return (cluster, template) => {
     const work = works.get({ namespace: cluster, name: names.get(template) ?? '' });
-    const usable = work && isOurs(work, { namespace, name, uid }) && work.metadata.deletionTimestamp === undefined;
+    const usable = work && !isOfJob(work) && isOurs(work, { namespace, name, uid }) && work.metadata.deletionTimestamp === undefined;
     return usable ? work : undefined;
   };
 }

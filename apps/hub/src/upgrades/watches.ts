@@ -8,7 +8,7 @@ import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runti
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { BY_LABELS } from '../spoke-rollouts/reconciler.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
-import { BY_UID, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import { BY_UID, isOfJob, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { UpgradeCaches } from './observe.ts';
 
 /** Index of upgrades by the names of their policies: those of the spec, and those of a running rollout, which outlive an edit of the spec. */
@@ -115,12 +115,10 @@ function hubObjectWatches(caches: Caches): Watch[] {
     // Objects of the reference carry no uid.
     return (uid === undefined ? upgrades.byIndex(BY_LABELS, upgradeIndexOf({ metadata })) : upgrades.byIndex(BY_UID, uid)).slice(0, 1);
   };
-  const endingOwner = { enqueue: ({ object }: Change<KubeObject>) => ownersOf(object).filter(isEnding) };
+  const endingOwner = ({ object }: Change<KubeObject>) => ownersOf(object).filter(isEnding);
   return [
-    watch(caches.works, { enqueue: ({ object }) => ownersOf(object) }),
-    ...[caches.actions, caches.views, caches.jobWorks, caches.rolloutActions, caches.rolloutViews].map((cache) =>
-      watch(cache, endingOwner),
-    ),
+    watch(caches.works, { enqueue: (change) => (isOfJob(change.object) ? endingOwner(change) : ownersOf(change.object)) }),
+    ...[caches.actions, caches.views].map((cache) => watch(cache, { enqueue: endingOwner })),
   ];
 }
 

@@ -1,11 +1,12 @@
 import { Label, WaitingError } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { workLabels } from '@flotilla/rollout';
 import { ApiError } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { type ApplyDeps, applyWrites, describeWrites, type Ownership, type Write } from './apply.ts';
 
-const labels = { [Label.work]: 'precache', [Label.upgradeUid]: 'uid' };
+const labels = workLabels({ namespace: 'ns', name: 'u', uid: 'uid' }, 'precache');
 const view = (name: string, more: object = {}) => ({ metadata: { name, namespace: 'spoke', labels, ...more } });
 const refOf = (name: string) => ({ namespace: 'spoke', name });
 const create = (name: string): Write => ({ verb: 'create', kind: ManagedClusterView, object: view(name) });

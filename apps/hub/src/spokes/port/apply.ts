@@ -8,7 +8,7 @@ import type { ObjectPlace } from './port.ts';
 /** Dependencies of `applySpokePlan`. */
 export interface ApplyPlanDeps {
   readonly client: Client;
-  readonly caches: Pick<SpokeJobCaches, 'views' | 'actions' | 'jobWorks'> & Partial<Pick<SpokeJobCaches, 'clusters'>>;
+  readonly caches: Pick<SpokeJobCaches, 'views' | 'actions' | 'works'> & Partial<Pick<SpokeJobCaches, 'clusters'>>;
   /** Stops further writes. */
   readonly signal: AbortSignal;
 }
@@ -19,9 +19,9 @@ export async function applySpokePlan(
   place: Pick<ObjectPlace, 'job' | 'upgrade'>,
   { client, caches, signal }: ApplyPlanDeps,
 ): Promise<void> {
-  const { views, actions, jobWorks, clusters } = caches;
+  const { views, actions, works, clusters } = caches;
   const decide = (existing: KubeObject, kind: Resource) => decideOwner(existing, kind, place);
-  await applyWrites(writes, { client, signal, caches: [views, actions, jobWorks, ...(clusters ? [clusters] : [])], decideOwner: decide });
+  await applyWrites(writes, { client, signal, caches: [views, actions, works, ...(clusters ? [clusters] : [])], decideOwner: decide });
 }
 
 /** Another program's object proves nothing and is replaced; the watch reports another upgrade's work. */

@@ -1,7 +1,8 @@
-import type { KubeObject } from '@flotilla/api';
+import { type KubeObject, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { WatchCache } from '@flotilla/runtime';
+import type { BY_CLUSTER } from '../../indexes.ts';
 
 /** Watches that a step reads; it reads nothing else. */
 export interface SpokeJobCaches {
@@ -9,22 +10,31 @@ export interface SpokeJobCaches {
   readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
   readonly views: WatchCache<ManagedClusterView, TransportIndex>;
   readonly actions: WatchCache<ManagedClusterAction, TransportIndex>;
-  /** Works that carry jobs. */
-  readonly jobWorks: WatchCache<ManifestWork, TransportIndex>;
+  readonly works: WatchCache<ManifestWork, TransportIndex>;
 }
 
 /** Index of upgrades by uid. */
 export const BY_UID = 'uid';
-/** Index of actions, views and works by `spokeKey`. */
+/** Index of actions, views and works of jobs by `spokeKey`. */
 export const BY_SPOKE = 'spoke';
-/** Index of actions, views and works by `work/cluster`. */
+/** Index of actions, views and works of jobs by `work/cluster`. */
 export const BY_WORK_AND_CLUSTER = 'work-and-cluster';
-/** Index of actions, views and works by `work/upgradeUid`. */
+/** Index of actions, views and works of jobs by `work/upgradeUid`. */
 export const BY_WORK_AND_UPGRADE = 'work-and-upgrade';
-type TransportIndex = typeof BY_SPOKE | typeof BY_WORK_AND_CLUSTER | typeof BY_WORK_AND_UPGRADE;
+/** Index of actions, views and works of rollouts by their upgrade's uid. Objects of the reference carry none and are found by `upgradeIndexValue`. */
+export const BY_UPGRADE = 'upgrade';
+/** Indexes of actions, views and works; those of rollouts are also found by their cluster. */
+export type TransportIndex =
+  | typeof BY_SPOKE
+  | typeof BY_WORK_AND_CLUSTER
+  | typeof BY_WORK_AND_UPGRADE
+  | typeof BY_CLUSTER
+  | typeof BY_UPGRADE;
 
-/** Values of `flotilla.io/work` on the watched actions, views and works of jobs. */
-export const SPOKE_JOBS = ['precache', 'backup', 'pins'];
+/** Values of `flotilla.io/work` on the actions, views and works of jobs. */
+const SPOKE_JOBS = ['precache', 'backup', 'pins'];
+/** True for an object of a job; others with the label of an upgrade belong to its rollout. */
+export const isOfJob = ({ metadata }: KubeObject): boolean => SPOKE_JOBS.includes(metadata.labels?.[Label.work] ?? '');
 /** The job that removes pins: it has the place of a pre-cache on the spoke. */
 export const PINS_WORK = 'pins';
 
@@ -35,18 +45,18 @@ export const spokeKey = (work: string, upgradeUid: string, cluster: string): str
 export const upgradeIndexes = { [BY_UID]: ({ metadata }: ClusterGroupUpgrade) => [metadata.uid ?? ''] };
 
 /** Finds the hub objects of one spoke's part of one upgrade. */
-export function hubObjectsOf({ views, actions, jobWorks }: Pick<SpokeJobCaches, 'views' | 'actions' | 'jobWorks'>, key: string) {
-  return { views: views.byIndex(BY_SPOKE, key), actions: actions.byIndex(BY_SPOKE, key), works: jobWorks.byIndex(BY_SPOKE, key) };
+export function hubObjectsOf({ views, actions, works }: Pick<SpokeJobCaches, 'views' | 'actions' | 'works'>, key: string) {
+  return { views: views.byIndex(BY_SPOKE, key), actions: actions.byIndex(BY_SPOKE, key), works: works.byIndex(BY_SPOKE, key) };
 }
 
 /** Finds the hub objects of one kind of job for one upgrade, on all clusters. */
-export function objectsOf({ views, actions, jobWorks }: SpokeJobCaches, work: string, upgradeUid: string): KubeObject[] {
+export function objectsOf({ views, actions, works }: SpokeJobCaches, work: string, upgradeUid: string): KubeObject[] {
   const key = `${work}/${upgradeUid}`;
-  return [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key));
+  return [views, actions, works].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key));
 }
 
 /** Finds the hub objects of one kind of job for one cluster, of all upgrades. */
-export function objectsIn({ views, actions, jobWorks }: SpokeJobCaches, work: string, cluster: string): KubeObject[] {
+export function objectsIn({ views, actions, works }: SpokeJobCaches, work: string, cluster: string): KubeObject[] {
   const key = `${work}/${cluster}`;
-  return [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_CLUSTER, key));
+  return [views, actions, works].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_CLUSTER, key));
 }
