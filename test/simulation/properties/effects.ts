@@ -74,12 +74,14 @@ function outOfOrder(status: ClusterGroupUpgradeStatus, cluster: string): string 
 
 const strangers = (ledger: Ledger): Property => ({
   name: 'strangers are left alone',
-  rule: 'no policy is enforced on a cluster that carries the label of another',
+  rule: 'no policy is enforced on a cluster that carries the label of another, before its own part',
   look() {
     for (const { policy, cluster } of ledger.enforced) {
       const since = ledger.mislabelledSince.get(cluster);
+      const upgrade = [...ledger.upgrades.values()].find(({ metadata }) => policy.startsWith(`policies/${metadata.name}-`));
+      const isItsPart = upgrade !== undefined && ledger.underWaySince(upgrade, cluster) !== undefined;
       // A label that changes under a binding takes effect before anybody can know.
-      if (since !== undefined && ledger.now - since > ledger.graceMs(since))
+      if (!isItsPart && since !== undefined && ledger.now - since > ledger.graceMs(since))
         return `${policy} is enforced on ${cluster}, which carries another's label`;
     }
     return undefined;
