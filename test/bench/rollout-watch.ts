@@ -2,8 +2,8 @@ import { findCondition, type KubeObject, Label } from '@flotilla/api';
 import { ManifestWork, Placement, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { type Client, WatchCache } from '@flotilla/runtime';
-import { selectorValues } from '../integration/rollout/policies.ts';
-import { isTemplateDone, templateOf } from '../integration/rollout/templates.ts';
+import { selectorValues } from '../fixtures/placed-policies.ts';
+import { isTemplateDone, templateOf } from '../fixtures/work-templates.ts';
 
 /** What the spokes go through, in order: names of policies, or of templates. */
 export interface Steps {

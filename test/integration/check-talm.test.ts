@@ -10,7 +10,7 @@ import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { createReferenceResources, REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
-import { createTemplate } from './rollout/templates.ts';
+import { createTemplate } from '../fixtures/work-templates.ts';
 
 const MAIN = programFile('apps/cli/src/main.ts');
 const Deployment = untyped('apps/v1', 'Deployment', 'deployments');

@@ -6,7 +6,7 @@ import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hubCrds } from '../fixtures/crds.ts';
-import { placePolicy, selectorOf } from './rollout/policies.ts';
+import { placePolicy, selectorOf } from '../fixtures/placed-policies.ts';
 
 const clusters = Array.from({ length: 230 }, (_, index) => `cluster-${String(index + 1).padStart(3, '0')}`);
 const some = ['cluster-001', 'cluster-002', 'cluster-003'];

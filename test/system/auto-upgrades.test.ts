@@ -6,7 +6,7 @@ import { startPolicyPropagator } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { placePolicy } from '../integration/rollout/policies.ts';
+import { placePolicy } from '../fixtures/placed-policies.ts';
 import { eachAttempt } from '../integration/world.ts';
 import { type ChartHub, OWNER_REFERENCES_ENFORCED, startChartHub } from './chart-hub.ts';
 

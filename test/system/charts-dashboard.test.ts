@@ -7,7 +7,7 @@ import { ensureDebianPackages, MONITORING_PACKAGES } from '@flotilla/control-pla
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { createTemplate } from '../integration/rollout/templates.ts';
+import { createTemplate } from '../fixtures/work-templates.ts';
 import { HubWorld, spokeNames, startSurroundings } from '../integration/world.ts';
 import { CHARTS } from './chart-hub.ts';
 

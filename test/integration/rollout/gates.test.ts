@@ -1,8 +1,8 @@
 import { Annotation, conditionTime } from '@flotilla/api';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
+import { placePolicy } from '../../fixtures/placed-policies.ts';
 import { testIn } from '../world.ts';
-import { placePolicy } from './policies.ts';
 import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 
 const PARTIAL = { [Annotation.blockingCompletionMode]: 'partial' };

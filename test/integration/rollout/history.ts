@@ -1,7 +1,7 @@
 import { findCondition, Label } from '@flotilla/api';
 import type { Placement } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { selectorValues } from './policies.ts';
+import { selectorValues } from '../../fixtures/placed-policies.ts';
 
 /** The status of an upgrade as a watch saw it. */
 interface Sight {

@@ -4,8 +4,8 @@ import { ManifestWork, ManifestWorkReplicaSet, type ManifestWorkSpec } from '@fl
 import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
+import { createTemplate, readyReplicas, templateOf } from '../../fixtures/work-templates.ts';
 import { eachAttempt } from '../world.ts';
-import { createTemplate, readyReplicas, templateOf } from './templates.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
 const ROLLING_OUT = 'True InProgress: Rolling out manifestworks';

@@ -4,9 +4,9 @@ import { PrecacheAction, SpokeName } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { expect } from 'vitest';
+import { placePolicy } from '../../fixtures/placed-policies.ts';
 import { testIn } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
-import { placePolicy } from './policies.ts';
 import { COMPLETED, REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 
 const NO_EDITS = { actions: { afterCompletion: {} } };

@@ -15,8 +15,8 @@ import {
 } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
+import { placePolicy } from '../../fixtures/placed-policies.ts';
 import { upgradeRef } from '../world.ts';
-import { placePolicy } from './policies.ts';
 import { batches, orderOf, type Phase, type PhaseName, phaseNames, phases, SIZE, WORK_SPEC } from './restore-phases.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 

@@ -2,9 +2,9 @@ import { Annotation } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
+import { createTemplate } from '../../fixtures/work-templates.ts';
 import { testIn } from '../world.ts';
 import { installOperator, playUpgrade, subscription } from './operators.ts';
-import { createTemplate } from './templates.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
 /** What the reference does where Flotilla would do otherwise, on a hub with `--talm-strict`. */

@@ -5,9 +5,9 @@ import { type PolicyPropagator, startPolicyPropagator } from '@flotilla/control-
 import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { expect } from 'vitest';
+import { type PlacedPolicy, placePolicy } from '../../fixtures/placed-policies.ts';
 import { HubWorld, type Surroundings, startSurroundings, upgradeRef, type WorldOptions } from '../world.ts';
 import { History, type Membership, membershipOf } from './history.ts';
-import { type PlacedPolicy, placePolicy } from './policies.ts';
 
 export { spokeNames } from '../world.ts';
 

@@ -3,8 +3,8 @@ import { CLUSTER_AVAILABLE, ManagedCluster, Placement, PlacementBinding, Policy 
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { BUILT_IN_KINDS, type ComplianceScript, registerSpokes } from '@flotilla/control-plane/simulators';
 import { isAlreadyExists, isNotFound } from '@flotilla/runtime';
-import { placePolicy } from '../../integration/rollout/policies.ts';
-import { createTemplate } from '../../integration/rollout/templates.ts';
+import { placePolicy } from '../../fixtures/placed-policies.ts';
+import { createTemplate } from '../../fixtures/work-templates.ts';
 import type { Act, ClusterAct, HubAct, PolicyAct, UpgradeAct, UpgradePart } from './story.ts';
 import { spokeName, type World } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { Annotation, findCondition, Label } from '@flotilla/api';
 import { ManagedCluster, ManifestWork, Placement } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { selectorValues } from '../../integration/rollout/policies.ts';
-import { isTemplateDone, templateOf } from '../../integration/rollout/templates.ts';
+import { selectorValues } from '../../fixtures/placed-policies.ts';
+import { isTemplateDone, templateOf } from '../../fixtures/work-templates.ts';
 import { skewOf } from '../core/acts.ts';
 import type { StoredChange, World } from '../core/world.ts';
 

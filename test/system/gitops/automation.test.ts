@@ -9,7 +9,7 @@ import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { blocksOf } from '../../fixtures/documented-blocks.ts';
-import { createTemplate } from '../../integration/rollout/templates.ts';
+import { createTemplate } from '../../fixtures/work-templates.ts';
 import { HubWorld, spokeNames, startSurroundings, testIn } from '../../integration/world.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples/gitops');

@@ -4,7 +4,7 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { SimulatedSpokes, SpokeFaults } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
-import { createTemplate } from '../../integration/rollout/templates.ts';
+import { createTemplate } from '../../fixtures/work-templates.ts';
 
 type Upgrade = ClusterGroupUpgrade;
 type Patch = Readonly<Record<string, unknown>>;

@@ -3,8 +3,8 @@ import { ManifestWork, Placement, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { AUDIT_IN_ONE_FILE, type AuditEntry, BEFORE_THE_ANSWER, readAuditLog } from '../../fixtures/audit-log.ts';
-import { selectorValues } from '../../integration/rollout/policies.ts';
-import { isTemplateDone, templateOf } from '../../integration/rollout/templates.ts';
+import { selectorValues } from '../../fixtures/placed-policies.ts';
+import { isTemplateDone, templateOf } from '../../fixtures/work-templates.ts';
 
 /** User of hubs in an audited world. */
 export const HUB_USER = 'hub';

@@ -5,9 +5,9 @@ import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotill
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
+import { createTemplate } from '../../fixtures/work-templates.ts';
 import { installOperator, playUpgrade, subscription } from '../../integration/rollout/operators.ts';
 import { expectOrderlyBatches } from '../../integration/rollout/orderly.ts';
-import { createTemplate } from '../../integration/rollout/templates.ts';
 import { RolloutWorld, spokeNames } from '../../integration/rollout/world.ts';
 import { eachAttempt } from '../../integration/world.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';

@@ -19,7 +19,7 @@ import { type Client, createClient, requestToken } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { createTemplate } from '../../integration/rollout/templates.ts';
+import { createTemplate } from '../../fixtures/work-templates.ts';
 import { eachAttempt, PLATFORM, PULLER } from '../../integration/world.ts';
 import { type ChartHub, startChartHub } from '../chart-hub.ts';
 import { type HostileWrite, MARK, nextWrite } from './hostile-account.ts';

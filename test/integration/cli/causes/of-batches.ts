@@ -1,7 +1,7 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { Policy } from '@flotilla/api/ocm';
-import { placePolicy } from '../../rollout/policies.ts';
-import { createTemplate } from '../../rollout/templates.ts';
+import { placePolicy } from '../../../fixtures/placed-policies.ts';
+import { createTemplate } from '../../../fixtures/work-templates.ts';
 import { type Cause, comply, hold, inBatch, mend, type Scene } from './cause.ts';
 
 /** A template on both spokes, of which the first has this to say. */

@@ -1,6 +1,6 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { PreCachingConfig } from '@flotilla/api/ran';
-import { createTemplate } from '../../rollout/templates.ts';
+import { createTemplate } from '../../../fixtures/work-templates.ts';
 import { byPolicy, byPrecaching, type Cause, NEVER, type Scene } from './cause.ts';
 
 const BY_NAME = (scene: Scene) => ({ clusterLabelSelectors: [{ matchLabels: { chosen: scene.name } }] });
