@@ -1,3 +1,5 @@
+import { MemoryServer } from '@flotilla/control-plane/memory';
+import type { ApiServer } from '@flotilla/control-plane/servers';
 import { hubProgram } from '@flotilla/hub/program';
 import { eventually } from '@flotilla/pace/testing';
 import { type Clock, embedProgram } from '@flotilla/runtime';
@@ -7,13 +9,26 @@ import type { RunningProgram } from '../../tools/src/fleets/programs.ts';
 export type TestHub = Pick<RunningProgram, 'output' | 'stop' | 'hasExited'> & AsyncDisposable;
 
 /** Runs the hub in this process, by a clock of the test's; resolves when it says that it is ready. Throws what it ends with before. */
-export async function embedHub(kubeconfig: string, args: readonly string[], clock: Clock): Promise<TestHub> {
-  const argv = ['--kubeconfig', kubeconfig, '--http-port', '0', '--http-host', '127.0.0.1', '--auto-upgrades', 'false', ...args];
+export async function embedHub(server: ApiServer | MemoryServer, args: readonly string[], clock: Clock): Promise<TestHub> {
+  const isInMemory = server instanceof MemoryServer;
+  // Renewals of a fast clock that are no earlier than a busy machine can make them.
+  const lease = isInMemory ? { clock, leaseDurationMs: 150_000, renewDeadlineMs: 100_000, retryPeriodMs: 20_000 } : {};
+  const argv = [
+    ...(isInMemory ? [] : ['--kubeconfig', server.kubeconfig]),
+    '--http-port',
+    '0',
+    '--http-host',
+    '127.0.0.1',
+    '--auto-upgrades',
+    'false',
+    ...args,
+  ];
+  const program = isInMemory ? hubProgram(argv, {}, () => server.client({ manager: 'flotilla-hub' })) : hubProgram(argv, {});
   const lines: string[] = [];
   const stopping = new AbortController();
   let ended = false;
   const log = { write: (line: string) => void lines.push(line) };
-  const running = embedProgram({ ...hubProgram(argv, {}), clock }, { signal: stopping.signal, log }).finally(() => {
+  const running = embedProgram({ ...program, clock }, { signal: stopping.signal, log, lease }).finally(() => {
     ended = true;
   });
   const output = async () => lines.join('');

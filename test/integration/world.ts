@@ -12,6 +12,7 @@ import {
   PULLER_ACCOUNT,
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, fixOf, PreCachingConfig, type Reason, reasons } from '@flotilla/api/ran';
+import { MemoryServer } from '@flotilla/control-plane/memory';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '@flotilla/control-plane/servers';
 import {
   type JobShape,
@@ -49,12 +50,17 @@ export interface WorldOptions {
   readonly processes?: boolean;
   /** CRDs that are installed; default: the hub's. */
   readonly crds?: readonly unknown[];
+  /** Its API server is in memory, and its time goes ten times as fast: where the fact is the hub's alone. Default: a real server. */
+  readonly inMemory?: boolean;
 }
 
 /** What pre-caching does by one of them, it does by the other. */
 export const TRANSPORTS = ['actions', 'work'] as const;
 /** A test waits for no steady pace. */
 const WORK_CADENCE = { statusSyncMs: 500, resyncMs: 60_000 };
+
+/** Seconds of a world in memory in one of the machine's: the hub's patience begins at seconds, and a machine that is busy loses tenths. */
+const SPEED = 10;
 
 /** The hub's image of the puller in every world. */
 export const PULLER = 'registry.test/image-puller:1';
@@ -67,9 +73,10 @@ const transportArgs = ({ transport }: WorldOptions): string[] => (transport ? ['
 
 /** What `startSurroundings` started. */
 export interface Surroundings {
-  readonly server: ApiServer;
+  readonly server: ApiServer | MemoryServer;
   readonly client: Client;
   readonly spokes: SimulatedSpokes;
+  readonly clock: SkippingClock;
   readonly dir: string;
   readonly hubArgs: readonly string[];
   readonly processes: boolean;
@@ -78,7 +85,9 @@ export interface Surroundings {
 /** Everything but the hub. */
 export async function startSurroundings(options: WorldOptions): Promise<Surroundings> {
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-world-'));
-  const server = await startApiServer({ crds: options.crds ?? hubCrds(), ...options.apiServer });
+  const clock = new SkippingClock(options.inMemory ? SPEED : 1);
+  const crds = options.crds ?? hubCrds();
+  const server = options.inMemory ? new MemoryServer({ crds, clock }) : await startApiServer({ crds, ...options.apiServer });
   const client = await server.client();
   const transports = options.simulated?.makesPullerAccount ? `actions,works,${PULLER_ACCOUNT},${NODE_PULLERS}` : undefined;
   await registerSpokes(client, options.spokes, { transports, nodes: options.nodes ?? 1 });
@@ -87,10 +96,12 @@ export async function startSurroundings(options: WorldOptions): Promise<Surround
     spec: { overrides: { platformImage: PLATFORM } },
   });
   const job = { seconds: 3, jitter: 0, startupMs: 500, progressMs: 1000, ...options.job };
-  const shape = { seed: options.seed ?? 1, job, namespaceDeletionMs: 500, workCadence: WORK_CADENCE, ...options.simulated };
+  // A real server has the machine's time, and so have the spokes beside it.
+  const time = options.inMemory && { clock };
+  const shape = { seed: options.seed ?? 1, job, namespaceDeletionMs: 500, workCadence: WORK_CADENCE, ...time, ...options.simulated };
   const spokes = await startSimulatedSpokes({ client, names: options.spokes, ...shape });
   const hubArgs = [...HUB_ARGS, ...transportArgs(options), ...(options.hubArgs ?? [])];
-  return { server, client, spokes, dir, hubArgs, processes: options.processes ?? false };
+  return { server, client, spokes, clock, dir, hubArgs, processes: options.processes ?? false };
 }
 
 /** How a hub is started as a process. */
@@ -112,20 +123,21 @@ async function untilLeading<H extends TestHub>(hub: H): Promise<H> {
   return hub;
 }
 
-/** A real API server, simulated spokes in this process, and the hub. Upgrades are named `name` or `namespace/name`. */
+/** An API server, simulated spokes in this process, and the hub. Upgrades are named `name` or `namespace/name`. */
 export class HubWorld implements AsyncDisposable {
-  readonly server: ApiServer;
   readonly client: Client;
   readonly spokes: SimulatedSpokes;
   readonly dir: string;
   hub: TestHub | undefined;
   /** The time of hubs in this process. */
-  readonly clock = new SkippingClock();
+  readonly clock: SkippingClock;
+  readonly #server: ApiServer | MemoryServer;
   readonly #args: readonly string[];
   readonly #processes: boolean;
 
-  constructor({ server, client, spokes, dir, hubArgs, processes }: Surroundings) {
-    this.server = server;
+  constructor({ server, client, spokes, clock, dir, hubArgs, processes }: Surroundings) {
+    this.#server = server;
+    this.clock = clock;
     this.client = client;
     this.spokes = spokes;
     this.dir = dir;
@@ -133,10 +145,17 @@ export class HubWorld implements AsyncDisposable {
     this.#processes = processes;
   }
 
+  /** The real API server. */
+  get server(): ApiServer {
+    if (this.#server instanceof MemoryServer) throw new TypeError('the API server of this world is in memory');
+    return this.#server;
+  }
+
   async stop(): Promise<void> {
     await this.hub?.stop();
     await this.spokes.stop();
-    await this.server.stop();
+    if (this.#server instanceof MemoryServer) await this.client.close();
+    else await this.#server.stop();
     await rm(this.dir, { recursive: true, force: true });
   }
 
@@ -172,7 +191,7 @@ export class HubWorld implements AsyncDisposable {
   /** Starts another hub; resolves when it leads. */
   async startHub({ args = [] }: { readonly args?: readonly string[] } = {}): Promise<TestHub> {
     if (this.#processes) return this.startHubProcess({ args });
-    this.hub = await embedHub(this.server.kubeconfig, [...this.#args, ...args], this.clock);
+    this.hub = await embedHub(this.#server, [...this.#args, ...args], this.clock);
     return untilLeading(this.hub);
   }
 
@@ -238,7 +257,7 @@ export class HubWorld implements AsyncDisposable {
       status: available ? 'True' : 'Unknown',
       reason: 'Test',
       message: 'set by a test',
-      lastTransitionTime: conditionTime(Date.now()),
+      lastTransitionTime: conditionTime(this.clock.now()),
     };
     await this.client.patch(
       ManagedCluster,

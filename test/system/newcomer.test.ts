@@ -41,7 +41,7 @@ describe.each(Object.keys(grounds) as Ground[])('on a hub that is %s', (ground) 
     client = await server.client();
     const program = (await ensureTools(['kubectl'])).path('kubectl');
     kubectl = (...given) => runCommand(program, ['--kubeconfig', server.kubeconfig, '--cache-dir', dir, ...given], { timeoutMs: 60_000 });
-    hub = await embedHub(server.kubeconfig, ['--precache-image', 'registry.test/puller:1', '--log-level', 'debug', ...args], systemClock);
+    hub = await embedHub(server, ['--precache-image', 'registry.test/puller:1', '--log-level', 'debug', ...args], systemClock);
     await eventually(async () => (await hub.output()).includes('Caches are filled'), 'the hub to lead', 60_000);
     if (ground !== 'bare') {
       await registerSpokes(client, ['spoke-1', 'spoke-2'], { labels: { fleet: 'edge' } });

@@ -79,3 +79,11 @@ test('the skipping clock goes as the machine does, and what is skipped falls due
   clock.skip(7_200_000);
   expect(fired).toEqual(['minute', 'hour']);
 });
+
+test('a fast clock fires a timer at its time, which the machine reaches sooner', async () => {
+  const clock = new SkippingClock(1_000);
+  const [before, began] = [clock.now(), performance.now()];
+  await pause(clock, 60_000);
+  expect(clock.now() - before).toBeGreaterThanOrEqual(59_000);
+  expect(performance.now() - began).toBeLessThan(30_000);
+});

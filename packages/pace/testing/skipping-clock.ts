@@ -6,17 +6,25 @@ interface Timer {
   armed: Disposable;
 }
 
-/** Clock of the machine that can be put ahead, for tests on real servers, whose time does not stand still. */
+/** Clock of the machine that can be put ahead, and be faster than it, for tests beside what does not stand still. */
 export class SkippingClock implements Clock {
   readonly #timers = new Set<Timer>();
+  readonly #speed: number;
+  readonly #start = systemClock.now();
   #aheadMs = 0;
 
+  /** @param speed seconds that pass in one second of the machine; default 1 */
+  constructor(speed = 1) {
+    this.#speed = speed;
+  }
+
   now(): number {
-    return systemClock.now() + this.#aheadMs;
+    return this.#start + (systemClock.now() - this.#start) * this.#speed + this.#aheadMs;
   }
 
   setTimer(ms: number, fn: () => void): Disposable {
-    const timer: Timer = { at: this.now() + Math.max(0, ms), fn, armed: systemClock.setTimer(ms, () => this.#fire(timer)) };
+    const wait = Math.max(0, ms);
+    const timer: Timer = { at: this.now() + wait, fn, armed: this.#arm(wait, () => this.#fire(timer)) };
     this.#timers.add(timer);
     return { [Symbol.dispose]: () => this.#drop(timer) };
   }
@@ -32,8 +40,12 @@ export class SkippingClock implements Clock {
         continue;
       }
       timer.armed[Symbol.dispose]();
-      timer.armed = systemClock.setTimer(timer.at - now, () => this.#fire(timer));
+      timer.armed = this.#arm(timer.at - now, () => this.#fire(timer));
     }
+  }
+
+  #arm(ms: number, fire: () => void): Disposable {
+    return systemClock.setTimer(ms / this.#speed, fire);
   }
 
   #fire(timer: Timer): void {

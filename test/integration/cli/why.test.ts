@@ -1,4 +1,4 @@
-/** `flotilla why` names the first cause of a wait, and what it names releases it: injected causes on a real API server, beside a real hub. */
+/** `flotilla why` names the first cause of a wait, and what it names releases it: injected causes beside a hub. */
 import type { WhyAnswer } from '@flotilla/api/answers';
 import { Lease } from '@flotilla/api/core';
 import { answerStatusOf, answerWhyAllOf, answerWhyOf } from '@flotilla/cli/testing';
@@ -31,11 +31,12 @@ const test = testIn(() =>
     spokes: [...CAUSES.flatMap((_, index) => namesOf(index).spokes), ...LATE, ...ALONE],
     hubArgs: ['--backup-image', RECOVERY],
     job: { seconds: 1 },
+    inMemory: true,
     simulated: { work: { seconds: 0.5, jitter: 0, status: { ClusterVersion: ETCD } } },
   }),
 );
 
-const asking = (world: RolloutWorld) => ({ client: world.client, hubNamespace: 'flotilla', now: Date.now });
+const asking = (world: RolloutWorld) => ({ client: world.client, hubNamespace: 'flotilla', now: () => world.clock.now() });
 const ask = ({ world, name, spokes }: Scene, about: Cause['about']): Promise<WhyAnswer> =>
   answerWhyOf(asking(world), upgradeRef(name), about === 'upgrade' ? undefined : spokes[about === 'second' ? 1 : 0]);
 const told = ({ cause, isCertain, chain, release }: WhyAnswer): string =>
@@ -105,7 +106,7 @@ test('without a hub that leads nothing is certain; with one again it goes on', a
   const silent = { cause: 'hub-silent', says: /no hub/, certain: false } as const;
   await expectNamed(scene, { name: '', inject: noInjection, want: silent, release: { says: /Start the hub/ } });
   await world.client.delete(Lease, { namespace: 'flotilla', name: 'flotilla-hub' });
-  const later = { ...asking(world), now: () => Date.now() + 120_000 };
+  const later = { ...asking(world), now: () => world.clock.now() + 120_000 };
   const answer = await answerWhyOf(later, upgradeRef('alone'), ALONE[1]);
   expect([answer.cause, answer.isCertain]).toEqual(['hub-silent', false]);
   await world.startHub();

@@ -12,7 +12,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(() =>
     World.start({
       transport,
-      processes: true,
+      inMemory: true,
       spokes: ['quick', 'running', 'away', 'early', 'slow', 'late', 'broken'],
       job: { seconds: 8 },
     }),
@@ -97,9 +97,9 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     const told = watchJobs(world, 'early');
     await world.upgrade('unseen', ['early', 'slow'], { preCachingConfigRef: { name: 'unseen' } });
     await world.untilStates('unseen', { early: 'Succeeded' });
-    await world.hub?.stop({ signal: 'SIGKILL' });
+    await world.hub?.stop();
     await ask(world, 'unseen', ['registry.test/second:2']);
-    await world.startHub({ args: ['--lease-name', 'another'] });
+    await world.startHub();
     world.spokes.reconnect('slow');
     await world.untilCondition('unseen', 'PrecachingSuceeded', COMPLETED, 90_000);
     expect(told()).toEqual(['registry.test/first:1', 'registry.test/second:2']);
@@ -119,9 +119,9 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.untilCondition('late', 'PrecachingSuceeded', /^False InProgress/, 20_000);
     await world.untilCondition('late', 'PrecachingSuceeded', COMPLETED, 90_000);
     // The edit and the start come in one, and no hub is there to see either.
-    await world.hub?.stop({ signal: 'SIGKILL' });
+    await world.hub?.stop();
     await edit(world, 'late', { enable: true, preCachingConfigRef: { name: 'late-other' } });
-    await world.startHub({ args: ['--lease-name', 'later'] });
+    await world.startHub();
     await eventually(async () => (await world.get('late'))?.status?.status.completedAt !== undefined, 'the upgrade to end', 90_000);
     expect(told()).toEqual(['registry.test/first:1', 'registry.test/second:2', 'registry.test/third:3']);
     expect((await world.get('late'))?.status?.precaching).toMatchObject({

@@ -8,7 +8,7 @@ import { World } from './world.ts';
 const SENT = new Set(['Namespace', 'ConfigMap', 'Job']);
 
 for (const transport of TRANSPORTS) {
-  const test = testIn(() => World.start({ spokes: ['one'], transport, simulated: { makesPullerAccount: true } }));
+  const test = testIn(() => World.start({ spokes: ['one'], transport, simulated: { makesPullerAccount: true }, inMemory: true }));
 
   test(`by ${transport}: the agent makes the puller's account, and the hub sends namespace, spec and job`, async ({ world }) => {
     world.spokes.setFaults('one', { jobsHeld: true });
@@ -25,7 +25,9 @@ for (const transport of TRANSPORTS) {
     await eventually(() => !world.namespaceOn('one').exists(), 'the namespace to go, and the account with it');
   });
 
-  const testNodes = testIn(() => World.start({ spokes: ['one'], transport, simulated: { makesPullerAccount: true }, nodes: 3 }));
+  const testNodes = testIn(() =>
+    World.start({ spokes: ['one'], transport, simulated: { makesPullerAccount: true }, nodes: 3, inMemory: true }),
+  );
 
   testNodes(
     `by ${transport}: a spoke of three nodes gets one DaemonSet more, under an account of its own, and all of it goes`,

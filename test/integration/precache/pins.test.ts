@@ -11,7 +11,7 @@ const PINS = { [Annotation.pins]: 'runtime' };
 const SPOKES = ['here', 'away', 'plain', 'odd', 'shared'] as const;
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
-  const test = testIn(() => World.start({ spokes: SPOKES, transport, nodes: 3, job: { seconds: 1, startupMs: 200 } }));
+  const test = testIn(() => World.start({ spokes: SPOKES, transport, nodes: 3, job: { seconds: 1, startupMs: 200 }, inMemory: true }));
 
   const jobs = (world: World, cluster: string) => world.spokes.jobsCreated(cluster).length;
   const marks = async (world: World, cluster: string) =>

@@ -7,7 +7,7 @@ const spokes = ['bad', 'worse', 'good'];
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(async () => {
-    const world = await World.start({ spokes, transport });
+    const world = await World.start({ spokes, transport, inMemory: true });
     for (const name of ['bad', 'worse']) world.spokes.setFaults(name, { failJob: true });
     return world;
   });

@@ -10,7 +10,7 @@ const PAUSED = /^Paused, and pulls are stopped/;
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(async () => {
-    const world = await World.start({ spokes, transport });
+    const world = await World.start({ spokes, transport, inMemory: true });
     for (const name of ['pulling', 'away']) world.spokes.setFaults(name, { jobsHeld: true });
     return world;
   });

@@ -16,7 +16,7 @@ const label = (world: RolloutWorld, name: string, site: string | null) =>
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(async () => {
-    const world = await RolloutWorld.start({ spokes, transport });
+    const world = await RolloutWorld.start({ spokes, transport, inMemory: true });
     await world.policies(spokes, { p: {}, q: {} });
     for (const name of ['one', 'two', 'bad']) await label(world, name, 'yes');
     world.spokes.setFaults('bad', { failJob: true });

@@ -30,6 +30,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
       spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
       transport,
       job: { seconds: 1, startupMs: 200 },
+      inMemory: true,
     }),
   );
 

@@ -1,9 +1,7 @@
-/** Pause, retry, hold and membership asked in every state of an upgrade, with hubs killed between. FLOTILLA_STEERING=all asks each in each state. */
-import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+/** Pause, retry, hold and membership asked in every state of an upgrade, with another hub between. FLOTILLA_STEERING=all asks each in each state. */
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { mapConcurrently } from '@flotilla/pace';
 import { expect, test } from 'vitest';
-import { flotilla } from '../cli/flotilla.ts';
 import { Cell, REQUESTS, STATES } from './steering.ts';
 import { RolloutWorld } from './world.ts';
 
@@ -16,50 +14,26 @@ const pairs = STATES.flatMap((state, index) =>
   drawn.filter((_, at) => isLong || at === index % drawn.length).map(({ request }) => ({ state, request })),
 );
 const PARALLEL = 8;
-/** Commands whose rehearsal is asked for in each cell. */
-const rehearsals = ({ name, clusters: [, b] }: Cell): Readonly<Record<Cell['request'], readonly string[] | undefined>> => ({
-  drain: ['pause', name],
-  stop: ['pause', name, '--now'],
-  retry: ['retry', name],
-  hold: ['hold', b],
-  add: undefined,
-});
 
 test(`seed ${seed}: ${pairs.map(({ state, request }) => `${request} ${state}`).join(', ')}`, {
   timeout: isLong ? 1_800_000 : 600_000,
 }, async () => {
   const spokes = pairs.flatMap(({ state, request }) => Cell.clustersOf(state, request));
-  await using world = await RolloutWorld.start({ spokes, seed, withoutHub: true, simulated: { job: { seconds: 1, jitter: 0.5 } } });
-  let hubs = 0;
-  const startHub = () => {
-    hubs += 1;
-    return world.startHubProcess({ args: ['--lease-name', `steering-${hubs}`] });
+  await using world = await RolloutWorld.start({ spokes, seed, inMemory: true, simulated: { job: { seconds: 1, jitter: 0.5 } } });
+  const another = async () => {
+    await world.hub?.stop();
+    await world.startHub();
   };
-  const kill = async () => {
-    await world.hub?.stop({ signal: 'SIGKILL' });
-    await startHub();
-  };
-  await startHub();
   const cells = pairs.map(({ state, request }) => new Cell(world, state, request));
   const all = <T>(of: (cell: Cell) => Promise<T>) => mapConcurrently(cells, PARALLEL, of);
-  const annotations = async () =>
-    Object.fromEntries((await world.client.list(ClusterGroupUpgrade)).items.map(({ metadata }) => [metadata.name, metadata.annotations]));
-
   await all((cell) => cell.begin());
   const finished = new Map(cells.map((cell) => [cell.name, finishedJobs(world, cell)]));
-  const before = await annotations();
-  await all(async (cell) => {
-    const words = rehearsals(cell)[cell.request];
-    if (words) expect([0, 3], words.join(' ')).toContain((await flotilla(world.server.kubeconfig, ...words, '--dry-run')).code);
-  });
-  expect(await annotations()).toEqual(before);
-
   await all((cell) => cell.ask());
-  await kill();
+  await another();
   await all((cell) => cell.untilTaken());
-  await kill();
+  await another();
   await all((cell) => cell.undo());
-  await kill();
+  await another();
   await all((cell) => cell.release());
   await all((cell) => cell.untilEnded());
 

@@ -12,7 +12,7 @@ type State = (typeof STATES)[number];
 export const REQUESTS = ['drain', 'stop', 'retry', 'hold', 'add'] as const;
 type Request = (typeof REQUESTS)[number];
 
-const SOAK_SECONDS = 12;
+const SOAK_SECONDS = 60;
 const FAR = '2099-01-01T00:00:00Z';
 /** States after which the rollout has begun: who joins does so behind a pull of its own. */
 const ROLLOUT: readonly State[] = ['in a batch', 'soaking', 'between batches'];

@@ -18,6 +18,7 @@ describe.each([{ hubArgs: [] }, { hubArgs: ['--talm-strict'] }])('of a hub with 
     async () => {
       world = await RolloutWorld.start({
         spokes: ['undated'],
+        inMemory: true,
         hubArgs,
         simulated: { workCadence: { statusSyncMs: 500, resyncMs: 240_000, feedback: 'immediate' } },
       });

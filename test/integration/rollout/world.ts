@@ -36,7 +36,12 @@ export class RolloutWorld extends HubWorld {
   static async start(options: WorldOptions): Promise<RolloutWorld> {
     const parts = await startSurroundings(options);
     const compliance = { seconds: COMPLIANCE_SECONDS, jitter: 0 };
-    const propagator = await startPolicyPropagator({ client: parts.client, seed: options.seed ?? 1, compliance });
+    const propagator = await startPolicyPropagator({
+      client: parts.client,
+      seed: options.seed ?? 1,
+      compliance,
+      ...(options.inMemory && { clock: parts.clock }),
+    });
     return new RolloutWorld(parts, propagator).begin(options);
   }
 

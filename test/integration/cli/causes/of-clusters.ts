@@ -5,7 +5,7 @@ import { accept, byPrecaching, type Cause, comply, hold, holdJobs, inBatch, mend
 
 /** The Lease of the first spoke's agent, renewed so many seconds ago. */
 async function renew({ world, spokes }: Scene, secondsAgo: number): Promise<void> {
-  const renewTime = new Date(Date.now() - secondsAgo * 1000).toISOString().replace('Z', '000Z');
+  const renewTime = new Date(world.clock.now() - secondsAgo * 1000).toISOString().replace('Z', '000Z');
   const ref = { namespace: spokes[0], name: AGENT_LEASE };
   const spec = { holderIdentity: 'agent', leaseDurationSeconds: 60, renewTime };
   if (await world.client.get(Lease, ref)) await world.client.patch(Lease, ref, { spec }, { type: 'merge' });

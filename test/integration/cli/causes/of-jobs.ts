@@ -7,7 +7,7 @@ const retry: Cause['release'] = {
   says: /try the cluster again \(flotilla retry\)/,
   apply: async (scene) => {
     mend(scene);
-    await scene.world.annotate(scene.name, { 'flotilla.io/retry-at': new Date().toISOString() });
+    await scene.world.annotate(scene.name, { 'flotilla.io/retry-at': new Date(scene.world.clock.now()).toISOString() });
   },
 };
 /** Another upgrade is busy with the first spoke. */
