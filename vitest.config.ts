@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './tools/src/longest-first.ts';
 
 /** Settings of tests on real servers: all files of a run share programs and API servers. */
 const onServers = {
@@ -21,7 +20,6 @@ export default defineConfig({
   test: {
     // Integration files mostly wait for servers: three at a time keep two cores busy and no more.
     maxWorkers: Math.max(3, availableParallelism()),
-    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -66,6 +64,8 @@ export default defineConfig({
           ...onServers,
         },
       },
+      // A command of its own: `npm run chaos`.
+      { test: { name: 'chaos', include: ['test/bench/chaos/*.test.ts'], ...onServers } },
       {
         test: {
           name: 'e2e',
