@@ -1,11 +1,11 @@
-import { Policy } from '@flotilla/api/ocm';
+import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
 import { testIn } from '../world.ts';
 import { COMPLETED, REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 
 const test = testIn(() => {
-  const fleets = { drift: 3, over: 1 };
+  const fleets = { drift: 3, over: 1, counted: 4 };
   return RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
 });
 
@@ -68,4 +68,28 @@ test.concurrent('after its end an upgrade enforces nothing, whatever becomes of 
   await eventually(async () => (await complianceOn(world, 'over-p', 'over-1')) === 'NonCompliant', 'over-1 to fall back');
   expect(await world.condition('over', 'Succeeded')).toBe(`True ${COMPLETED}`);
   expect((await world.get('over'))?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+});
+
+test.concurrent('at rest a running upgrade costs no writes', async ({ world }) => {
+  const clusters = spokeNames(4, 'counted');
+  await world.policies(clusters, { 'counted-p': {} });
+  world.propagator.script('policies/counted-p', 'counted-1', { never: true });
+  await world.upgrade('counted', clusters, ['counted-p']);
+  await eventually(async () => (await world.recorded('counted')).length === 3, 'all but one to be complete');
+  const versions = async () => {
+    const { placements, bindings } = await world.objectsOf('counted');
+    return [await world.get('counted'), ...placements, ...bindings].map((object) => object?.metadata.resourceVersion);
+  };
+  const before = await versions();
+  expect(before).toHaveLength(3);
+  // Other clusters' news wake the hub; it finds nothing to do.
+  for (const name of clusters)
+    await world.client.patch(ManagedCluster, { name }, { metadata: { labels: { seen: 'yes' } } }, { type: 'merge' });
+  await eventually(async () => (await world.labels('counted-4')).seen === 'yes');
+  world.propagator.report('policies/counted-p', 'counted-2', 'NonCompliant');
+  world.propagator.report('policies/counted-p', 'counted-2', 'Compliant');
+  await world.upgrade('counted-2', ['counted-2'], ['counted-p']);
+  await world.untilCondition('counted-2', 'Succeeded', /^True/);
+  expect(await versions()).toEqual(before);
+  expect(await world.condition('counted', 'Progressing')).toBe(REMEDIATING);
 });

@@ -13,10 +13,10 @@ import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { z } from 'zod';
 import { hubCrds } from '../../fixtures/crds.ts';
-import { startRelay } from '../../integration/precache/relay.ts';
 import { testIn } from '../../integration/world.ts';
 import { look, NO_BROWSER, startBrowserProcess } from './browser.ts';
 import { startConsole } from './console.ts';
+import { startRelay } from './relay.ts';
 
 const SPOKES = 150;
 const names = Array.from({ length: SPOKES }, (_, index) => `site-${String(index).padStart(3, '0')}`);

@@ -10,10 +10,10 @@ import { installOperator, playUpgrade, subscription } from '../../integration/ro
 import { expectOrderlyBatches } from '../../integration/rollout/orderly.ts';
 import { RolloutWorld, spokeNames } from '../../integration/rollout/world.ts';
 import { eachAttempt } from '../../integration/world.ts';
-import { startRedis, type TestRedis } from '../precache/redis.ts';
-import { type AuditedUpgrade, auditWrites, HUB_USER, readRollout } from './audited.ts';
-import { Chaos, drawStrikes } from './chaos.ts';
-import { readChaosConfig } from './chaos-config.ts';
+import { startRedis, type TestRedis } from '../../system/precache/redis.ts';
+import { type AuditedUpgrade, auditWrites, HUB_USER, readRollout } from '../../system/rollout/audited.ts';
+import { readChaosConfig } from './config.ts';
+import { Chaos, drawStrikes } from './strikes.ts';
 import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
 
 const { moments, spokes, seed } = readChaosConfig();

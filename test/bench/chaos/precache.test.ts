@@ -4,8 +4,8 @@ import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { spokeNames, World } from '../../integration/precache/world.ts';
 import { eachAttempt } from '../../integration/world.ts';
-import { readChaosConfig } from '../rollout/chaos-config.ts';
-import { startRedis, type TestRedis } from './redis.ts';
+import { startRedis, type TestRedis } from '../../system/precache/redis.ts';
+import { readChaosConfig } from './config.ts';
 
 const { moments: MOMENTS, spokes: SPOKES, seed: SEED, transport: TRANSPORT } = readChaosConfig();
 const spokes = spokeNames(SPOKES);

@@ -1,7 +1,7 @@
 import { eventually } from '@flotilla/pace/testing';
 import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import type { RolloutWorld } from '../../integration/rollout/world.ts';
-import type { TestRedis } from '../precache/redis.ts';
+import type { TestRedis } from '../../system/precache/redis.ts';
 import type { WatchRelay } from './watch-relay.ts';
 
 /** What can happen to a hub, whatever it is doing. */

@@ -1,7 +1,7 @@
-/** Runs the chaos tests with more moments than the test command does. See `--help`. */
+/** Runs the chaos tests. See `--help`. */
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { runProgram } from '../../tools/src/test-stages.ts';
+import { runProgram } from '../../../tools/src/test-stages.ts';
 
 const USAGE = `chaos -- [--moments 30] [--spokes 100] [--seed 20261121] [--transport work|actions]
 Half of the moments in rollouts of policies, half in rollouts of ManifestWorks; then as many in pre-caching. Takes a minute for each on a busy machine.
@@ -19,10 +19,10 @@ const args = Arguments.safeParse(values);
 if (values.help) process.stdout.write(`${USAGE}\n`);
 else if (args.success) {
   const { moments, spokes, seed, transport } = args.data;
-  const rollouts = transport === undefined ? ['test/system/rollout/chaos.test.ts'] : [];
+  const rollouts = transport === undefined ? ['test/bench/chaos/rollout.test.ts'] : [];
   process.exitCode = await runProgram(
     'node_modules/.bin/vitest',
-    ['run', '--project', 'integration', ...rollouts, 'test/system/precache/crash.test.ts'],
+    ['run', '--project', 'chaos', ...rollouts, 'test/bench/chaos/precache.test.ts'],
     {
       env: {
         FLOTILLA_CHAOS_MOMENTS: String(moments),
