@@ -2,28 +2,25 @@ import { ClusterVersion } from '@flotilla/api/config';
 import { Namespace } from '@flotilla/api/core';
 import { FileIntegrity, MachineSet } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
-import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import { systemClock } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { upgraders } from '@flotilla/upgrade';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MemoryWorld } from '../testing/memory-world.ts';
-import { CASE_REF, createUpgrade, installKinds, readEntry, startOperator } from '../testing/operator-case.ts';
+import { CASE_REF, createUpgrade, memoryCluster, readEntry, startOperator } from '../testing/operator-case.ts';
 
 const TARGET = '4.14.12';
 const INTEGRITY = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };
 
-let server: ApiServer;
 let client: Client;
 beforeAll(async () => {
-  server = await startApiServer();
-  client = await server.client();
-  await installKinds(client);
+  client = memoryCluster(systemClock).client();
   await client.create(Namespace, { metadata: { name: INTEGRITY.namespace } });
 });
 afterAll(async () => {
-  await server?.stop();
+  await client?.close();
 });
 
 /** Collects the extra machine sets and the desired versions that watches have shown. */
