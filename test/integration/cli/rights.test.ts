@@ -3,12 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type KubeObject, untyped } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { mapConcurrently } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
-import { flotilla } from './flotilla.ts';
+import { typeLines } from './typed-lines.ts';
 
 /** A verb, and a resource with its group. */
 type Right = `${string} ${string}`;
@@ -148,21 +147,29 @@ test('with the least rights it works; with one less it names that one and who ha
   for (const run of runs) await grant(world, run);
   await untilGranted(world);
 
+  const lines = await Promise.all(
+    runs.map(async ({ user, of }) =>
+      [`KUBECONFIG=${await world.server.kubeconfigFor(user)}`, ...of.args.map((word) => files[word] ?? word)].join(' '),
+    ),
+  );
+  const all = await typeLines({ kubeconfig: world.server.kubeconfig, folder: world.dir }, lines);
+  const said = [...all.matchAll(/^\$ [^\n]* flotilla [^\n]*\n(.*?)\[exit (\d+)\]\n/gms)].map(([, text = '', code]) => ({
+    text,
+    code: Number(code),
+  }));
+  expect(said).toHaveLength(runs.length);
+
   const bad: string[] = [];
-  // Most of a run is waiting.
-  await mapConcurrently(runs, 4, async ({ user, of, without }) => {
-    const { code, out, err } = await flotilla(await world.server.kubeconfigFor(user), ...of.args.map((word) => files[word] ?? word));
+  for (const [index, { of, without }] of runs.entries()) {
+    const { text = '', code } = said[index] ?? {};
     const [verb = '', resource = ''] = (without ?? '').split(' ');
     const named = `you may not ${verb} ${resource}`;
     const isNeeded = without !== undefined && of.needs.includes(without);
-    const isTold =
-      `${out}${err}`.includes(named) && /ClusterRole flotilla-(?:view|inspect|steer|operate|probe) of charts\/hub/.test(`${out}${err}`);
-    const isAnswered = of.readsNoImage ? code === 1 && out.includes('0 of 1 images could be read') : code !== 1;
-    const isRight =
-      without === undefined ? isAnswered && !`${out}${err}`.includes('you may not') : isNeeded ? code === 1 && isTold : isAnswered;
-    if (!isRight)
-      bad.push(`flotilla ${of.args.join(' ')} without ${without ?? 'nothing'}: ${code}: ${out.slice(0, 300)}${err.slice(0, 400)}`);
-  });
+    const isTold = text.includes(named) && /ClusterRole flotilla-(?:view|inspect|steer|operate|probe) of charts\/hub/.test(text);
+    const isAnswered = of.readsNoImage ? code === 1 && text.includes('0 of 1 images could be read') : code !== 1;
+    const isRight = without === undefined ? isAnswered && !text.includes('you may not') : isNeeded ? code === 1 && isTold : isAnswered;
+    if (!isRight) bad.push(`flotilla ${of.args.join(' ')} without ${without ?? 'nothing'}: ${code}: ${text.slice(0, 700)}`);
+  }
   expect(bad).toEqual([]);
 }, 600_000);
 
