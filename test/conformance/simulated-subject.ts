@@ -6,8 +6,8 @@ import type { SpokeObserver, TransportSubject } from './transport-subject.ts';
 
 const CLUSTER = 'simulated-1';
 
-/** A simulated spoke on a real hub API server. Nobody but the suite writes the status of what works apply, as on a bare API server. */
-export async function startSimulatedSubject(workCadence?: WorkCadence): Promise<TransportSubject> {
+/** A simulated spoke on a hub in memory. Nobody but the suite writes the status of what works apply, as on a bare API server. */
+export async function startSimulatedSubject(workCadence?: WorkCadence, speed?: number): Promise<TransportSubject> {
   const fleet = await startSimulatedFleet({
     names: [CLUSTER],
     seed: 1,
@@ -15,6 +15,7 @@ export async function startSimulatedSubject(workCadence?: WorkCadence): Promise<
     faults: { [CLUSTER]: { statusNeverChanges: true } },
     workCadence,
     makesPullerAccount: true,
+    speed,
   });
   const { hub, spokes } = fleet;
   return {

@@ -27,6 +27,7 @@ export function describeSimulatedWorkFaults(): void {
     let spokes: SimulatedSpokes;
     beforeAll(async () => {
       fleet = await startSimulatedFleet({
+        speed: 10,
         names: NAMES,
         seed: 7,
         job: { seconds: 1, jitter: 0 },
@@ -68,11 +69,11 @@ export function describeSimulatedWorkFaults(): void {
 
     test('the expected value appears after its time, on a late spoke later and on a stuck one never', async () => {
       await Promise.all(['well', 'late', 'never'].map((name) => start(name)));
-      const startedAt = Date.now();
+      const startedAt = fleet.clock.now();
       await vi.waitFor(async () => expect(await shown('well')).toEqual({ applied: 'True', available: 'True', value: 'True' }), within);
       expect(await shown('late')).toMatchObject({ applied: 'True', value: undefined });
       await vi.waitFor(async () => expect((await shown('late')).value).toBe('True'), within);
-      expect(Date.now() - startedAt).toBeGreaterThan(3500);
+      expect(fleet.clock.now() - startedAt).toBeGreaterThan(3500);
       expect(await shown('never')).toEqual({ applied: 'True', available: 'True', value: undefined });
     });
 

@@ -38,9 +38,10 @@ export function describeWorks({ name, extent, feedback, setup }: WorkSuiteOption
     describe('reading back', () => feedbackTests(get, feedback));
     // The rest does not depend on how values are read back.
     if (feedback === 'immediate') return;
-    describe('applying', () => applyTests(get, extent));
+    // Each has objects of its own, and most of it is waiting for repairs.
+    describe.concurrent('applying', () => applyTests(get, extent));
     // Simulated spokes have neither workloads nor owners of fields.
-    if (extent === 'full') describe('scaling', () => scaleTests(get));
+    if (extent === 'full') describe.concurrent('scaling', () => scaleTests(get));
     describe('ending', () => endTests(get, extent));
   });
 }

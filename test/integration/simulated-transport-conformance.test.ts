@@ -2,5 +2,5 @@ import { describeSimulatedFaults } from '../conformance/simulated-faults.ts';
 import { startSimulatedSubject } from '../conformance/simulated-subject.ts';
 import { describeTransport } from '../conformance/transport.ts';
 
-describeTransport({ name: 'a simulated spoke on a real hub API server', extent: 'short', setup: () => startSimulatedSubject() });
+describeTransport({ name: 'a simulated spoke on a hub in memory', extent: 'short', setup: () => startSimulatedSubject() });
 describeSimulatedFaults();

@@ -6,14 +6,14 @@ import { testIn } from '../world.ts';
 import { backupJobs, backupOf, RECOVERY, readBackup, untilBackup, untilCleaned, upgradeWithBackup } from './backups.ts';
 
 const PROGRESS = 'False NotStarted: Cluster backup is in progress';
-const spokes = ['patient', 'one', 'two', 'good', 'failing', 'late', 'doomed', 'lost', 'cached', 'uncopied', 'shared', 'killed', 'gone'];
+const spokes = ['patient', 'one', 'two', 'good', 'failing', 'late', 'doomed', 'lost', 'cached', 'uncopied', 'shared', 'ended', 'gone'];
 
 const test = testIn(async () => {
-  const world = await RolloutWorld.start({ processes: true, spokes, withoutHub: true });
+  const world = await RolloutWorld.start({ inMemory: true, spokes, withoutHub: true });
   for (const name of ['failing', 'doomed']) world.spokes.setFaults(name, { failJob: true });
   for (const name of ['late', 'lost']) world.spokes.setFaults(name, { deadlineJobSeconds: 2 });
   // Their jobs end when the tests have seen what there is to see meanwhile.
-  for (const name of ['one', 'two', 'shared', 'gone', 'killed']) world.spokes.setFaults(name, { jobsHeld: true });
+  for (const name of ['one', 'two', 'shared', 'gone', 'ended']) world.spokes.setFaults(name, { jobsHeld: true });
   world.spokes.setFaults('uncopied', { failJob: true, faultyJob: BackupName.job });
   await world.startHub();
   await upgradeWithBackup(world, 'patient', ['patient']);
@@ -120,13 +120,13 @@ test.concurrent('an upgrade that is deleted while it backs up leaves nothing beh
   await untilCleaned(world, ['gone']);
 });
 
-test('a hub that is killed in the middle: its successor goes on, and one job has run', async ({ world }) => {
-  await upgradeWithBackup(world, 'killed', ['killed']);
-  await untilBackup(world, 'killed', { killed: 'Active' });
-  await world.hub?.stop({ signal: 'SIGKILL' });
-  await world.startHub({ args: ['--backup-image', RECOVERY, '--lease-name', 'successor'] });
-  world.spokes.setFaults('killed', {});
-  await world.untilCompleted('killed');
-  await untilCleaned(world, ['killed']);
-  expect(backupJobs(world, 'killed')).toHaveLength(1);
+test('a hub that ends in the middle: its successor goes on, and one job has run', async ({ world }) => {
+  await upgradeWithBackup(world, 'ended', ['ended']);
+  await untilBackup(world, 'ended', { ended: 'Active' });
+  await world.hub?.stop();
+  await world.startHub({ args: ['--backup-image', RECOVERY] });
+  world.spokes.setFaults('ended', {});
+  await world.untilCompleted('ended');
+  await untilCleaned(world, ['ended']);
+  expect(backupJobs(world, 'ended')).toHaveLength(1);
 });

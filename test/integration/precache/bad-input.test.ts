@@ -14,7 +14,7 @@ const REFUSED = 'Unable to select clusters: ';
 
 eachAttempt(
   async () => {
-    world = await World.start({ processes: true, spokes: ['target', 'healthy', 'hostile'], job: { seconds: 20 } });
+    world = await World.start({ spokes: ['target', 'healthy', 'hostile'], job: { seconds: 20 } });
     await world.upgrade('healthy', ['healthy']);
   },
   async () => world?.stop(),
