@@ -17,7 +17,7 @@ eachAttempt(
   async () => {
     stop = new AbortController();
     created.clear();
-    world = await RolloutWorld.start({ spokes: ['plain', 'left'], inMemory: true, hubArgs: ['--talm-strict', '--backup-image', RECOVERY] });
+    world = await RolloutWorld.start({ spokes: ['plain', 'left'], hubArgs: ['--talm-strict', '--backup-image', RECOVERY] });
     for (const kind of [ManagedClusterAction, ManagedClusterView]) record(kind);
   },
   async () => {
