@@ -19,7 +19,12 @@ interface Change {
   readonly variant?: string;
   readonly manifest?: object;
   readonly config?: object;
+  /** The layer is at an address that the manifest names, and not in the registry. */
+  readonly isElsewhere?: boolean;
 }
+
+const ELSEWHERE = '/elsewhere';
+const FOREIGN = 'application/vnd.oci.image.layer.nondistributable.v1.tar+gzip';
 
 let world: PullerWorld;
 let registry: HostileRegistry;
@@ -35,6 +40,8 @@ afterAll(async () => {
 
 const json = (document: unknown): Buffer => Buffer.from(JSON.stringify(document));
 
+const isBlobOf = (path: string, digest: string): boolean => path.startsWith('/v2/') && path.includes(digest);
+
 /** Serves documents for one row: every row has layers of its own, so that none is there already. */
 class Row {
   readonly #name: string;
@@ -45,12 +52,15 @@ class Row {
   }
 
   /** Serves an image of one layer, which `layers` has by this word. */
-  async image(word: string, { architecture = OURS, variant, manifest, config }: Change = {}): Promise<Descriptor> {
+  async image(word: string, { architecture = OURS, variant, manifest, config, isElsewhere }: Change = {}): Promise<Descriptor> {
     const store = new MemoryBlobs();
     const files = [{ path: 'file', content: { bytes: `${this.#name} ${word}` } }];
     const { descriptor, diffId }: WrittenLayer = await writeLayer(store, { content: { files }, compression: 'gzip' });
     this.layers.set(descriptor.digest, word);
-    const layer = registry.serve(await store.readBlob(descriptor.digest, 2 ** 20), descriptor.mediaType);
+    const served = registry.serve(await store.readBlob(descriptor.digest, 2 ** 20), descriptor.mediaType);
+    const foreign = { ...served, mediaType: FOREIGN, urls: [`http://${registry.host}${ELSEWHERE}/${served.digest}`] };
+    const layer = isElsewhere ? foreign : served;
+    if (isElsewhere) registry.handlers.push((_, response, path) => isBlobOf(path, served.digest) && Boolean(response.writeHead(404).end()));
     const rootfs = { type: 'layers', diff_ids: [diffId] };
     const configuration = registry.serve(json({ os: 'linux', architecture, variant, config: {}, rootfs, ...config }), CONFIG);
     return registry.serve(
@@ -151,5 +161,19 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     expect(Object.keys(taken)).toEqual(['plain by the runtime']);
     expect(crossed(filled, row)).toEqual({ 'plain by the puller': taken['plain by the runtime'] });
     expect(pulled.last.bytesDone).toBe(taken['plain by the runtime']);
+  });
+
+  test('a foreign layer comes from its address, and by the puller where it fills the store', { timeout: 60_000 }, async () => {
+    const name = `foreign-${version.replaceAll(' ', '-')}`;
+    await new Row(name).image('plain', { isElsewhere: true });
+    const spec = { additionalImages: `${REGISTRY_NAME}/foreign/app:${name}` };
+    const asked = (): number => registry.requests.filter((request) => request.includes(ELSEWHERE)).length;
+    const before = asked();
+    const alone = await byItself.run({ FETCH_BLOBS: 'off', RETRY_FOR_SECONDS: '5' }, spec);
+    const byRuntime = asked() - before;
+    const pulled = await filled.run({ RETRY_FOR_SECONDS: '5' }, spec);
+    expect([alone.exitCode, pulled.exitCode], alone.log + pulled.log).toEqual([PullerExit.done, PullerExit.done]);
+    expect([byRuntime, asked() - before - byRuntime]).toEqual([1, 1]);
+    expect(pulled.last).toMatchObject({ imagesByRuntime: 0 });
   });
 });

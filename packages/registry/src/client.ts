@@ -6,7 +6,7 @@ import { drainBody, type StallLimits } from './body.ts';
 import type { Bandwidth, BlobRanges, RegistryClientOptions } from './client-options.ts';
 import { credentialProblem, type DockerConfig } from './credentials.ts';
 import { digestOf } from './digest-folder.ts';
-import { type Endpoint, endpointUrl, isPlainHost, listEndpoints, type RegistryRule } from './endpoint.ts';
+import { type Endpoint, endpointUrl, isPlainHost, listAddresses, listEndpoints, type RegistryRule } from './endpoint.ts';
 import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withProblems, withSkipped } from './errors.ts';
 import { formatImageReference, type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
@@ -33,6 +33,8 @@ interface RepositoryCall {
   body?: () => Call['body'];
   /** A digest proves the answer, whoever sends it. */
   isProven?: boolean;
+  /** Places to ask before mirrors and source. */
+  addresses?: readonly Endpoint[];
 }
 
 /** Jitters the whole wait, so that a fleet does not return in one instant. */
@@ -203,8 +205,9 @@ export class RegistryClient {
 
   /** Asks for a closed range, which more registries know than an open one, and for the whole blob where the range is refused. */
   async #openBlob(reference: ImageReference, descriptor: Descriptor, { offset, end, signal }: BlobRange) {
+    const addresses = listAddresses(descriptor);
     const open = (headers: { range: string } | undefined) => {
-      const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal, isProven: true } as const;
+      const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal, isProven: true, addresses } as const;
       return this.callMirrors(reference, call, async (answer, { host }) => {
         requireNoPage(answer, { what: `blob ${descriptor.digest}`, host });
         requireLength(answer, descriptor, host);
@@ -233,7 +236,7 @@ export class RegistryClient {
     call: RepositoryCall,
     read: (answer: Answer, endpoint: Endpoint) => Promise<T>,
   ): Promise<T> {
-    const endpoints = this.#order(listEndpoints(reference, this.#rules, this.#insecureHosts));
+    const endpoints = this.#order([...(call.addresses ?? []), ...listEndpoints(reference, this.#rules, this.#insecureHosts)]);
     const skipped: RegistryError[] = [];
     for (const [index, endpoint] of endpoints.entries()) {
       const isLast = index === endpoints.length - 1;
@@ -269,7 +272,8 @@ export class RegistryClient {
     const { signal } = call;
     const failed = (error: unknown): never => {
       const failure = toNetworkError(error, { image, host: endpoint.host, signal });
-      const credential = failure.code === RegistryErrorCode.unauthorized && credentialProblem(this.#credentials, endpoint.host);
+      const isRefused = !endpoint.address && failure.code === RegistryErrorCode.unauthorized;
+      const credential = isRefused && credentialProblem(this.#credentials, endpoint.host);
       throw withProblems(failure, [...(this.#hostTls?.get(failure.host ?? '')?.problems ?? []), ...(credential ? [credential] : [])]);
     };
     const once = async (): Promise<T> => {
@@ -277,8 +281,11 @@ export class RegistryClient {
       const url = await this.#urlOf(endpoint, call, image);
       const allowsPlain = isProven ? (host: string) => isPlainHost(host, this.#rules, this.#insecureHosts) : undefined;
       const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, allowsPlain, image };
-      const answer = await this.#authenticator.send(request, { endpoint, actions, reopen: body });
-      await requireSuccess(answer, { image, host: endpoint.host });
+      const { host, address } = endpoint;
+      const answer = address
+        ? await this.#transport.send(request)
+        : await this.#authenticator.send(request, { endpoint, actions, reopen: body });
+      await requireSuccess(answer, { image, host, isAddress: address !== undefined });
       return read(answer, endpoint);
     };
     const delayMs = (error: unknown, failures: number) => this.#delayMs(error, failures, attempts);
@@ -295,7 +302,8 @@ export class RegistryClient {
     return backOffMs(this.#retry, failures, this.#random) + askedMs;
   }
 
-  async #urlOf({ host, repository, scheme }: Endpoint, { path, signal }: RepositoryCall, image: string): Promise<URL> {
+  async #urlOf({ host, repository, scheme, address }: Endpoint, { path, signal }: RepositoryCall, image: string): Promise<URL> {
+    if (address) return address;
     if (/^https?:/.test(path)) return new URL(path);
     const spoken = scheme === 'either' ? await this.#transport.detectScheme(host, { image, signal }) : scheme;
     return endpointUrl(host, spoken, `${repository}/${path}`);

@@ -1,4 +1,5 @@
 import { formatImageReference, type ImageReference } from './image-reference.ts';
+import type { Descriptor } from './manifest.ts';
 
 /** Protocol of a server; `either`: TLS without verification, or plain HTTP where there is no TLS. */
 export type Scheme = 'https' | 'http' | 'either';
@@ -31,6 +32,22 @@ export interface Endpoint {
   host: string;
   repository: string;
   scheme: Scheme;
+  /** Address of the content itself, outside of any registry: no credentials are shown there. */
+  address?: URL;
+}
+
+/** Addresses of one blob that are tried. */
+const MOST_ADDRESSES = 8;
+
+/** Lists the addresses that a manifest names for a blob. Those of another protocol are left out, as runtimes do. */
+export function listAddresses({ urls = [] }: Pick<Descriptor, 'urls'>): readonly Endpoint[] {
+  const addresses = urls.flatMap((text): Endpoint[] => {
+    const address = URL.parse(text);
+    if (!address || !/^https?:$/.test(address.protocol)) return [];
+    address.username = address.password = '';
+    return [{ host: address.host, repository: '', scheme: address.protocol === 'https:' ? 'https' : 'http', address }];
+  });
+  return addresses.slice(0, MOST_ADDRESSES);
 }
 
 /** Lists an image's locations in order: mirrors of the longest matching prefix, then the source. Empty when all are blocked. */

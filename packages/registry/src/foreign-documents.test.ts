@@ -138,6 +138,27 @@ const rows: readonly Row[] = [
     serve: () => image('v1', PLATFORM, { config: { rootfs: { diff_ids: [`sha256:${'1'.repeat(64)}`] } } }),
   },
   {
+    name: 'a foreign layer with its addresses',
+    want: 'v1',
+    serve: () => {
+      const mediaType = 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip';
+      const layer = { ...registry.serve(gzipSync('v1')), mediaType, urls: ['https://layers.test/v1', 'ftp://layers.test/v1'] };
+      const config = registry.serve(json({ ...PLATFORM, config: {} }), 'application/vnd.docker.container.image.v1+json');
+      const manifest = { schemaVersion: 2, mediaType: MediaType.dockerManifest, config, layers: [layer] };
+      registry.serve(json(manifest), MediaType.dockerManifest, 'v1');
+    },
+  },
+  {
+    name: 'urls null, or none',
+    want: 'v1',
+    serve: () => {
+      const layer = { ...registry.serve(gzipSync('v1')), mediaType: MediaType.ociLayerGzip, urls: null };
+      image('v1', PLATFORM, {
+        manifest: { layers: [layer], config: { ...registry.serve(json(PLATFORM), MediaType.ociConfig), urls: [] } },
+      });
+    },
+  },
+  {
     name: 'gzip that nobody asked for',
     want: 'v1',
     serve: () => {

@@ -33,6 +33,7 @@ export const Descriptor = z.object({
     .default(0)
     .describe('Bytes as transferred (compressed).'),
   annotations: z.record(z.string(), z.string()).optional(),
+  urls: z.array(z.string()).optional().describe('Addresses outside of the registry, which runtimes ask first.'),
   platform: Platform.optional(),
 });
 export type Descriptor = z.output<typeof Descriptor>;

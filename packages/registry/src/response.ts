@@ -28,15 +28,23 @@ const WORDS_MS = 2_000;
  * @throws RegistryError `_UNAUTHORIZED` (401, 403), `_NOT_FOUND`, `_RATE_LIMITED`, `_UNAVAILABLE` (408, 5xx, and what storage refuses but ranges),
  * `_BAD_RESPONSE` (the rest).
  */
-export async function requireSuccess(answer: Answer, { image, host: registry }: { image: string; host: string }): Promise<void> {
+export async function requireSuccess(
+  answer: Answer,
+  { image, host: registry, isAddress = false }: { image: string; host: string; isAddress?: boolean },
+): Promise<void> {
   const { status, redirected, url } = answer;
   if (status >= 200 && status < 300) return;
   const words = await serverWords(answer);
   const host = redirected ? url.host : registry;
   const details = { image, host, status, retryAfterMs: parseRetryAfter(answer.headers['retry-after']) };
-  const { code, text } = redirected && status !== RANGE_REFUSED ? STORAGE_REFUSES : verdict(status);
-  const who = redirected ? `${host} (storage of ${registry})` : host;
+  const { code, text } = wordsOf(status, isAddress, redirected);
+  const who = redirected && !isAddress ? `${host} (storage of ${registry})` : host;
   throw new RegistryError(code, `${image}: ${who} answered ${status}${words ? ` (${words})` : ''}${askedWait(details)}; ${text}`, details);
+}
+
+function wordsOf(status: number, isAddress: boolean, redirected: boolean): ReturnType<typeof verdict> {
+  if (isAddress) return { code: verdict(status).code, text: 'the image names this address for a layer' };
+  return redirected && status !== RANGE_REFUSED ? STORAGE_REFUSES : verdict(status);
 }
 
 /** Words on the wait that a server asks for. */
