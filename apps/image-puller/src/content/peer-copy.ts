@@ -124,8 +124,8 @@ async function copyFromOne(
     } catch (error) {
       signal.throwIfAborted();
       logger.warn({ blob: blob.digest, peer: peer.id, err: errorMessage(error) }, 'Taking a blob from another node failed');
-      // A refusal and wrong bytes stay what they are; a broken connection may pass.
-      const isFinal = error instanceof CorruptBlobError || (error instanceof ChannelError && error.status !== undefined);
+      // A refusal and wrong bytes stay what they are; a broken connection may pass, and so may a store that does not answer.
+      const isFinal = error instanceof CorruptBlobError || (error instanceof ChannelError && (error.status ?? 500) < 500);
       if (!isFinal && !(error instanceof ChannelError)) throw error;
       if (isFinal) await sharing.failed(blob, peer.id);
       else {

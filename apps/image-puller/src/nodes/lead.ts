@@ -117,7 +117,8 @@ export class Lead implements AsyncDisposable {
     const { publish, signal, clock, logger } = this.#options;
     while (!signal.aborted && !this.#isOver) {
       try {
-        return await publish(place, signal);
+        await publish(place, signal);
+        return this.#orders.published();
       } catch (error) {
         if (!signal.aborted) logger.warn({ err: errorMessage(error) }, 'Making the lead known failed');
       }

@@ -15,13 +15,13 @@ test('a node joins with what it has of the longest blobs, as many as a lead take
     store(async () => new Map(Array.from({ length: MAX_PARTIALS + 1 }, (_, index) => [digest(index), index]))),
   );
   expect(Join.safeParse(join(partials)).success).toBe(true);
-  expect(Object.keys(partials)).toHaveLength(MAX_PARTIALS);
+  expect(Object.keys(partials ?? {})).toHaveLength(MAX_PARTIALS);
   expect(partials).not.toHaveProperty([digest(0)]);
   expect(Join.safeParse(join({ ...partials, [digest(0)]: 1 })).success).toBe(false);
 });
 
-test('a node joins with nothing of blobs where its store does not say, and a puller of before says nothing', async () => {
-  expect(await readPartials(store(() => Promise.reject(new Error('the runtime restarts'))))).toEqual({});
+test('a node says nothing of parts of blobs where its store does not say, as a puller of before', async () => {
+  expect(await readPartials(store(() => Promise.reject(new Error('the runtime restarts'))))).toBeUndefined();
   expect(Join.safeParse(join()).success).toBe(true);
 });
 

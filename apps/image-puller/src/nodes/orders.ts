@@ -16,7 +16,8 @@ const HOLD_MS = 5_000;
 /** Answers nodes that need blobs: with an order as soon as there is one. */
 export class Orders {
   readonly #clock: Clock;
-  readonly #startedAt: number;
+  /** Since when nodes may come. */
+  #openedAt: number;
   readonly #exchange: BlobExchange;
   readonly #places = new Map<string, Peer>();
   readonly #probes: Probes;
@@ -29,10 +30,11 @@ export class Orders {
 
   constructor({ clock, peers }: { readonly clock: Clock; readonly peers: Pick<Peers, 'hasBlob'> }) {
     this.#clock = clock;
-    this.#startedAt = clock.now();
-    this.#exchange = new BlobExchange(this.#startedAt);
+    this.#openedAt = clock.now();
+    this.#exchange = new BlobExchange(this.#openedAt);
     this.#news = new News(clock);
     this.#probes = new Probes({
+      clock,
       places: this.#places,
       hasBlob: (peer, digest) => peers.hasBlob(peer, digest),
       onHas: (id, { digest, size }) => this.#exchange.has(id, digest, size, clock.now()),
@@ -42,6 +44,11 @@ export class Orders {
   /** Waits longer for the nodes: they have had another lead, and say what they have of its blobs. */
   succeed(): void {
     this.#gatherMs = GATHER_AGAIN_MS;
+  }
+
+  /** Gives the nodes their time from now on: before, none could know of this lead. */
+  published(): void {
+    this.#openedAt = this.#clock.now();
   }
 
   /** Lets a node take part from here on; it may have blobs from before, and parts of some. */
@@ -109,8 +116,9 @@ export class Orders {
   }
 
   async #orderNow(id: string, blob: BlobIdentity): Promise<Order> {
-    if (!this.#isGathered && this.#clock.now() - this.#startedAt < this.#gatherMs) return { do: 'wait' };
-    if (!this.#exchange.isFound(blob.digest)) await this.#probes.ask(blob);
+    if (!this.#isGathered && this.#clock.now() - this.#openedAt < this.#gatherMs) return { do: 'wait' };
+    const isKnown = this.#exchange.isFound(blob.digest) || (await this.#probes.ask(blob)) || this.#exchange.isFound(blob.digest);
+    if (!isKnown) return { do: 'wait' };
     const order = this.#exchange.ask(id, blob, this.#clock.now());
     if (order.do !== 'copy') return order;
     return { do: 'copy', from: order.from.flatMap((holder) => this.#places.get(holder) ?? []) };

@@ -24,9 +24,10 @@ export interface SharedBlobs {
   partials(): Promise<ReadonlyMap<string, number>>;
 }
 
-/** Reads how much a store has of blobs, of the longest ones; a store that does not say has nothing. */
-export async function readPartials(blobs: SharedBlobs | undefined): Promise<Record<string, number>> {
-  const partials = (await blobs?.partials().catch(() => undefined)) ?? [];
+/** Reads how much a store has of blobs, of the longest ones; undefined while it does not say. */
+export async function readPartials(blobs: SharedBlobs | undefined): Promise<Record<string, number> | undefined> {
+  const partials = await blobs?.partials().catch(() => undefined);
+  if (!partials) return undefined;
   return Object.fromEntries([...partials].toSorted(([, a], [, b]) => b - a).slice(0, MAX_PARTIALS));
 }
 
@@ -71,14 +72,14 @@ export class Peers implements Disposable {
     this.#key = key;
   }
 
-  /** True when a node has a blob; a node that does not answer has none. */
-  async hasBlob(peer: Peer, digest: string): Promise<boolean> {
+  /** True when a node has a blob; undefined when the node, or its store, gives no answer. */
+  async hasBlob(peer: Peer, digest: string): Promise<boolean | undefined> {
     try {
       const answer = await this.#client(peer).open({ method: 'HEAD', path: `/blobs/${digest}`, timeoutMs: PROBE_MS });
       answer.resume();
-      return answer.statusCode === 200;
+      return { 200: true, 404: false }[answer.statusCode ?? 0];
     } catch {
-      return false;
+      return undefined;
     }
   }
 

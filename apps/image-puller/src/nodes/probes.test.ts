@@ -1,3 +1,4 @@
+import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import type { Peer } from './peer-blobs.ts';
 import { Probes } from './probes.ts';
@@ -15,7 +16,7 @@ function startNodes(count: number, holders: readonly string[]) {
     await answer.promise;
     return holders.includes(id);
   };
-  const probes = new Probes({ places, hasBlob, onHas: (id) => void named.push(id) });
+  const probes = new Probes({ clock: new ManualClock(), places, hasBlob, onHas: (id) => void named.push(id) });
   const enter = (id: string): void => {
     places.set(id, { id, address: '10.0.0.1', port: 1 });
     probes.forget(id);

@@ -1,17 +1,24 @@
+import type { Clock } from '@flotilla/pace';
 import type { BlobIdentity } from './coordination.ts';
 import type { Peer, Peers } from './peer-blobs.ts';
+
+/** Milliseconds for which a node may give no answer: its silence is no word about what it has. */
+const PATIENCE_MS = 15_000;
 
 /** A blob that nodes are asked for. */
 interface Question {
   readonly asked: Set<string>;
   /** Answers that are still to come. */
   readonly answers: Set<Promise<void>>;
+  /** A node that was asked gave no answer. */
+  isOpen: boolean;
   /** Changes of the nodes until all of them were asked. */
   changes: number;
 }
 
 /** Dependencies of probes. */
 interface ProbesOptions {
+  readonly clock: Clock;
   /** Nodes that can be asked, by their ids. */
   readonly places: ReadonlyMap<string, Peer>;
   readonly hasBlob: Peers['hasBlob'];
@@ -19,39 +26,60 @@ interface ProbesOptions {
   readonly onHas: (id: string, blob: BlobIdentity) => void;
 }
 
-/** Asks nodes once each whether they have a blob: an earlier run may have left it there. */
+/** Asks nodes whether they have a blob, until each has answered once: an earlier run may have left it there. */
 export class Probes {
   readonly #options: ProbesOptions;
   readonly #questions = new Map<string, Question>();
+  /** Since when nodes give no answer, by their ids. */
+  readonly #silentSince = new Map<string, number>();
   #changes = 0;
 
   constructor(options: ProbesOptions) {
     this.#options = options;
   }
 
-  /** Asks those that were not asked yet, and waits for every answer that is still to come. */
-  async ask(blob: BlobIdentity): Promise<void> {
-    const question: Question = this.#questions.get(blob.digest) ?? { asked: new Set(), answers: new Set(), changes: -1 };
+  /**
+   * Asks those that have not answered yet, and waits for every answer that is still to come.
+   * @returns false while a node that gave no answer may have the blob
+   */
+  async ask(blob: BlobIdentity): Promise<boolean> {
+    const question: Question = this.#questions.get(blob.digest) ?? { asked: new Set(), answers: new Set(), isOpen: false, changes: -1 };
     this.#questions.set(blob.digest, question);
-    if (question.changes !== this.#changes)
+    if (question.changes !== this.#changes || question.isOpen) {
+      question.isOpen = false;
       for (const peer of this.#options.places.values()) if (!question.asked.has(peer.id)) this.#ask(blob, peer, question);
+    }
     question.changes = this.#changes;
     await Promise.all(question.answers);
+    return !question.isOpen;
   }
 
-  #ask(blob: BlobIdentity, peer: Peer, { asked, answers }: Question): void {
+  #ask(blob: BlobIdentity, peer: Peer, question: Question): void {
     const { hasBlob, onHas } = this.#options;
-    asked.add(peer.id);
+    question.asked.add(peer.id);
     const answer = hasBlob(peer, blob.digest).then((has) => {
-      answers.delete(answer);
+      question.answers.delete(answer);
+      if (has === undefined) return this.#noteSilence(peer.id, question);
+      this.#silentSince.delete(peer.id);
       if (has) onHas(peer.id, blob);
     });
-    answers.add(answer);
+    question.answers.add(answer);
+  }
+
+  /** A node that is busy is asked again; one that does not answer for long holds up nobody. */
+  #noteSilence(id: string, question: Question): void {
+    const now = this.#options.clock.now();
+    const since = this.#silentSince.get(id) ?? now;
+    this.#silentSince.set(id, since);
+    if (now - since >= PATIENCE_MS) return;
+    question.asked.delete(id);
+    question.isOpen = true;
   }
 
   /** A node that has come, or come again, may have other blobs. */
   forget(id: string): void {
     this.#changes += 1;
+    this.#silentSince.delete(id);
     for (const { asked } of this.#questions.values()) asked.delete(id);
   }
 }
