@@ -56,3 +56,16 @@ test('a node that was named once is not named again: its blob may have been foun
   expect(asked).toEqual(['n0', 'n1', 'n2']);
   expect(named).toEqual(['n1']);
 });
+
+test('a node that answers about all blobs but one holds up that one for a while alone', async () => {
+  const clock = new ManualClock();
+  const places = new Map<string, Peer>([['n1', { id: 'n1', address: '10.0.0.1', port: 1 }]]);
+  const hasBlob = async (_: Peer, digest: string): Promise<boolean | undefined> => (digest === BLOB.digest ? undefined : false);
+  const probes = new Probes({ clock, places, hasBlob, onHas: () => undefined });
+  let seconds = 0;
+  for (; seconds < 60 && !(await probes.ask(BLOB)); seconds += 3) {
+    expect(await probes.ask({ digest: `sha256:${String(seconds).padStart(64, '0')}`, size: 1 })).toBe(true);
+    await clock.advance(3_000);
+  }
+  expect(seconds).toBe(15);
+});

@@ -10,7 +10,9 @@ interface Question {
   readonly asked: Set<string>;
   /** Answers that are still to come. */
   readonly answers: Set<Promise<void>>;
-  /** A node that was asked gave no answer. */
+  /** Since when nodes that were asked give no answer, by their ids. One that joins again and again gains no time. */
+  readonly silentSince: Map<string, number>;
+  /** One of them is to be asked again. */
   isOpen: boolean;
   /** Changes of the nodes until all of them were asked. */
   changes: number;
@@ -30,7 +32,7 @@ interface ProbesOptions {
 export class Probes {
   readonly #options: ProbesOptions;
   readonly #questions = new Map<string, Question>();
-  /** Since when nodes give no answer, by their ids. */
+  /** Since when nodes give no answer about any blob, by their ids. */
   readonly #silentSince = new Map<string, number>();
   #changes = 0;
 
@@ -43,7 +45,7 @@ export class Probes {
    * @returns false while a node that gave no answer may have the blob
    */
   async ask(blob: BlobIdentity): Promise<boolean> {
-    const question: Question = this.#questions.get(blob.digest) ?? { asked: new Set(), answers: new Set(), isOpen: false, changes: -1 };
+    const question: Question = this.#questions.get(blob.digest) ?? openQuestion();
     this.#questions.set(blob.digest, question);
     if (question.changes !== this.#changes || question.isOpen) {
       question.isOpen = false;
@@ -69,9 +71,9 @@ export class Probes {
   /** A node that is busy is asked again; one that does not answer for long holds up nobody. */
   #noteSilence(id: string, question: Question): void {
     const now = this.#options.clock.now();
-    const since = this.#silentSince.get(id) ?? now;
-    this.#silentSince.set(id, since);
-    if (now - since >= PATIENCE_MS) return;
+    const silences = [this.#silentSince, question.silentSince];
+    for (const since of silences) since.set(id, since.get(id) ?? now);
+    if (silences.some((since) => now - (since.get(id) ?? now) >= PATIENCE_MS)) return;
     question.asked.delete(id);
     question.isOpen = true;
   }
@@ -83,3 +85,5 @@ export class Probes {
     for (const { asked } of this.#questions.values()) asked.delete(id);
   }
 }
+
+const openQuestion = (): Question => ({ asked: new Set(), answers: new Set(), silentSince: new Map(), isOpen: false, changes: -1 });
