@@ -138,5 +138,11 @@ test(`${CASES} spokes of five nodes with three faults each are whole at the end,
   timeout: 30_000 + CASES * 10_000,
 }, async () => {
   const seeds = Array.from({ length: CASES }, (_, index) => SEED + index);
-  await mapConcurrently(seeds, AT_ONCE, (seed) => new Story(seed).run(), { stopAtFailure: true });
+  const play = async (seed: number): Promise<void> => {
+    const story = new Story(seed);
+    await story.run().catch((cause: unknown) => {
+      throw new Error(`seed ${seed}, after ${story.said.join(', ')}`, { cause });
+    });
+  };
+  await mapConcurrently(seeds, AT_ONCE, play, { stopAtFailure: true });
 });
