@@ -186,7 +186,9 @@ export class UpgradePasses {
     const isPulling = new Set(latePulls(stored).filter((cluster) => fresh.has(cluster)));
     const isLater = (cluster: string): boolean =>
       proofs?.byCluster.has(cluster) ? isPutOff(proofs.byCluster.get(cluster), states[cluster]) : isPulling.has(cluster);
-    const next = withImportsOf(deferUnproven(retried, isLater, spec.remediationStrategy.canaries), stored);
+    const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
+    const deferred = deferUnproven(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
+    const next = withImportsOf(deferred, stored);
     const late = jobs.precacheLate(upgrade, next, proofs);
     const pulled = describeLatePulls(next, late.pulls);
     const status = describeLateBackups(pulled, jobs.backUpLate(upgrade, pulled), { now: new Date(at) });

@@ -101,7 +101,8 @@ const running = (remediationPlan: string[][], currentBatch: number, progress: Re
   status: { currentBatch, currentBatchStartedAt: at(0), currentBatchRemediationProgress: progress },
 });
 const planAfter = (status: ReturnType<typeof running>, restored: readonly string[], canaries?: readonly string[]) =>
-  deferUnproven(status, (cluster) => restored.includes(cluster), canaries).remediationPlan;
+  deferUnproven(status, { isLater: (cluster) => restored.includes(cluster), isAbsent: (cluster) => cluster === 'absent', canaries })
+    .remediationPlan;
 
 test('clusters that pull again come last, as many at a time as a batch has', () => {
   const plan = [
@@ -117,6 +118,7 @@ test.each([
   ['that is a canary', running([['a'], ['b']], 1), ['a'], ['a']],
   ['whose part has begun', running([['a', 'b'], ['c']], 1, { a: { state: 'InProgress' } }), ['a'], []],
   ['behind whom all are pulled again too', running([['a'], ['b', 'c']], 1), ['a', 'b', 'c'], []],
+  ['behind whom all are absent or pulled again', running([['a'], ['b', 'absent']], 1), ['a', 'b'], []],
   ['before its batch', running([['a'], ['b']], 1), ['b'], []],
 ])('a cluster %s stays in its place', (_, status, restored, canaries) => {
   expect(planAfter(status, restored, canaries)).toEqual(status.remediationPlan);

@@ -109,14 +109,22 @@ function entriesOf(proofs: ReadonlyMap<string, ClusterProof>, latest: ClusterPro
   return isKept ? entries : [...entries, { ...latest, clusters: [] }];
 }
 
+/** Clusters of a rollout for which others do not wait, and those for which they do. */
+interface Deferral {
+  /** True for a cluster that is put off. */
+  readonly isLater: (cluster: string) => boolean;
+  /** True for a cluster that is not there: it cannot begin, so it waits for nobody. */
+  readonly isAbsent: (cluster: string) => boolean;
+  readonly canaries?: readonly string[] | undefined;
+}
+
 /**
  * Moves clusters of the running batch that are put off to a last batch, so that the clusters between do not wait for them. They stay where nobody
  * else would wait, and canaries stay, because others wait for them by intention.
  */
 export function deferUnproven(
   status: ClusterGroupUpgradeStatus,
-  isLater: (cluster: string) => boolean,
-  canaries: readonly string[] = [],
+  { isLater, isAbsent, canaries = [] }: Deferral,
 ): ClusterGroupUpgradeStatus {
   const { remediationPlan: plan = [], clusters: records = [], status: times } = status;
   const { currentBatch = 0, currentBatchStartedAt, currentBatchRemediationProgress: progress = {} } = times;
@@ -125,7 +133,9 @@ export function deferUnproven(
   const current = plan[currentBatch - 1] ?? [];
   const late = current.filter((cluster) => !stays.has(cluster) && isLater(cluster));
   const ended = new Set(records.map(({ name }) => name));
-  const isWaitedFor = plan.slice(currentBatch).some((batch) => batch.some((cluster) => !ended.has(cluster) && !isLater(cluster)));
+  const isWaitedFor = plan
+    .slice(currentBatch)
+    .some((batch) => batch.some((cluster) => !ended.has(cluster) && !isLater(cluster) && !isAbsent(cluster)));
   if (late.length === 0 || !isWaitedFor) return status;
   const isLate = new Set(late);
   const left = plan.map((batch, index) => (index === currentBatch - 1 ? batch.filter((cluster) => !isLate.has(cluster)) : batch));
