@@ -33,9 +33,12 @@ function afterAct(ledger: Ledger, upgrade: string, clusters: readonly string[]):
 
 /** Clusters that are begun before other upgrades, or their pulls, let them. */
 function beforeGate(ledger: Ledger, { spec, status }: ClusterGroupUpgrade, clusters: readonly string[]): string | undefined {
+  const startedAt = status?.status.startedAt ?? '';
   const open = (spec?.blockingCRs ?? []).filter(({ name = '' }) => {
     const blocking = ledger.upgrades.get(name);
-    return blocking && verdictOf(blocking)?.status !== 'True';
+    // Whoever has begun goes on when what it waited for is lost and restored.
+    const isOlder = blocking && (startedAt === '' || startedAt >= (blocking.metadata.creationTimestamp ?? ''));
+    return isOlder && verdictOf(blocking)?.status !== 'True';
   });
   if (open.length > 0) return `${clusters.join(', ')} before ${open.map(({ name }) => name).join(', ')} is through`;
   const pulls = spec?.preCaching ? clusters.filter((cluster) => status?.precaching?.status?.[cluster] !== 'Succeeded') : [];
