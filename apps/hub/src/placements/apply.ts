@@ -1,4 +1,4 @@
-import { type KubeObject, WaitingError } from '@flotilla/api';
+import { errorMessage, type KubeObject, refKey, WaitingError } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { backOffMs } from '@flotilla/pace';
 import { type HubWrite, identityOf, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
@@ -52,7 +52,7 @@ export class Placing {
    * @returns milliseconds until the next attempt; undefined: only a change brings it
    */
   async apply(upgrade: ClusterGroupUpgrade): Promise<number | undefined> {
-    const { caches, talmStrict, now, onPlaced } = this.#deps;
+    const { caches, logger, talmStrict, now, onPlaced } = this.#deps;
     const { uid = '' } = upgrade.metadata;
     const writes = placementWrites(upgrade, caches, talmStrict);
     if (writes.length === 0) {
@@ -72,8 +72,10 @@ export class Placing {
       return undefined;
     } catch (error) {
       if (isConflict(error)) return CONFLICT_MS;
+      const isWaiting = error instanceof WaitingError;
+      logger[isWaiting ? 'debug' : 'warn']({ upgrade: refKey(upgrade.metadata), reason: errorMessage(error) }, 'Writing Placements failed');
       if (now() - row.since >= LASTING_MS) onPlaced(upgrade, error);
-      const pauseMs = error instanceof WaitingError ? error.retryAfterMs : backOffMs(BACK_OFF, row.times);
+      const pauseMs = isWaiting ? error.retryAfterMs : backOffMs(BACK_OFF, row.times);
       this.#rows.set(uid, { ...row, hasFailed: true, pausedUntil: now() + pauseMs });
       return pauseMs;
     }
