@@ -96,7 +96,7 @@ async function restore({ user, scheduler }: World, ref: Ref, hasStatus: boolean)
   const { status } = lost;
   if (!hasStatus || !status) return;
   scheduler.setTimer(STATUS_MS, () => {
-    // Whoever took it up, deleted it or lost it again meanwhile keeps what is.
+    // The upgrade may have been deleted or lost again meanwhile.
     user
       .patch(ClusterGroupUpgrade, ref, { metadata: { uid: metadata.uid }, status }, { ...merge, subresource: 'status' })
       .catch(() => undefined);

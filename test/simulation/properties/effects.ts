@@ -36,7 +36,7 @@ function beforeGate(ledger: Ledger, { spec, status }: ClusterGroupUpgrade, clust
   const startedAt = status?.status.startedAt ?? '';
   const open = (spec?.blockingCRs ?? []).filter(({ name = '' }) => {
     const blocking = ledger.upgrades.get(name);
-    // Whoever has begun goes on when what it waited for is lost and restored.
+    // An upgrade that has begun goes on when what it waited for is lost and restored.
     const isOlder = blocking && (startedAt === '' || startedAt >= (blocking.metadata.creationTimestamp ?? ''));
     return isOlder && verdictOf(blocking)?.status !== 'True';
   });

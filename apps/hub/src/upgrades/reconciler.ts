@@ -108,8 +108,12 @@ export class UpgradeReconciler {
     const memory = this.#remember(key, upgrade);
     // By what is stored, and before anything else: the end of an upgrade waits for it, and a pass of the rollout may be put off.
     const placeMs = await placing.apply(upgrade);
-    const { requeueAfterMs } = await this.#judge(key, caches.upgrades.get(refOfKey(key)) ?? upgrade, memory);
-    return soonest(requeueAfterMs, placeMs);
+    const current = caches.upgrades.get(refOfKey(key));
+    // One that went meanwhile, or that another has replaced, is news of its own.
+    if (!current || current.metadata.uid !== upgrade.metadata.uid) return {};
+    const { requeueAfterMs } = await this.#judge(key, current, memory);
+    const againMs = earliest(requeueAfterMs, placeMs);
+    return againMs === undefined ? {} : { requeueAfterMs: againMs };
   }
 
   /** Decides what is next of an upgrade, and stores it. */
@@ -302,11 +306,6 @@ export class UpgradeReconciler {
     this.#memory.delete(key);
     this.#turns.forget(key);
   }
-}
-
-function soonest(...spans: readonly (number | undefined)[]): ReconcileResult {
-  const known = spans.filter((ms) => ms !== undefined);
-  return known.length > 0 ? { requeueAfterMs: Math.min(...known) } : {};
 }
 
 /** Values that the served definition refuses; the event is about the definition, because it is older than the status. */
