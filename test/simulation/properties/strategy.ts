@@ -30,10 +30,17 @@ const canariesFirst = (ledger: Ledger): Property => ({
     for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
       const { spec, status } = ledger.upgrades.get(upgrade) ?? {};
       const canaries = spec?.remediationStrategy.canaries ?? [];
-      // Whoever does not comply any more is remediated again with the last batch.
+      // Whoever does not comply any more, or was imported again, is remediated again with a later batch.
       const again = status ? clustersAgain(status) : [];
-      const ended = new Set([...(status?.clusters ?? []).map(({ name }) => name), ...again]);
-      const planned = new Set((status?.remediationPlan ?? []).flat());
+      const { remediationPlan: plan = [], status: times } = status ?? { status: {} };
+      const current = Math.max((times.currentBatch ?? 0) - 1, 0);
+      const later = new Set(plan.slice(current).flat());
+      const plannedAgain = plan
+        .slice(0, current)
+        .flat()
+        .filter((cluster) => later.has(cluster));
+      const ended = new Set([...(status?.clusters ?? []).map(({ name }) => name), ...again, ...plannedAgain]);
+      const planned = new Set(plan.flat());
       const open = canaries.filter((canary) => planned.has(canary) && !ended.has(canary));
       const early = open.length > 0 ? clusters.filter((cluster) => !canaries.includes(cluster)) : [];
       if (early.length > 0) return `${upgrade} enforces ${early.join(', ')} before canary ${open.join(', ')} ended`;
