@@ -8,8 +8,8 @@ const ALL_BUT_RECONCILER = 'observe, plan, apply, status';
 /** Folders that start a reconciler and lack some of its five files, and why. */
 const EXCUSED = new Map<string, Excuse>([
   ['apps/hub/src', [ALL, 'starts the reconciler of ClusterGroupUpgrade, whose room has its files']],
-  ['apps/hub/src/leftovers', [ALL_BUT_RECONCILER, 'observes and plans by spokes/actions, and leaves no status']],
-  ['apps/hub/src/steps', [ALL, 'late steps and those of a queue are reconciled by the rooms that request them']],
+  ['apps/hub/src/spokes', [ALL_BUT_RECONCILER, 'its parts plan and apply: spoke-jobs/, spoke-rollouts/, cleaning, pins/']],
+  ['apps/hub/src/workers', [ALL, 'takes the steps that spokes/ hands over']],
   ['apps/spoke-agent/src', [ALL, 'starts three reconcilers; packages/agent observes, plans and applies for them']],
   ['apps/upgrade-operator/src/reconcilers/node', [ALL_BUT_RECONCILER, 'a drain is one call of drain/']],
   ['apps/upgrade-operator/src/reconcilers/other-upgrade-config', [ALL_BUT_RECONCILER, 'writes one condition']],
@@ -18,7 +18,11 @@ const EXCUSED = new Map<string, Excuse>([
   ['apps/version-operator/src/updates', [ALL_BUT_RECONCILER, 'keeps the answers of the update service in memory']],
 ]);
 /** Sources whose reconciler leaves trouble to the log, and why. */
-const SILENT = new Map([['apps/spoke-agent/src/agent.ts', 'the status of action, view and work has the error, and the hub tells of it']]);
+const SILENT = new Map([
+  ['apps/hub/src/spokes/reconciler.ts', 'each error is noted as a problem, which the status of the upgrade tells'],
+  ['apps/hub/src/workers/hand-over.ts', 'the leader takes a step that stays undone, and tells its error'],
+  ['apps/spoke-agent/src/agent.ts', 'the status of action, view and work has the error, and the hub tells of it'],
+]);
 
 test('a folder that starts a reconciler has its five files, and no excuse is needless', () => {
   expect(incompleteRooms(texts, EXCUSED)).toEqual([]);
@@ -76,14 +80,13 @@ test('a reconciler that keeps trouble to itself is found, and a needless excuse'
 
 /** Nouns of the field that a room may have beside its five files. A new one is entered here, and explained in the README of its app. */
 const NOUNS = new Set(
-  `access admission alerts caches claims delay departures events fields job jobs kind leftovers messages mounts passes phases proofs prometheus request retries
-  revocation run service silence steps teardown templates timers trim updates wakes walk watches windows withdrawal`.split(/\s+/),
+  `access admission alerts caches change choice claims cleaning cluster delay departures events fields job jobs key kind leftovers messages mounts part passes
+  phases problems proofs prometheus reach request retries revocation service silence templates timers trim updates wakes walk watches windows withdrawal`.split(
+    /\s+/,
+  ),
 );
 /** Names that are no nouns, and why they stay. */
-const NO_NOUNS = new Map([
-  ['apps/hub/src/spoke-jobs/interpret.ts', 'from observation to event: the arc between observe and plan, by which its cases are named'],
-  ['apps/hub/src/upgrades/ready.ts', 'makes the condition of that name'],
-]);
+const NO_NOUNS = new Map([['apps/hub/src/upgrades/ready.ts', 'makes the condition of that name']]);
 
 test('beside the five files of a room lie nouns of the field', () => {
   expect(strangeFiles([...texts.keys()], NOUNS).toSorted()).toEqual([...NO_NOUNS.keys()].toSorted());
@@ -101,5 +104,16 @@ test('a helper, a verb and an unknown noun beside the five are found, and nothin
   ];
   expect(strangeFiles([...files, ...elsewhere], new Set(['claims']))).toEqual(
     ['helpers', 'revoke', 'engine'].map((name) => `apps/a/src/room/${name}.ts`),
+  );
+});
+
+test('a leader of the hub starts five reconcilers at most', () => {
+  const starts = [...texts]
+    .filter(([path]) => path.startsWith('apps/hub/src/') && !path.endsWith('.test.ts'))
+    .flatMap(([path, text]) => [...text.matchAll(/\bstartReconciler\(/g)].map(() => path));
+  expect(starts.toSorted()).toEqual(
+    ['auto-upgrades/reconciler', 'hub', 'registration/reconciler', 'spokes/reconciler', 'workers/hand-over'].map(
+      (name) => `apps/hub/src/${name}.ts`,
+    ),
   );
 });

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type Ref, refKey, refOfKey } from '@flotilla/api';
+import { refKey, refOfKey } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { QueueStore } from '@flotilla/queues';
 import { repositoryOf } from '@flotilla/rollout';
@@ -20,24 +20,30 @@ import { startAutoUpgrades } from './auto-upgrades/reconciler.ts';
 import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
 import { graphAccess } from './graph-access.ts';
-import { startLeftovers } from './leftovers/reconciler.ts';
 import { serveFleetMetrics } from './metrics/fleet-metrics.ts';
-import { startPins } from './pins/reconciler.ts';
+import { Unpinning } from './pins/part.ts';
 import { Placing } from './placements/apply.ts';
 import { createPolicyReader } from './policy-reader.ts';
 import { startRegistration } from './registration/reconciler.ts';
-import { type BackupJobs, backupTeardown, createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
+import { createSpokeStep } from './spoke-jobs/apply.ts';
+import type { JobState, SpokeJob } from './spoke-jobs/kind.ts';
+import { type BackupJobs, backupCleaning, createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
 import type { BackupSettings } from './spoke-jobs/kinds/backup/settings.ts';
-import { createPrecacheJob, type PrecacheJobs, precacheTeardown } from './spoke-jobs/kinds/precache/job.ts';
+import { createPrecacheJob, type PrecacheJobs, precacheCleaning } from './spoke-jobs/kinds/precache/job.ts';
 import type { PrecacheSettings } from './spoke-jobs/kinds/precache/settings.ts';
-import { SpokeJobs } from './spoke-jobs/reconciler.ts';
-import { startSpokeJobs, startSpokeJobWorker } from './spoke-jobs/steps.ts';
+import { SpokeJobs } from './spoke-jobs/spoke-jobs.ts';
+import { createRolloutStep } from './spoke-rollouts/apply.ts';
 import { SpokeRollouts } from './spoke-rollouts/reconciler.ts';
-import { createRolloutStep, startRolloutSteps } from './spoke-rollouts/steps.ts';
+import { type CleanedJob, Cleaning } from './spokes/cleaning.ts';
+import type { SpokeStep } from './spokes/part.ts';
+import { BY_UID } from './spokes/port/caches.ts';
+import { Problems } from './spokes/problems.ts';
+import { SpokeReconciler } from './spokes/reconciler.ts';
 import { createUpdateGraph } from './update-graph.ts';
 import { UpgradeJobs } from './upgrades/jobs.ts';
 import { UpgradeReconciler } from './upgrades/reconciler.ts';
 import { upgradesOf, watchesOf } from './upgrades/watches.ts';
+import { HandOver, startWorker } from './workers/hand-over.ts';
 
 /** Dependencies of a hub, leader or worker. */
 interface HubDeps {
@@ -49,56 +55,61 @@ interface HubDeps {
   readonly clock: Clock;
 }
 
+/** A moment for spokes that are clean at the same time, in milliseconds. */
+const CLEAN_GATHER_MS = 200;
+
 /** Leads until the signal aborts. */
 export async function lead({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
   const now = () => clock.now();
   const caches = createCaches(client, { logger, metrics, clock }, config.tenancy, config.standalone);
   const settings = precacheSettings(config);
   const requeues = createChannel();
-  const requeue = (upgrade: Ref) => requeues.enqueue(refKey(upgrade));
-  const jobsDeps = { client, caches, logger, metrics, now, clock, onChange: requeue };
-  const precache = new SpokeJobs(createPrecacheJob(settings, caches.configs), jobsDeps);
-  const backup = new SpokeJobs(createBackupJob(backupSettings(config)), jobsDeps);
+  const requeueOf = (uid: string, afterMs = 0) => {
+    for (const { metadata } of caches.upgrades.byIndex(BY_UID, uid)) requeues.enqueue(refKey(metadata), afterMs);
+  };
+  const problems = new Problems({ onChange: requeueOf, now });
+  const jobsDeps = { client, caches, logger, now, clock, signal, onFree: requeueOf, enqueue: (key: string) => spokes.enqueue(key) };
+  const jobsOf = <S extends JobState, I>(job: SpokeJob<S, I>) =>
+    new SpokeJobs(job, { ...jobsDeps, problems: (uid) => problems.of(job.work, uid) });
+  const precache = jobsOf(createPrecacheJob(settings, caches.configs));
+  const backup = jobsOf(createBackupJob(backupSettings(config)));
   await fillCaches(caches, logger, signal);
   using _fleet = serveFleetMetrics({ metrics, caches, jobs: [precache, backup], clock });
 
-  const steps = { queue: store.queue, concurrency: config.stepConcurrency, signal, logger, metrics, clock };
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
   // Only Redis may have workers.
-  const rolloutStep = createRolloutStep(stepDeps, store.kind === 'redis');
-  const rolloutSteps = startRolloutSteps(rolloutStep, { ...steps, isRemote: false });
-  const stepQueues = [startSpokeJobs(precache, steps), startSpokeJobs(backup, steps), rolloutSteps];
-  const rollout = new SpokeRollouts({
-    caches,
-    queue: rolloutSteps,
-    apply: rolloutStep,
-    onProblem: requeue,
-    clock,
-    logger,
-    metrics,
-    signal,
-    talmStrict: config.talmStrict,
-  });
+  const step = createRolloutStep(stepDeps, store.kind === 'redis');
+  const rollout = new SpokeRollouts({ caches, step, problems, clock, talmStrict: config.talmStrict });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
-  const spokeRollouts = rollout.start();
-  const upgrades = startUpgrades({ ...jobsDeps, config, settings, precache, backup, rollout, recorder, requeues }, signal);
-  const shared = { client, logger, metrics, clock };
+  const cleaningOf = (job: CleanedJob, claims: PrecacheJobs | BackupJobs) =>
+    new Cleaning({ ...jobsDeps, job, claims, onClean: (uid) => requeueOf(uid, CLEAN_GATHER_MS) });
+  const cleaning = [cleaningOf(precacheCleaning(settings.profile), precache), cleaningOf(backupCleaning(backupSettings(config)), backup)];
+  const parts = [precache, backup, rollout, ...cleaning, new Unpinning({ ...jobsDeps, claims: precache, settings, recorder })];
+  const work = { concurrency: config.stepConcurrency, signal, logger, metrics, clock };
+  const take: SpokeStep = (key, taking) => spokes.take(key, taking);
+  const worker = store.queue && startWorker([take], { ...work, queue: store.queue, isRemote: false });
+  const spokes = new SpokeReconciler({
+    ...work,
+    parts,
+    problems,
+    isGone: (uid) => caches.upgrades.byIndex(BY_UID, uid).length === 0,
+    handOver: worker && new HandOver(worker, clock),
+  });
+  const spokesReconciler = spokes.start();
+  const settled = (uid: string) => spokes.settled(uid);
+  const upgrades = startUpgrades(
+    { ...jobsDeps, metrics, config, settings, precache, backup, rollout, cleaning, problems, settled, recorder, requeues },
+    signal,
+  );
+  const own = { client, logger, metrics, clock };
   // Automatic upgrades reach the policies of all namespaces.
-  const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
+  const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...own, caches, recorder }, signal) : undefined;
   const registration = config.standalone
-    ? startRegistration({ ...shared, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
+    ? startRegistration({ ...own, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
     : undefined;
-  const teardowns = [
-    { jobs: precache, ...precacheTeardown(settings.profile) },
-    { jobs: backup, ...backupTeardown(backupSettings(config)) },
-  ];
-  const leftovers = [
-    ...teardowns.map(({ jobs, deletions }) => startLeftovers({ ...shared, caches, recorder, now, jobs, deletions }, signal)),
-    startPins({ ...shared, caches, recorder, now, jobs: precache, settings }, signal),
-  ];
   await Promise.all([
-    spokeRollouts.stopped,
-    ...[upgrades, ...leftovers, ...stepQueues].map(({ stopped }) => stopped),
+    ...[upgrades, spokesReconciler].map(({ stopped }) => stopped),
+    worker?.stopped,
     autoUpgrades?.stopped,
     registration?.stopped,
   ]);
@@ -114,6 +125,9 @@ interface UpgradesDeps extends Omit<HubDeps, 'store'> {
   readonly precache: PrecacheJobs;
   readonly backup: BackupJobs;
   readonly rollout: SpokeRollouts;
+  readonly cleaning: readonly Cleaning[];
+  readonly problems: Problems;
+  readonly settled: (upgradeUid: string) => Promise<void>;
   readonly recorder: EventRecorder;
   /** Channel of upgrades whose status is out of date. */
   readonly requeues: Channel;
@@ -121,7 +135,24 @@ interface UpgradesDeps extends Omit<HubDeps, 'store'> {
 
 /** Starts the reconciler of upgrades, and what it asks. */
 function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
-  const { client, caches, logger, metrics, now, clock, config, settings, precache, backup, rollout, recorder, requeues } = deps;
+  const {
+    client,
+    caches,
+    logger,
+    metrics,
+    now,
+    clock,
+    config,
+    settings,
+    precache,
+    backup,
+    rollout,
+    cleaning,
+    problems,
+    settled,
+    recorder,
+    requeues,
+  } = deps;
   const { updateGraphAllow: allow, updateGraphUrl, tenancy, talmStrict, proxy, insecureGraphCall: insecure } = config;
   const graph = createUpdateGraph({
     onAnswer: requeues.enqueue,
@@ -141,10 +172,13 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
       caches,
       now,
       signal,
+      settled,
+      cleaning,
       precaching: { jobs: precache, settings },
       backup: { jobs: backup, settings: backupSettings(config) },
     }),
     rollout,
+    problems: (uid) => problems.ofAll(uid),
     recorder,
     standalone: config.standalone,
     logger,
@@ -177,15 +211,15 @@ export async function runWorker({ client, store, config, logger, metrics, clock 
   const caches = createWorkerCaches(client, { logger, metrics, clock }, config.tenancy);
   await fillCaches(caches, logger, signal);
   const deps = { client, caches, logger, now: () => clock.now() };
-  const steps = { queue: store.queue, concurrency: config.stepConcurrency, signal, logger, metrics, clock };
-  const rolloutStep = createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict }, true);
-  const workers = [
-    startSpokeJobWorker(createPrecacheJob(precacheSettings(config), caches.configs), deps, steps),
-    startSpokeJobWorker(createBackupJob(backupSettings(config)), deps, steps),
-    startRolloutSteps(rolloutStep, { ...steps, isRemote: true }),
+  const steps = [
+    createSpokeStep(createPrecacheJob(precacheSettings(config), caches.configs), deps),
+    createSpokeStep(createBackupJob(backupSettings(config)), deps),
+    createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict }, true),
   ];
-  logger.info({ concurrency: config.stepConcurrency }, 'Worker takes steps');
-  await Promise.all(workers.map(({ stopped }) => stopped));
+  const { stepConcurrency: concurrency } = config;
+  const worker = startWorker(steps, { queue: store.queue, concurrency, signal, logger, metrics, clock, isRemote: true });
+  logger.info({ concurrency }, 'Worker takes steps');
+  await worker.stopped;
 }
 
 function precacheSettings(config: HubConfig): PrecacheSettings {

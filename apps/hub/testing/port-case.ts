@@ -5,9 +5,9 @@ import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import type { Transport, UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
-import { createPrecacheJob, precacheTeardown } from '../src/spoke-jobs/kinds/precache/job.ts';
+import { createPrecacheJob, precacheCleaning } from '../src/spoke-jobs/kinds/precache/job.ts';
 import { planStep } from '../src/spoke-jobs/plan.ts';
-import { Teardown } from '../src/spoke-jobs/teardown.ts';
+import { Cleaning } from '../src/spokes/cleaning.ts';
 import { applySpokePlan } from '../src/spokes/port/apply.ts';
 import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/port/caches.ts';
 import { reachSpoke } from '../src/spokes/reach.ts';
@@ -83,7 +83,6 @@ export class PortDriver {
   readonly #cluster: string;
   readonly #transport: Transport;
   readonly #upgrade: UpgradeIdentity;
-  readonly #teardown: Teardown;
   state: PrecacheState = 'NotStarted';
   /** States in order, without repetitions. */
   readonly states: PrecacheState[] = [];
@@ -99,12 +98,6 @@ export class PortDriver {
     this.#cluster = cluster;
     this.#transport = transport;
     this.#upgrade = { namespace: 'default', name, uid: `uid-${name}` };
-    this.#teardown = new Teardown(this.#upgrade, precacheTeardown('least-privilege'), {
-      client: hub.client,
-      caches: hub.caches,
-      now: this.#now,
-      signal: new AbortController().signal,
-    });
   }
 
   readonly #now = (): number => Date.now() + this.ahead;
@@ -168,9 +161,33 @@ export class PortDriver {
 
   /** Removes the remaining objects, as the end of the upgrade does. */
   async end(): Promise<void> {
-    const states = () => ({ [this.#cluster]: this.state });
+    const { client, caches } = this.#hub;
+    const { uid } = this.#upgrade;
+    const ended = ClusterGroupUpgrade.schema.parse({
+      metadata: this.#upgrade,
+      spec: { clusters: [this.#cluster], remediationStrategy: { maxConcurrency: 1 } },
+      status: {
+        status: {},
+        conditions: [agentCondition('Succeeded', 'False', 'TimedOut')],
+        precaching: { status: { [this.#cluster]: this.state } },
+      },
+    });
+    const upgrades = { list: () => [ended], byIndex: () => [ended], subscribe: () => () => {} } as never;
+    const cleaning = new Cleaning({
+      client,
+      caches: { ...caches, upgrades },
+      job: precacheCleaning('least-privilege'),
+      claims: { claim: () => undefined, release: () => {} },
+      enqueue: () => {},
+      onClean: () => {},
+      now: this.#now,
+    });
+    const signal = new AbortController().signal;
     await eventually(
-      async () => (await this.#teardown.advance(states(), false)) === undefined,
+      async () => {
+        await cleaning.step({ upgrade: uid, cluster: this.#cluster }, signal);
+        return cleaning.isClean(ended, false);
+      },
       this.#story(`${this.#cluster} to be cleaned`),
       PATIENCE_MS,
     );

@@ -12,20 +12,19 @@ import {
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
-import { createSpokeStep } from '../src/spoke-rollouts/apply.ts';
+import { createRolloutStep } from '../src/spoke-rollouts/apply.ts';
 import { type SpokeCaches, templateCache } from '../src/spoke-rollouts/caches.ts';
 import { planRolloutSpoke } from '../src/spoke-rollouts/plan.ts';
 import { upgradeIndexes } from '../src/spokes/port/caches.ts';
+import type { SpokeKey } from '../src/spokes/spoke-key.ts';
 import { transportCaches } from '../src/spokes/transport-caches.ts';
-import type { StepKey } from '../src/steps/step-key.ts';
-import { createReadStored } from '../src/stored-upgrade.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 
 /** A hub process for steps of spokes, with its own caches and processor. */
 export interface StepProcess {
   readonly caches: SpokeCaches;
-  readonly process: (key: StepKey) => Promise<unknown>;
+  readonly process: (key: SpokeKey) => Promise<unknown>;
   /** Stops the watch of upgrades only. */
   readonly fallBehind: () => void;
 }
@@ -71,8 +70,8 @@ export class SpokeHub {
     upgrades.start(AbortSignal.any([this.#stop.signal, held.signal]));
     for (const cache of Object.values(others)) cache.start(this.#stop.signal);
     await Promise.all(Object.values(caches).map((cache) => cache.synced()));
-    const step = createSpokeStep({ client, caches, now: Date.now, logger, viewSeconds: 1 }, createReadStored(client));
-    return { caches, process: (key: StepKey) => step(key, this.#stop.signal), fallBehind: () => held.abort() };
+    const step = createRolloutStep({ client, caches, now: Date.now, logger, viewSeconds: 1 }, true);
+    return { caches, process: (key: SpokeKey) => step(key, this.#stop.signal), fallBehind: () => held.abort() };
   }
 
   /** Registers a spoke for one story. */
@@ -166,11 +165,7 @@ export const ended = (more: UpgradeStatus = {}): UpgradeStatus => ({
 });
 
 /** Step of one cluster in the rollout of an upgrade. */
-export const stepOf = ({ metadata }: ClusterGroupUpgrade, cluster: string): StepKey => ({
-  kind: 'rollout',
-  upgrade: metadata.uid ?? '',
-  cluster,
-});
+export const stepOf = ({ metadata }: ClusterGroupUpgrade, cluster: string): SpokeKey => ({ upgrade: metadata.uid ?? '', cluster });
 
 /** Runs a step as the queue does, again whenever it waits. Resolves when it neither waits nor writes. */
 export async function runStep({ caches, process }: StepProcess, upgrade: ClusterGroupUpgrade, cluster: string): Promise<void> {
@@ -186,7 +181,7 @@ export async function runStep({ caches, process }: StepProcess, upgrade: Cluster
 }
 
 /** Runs a step once; resolves to its reason for waiting, if any. */
-export async function attempt(process: StepProcess['process'], step: StepKey): Promise<string | undefined> {
+export async function attempt(process: StepProcess['process'], step: SpokeKey): Promise<string | undefined> {
   try {
     await process(step);
     return undefined;

@@ -23,10 +23,7 @@ export interface UpgradeWorldOptions {
   readonly talmStrict?: boolean;
 }
 
-type Jobs = Pick<
-  UpgradeJobs,
-  'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
->;
+type Jobs = Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'isClean' | 'owePins'>;
 
 const NOT_PLACING = { apply: async () => undefined, forget: () => undefined };
 
@@ -37,8 +34,7 @@ const NO_JOBS: Jobs = {
   backUpLate: () => undefined,
   precacheLate: () => ({}),
   end: async () => {},
-  teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
-  tearDown: async () => undefined,
+  isClean: () => true,
   owePins: async () => {},
 };
 
@@ -91,6 +87,7 @@ export abstract class UpgradeWorld {
       client,
       caches,
       rollout: { problems: () => new Map(), isClean: () => true },
+      problems: () => new Map(),
       placing: NOT_PLACING,
       jobs: NO_JOBS,
       recorder: { record: ({ note }) => void this.said.add(note) },

@@ -1,11 +1,21 @@
-import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { Label } from '@flotilla/api';
+import { ManagedClusterAction } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { BUILT_IN_KINDS } from '@flotilla/control-plane/simulators';
 import { clustersAgain, type Ledger, verdictOf } from './ledger.ts';
 import type { Property } from './property.ts';
 
 /** What may happen to clusters, and when. */
 export function effects(ledger: Ledger): Property[] {
-  return [afterNo(ledger), batchesInOrder(ledger), strangers(ledger), restoredWaits(ledger), oneUpgradeAtATime(ledger), oneJob(ledger)];
+  return [
+    afterNo(ledger),
+    batchesInOrder(ledger),
+    strangers(ledger),
+    restoredWaits(ledger),
+    oneUpgradeAtATime(ledger),
+    oneJob(ledger),
+    untouched(),
+  ];
 }
 
 const afterNo = (ledger: Ledger): Property => ({
@@ -162,3 +172,30 @@ const oneJob = (ledger: Ledger): Property => ({
     return undefined;
   },
 });
+
+/** Deletions on spokes by actions. A job whose objects are gone is known by its status alone. */
+const untouched = (): Property => {
+  /** Jobs that were begun, as `work/upgrade uid/cluster`. */
+  const begun = new Set<string>();
+  return {
+    name: 'the untouched is not cleaned',
+    rule: 'nothing of a job is deleted from a spoke on which its upgrade has begun none',
+    look(changes) {
+      for (const { kind, change } of changes) {
+        if (change.type === 'DELETED') continue;
+        if (kind.kind === ClusterGroupUpgrade.kind) noteBegun(begun, change.after.object as unknown as ClusterGroupUpgrade);
+        const { metadata, spec } = change.after.object as unknown as ManagedClusterAction;
+        const id = `${metadata.labels?.[Label.work]}/${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`;
+        if (kind.kind !== ManagedClusterAction.kind || spec?.actionType !== 'Delete' || !/^(precache|backup)\//.test(id)) continue;
+        if (!begun.has(id)) return `${metadata.name} is asked of ${metadata.namespace}, where nothing was begun`;
+      }
+      return undefined;
+    },
+  };
+};
+
+function noteBegun(begun: Set<string>, { metadata: { uid }, status }: ClusterGroupUpgrade): void {
+  for (const [cluster, state] of Object.entries(status?.precaching?.status ?? {}))
+    if (state !== 'NotStarted') begun.add(`precache/${uid}/${cluster}`);
+  for (const cluster of Object.keys(status?.backup?.status ?? {})) begun.add(`backup/${uid}/${cluster}`);
+}

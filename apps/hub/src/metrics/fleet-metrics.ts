@@ -7,7 +7,7 @@ import { fleetSamples } from './samples.ts';
 interface FleetMetricsOptions {
   readonly metrics: Metrics;
   readonly caches: Pick<ReturnType<typeof createCaches>, 'upgrades' | 'clusters'>;
-  readonly jobs: readonly { run(uid: string): { oldestObservation(): number | undefined } | undefined }[];
+  readonly jobs: readonly { stillSince(uid: string): number | undefined }[];
   readonly clock: Clock;
 }
 
@@ -18,7 +18,7 @@ export function serveFleetMetrics({ metrics, caches, jobs, clock }: FleetMetrics
       upgrades: caches.upgrades.list(),
       clusters: caches.clusters.list(),
       cluster: (name) => caches.clusters.get({ name }),
-      oldestObservation: (uid) => earliest(jobs.map((job) => job.run(uid)?.oldestObservation())),
+      oldestObservation: (uid) => earliest(jobs.map((job) => job.stillSince(uid))),
       now: clock.now(),
     }),
   );

@@ -1,17 +1,12 @@
 import { mapConcurrently } from '@flotilla/pace';
-import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
+import type { ApplyPlanDeps } from '../spokes/port/apply.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
-import type { SpokeTask } from '../spokes/port/port.ts';
-import { applyWrites, type Write } from '../writes/apply.ts';
+import { applyWrites } from '../writes/apply.ts';
 import { type OwedPins, owedPins } from './observe.ts';
 import { markPatch } from './plan.ts';
 
 /** Clusters that are marked at the same time. */
 const PARALLEL = 16;
-
-/** Applies a plan of one spoke. */
-export const applyPins = (plan: { readonly writes: readonly Write[] }, task: SpokeTask, deps: ApplyPlanDeps): Promise<void> =>
-  applySpokePlan(plan, task, deps);
 
 /**
  * Marks clusters on which pins of an ended upgrade may be. The mark outlives the upgrade and this process, and waits for clusters that are away.

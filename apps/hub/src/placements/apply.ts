@@ -14,7 +14,7 @@ interface PlacingDeps {
   readonly signal: AbortSignal;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Receives an error that lasts; undefined: nothing is missing. */
+  /** Receives the error of each attempt; undefined: nothing is missing. */
   readonly onPlaced: (upgrade: ClusterGroupUpgrade, error: unknown) => void;
   /** Decide as the reference does; default false. */
   readonly talmStrict?: boolean;
@@ -74,7 +74,7 @@ export class Placing {
       if (isConflict(error)) return CONFLICT_MS;
       const isWaiting = error instanceof WaitingError;
       logger[isWaiting ? 'debug' : 'warn']({ upgrade: refKey(upgrade.metadata), reason: errorMessage(error) }, 'Writing Placements failed');
-      if (now() - row.since >= LASTING_MS) onPlaced(upgrade, error);
+      onPlaced(upgrade, error);
       const pauseMs = isWaiting ? error.retryAfterMs : backOffMs(BACK_OFF, row.times);
       this.#rows.set(uid, { ...row, hasFailed: true, pausedUntil: now() + pauseMs });
       return pauseMs;

@@ -1,7 +1,7 @@
 import type { Client } from '@flotilla/runtime';
+import type { SpokeStep } from '../spokes/part.ts';
 import { applySpokePlan } from '../spokes/port/apply.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
-import type { StepKey } from '../steps/step-key.ts';
 import { createReadStored } from '../stored-upgrade.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { type ObserveDeps, observeStep } from './observe.ts';
@@ -11,9 +11,6 @@ import { planStep } from './plan.ts';
 export interface SpokeStepDeps extends ObserveDeps {
   readonly client: Client;
 }
-
-/** Runs one step of one spoke; true when it had something to write. */
-export type SpokeStep = (key: Pick<StepKey, 'upgrade' | 'cluster'>, signal: AbortSignal) => Promise<boolean>;
 
 /** Plans one spoke by its stored state and the caches, and applies the plan. Idempotent; the signal stops it between two writes. */
 export function createSpokeStep<S extends JobState, I>(job: SpokeJob<S, I>, deps: SpokeStepDeps): SpokeStep {

@@ -11,8 +11,8 @@ export interface Holder {
   readonly uid: string;
   /** `namespace/name`. */
   readonly name: string;
-  /** Known by its stored status alone, so it has not ended. */
-  readonly isStored: boolean;
+  /** Claimed in this process, so perhaps not stored yet. */
+  readonly isFresh: boolean;
 }
 
 /** Claims of upgrades to spokes, for one kind of job: never two on a spoke. Only the leader keeps them. */
@@ -30,31 +30,29 @@ export class Claims {
     this.#storedOwner = storedOwner;
   }
 
-  /** Claims a cluster without a check: the upgrade's job has begun there. */
-  set(uid: string, cluster: string): void {
-    this.#claims.set(cluster, { uid, purpose: 'job' });
-  }
-
   /** Claims the cluster for this upgrade, or returns the upgrade that holds it. */
   claim(uid: string, cluster: string, purpose: Purpose = 'job'): Holder | undefined {
     const claimed = this.#claims.get(cluster);
     if (claimed?.uid === uid && claimed.purpose === purpose) return undefined;
-    const known = claimed?.uid ?? ownerOfObjects(this.#work, cluster, uid, this.#caches);
     // A new leader may look at this upgrade before the one that has begun.
-    const holder = known ?? this.#storedOwner(uid, cluster);
+    const holder = claimed?.uid ?? ownerOfObjects(this.#work, cluster, uid, this.#caches) ?? this.#storedOwner(uid, cluster);
     if (holder === undefined) {
       this.#claims.set(cluster, { uid, purpose });
       return undefined;
     }
     const upgrade = this.#caches.upgrades.byIndex(BY_UID, holder)[0];
-    const isStored = known === undefined;
-    return { uid: holder, isStored, name: upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted' };
+    const isFresh = claimed !== undefined;
+    return { uid: holder, isFresh, name: upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted' };
   }
 
-  /** True when the upgrade has claimed the cluster for its job. */
-  holds(uid: string, cluster: string): boolean {
-    const claimed = this.#claims.get(cluster);
-    return claimed?.uid === uid && claimed.purpose === 'job';
+  /** Uid of the upgrade that has claimed the cluster in this process. */
+  ownerOf(cluster: string): string | undefined {
+    return this.#claims.get(cluster)?.uid;
+  }
+
+  /** Clusters that the upgrade has claimed for its job in this process. */
+  of(uid: string): string[] {
+    return [...this.#claims].flatMap(([cluster, claimed]) => (claimed.uid === uid && claimed.purpose === 'job' ? [cluster] : []));
   }
 
   /** Releases the claim; true when others may claim the cluster now. A cluster without a claim may be held by objects from before this process. */

@@ -33,7 +33,7 @@ export type JobState = PrecacheState | BackupState;
 
 /** A kind of job that the hub runs on spokes. `S` are its states, `I` are the inputs from one upgrade. */
 export interface SpokeJob<S extends JobState, I> {
-  /** Value of `flotilla.io/work` on all its objects on the hub, and kind of its steps in the queue. */
+  /** Value of `flotilla.io/work` on all its objects on the hub. */
   readonly work: 'precache' | 'backup';
   readonly machine: SpokeJobMachine<S>;
   readonly states: z.ZodType<S>;
@@ -43,13 +43,13 @@ export interface SpokeJob<S extends JobState, I> {
   /** See `NamedJob`; `machine` must clean first too. */
   readonly cleansFirst?: boolean | undefined;
   readonly words: SpokeJobWords;
-  /** Queue priority of a step, by state; lower goes first. */
-  readonly priorities: Readonly<Record<S, number>>;
   /** Reads the spokes' states from an upgrade's status. */
   readonly statesIn: (status: ClusterGroupUpgradeStatus | undefined) => Readonly<Record<string, S>> | undefined;
   /** Reads the inputs from a stored upgrade and this process's configuration; undefined while its status names no such job. */
   readonly inputsIn: (upgrade: ClusterGroupUpgrade) => I | undefined;
   readonly workload: (inputs: I, target: WorkloadTarget) => Workload;
+  /** True while a pause stops the jobs of an upgrade; default: never. */
+  readonly isStopped?: (upgrade: ClusterGroupUpgrade) => boolean;
   /**
    * Digest of the job's inputs for one cluster, or without one of what is the same for all; a spoke with another digest starts over. Absent when the
    * inputs never change.

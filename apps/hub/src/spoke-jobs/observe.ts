@@ -4,14 +4,13 @@ import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { isEnding, isRunning, keepsObjects } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
-import type { SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
+import type { SpokeReach, SpokeTask } from '../spokes/port/port.ts';
 import { holdsSpoke, reachSpoke } from '../spokes/reach.ts';
 import { ownerOfObjects } from './claims.ts';
 import type { StepContext } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
-import type { TrackedSpoke } from './run.ts';
 
-/** Dependencies of `observeSpoke` and `observeStep`. */
+/** Dependencies of `observe` and `observeStep`. */
 export interface ObserveDeps {
   /** Filled caches of this process. */
   readonly caches: SpokeJobCaches;
@@ -21,23 +20,6 @@ export interface ObserveDeps {
   readonly mayBegin?: ((upgradeUid: string, cluster: string) => boolean) | undefined;
   /** The spoke as the same caches have shown it to the same caller. */
   readonly reach?: SpokeReach | undefined;
-}
-
-/**
- * Observes one spoke for its verdict.
- * @param holder another upgrade that holds the cluster
- */
-export function observeSpoke<S extends JobState, I>(
-  job: SpokeJob<S, I>,
-  { key, run: { request }, since, trouble }: TrackedSpoke<S, I>,
-  holder: { readonly name: string; readonly hasEnded: boolean } | undefined,
-  deps: ObserveDeps,
-): { readonly spoke: SpokeObservation; readonly reach: SpokeReach; readonly context: StepContext<S> } {
-  const upgrade = { uid: key.upgrade, inputs: request.inputs, clusters: request.clusters.length };
-  const { reach, workload, context } = observe(job, upgrade, key.cluster, deps);
-  const deadlineAt = (reach.spoke.since ?? since) + workload.patienceMs;
-  const held = { heldBy: holder?.name, holderEnded: holder?.hasEnded ?? false };
-  return { spoke: reach.spoke, reach, context: { ...context, ...held, deadlineAt, trouble } };
 }
 
 /** Observation of one spoke for a step. */
@@ -72,6 +54,8 @@ export function observeStep<S extends JobState, I>(
   const isFinal = job.machine.isFinal(state);
   if (!isFinal && ownerOfObjects(job.work, cluster, uid, caches) !== undefined) return undefined;
   const isStopping = state === 'NotStarted' || (!isFinal && isEnding(stored.upgrade));
+  // A job that a pause stops is stored as stopped before it is removed, and gets nothing new until then.
+  if (!isFinal && !isStopping && job.isStopped?.(stored.upgrade)) return undefined;
   if (state === job.machine.initial && !isStopping && !mayBegin(uid, cluster)) return undefined;
   const { reach, workload, context: found } = observe(job, { ...stored, uid }, cluster, deps);
   const context = { ...found, isStopping };
@@ -79,7 +63,8 @@ export function observeStep<S extends JobState, I>(
   return { state, task, reach, context, isBare: !isFinal && state !== 'PreparingToStart' && !reach.spoke.isHeld };
 }
 
-function observe<S extends JobState, I>(
+/** Observes one spoke of a job with these inputs. */
+export function observe<S extends JobState, I>(
   job: SpokeJob<S, I>,
   { uid, inputs, clusters }: { readonly uid: string; readonly inputs: I; readonly clusters: number },
   cluster: string,
@@ -114,12 +99,12 @@ interface StoredSpoke<S, I> {
 }
 
 /**
- * Reads a spoke's stored state. Returns undefined for an upgrade whose teardown does the rest, a cluster outside its status, or a cluster that must
+ * Reads a spoke's stored state. Returns undefined for an upgrade whose cleaning does the rest, a cluster outside its status, or a cluster that must
  * not begin yet. The leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time; it stops a job by storing
  * `NotStarted` again. The end of an upgrade that keeps its objects stops a job without a verdict.
  * @param isHeld the hub has objects of the job, which are a stopped one's where the job was stopped; default: none
  */
-export function storedSpoke<S extends JobState, I>(
+function storedSpoke<S extends JobState, I>(
   job: SpokeJob<S, I>,
   upgrade: ClusterGroupUpgrade | undefined,
   cluster: string,
@@ -134,19 +119,10 @@ export function storedSpoke<S extends JobState, I>(
   return inputs && { upgrade, state, inputs, clusters: countOf(job.statesIn(upgrade.status) ?? {}) };
 }
 
-/**
- * True for a spoke that is cleaned by its stored state alone: it has its verdict in a rollout that runs, or its upgrade has ended and keeps its
- * objects, so that no teardown follows.
- */
-export function isLeft<S extends JobState>(job: StatesOf<S>, upgrade: ClusterGroupUpgrade | undefined, cluster: string): boolean {
-  const state = upgrade && stateIn(job, upgrade, cluster);
-  if (!upgrade || state === undefined) return false;
-  return isEnding(upgrade) ? keepsObjects(upgrade) : isRunning(upgrade) && job.machine.isFinal(state);
-}
-
 type StatesOf<S extends JobState> = Pick<SpokeJob<S, never>, 'machine' | 'statesIn'>;
 
-function stateIn<S extends JobState>(job: StatesOf<S>, { status }: ClusterGroupUpgrade, cluster: string): S | undefined {
+/** State of a cluster in the status of an upgrade. */
+export function stateIn<S extends JobState>(job: StatesOf<S>, { status }: ClusterGroupUpgrade, cluster: string): S | undefined {
   const states = job.statesIn(status) ?? {};
   return Object.hasOwn(states, cluster) ? states[cluster] : undefined;
 }

@@ -1,76 +1,43 @@
-import { CLUSTER_AVAILABLE, ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
-import { type CacheProof, ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
+import { ManifestWork } from '@flotilla/api/ocm';
+import type { CacheProof, PrecacheState } from '@flotilla/api/ran';
 import { proofsOf } from '@flotilla/rollout';
-import { type Clock, createLogger, systemClock } from '@flotilla/runtime';
-import { expect, test, vi } from 'vitest';
-import { MemoryHub } from '../../testing/memory-hub.ts';
+import { expect, test } from 'vitest';
+import { JobsWorld, SPEC, SPOKE } from '../../testing/jobs-world.ts';
 import { agentCondition, buildPrecacheSettings, UPGRADE } from '../../testing/observation-builders.ts';
-import { parseStepKey } from '../steps/step-key.ts';
-import { createPrecacheJob } from './kinds/precache/job.ts';
-import { SpokeJobs } from './reconciler.ts';
+import { createPrecacheJob, type PrecacheInputs } from './kinds/precache/job.ts';
 
-const SPOKE = 'spoke';
-/** Objects in memory are made at the beginning of the year. */
-const clock: Clock = { ...systemClock, now: () => Date.parse('2026-01-01T00:00:10Z') };
-const spec = { platformImage: 'registry.test/release:1' };
+const image = 'registry.test/puller:1';
+const WORK = { namespace: SPOKE, name: 'precache-work' };
 const proof = (number: number, kind: CacheProof['kind']): CacheProof => ({ number, kind, at: '2026-01-01T00:00:00Z', clusters: [SPOKE] });
 
 test('an attempt whose verdict is stored is replaced by the next: its work goes, and a work of the new number comes', async () => {
-  const hub = new MemoryHub();
-  const stop = new AbortController();
+  const inputs = { spec: SPEC, image, profile: 'least-privilege', jobSeconds: 14_400 } as const;
+  const job = createPrecacheJob(buildPrecacheSettings({ transport: 'work', image }));
+  const world = await JobsWorld.start<PrecacheState, PrecacheInputs>(job, inputs);
   try {
-    hub.put(ManagedCluster, { metadata: { name: SPOKE }, status: { conditions: [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')] } });
-    const store = (state: PrecacheState, proofs: CacheProof[]) =>
-      hub.put(ClusterGroupUpgrade, {
-        metadata: { ...UPGRADE },
-        spec: { remediationStrategy: { maxConcurrency: 1, timeout: 240 }, preCaching: true },
-        status: { status: {}, precaching: { spec, status: { [SPOKE]: state }, proofs } },
-      } as never);
-    store('NotStarted', [proof(1, 'prove')]);
-    const { client, caches } = await hub.process();
-    const job = createPrecacheJob(buildPrecacheSettings({ transport: 'work', image: 'registry.test/puller:1' }));
-    const logger = createLogger({ name: 'test', level: 'silent' });
-    const jobs = new SpokeJobs(job, { client, caches, now: () => clock.now(), clock, logger, onChange: () => {} });
-    const wanted: string[] = [];
-    jobs.start({ enqueue: (key) => void wanted.push(key), forget: () => {}, holds: () => false }, stop.signal);
-    const run = async (): Promise<void> => {
-      for (const key of wanted.splice(0)) {
-        const step = parseStepKey(key);
-        if (step) await jobs.apply(step, stop.signal);
+    const work = () => world.hub.get(ManifestWork, WORK);
+    const digest = () => work()?.metadata.annotations?.['flotilla.io/spec-digest'];
+    /** Makes a pass whose proof begins anew, and takes the steps of what it has stored. */
+    const attempt = async (proofs: CacheProof[]) => {
+      const state = world.stateOf(UPGRADE, { stored: {}, inputs: { ...inputs, proofs: proofsOf(proofs) } });
+      await world.store(UPGRADE, state, { precaching: { spec: SPEC, status: { [SPOKE]: state }, proofs } });
+      for (const _ of [1, 2]) {
+        await world.runSteps();
+        await world.clock.advance(1000);
       }
     };
-    const request = (stored: Record<string, PrecacheState>, entries: CacheProof[]) => {
-      const upgrade = caches.upgrades.list()[0] ?? expect.fail('no upgrade');
-      const inputs = job.inputsIn(upgrade) ?? expect.fail('no inputs');
-      return jobs.request({ upgrade: UPGRADE, clusters: [SPOKE], stored, inputs: { ...inputs, proofs: proofsOf(entries) } });
-    };
-    const state = () => jobs.run(UPGRADE.uid)?.spokes.get(SPOKE)?.state;
-    const storeAll = async (entries: CacheProof[]) => {
-      store(state() ?? 'NotStarted', entries);
-      await vi.waitFor(() => expect(caches.upgrades.list()[0]?.status?.precaching?.status?.[SPOKE]).toBe(state()));
-    };
-    const work = () => hub.get(ManifestWork, { namespace: SPOKE, name: 'precache-work' });
-    const digest = () => work()?.metadata.annotations?.['flotilla.io/spec-digest'];
 
-    const first = [proof(1, 'prove')];
-    request({}, first);
-    await storeAll(first);
-    await vi.waitFor(async () => {
-      await run();
-      expect(digest()).toMatch(/-proof-1$/);
-    });
+    await attempt([proof(1, 'prove')]);
+    expect(digest()).toMatch(/-proof-1$/);
     // The agent answers, and the job fails.
-    const applied = { conditions: [agentCondition('Applied', 'True', 'AppliedManifestWorkComplete')] };
-    hub.put(ManifestWork, { ...(work() ?? expect.fail('no work')), status: applied } as never);
-    const second = [proof(2, 'pull')];
-    request({}, second);
-    await storeAll(second);
-    await vi.waitFor(async () => {
-      await run();
-      expect(digest()).not.toMatch(/-proof-1$/);
-    }, 5_000);
+    world.hub.put(ManifestWork, {
+      ...(work() ?? expect.fail('no work')),
+      status: { conditions: [agentCondition('Applied', 'True', 'AppliedManifestWorkComplete')] },
+    });
+    await world.untilCached(ManifestWork, WORK);
+    await attempt([proof(2, 'pull')]);
+    expect(digest()).toMatch(/-proof-2$/);
   } finally {
-    stop.abort();
-    hub.stop();
+    world.stop();
   }
 });

@@ -8,10 +8,11 @@ const createJob = 'create-job';
 const job = {
   work: 'precache',
   names: { actions: { createJob } },
+  statesIn: ({ states }: { states: Record<string, string> }) => states,
   machine: { isFinal: (state: string) => state === 'Succeeded' },
 };
 
-/** Milliseconds after which each key of a change of an action is enqueued, in a run of spokes in these states. */
+/** Milliseconds after which each key of a change of an action is enqueued, of an upgrade that stores these states of its spokes. */
 function delaysOf(states: Record<string, string>, change: Pick<Change<KubeObject>, 'type'>) {
   let tell: (change: Change<KubeObject>) => void = () => undefined;
   const silent = { subscribe: () => () => {}, list: () => [], byIndex: () => [] };
@@ -20,12 +21,10 @@ function delaysOf(states: Record<string, string>, change: Pick<Change<KubeObject
     return () => {};
   };
   const actions = { ...silent, subscribe };
-  const caches = { upgrades: silent, clusters: silent, views: silent, works: silent, actions };
-  const spokes = new Map(Object.entries(states).map(([cluster, state]) => [cluster, { id: `precache/uid/${cluster}`, state }]));
-  const beginning = [...spokes.values()].filter(({ state }) => state === 'NotStarted').length;
-  const runs = new Map([['uid', { spokes, countBeginning: () => beginning }]]);
+  const upgrades = { ...silent, byIndex: (_: string, uid: string) => (uid === 'uid' ? [{ status: { states } }] : []) };
+  const caches = { upgrades, clusters: silent, views: silent, works: silent, actions };
   const delays: Record<string, number | undefined> = {};
-  for (const watched of watchSpokes(job as never, caches as never, runs as never))
+  for (const watched of watchSpokes(job as never, caches as never, () => undefined))
     watched.attach((key, afterMs) => {
       delays[key] = afterMs;
     });
@@ -51,5 +50,5 @@ test.each([
     ms: 0,
   },
 ] as const)('a spoke is reconciled $ms ms after $name', ({ states, change, ms }) => {
-  expect(delaysOf(states, change)).toEqual({ 'precache/uid/a': ms });
+  expect(delaysOf(states, change)).toEqual({ 'uid/a': ms });
 });

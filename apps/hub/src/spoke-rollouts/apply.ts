@@ -2,26 +2,25 @@ import { type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { identityOf, isAttributed, isOurs, isReferencesAction } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
+import type { SpokeStep } from '../spokes/part.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
-import type { StepKey } from '../steps/step-key.ts';
-import type { ReadStored } from '../stored-upgrade.ts';
+import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
 import { applyWrites, type Ownership } from '../writes/apply.ts';
 import { type PlanDeps, planRolloutSpoke } from './plan.ts';
 
-/** Dependencies of `createSpokeStep`. */
-export interface SpokeStepDeps extends PlanDeps {
+/** Dependencies of `createRolloutStep`. */
+interface RolloutStepDeps extends PlanDeps {
   readonly client: Client;
   readonly logger: Logger;
 }
 
 /**
- * A step of kind `rollout`: applies the stored status to one spoke. Idempotent; safe to stop anywhere. True when it wrote.
- * @param readStored reads the status before any write: a stale one would bring the work of a finished template back
+ * Creates the step that applies an upgrade's stored status to one spoke.
+ * @param isShared other processes take steps too, and this process's watch of upgrades may lag behind their writes
  */
-export function createSpokeStep(
-  deps: SpokeStepDeps,
-  readStored: ReadStored,
-): (key: Pick<StepKey, 'upgrade' | 'cluster'>, signal: AbortSignal) => Promise<boolean> {
+export function createRolloutStep(deps: RolloutStepDeps, isShared: boolean): SpokeStep {
+  // A stale status would bring the work of a finished template back. A process that takes all steps has read each status its writes were made for, and watches never go back.
+  const readStored: ReadStored = isShared ? createReadStored(deps.client) : async (known) => known;
   return async ({ upgrade: uid, cluster }, signal) => {
     const [known] = deps.caches.upgrades.byIndex(BY_UID, uid);
     if (!known) return false;
@@ -44,7 +43,7 @@ export function createSpokeStep(
 }
 
 /** Decides the owner of an object that has a name the plan needs. */
-async function decideOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Ownership> {
+async function decideOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: RolloutStepDeps): Promise<Ownership> {
   const identity = identityOf(upgrade);
   if (isOurs(existing, identity)) return 'ours';
   if (isReferencesAction(existing, identity)) return 'leftover';
@@ -60,7 +59,7 @@ async function decideOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, d
 async function findOwner(
   uid: string,
   { metadata }: KubeObject,
-  { client, caches }: SpokeStepDeps,
+  { client, caches }: RolloutStepDeps,
 ): Promise<ClusterGroupUpgrade | undefined> {
   const cached = caches.upgrades.list().find((upgrade) => upgrade.metadata.uid === uid);
   const [namespace, name] = [metadata.labels?.[Label.upgradeNamespace], metadata.labels?.[Label.upgradeName]];

@@ -11,6 +11,7 @@ import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
 import { graphAccess } from '../graph-access.ts';
 import { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
+import { Problems } from '../spokes/problems.ts';
 import { createUpdateGraph } from '../update-graph.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';
@@ -89,13 +90,11 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
     caches,
     rollout: new SpokeRollouts({
       caches,
-      queue: { enqueue: () => undefined, holds: () => false, forget: () => {} },
-      apply: () => Promise.resolve(undefined),
-      onProblem: () => undefined,
+      step: () => Promise.resolve(false),
+      problems: new Problems({ onChange: () => undefined, now: Date.now }),
       clock: systemClock,
-      logger,
-      signal: stop.signal,
     }),
+    problems: () => new Map(),
     placing: { apply: async () => undefined, forget: () => undefined },
     jobs: jobs as unknown as UpgradeJobs,
     isBusy: () => false,

@@ -1,11 +1,15 @@
 import { Annotation } from '@flotilla/api';
-import { ManagedCluster, ManagedClusterAction } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, PreCachingConfig, type PrecacheState } from '@flotilla/api/ran';
+import { FirstSeen } from '@flotilla/rollout';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
-import { createPrecacheJob, type PrecacheInputs } from '../spoke-jobs/kinds/precache/job.ts';
+import { createPrecacheJob, type PrecacheInputs, type PrecacheJobs } from '../spoke-jobs/kinds/precache/job.ts';
+import type { JobRequest } from '../spoke-jobs/spoke-jobs.ts';
 import { UpgradeJobs } from './jobs.ts';
 
+/** Asks for no proof. */
+const PASS = { ask: undefined, sightings: new FirstSeen().pass('uid', 0) };
 const settings = {
   image: 'registry.test/puller:1',
   profile: 'least-privilege',
@@ -17,28 +21,44 @@ const settings = {
   graceMs: 0,
 } as const;
 
+/** Creates jobs whose engines note each request, and find nothing. */
+function createJobs({
+  job = createPrecacheJob(settings),
+  hasHubObjects = () => false,
+}: Partial<Pick<PrecacheJobs, 'job' | 'hasHubObjects'>> = {}) {
+  const asked: JobRequest<PrecacheState, PrecacheInputs>[] = [];
+  const judge = (request: JobRequest<PrecacheState, PrecacheInputs>) => {
+    asked.push(request);
+    return { spokes: new Map(), at: undefined };
+  };
+  const engine = { job, hasHubObjects, judge };
+  const backup = { jobs: engine, settings: { image: 'registry.test/recovery:1' } };
+  return { jobs: new UpgradeJobs({ precaching: { jobs: engine, settings }, backup } as never), asked };
+}
+
 test('a pause reaches pulls that run also while the plan is refused', () => {
   const upgrade = ClusterGroupUpgrade.schema.parse({
     metadata: { name: 'u', namespace: 'ns', uid: 'uid', annotations: { 'flotilla.io/paused': 'stop' } },
     spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true },
     status: { precaching: { spec: {}, status: { a: 'Active' } } },
   });
-  const existing = { request: { clusters: ['a'], inputs: {} }, spokes: new Map() };
-  const paused: unknown[] = [];
-  const engine = {
-    run: () => existing,
-    request: (request: { paused?: { stops: boolean } }) => {
-      paused.push(request.paused?.stops);
-      return existing;
-    },
-  };
-  const jobs = new UpgradeJobs({ precaching: { jobs: engine, settings }, backup: { jobs: engine, settings } } as never);
-  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), {
-    selection: { clusters: [] },
-    stopped: 'validation',
-    precachingClusters: [],
-  } as never);
-  expect(paused).toEqual([true]);
+  const { jobs, asked } = createJobs();
+  const plan = { selection: { clusters: [] }, stopped: 'validation', precachingClusters: [] } as never;
+  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
+  expect(asked.map(({ clusters, paused }) => [clusters, paused?.stops])).toEqual([[['a'], true]]);
+});
+
+test('a cluster that left the plan is asked about while its job has begun, or the hub has objects of it', () => {
+  const status = { begun: 'Active', stopped: 'NotStarted', idle: 'NotStarted', planned: 'NotStarted' } as const;
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
+    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true },
+    status: { precaching: { spec: {}, status } },
+  });
+  const { jobs, asked } = createJobs({ hasHubObjects: (_, cluster) => cluster === 'stopped' });
+  const plan = { selection: { clusters: ['planned'] }, precaching: { spec: {} }, precachingClusters: ['planned'] } as never;
+  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
+  expect(asked.map(({ clusters, stored }) => [clusters, stored])).toEqual([[['planned', 'begun', 'stopped'], status]]);
 });
 
 let hub: MemoryHub;
@@ -102,39 +122,17 @@ test('the leader judges by the rules of the PreCachingConfig that the steps foll
     metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
     spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true, preCachingConfigRef: { name: 'config' } },
   });
-  const requested: PrecacheInputs[] = [];
-  const engine = {
-    job,
-    run: () => undefined,
-    hasHubObjects: () => false,
-    request: (request: { inputs: PrecacheInputs }) => void requested.push(request.inputs),
-  };
-  const jobs = new UpgradeJobs({ precaching: { jobs: engine, settings }, backup: { jobs: engine, settings } } as never);
+  const { jobs, asked } = createJobs({ job });
   const spec = { platformImage: 'registry.test/release:1' };
-  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), {
-    selection: { clusters: ['a'] },
-    precaching: { spec },
-    precachingClusters: ['a'],
-  } as never);
+  const plan = { selection: { clusters: ['a'] }, precaching: { spec }, precachingClusters: ['a'] } as never;
+  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
   const stored = { ...upgrade, status: { status: {}, precaching: { spec, status: {} } } } as ClusterGroupUpgrade;
-  expect(requested[0]?.nodes?.rules?.absent).toBe('fail');
-  expect(requested).toEqual([{ ...job.inputsIn(stored), retries: {}, proofs: undefined }]);
+  expect(asked[0]?.inputs.nodes?.rules?.absent).toBe('fail');
+  expect(asked.map(({ inputs }) => inputs)).toEqual([{ ...job.inputsIn(stored), retries: {}, proofs: undefined }]);
 });
 
 test('what the status says of clusters goes with each request, so that a new leader keeps it', () => {
   const said = { failed: '401 Unauthorized' };
-  const job = createPrecacheJob(settings);
-  const asked: unknown[] = [];
-  const run = { spokes: new Map(), request: { clusters: ['failed'], inputs: {} } };
-  const engine = {
-    job: { ...job, machine: job.machine },
-    run: () => undefined,
-    hasHubObjects: () => false,
-    request: (request: { said?: unknown }) => {
-      asked.push(request.said);
-      return run;
-    },
-  };
   const upgrade = ClusterGroupUpgrade.schema.parse({
     metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
     spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true, backup: true },
@@ -143,47 +141,9 @@ test('what the status says of clusters goes with each request, so that a new lea
       backup: { status: { failed: 'UnrecoverableError' }, messages: said },
     },
   });
-  const jobs = new UpgradeJobs({
-    precaching: { jobs: engine, settings },
-    backup: { jobs: engine, settings: { image: 'registry.test/recovery:1' } },
-  } as never);
-  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), {
-    selection: { clusters: ['failed'] },
-    precaching: { spec: {} },
-    precachingClusters: ['failed'],
-  } as never);
-  jobs.backUp(upgrade, { enabled: false, wantsBackup: true, planned: ['failed'], blocking: {} } as never);
-  expect(asked).toEqual([said, said]);
-});
-
-test.each([
-  { name: 'was cleaned at its end asks no spoke again', deleteObjects: undefined, completedAt: '2026-01-01T00:00:00Z', want: [] },
-  { name: 'kept its objects asks its spokes', deleteObjects: false, completedAt: '2026-01-01T00:00:00Z', want: ['precache-ns-delete'] },
-  { name: 'is deleted before its end asks its spokes', deleteObjects: undefined, completedAt: undefined, want: ['precache-ns-delete'] },
-])('the deletion of an upgrade that $name', async ({ deleteObjects, completedAt, want }) => {
-  const { client, caches } = await hub.process();
-  hub.put(ManagedCluster, { metadata: { name: 'failed' } });
-  await vi.waitFor(() => expect(caches.clusters.size).toBe(1));
-  const upgrade = ClusterGroupUpgrade.schema.parse({
-    metadata: { name: 'u', namespace: 'ns', uid: 'abc-1', deletionTimestamp: '2026-01-02T00:00:00Z' },
-    spec: {
-      clusters: ['failed'],
-      remediationStrategy: { maxConcurrency: 1 },
-      preCaching: true,
-      actions: { afterCompletion: { deleteObjects } },
-    },
-    status: { status: { completedAt }, precaching: { spec: {}, status: { failed: 'UnrecoverableError' } } },
-  });
-  const ended = { end: () => Promise.resolve() };
-  const deps = {
-    client,
-    caches,
-    now: Date.now,
-    signal: new AbortController().signal,
-    precaching: { jobs: ended, settings },
-    backup: { jobs: ended, settings },
-  };
-  const jobs = new UpgradeJobs(deps as never);
-  await jobs.tearDown(jobs.teardowns(upgrade), upgrade, false);
-  expect(hub.names(ManagedClusterAction)).toEqual(want);
+  const { jobs, asked } = createJobs();
+  const plan = { selection: { clusters: ['failed'] }, precaching: { spec: {} }, precachingClusters: ['failed'] } as never;
+  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
+  jobs.backUp(upgrade, { enabled: false, wantsBackup: true, planned: ['failed'], blocking: {} } as never, PASS.sightings);
+  expect(asked.map((request) => request.said)).toEqual([said, said]);
 });

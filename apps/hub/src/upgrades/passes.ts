@@ -28,6 +28,7 @@ import {
   remainingClusters,
   rememberMeant,
   retryInRollout,
+  type Sightings,
   type Stall,
   selectPresent,
   startRollout,
@@ -103,7 +104,8 @@ export class UpgradePasses {
   /** Prepares an upgrade, and starts its rollout once no gate refuses. Undefined while its policies are read. */
   prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
     const { caches, jobs, now, talmStrict } = this.#deps;
-    const observed = { ...observeUpgrade(upgrade, caches, now()), missing: this.#missingOf(upgrade, spec) };
+    const sightings = this.#firstSeen.pass(upgrade.metadata.uid ?? '', now());
+    const observed = { ...observeUpgrade(upgrade, caches, now()), missing: this.#missingOf(upgrade, spec, sightings) };
     const plan = planUpgrade(observed, spec, { ...this.#deps, areProofsKept: this.#kept.areProofsKept });
     if (plan.stopped === 'policyReading') return undefined;
     // Pre-caching has its say in the states of the clusters.
@@ -115,16 +117,17 @@ export class UpgradePasses {
     // A proof is about the images that were pulled, and none is made of others.
     const { spec: pulled = {} } = upgrade.status?.precaching ?? {};
     const isPulled = isSameSoftware(pulled, plan.precaching?.spec ?? pulled);
-    const precaching = jobs.precache(upgrade, spec, plan, isPulled ? asked?.ask : undefined);
+    const precaching = jobs.precache(upgrade, spec, plan, { ask: isPulled ? asked?.ask : undefined, sightings });
     const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
-    const backup = jobs.backUp(upgrade, gates);
+    const backup = jobs.backUp(upgrade, gates, sightings);
     const final = { ...gates, backup: backup?.rollUp };
     const refusal = plan.stopped === undefined ? judgeGates(final) : undefined;
     const status = describePreparation({ upgrade, plan, precaching, backup, refusal, talmStrict, now: new Date(now()) });
     const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
     if (stateBeforeStart({ isPlanned: plan.stopped === undefined, refusal }) !== 'preparing') {
       const facts = { missingClusters: plan.selection.failure?.missing };
-      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt), stall: refusal?.stall, facts };
+      const wakeAt = earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt, precaching?.at, backup?.at);
+      return { status, wakeAt, stall: refusal?.stall, facts };
     }
     const { canaries, maxConcurrency } = spec.remediationStrategy;
     const { isCompliant, compliant, policies } = plan;
@@ -143,12 +146,11 @@ export class UpgradePasses {
   }
 
   /** Members that the stored plan names, and that are neither there nor known to have left; for half an hour from the first look. */
-  #missingOf(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): Missing | undefined {
+  #missingOf(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, { since }: Sightings): Missing | undefined {
     const { caches, now } = this.#deps;
     const { remediationPlan = [], precaching, backup } = upgrade.status ?? {};
     const named = new Set([remediationPlan.flat(), Object.keys(precaching?.status ?? {}), Object.keys(backup?.status ?? {})].flat());
     const clusters = [...named].filter((name) => !caches.clusters.get({ name }) && !this.#departures.has(name) && !isTakenOut(spec, name));
-    const { since } = this.#firstSeen.pass(upgrade.metadata.uid ?? '', now());
     const until = Math.max(...clusters.map((cluster) => since(`missing ${cluster}`))) + RETURN_MS;
     return clusters.length > 0 && now() < until ? { clusters, until } : undefined;
   }
@@ -166,12 +168,13 @@ export class UpgradePasses {
     const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problems = rollout.problems(upgrade);
+    const sightings = this.#firstSeen.pass(upgrade.metadata.uid ?? '', at);
     const observation = observeRollout(upgrade, caches, {
       problem: (cluster = '') => problems.get(cluster),
       unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states }, asked.ask)),
       newcomer:
         fresh.size > 0 ? (cluster, facts) => (fresh.has(cluster) ? describeNewcomer(stored, cluster, facts) : undefined) : undefined,
-      sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
+      sightings,
       otherVersion,
       talmStrict,
       hasLeft: (cluster) => this.#departures.has(cluster) || isTakenOut(spec, cluster),
@@ -189,9 +192,10 @@ export class UpgradePasses {
     const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
     const deferred = deferUnproven(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
     const next = withImportsOf(deferred, stored);
-    const late = jobs.precacheLate(upgrade, next, proofs);
+    const late = jobs.precacheLate(upgrade, next, { proofs, sightings });
     const pulled = describeLatePulls(next, late.pulls);
-    const status = describeLateBackups(pulled, jobs.backUpLate(upgrade, pulled), { now: new Date(at) });
+    const backups = jobs.backUpLate(upgrade, pulled, sightings);
+    const status = describeLateBackups(pulled, backups, { now: new Date(at) });
     const advance = advanceRollout({ spec, status, observation, gates, now: at, talmStrict });
     const described = describeRollout(status, advance, {
       now: new Date(at),
@@ -208,6 +212,9 @@ export class UpgradePasses {
         asked?.wakeAt,
         asked && this.#kept.askAgainAt,
         late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined,
+        late.proofs?.at,
+        late.pulls?.at,
+        backups?.at,
       ),
       stall: advance.stall,
       fallenSince: advance.fallenSince,

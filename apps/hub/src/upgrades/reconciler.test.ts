@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
 import { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
+import { Problems } from '../spokes/problems.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';
 
@@ -23,7 +24,7 @@ let now: number;
 let caches: ReturnType<typeof createCaches>;
 let reconciler: UpgradeReconciler;
 let events: EventToRecord[];
-/** Value of `force` in each teardown. */
+/** Value of `isForced` in each clean-up. */
 let gaveUp: boolean[];
 let hold: HubProcess['hold'];
 /** Way of pins that another hub has left. */
@@ -50,30 +51,22 @@ async function begin(talmStrict = false): Promise<void> {
   hold = (...kinds) => hubProcess.hold(...kinds);
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
-  const queue = { enqueue: () => undefined, holds: () => false, forget: () => undefined };
   const rollout = new SpokeRollouts({
     caches,
-    queue,
-    apply: () => Promise.resolve(false),
-    onProblem: () => undefined,
+    step: () => Promise.resolve(false),
+    problems: new Problems({ onChange: () => undefined, now: () => now }),
     clock: { ...systemClock, now: () => now },
-    logger,
-    signal: stop.signal,
   });
-  const jobs: Pick<
-    UpgradeJobs,
-    'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'teardowns' | 'tearDown' | 'owePins'
-  > = {
+  const jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'isClean' | 'owePins'> = {
     nextProofs: () => undefined,
     precache: () => undefined,
     backUp: () => undefined,
     backUpLate: () => undefined,
     precacheLate: () => ({}),
     end: () => Promise.resolve(),
-    teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
-    tearDown: async (_, __, force) => {
-      gaveUp.push(force);
-      return undefined;
+    isClean: (_, isForced) => {
+      gaveUp.push(isForced);
+      return true;
     },
     owePins: async () => pinsLeft,
   };
@@ -81,6 +74,7 @@ async function begin(talmStrict = false): Promise<void> {
     client,
     caches,
     rollout,
+    problems: () => new Map(),
     placing: { apply: async () => undefined, forget: () => undefined },
     jobs,
     isBusy: () => false,

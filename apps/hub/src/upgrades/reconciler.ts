@@ -7,13 +7,12 @@ import {
   type ClusterGroupUpgradeStatus,
   type PinWay,
 } from '@flotilla/api/ran';
-import type { Stall, ValidationFacts } from '@flotilla/rollout';
+import type { RolloutProblem, Stall, ValidationFacts } from '@flotilla/rollout';
 import {
   awaitsStatusUntil,
   eventsBetween,
   isRunning,
   isTurningPoint,
-  keepsObjects,
   stateOf,
   takeBackImported,
   wasMadeAgain,
@@ -23,7 +22,7 @@ import { type Client, type EventRecorder, type ReconcileResult, RefusedValues, r
 import type { Placing } from '../placements/apply.ts';
 import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
-import type { Teardowns, UpgradeJobs } from './jobs.ts';
+import type { UpgradeJobs } from './jobs.ts';
 import { KeptFields } from './kept-fields.ts';
 import { earliest, type PassDeps, UpgradePasses } from './passes.ts';
 import { withReading } from './ready.ts';
@@ -37,8 +36,10 @@ import { withWaits } from './status-waits.ts';
 interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
   readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean'>;
+  /** Lasting errors of an upgrade's writes by cluster, or `''` for the Placements. */
+  readonly problems: (upgradeUid: string) => ReadonlyMap<string, RolloutProblem>;
   readonly placing: Pick<Placing, 'apply' | 'forget'>;
-  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'end' | 'teardowns' | 'tearDown' | 'owePins'>;
+  readonly jobs: PassDeps['jobs'] & Pick<UpgradeJobs, 'end' | 'isClean' | 'owePins'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
   /** Live upgrades wait for their reconcile: those that have ended wait behind them. */
   readonly isBusy: () => boolean;
@@ -53,9 +54,6 @@ const SPOKE_PATIENCE_MS = 60_000;
 /** Milliseconds until the hub is checked again without events. */
 const CLEAN_RECHECK_MS = 5000;
 const LEAST_RECHECK_MS = 1000;
-/** Memory of a clean-up once its end is stored: before, a repeated clean-up would ask clean spokes again. */
-const CLEANED = { cleaningSince: undefined, teardowns: undefined };
-
 /** Finds values beyond the CRD's limits: older CRDs and other vendors' have none. */
 const findExcess = limitsOf(ClusterGroupUpgradeSpec);
 
@@ -69,7 +67,6 @@ interface Memory {
   preparedAt?: number | undefined;
   /** Time of the last pass of the rollout. */
   advancedAt?: number;
-  teardowns?: Teardowns | undefined;
   /** Start of the clean-up in this process. */
   cleaningSince?: number | undefined;
   /** Pins were looked for; those that a hub has left which knew none, by their way. */
@@ -202,7 +199,7 @@ export class UpgradeReconciler {
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await writeFinalizer(upgrade, false, this.#deps.client);
-    Object.assign(memory, CLEANED);
+    memory.cleaningSince = undefined;
     memory.letGo = resourceVersion;
     return {};
   }
@@ -212,7 +209,7 @@ export class UpgradeReconciler {
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await this.#write(upgrade, this.#read(upgrade, describeEnd(upgrade, new Date(this.#deps.now()))), memory);
-    Object.assign(memory, CLEANED);
+    memory.cleaningSince = undefined;
     return {};
   }
 
@@ -247,23 +244,20 @@ export class UpgradeReconciler {
     memory.cleaningSince = Math.min(memory.cleaningSince ?? now(), now());
     const leftMs = memory.cleaningSince + SPOKE_PATIENCE_MS - now();
     const isLate = leftMs <= 0;
-    memory.teardowns ??= jobs.teardowns(upgrade);
     await jobs.end(memory.uid);
-    const spokesAt = keepsObjects(upgrade) ? undefined : await jobs.tearDown(memory.teardowns, upgrade, isLate);
-    if (spokesAt === undefined && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
+    if (jobs.isClean(upgrade, isLate) && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
       await jobs.owePins(upgrade);
       memory.pins = 'settled';
       return undefined;
     }
-    const waitMs = isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, LEAST_RECHECK_MS);
-    return { requeueAfterMs: Math.min(waitMs, Math.max((spokesAt ?? Number.POSITIVE_INFINITY) - now(), LEAST_RECHECK_MS)) };
+    return { requeueAfterMs: isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, LEAST_RECHECK_MS) };
   }
 
   /** Reports the problems of the clean-up as long as they last. */
   async #describeCleaning(upgrade: ClusterGroupUpgrade, memory: Memory, again: ReconcileResult): Promise<ReconcileResult> {
     const waitMs = this.#pauseLeft(memory, 'states');
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    await this.#write(upgrade, this.#read(upgrade, describeCleaning(upgrade, this.#deps.rollout.problems(upgrade))), memory);
+    await this.#write(upgrade, this.#read(upgrade, describeCleaning(upgrade, this.#deps.problems(memory.uid))), memory);
     return again;
   }
 

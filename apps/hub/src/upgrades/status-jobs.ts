@@ -13,9 +13,9 @@ import {
   textInStatus,
 } from '@flotilla/api/ran';
 import { RecordState, strongerPins, type UpgradePlan } from '@flotilla/rollout';
+import type { JudgedSpoke } from '../spoke-jobs/judge.ts';
 import { type BackupReport, describeBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
-import type { SpokeRecord } from '../spoke-jobs/run.ts';
 import { orAbsent } from './status-budget.ts';
 import type { Conditions, ConditionText, Wording } from './status-conditions.ts';
 import { sumNodes } from './status-nodes.ts';
@@ -28,13 +28,15 @@ export interface PrecachingReport {
   readonly rollUp: RollUp;
   /** Clusters of the plan, and those that left it while under way. */
   readonly clusters: readonly string[];
-  readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
+  readonly spokes: ReadonlyMap<string, JudgedSpoke<PrecacheState>>;
   /** Number of tries on demand beyond the first, by cluster. */
   readonly retries: Readonly<Record<string, number>>;
   /** Jobs that prove or restore what was pulled. */
   readonly proofs?: readonly CacheProof[] | undefined;
   /** Pulled images are pinned; default false. */
   readonly pins?: PinWay | undefined;
+  /** When it may differ without any event, milliseconds since the epoch. */
+  readonly at?: number | undefined;
 }
 
 /** Proofs of a running rollout. */
@@ -42,9 +44,11 @@ export interface ProofReport {
   readonly entries: readonly CacheProof[];
   /** Clusters with a job, or with objects of one. */
   readonly clusters: readonly string[];
-  readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
+  readonly spokes: ReadonlyMap<string, JudgedSpoke<PrecacheState>>;
   /** States have changed that are not stored yet. */
   readonly isNews: boolean;
+  /** When it may differ without any event, milliseconds since the epoch. */
+  readonly at?: number | undefined;
 }
 
 /** Pulls of clusters that came to a rollout that runs. */

@@ -3,8 +3,8 @@ import type { UpgradePlan } from '@flotilla/rollout';
 import { judgeGates } from '@flotilla/rollout';
 import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
+import type { JudgedSpoke } from '../spoke-jobs/judge.ts';
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
-import type { SpokeRecord } from '../spoke-jobs/run.ts';
 import { describeEnd, describePreparation, describeRollout } from './status.ts';
 import { fitStatus } from './status-budget.ts';
 import type { PrecachingReport } from './status-jobs.ts';
@@ -44,11 +44,9 @@ const planOf = (clusters: string[], parts: Partial<UpgradePlan> = {}): UpgradePl
   ...parts,
 });
 
-function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partial<SpokeRecord<PrecacheState>> = {}): PrecachingReport {
+function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partial<JudgedSpoke<PrecacheState>> = {}): PrecachingReport {
   const clusters = Object.keys(states);
-  const spokes = new Map(
-    Object.entries(states).map(([name, state]) => [name, { state, stored: state, message: undefined, progress: undefined, ...parts }]),
-  );
+  const spokes = new Map(Object.entries(states).map(([name, state]) => [name, { state, message: undefined, ...parts }]));
   return { rollUp: rollUp(clusters, new Map(Object.entries(states))), clusters, spokes, retries: {} };
 }
 

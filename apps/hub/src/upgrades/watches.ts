@@ -2,7 +2,7 @@
 
 import { findCondition, isSameJson, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
 import type { ManagedClusterSet, Policy } from '@flotilla/api/ocm';
-import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
 import { blockingRefs, isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
@@ -107,7 +107,7 @@ function wayWatches({ upgrades, policyBindings, policyPlacements, decisions, par
   ];
 }
 
-/** Watches hub objects: works show a cluster's progress; the others matter only when the upgrade waits for their end. */
+/** Watches hub objects: what they tell of jobs and works counts; the others matter only when the upgrade waits for their end. */
 function hubObjectWatches(caches: Caches): Watch[] {
   const { upgrades } = caches;
   const ownersOf = ({ metadata }: KubeObject) => {
@@ -115,11 +115,24 @@ function hubObjectWatches(caches: Caches): Watch[] {
     // Objects of the reference carry no uid.
     return (uid === undefined ? upgrades.byIndex(BY_LABELS, upgradeIndexOf({ metadata })) : upgrades.byIndex(BY_UID, uid)).slice(0, 1);
   };
-  const endingOwner = ({ object }: Change<KubeObject>) => ownersOf(object).filter(isEnding);
+  const ofJobs = ({ type, object }: Change<KubeObject & { status?: { conditions?: unknown } | undefined }>) => {
+    const tells = isOfJob(object) && (type === 'deleted' || object.status?.conditions !== undefined);
+    return ownersOf(object).filter((upgrade) => isEnding(upgrade) || (tells && !hasVerdict(upgrade, object)));
+  };
   return [
-    watch(caches.works, { enqueue: (change) => (isOfJob(change.object) ? endingOwner(change) : ownersOf(change.object)) }),
-    ...[caches.actions, caches.views].map((cache) => watch(cache, { enqueue: endingOwner })),
+    watch(caches.works, { enqueue: (change) => (isOfJob(change.object) ? ofJobs(change) : ownersOf(change.object)) }),
+    watch(caches.actions, { enqueue: ofJobs }),
+    watch(caches.views, { enqueue: ofJobs }),
   ];
+}
+
+/** True for an object of a job that has its stored verdict: the many that go after it are no news. */
+function hasVerdict({ status }: ClusterGroupUpgrade, { metadata: { namespace = '', labels } }: KubeObject): boolean {
+  const precaching = status?.precaching?.status?.[namespace];
+  const backup = status?.backup?.status?.[namespace];
+  return labels?.[Label.work] === 'backup'
+    ? backup !== undefined && isFinalBackupState(backup)
+    : precaching !== undefined && isFinalPrecacheState(precaching);
 }
 
 /** Any cluster may change the clusters of a selector; a running upgrade has fixed clusters unless it is open to members. */

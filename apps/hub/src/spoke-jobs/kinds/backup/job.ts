@@ -1,10 +1,10 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, importCounts, strictBackupJobMachine } from '@flotilla/rollout';
+import type { CleanedJob } from '../../../spokes/cleaning.ts';
 import type { SpokeJobNames } from '../../../spokes/port/workload.ts';
 import type { SpokeJob } from '../../kind.ts';
-import type { SpokeJobs } from '../../reconciler.ts';
-import type { TeardownJob } from '../../teardown.ts';
+import type { SpokeJobs } from '../../spoke-jobs.ts';
 import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
 import type { BackupSettings } from './settings.ts';
 
@@ -22,16 +22,6 @@ export type BackupJobs = SpokeJobs<BackupState, BackupInputs>;
 
 /** Seconds that the hub waits for a verdict beyond the job's own deadline. */
 const GRACE_SECONDS = 720;
-
-/** A spoke that can get its job goes first; cleaning up is never urgent. */
-const priorities: Record<BackupState, number> = {
-  PreparingToStart: 1,
-  Starting: 3,
-  Active: 4,
-  Succeeded: 5,
-  BackupTimeout: 5,
-  UnrecoverableError: 5,
-};
 
 const { namespace, job, clusterRoleBinding } = BackupName;
 const deletions = [BackupAction.deleteNamespace, BackupAction.deleteClusterRoleBinding];
@@ -75,7 +65,6 @@ export function createBackupJob({
     states: BackupState,
     names: talmStrict ? strictNames : backupNames,
     words: { work: 'the backup', doing: 'backing up', active: 'running' },
-    priorities,
     statesIn: (status) => status?.backup?.status,
     inputsIn: ({ status }) => status?.backup && { image: ownImage, imports: talmStrict ? undefined : importCounts(status) },
     workload: ({ image }, { upgradeUid }) => ({
@@ -89,10 +78,11 @@ export function createBackupJob({
 }
 
 /** Objects to remove when an upgrade ends or is deleted. */
-export const backupTeardown = ({ talmStrict }: Pick<BackupSettings, 'talmStrict'> = {}): TeardownJob => ({
+export const backupCleaning = ({ talmStrict }: Pick<BackupSettings, 'talmStrict'> = {}): CleanedJob => ({
   work: 'backup',
   names: backupNames,
   cleansFirst: talmStrict,
   deletions,
   initial: backupJobMachine.initial,
+  statesIn: (status) => status?.backup?.status,
 });

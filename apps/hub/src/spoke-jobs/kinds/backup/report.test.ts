@@ -1,6 +1,6 @@
 import type { BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import type { SpokeRecord } from '../../run.ts';
+import type { JudgedSpoke } from '../../judge.ts';
 import { type BackupReport, describeBackup, rollUpBackup } from './report.ts';
 
 describe('the roll-up', () => {
@@ -54,8 +54,8 @@ test('strictly a backup that failed everywhere ends nothing, and a part is a suc
 describe('status.backup', () => {
   const now = new Date('2026-02-03T04:05:06.789Z');
   const reportOf = (states: Record<string, [BackupState, string?]>): BackupReport => {
-    const spokes = new Map<string, SpokeRecord<BackupState>>(
-      Object.entries(states).map(([cluster, [state, message]]) => [cluster, { state, stored: undefined, message, progress: undefined }]),
+    const spokes = new Map<string, JudgedSpoke<BackupState>>(
+      Object.entries(states).map(([cluster, [state, message]]) => [cluster, { state, message }]),
     );
     const all = new Map([...spokes].map(([cluster, { state }]) => [cluster, state]));
     return { rollUp: rollUpBackup([...spokes.keys()], all), clusters: [...spokes.keys()], spokes };

@@ -2,8 +2,8 @@
 
 import { conditionTime } from '@flotilla/api';
 import { type BackupState, type ClusterGroupUpgradeStatus, explain, isFinalBackupState, textInStatus } from '@flotilla/api/ran';
-import type { Stall, UpgradeIdentity } from '@flotilla/rollout';
-import type { SpokeRecord } from '../../run.ts';
+import type { Sightings, Stall, UpgradeIdentity } from '@flotilla/rollout';
+import type { JudgedSpoke } from '../../judge.ts';
 import { type RollUp, rollUpSpokes } from '../../status.ts';
 import type { BackupJobs } from './job.ts';
 import type { BackupSettings } from './settings.ts';
@@ -17,10 +17,12 @@ export interface BackupReport {
   readonly rollUp: BackupRollUp;
   /** Clusters of the request, and those whose backup had begun before. */
   readonly clusters: readonly string[];
-  readonly spokes: ReadonlyMap<string, SpokeRecord<BackupState>>;
+  readonly spokes: ReadonlyMap<string, JudgedSpoke<BackupState>>;
+  /** When it may differ without any event, milliseconds since the epoch. */
+  readonly at?: number | undefined;
 }
 
-/** Backups that one reconcile of an upgrade requests. */
+/** Backups that one pass of an upgrade asks about. */
 interface BackupRequest {
   readonly upgrade: UpgradeIdentity;
   /** Clusters of the remediation plan. */
@@ -31,25 +33,27 @@ interface BackupRequest {
   readonly said?: Readonly<Record<string, string>> | undefined;
   /** See `BackupInputs`. */
   readonly imports?: ReadonlyMap<string, number> | undefined;
+  /** First sightings of this pass. */
+  readonly sightings: Sightings;
 }
 
 /**
- * Starts or continues the backup, and reports it. Each reconcile must call it while the backup is wanted. A hub without an image gives no verdict,
- * so a restart with an image lets the upgrade go on.
+ * Judges the backup of an upgrade. Each pass must ask while the backup is wanted. A hub without an image gives no verdict, so a restart with an image
+ * lets the upgrade go on.
  */
-export function requestBackup(
+export function judgeBackup(
   jobs: BackupJobs,
   { image, talmStrict }: Pick<BackupSettings, 'image' | 'talmStrict'>,
   request: BackupRequest,
 ): BackupReport {
-  const { upgrade, clusters, stored, said, imports } = request;
-  const begun = jobs.run(upgrade.uid) ?? (Object.keys(stored).length > 0 || image !== '');
-  if (!begun) return { rollUp: IMAGE_MISSING, clusters, spokes: new Map() };
+  const { upgrade, clusters, stored, said, imports, sightings } = request;
+  const isBegun = Object.keys(stored).length > 0 || image !== '';
+  if (!isBegun) return { rollUp: IMAGE_MISSING, clusters, spokes: new Map() };
   const isUnderWay = (cluster: string) => stored[cluster] !== jobs.job.machine.initial || jobs.hasHubObjects(upgrade.uid, cluster);
   const all = [...new Set([...clusters, ...Object.keys(stored).filter(isUnderWay)])];
-  const run = jobs.request({ upgrade, clusters: all, stored, said, inputs: { image, imports } });
-  const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
-  return { rollUp: rollUpBackup(clusters, states, talmStrict), clusters: all, spokes: run.spokes };
+  const { spokes, at } = jobs.judge({ upgrade, clusters: all, stored, said, inputs: { image, imports }, sightings });
+  const states = new Map([...spokes].map(([cluster, { state }]) => [cluster, state]));
+  return { rollUp: rollUpBackup(clusters, states, talmStrict), clusters: all, spokes, at };
 }
 
 /**

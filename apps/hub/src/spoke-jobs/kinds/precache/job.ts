@@ -20,6 +20,7 @@ import {
 import {
   type ClusterProof,
   findHold,
+  findPause,
   importCounts,
   isImageAllowed,
   ownWorkloadImage,
@@ -31,11 +32,10 @@ import {
   type SpokeNode,
   spokeNode,
 } from '@flotilla/rollout';
+import type { CleanedJob } from '../../../spokes/cleaning.ts';
 import type { SpokeJobNames } from '../../../spokes/port/workload.ts';
 import type { SpokeJob } from '../../kind.ts';
-import type { SpokeJobs } from '../../reconciler.ts';
-import type { SpokeJobRun } from '../../run.ts';
-import type { TeardownJob } from '../../teardown.ts';
+import type { SpokeJobs } from '../../spoke-jobs.ts';
 import { precacheManifests } from './manifests.ts';
 import type { PrecacheSettings } from './settings.ts';
 import { markWithDigest, specDigest } from './spec-digest.ts';
@@ -68,19 +68,6 @@ export interface PrecacheInputs {
 export type PrecacheJob = SpokeJob<PrecacheState, PrecacheInputs>;
 /** Engine of all pre-caching. */
 export type PrecacheJobs = SpokeJobs<PrecacheState, PrecacheInputs>;
-/** Pre-caching of one upgrade, in its engine. */
-export type PrecacheRun = SpokeJobRun<PrecacheState, PrecacheInputs>;
-
-/** A spoke that can get its job goes first, then one that can begin. A spoke with a job only needs to be watched, and cleaning up is never urgent. */
-const priorities: Record<PrecacheState, number> = {
-  PreparingToStart: 1,
-  NotStarted: 2,
-  Starting: 3,
-  Active: 4,
-  Succeeded: 5,
-  PrecacheTimeout: 5,
-  UnrecoverableError: 5,
-};
 
 const { namespace, job, clusterRoleBinding } = SpokeName;
 
@@ -134,8 +121,8 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       active: 'pulling',
       refusal: 'because it has SecurityContextConstraints and its ManagedCluster neither label vendor=OpenShift nor the claims that say so',
     },
-    priorities,
     statesIn: (status) => status?.precaching?.status,
+    ...(!settings.talmStrict && { isStopped: (upgrade: ClusterGroupUpgrade) => findPause(upgrade)?.stops === true }),
     inputsIn: (upgrade) => {
       const { spec, retries, proofs } = upgrade.status?.precaching ?? {};
       const config = configOf(upgrade, settings, configs);
@@ -280,11 +267,12 @@ function imageOf(config: PreCachingConfig | undefined, { image, imageAllow, talm
 }
 
 /** Objects to remove when an upgrade ends or is deleted. */
-export const precacheTeardown = (profile: JobProfile): TeardownJob => ({
+export const precacheCleaning = (profile: JobProfile): CleanedJob => ({
   work: 'precache',
   names: precacheNames,
   deletions: deletionsOf(profile),
   initial: precacheJobMachine.initial,
+  statesIn: (status) => status?.precaching?.status,
 });
 
 /** Only the reference's job has a ClusterRoleBinding, which outlives the namespace. */

@@ -2,14 +2,15 @@ import { Annotation, isSameJson, type KubeObject, Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ManualClock } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
-import { createLogger, createMetrics, type EventToRecord } from '@flotilla/runtime';
+import { createLogger, type EventToRecord } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { agentCondition, buildPrecacheSettings, clusterObject } from '../../testing/observation-builders.ts';
+import { startParts } from '../../testing/parts-world.ts';
 import { there, workOf } from '../../testing/work-builders.ts';
 import { Claims } from '../spoke-jobs/claims.ts';
 import { owePins } from './apply.ts';
-import { startPins } from './reconciler.ts';
+import { Unpinning } from './part.ts';
 
 const UID = '11111111-aaaa-4bbb-8ccc-000000000001';
 const SPOKE = 'spoke';
@@ -42,8 +43,9 @@ function start(transport: 'work' | 'actions' = 'work'): void {
   stop = new AbortController();
   claims = new Claims('precache', leader.caches, () => undefined);
   const logger = createLogger({ name: 'test', level: 'silent' });
-  const shared = { ...leader, settings: { ...settings, transport }, now: () => now, logger, metrics: createMetrics(), clock };
-  startPins({ ...shared, jobs: claims, recorder: { record: (event) => void events.push(event) } }, stop.signal);
+  const recorder = { record: (event: EventToRecord) => void events.push(event) };
+  const part = new Unpinning({ ...leader, settings: { ...settings, transport }, now: () => now, logger, claims, recorder });
+  startParts([part], { ...leader, clock, signal: stop.signal });
 }
 
 const setAvailable = (available: boolean) => {

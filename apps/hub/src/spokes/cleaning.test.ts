@@ -3,14 +3,15 @@ import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork 
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
-import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
+import { ApiError } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { agentCondition, clusterObject, UPGRADE } from '../../testing/observation-builders.ts';
-import { type BackupInputs, backupTeardown, createBackupJob } from '../spoke-jobs/kinds/backup/job.ts';
-import { SpokeJobs } from '../spoke-jobs/reconciler.ts';
-import { Teardown } from '../spoke-jobs/teardown.ts';
-import { startLeftovers } from './reconciler.ts';
+import { startParts } from '../../testing/parts-world.ts';
+import { Claims } from '../spoke-jobs/claims.ts';
+import { backupCleaning, createBackupJob } from '../spoke-jobs/kinds/backup/job.ts';
+import { Cleaning } from './cleaning.ts';
+import type { Problems } from './problems.ts';
 
 const SPOKE = 'spoke';
 const MARK = 'view-backup-namespace-leftover';
@@ -19,42 +20,41 @@ const T0 = Date.parse('2026-01-01T00:00:10Z');
 const job = createBackupJob({ jobViewSeconds: 4 });
 
 let hub: MemoryHub;
-let now: number;
 let leader: HubProcess;
-let engine: SpokeJobs<BackupState, BackupInputs>;
+let clock: ManualClock;
+let claims: Claims;
+let cleaning: Cleaning;
+let problems: Problems;
 let stop: AbortController;
 
 beforeEach(async () => {
-  now = T0;
+  clock = new ManualClock(T0);
   hub = new MemoryHub();
   leader = await hub.process();
-  engine = await startHub();
+  lead();
 });
 afterEach(() => {
   stop.abort();
   hub.stop();
 });
 
-/** Starts a hub process. */
-async function startHub(): Promise<SpokeJobs<BackupState, BackupInputs>> {
+/** Becomes the leader, which knows nothing yet. */
+function lead(talmStrict = false): void {
+  stop?.abort();
   stop = new AbortController();
-  const logger = createLogger({ name: 'test', level: 'silent' });
-  const started = new SpokeJobs(job, { ...leader, now: () => now, clock: new ManualClock(), logger, onChange: () => {} });
-  const queue = { enqueue: () => {}, forget: () => {}, holds: () => false };
-  started.start(queue, stop.signal);
-  startLeftovers(
-    {
-      ...leader,
-      recorder: { record: () => undefined },
-      now: () => now,
-      logger,
-      metrics: createMetrics(),
-      jobs: started,
-      ...backupTeardown({}),
-    },
-    stop.signal,
-  );
-  return started;
+  claims = new Claims('backup', leader.caches, () => undefined);
+  let enqueue: (key: string) => void = () => {};
+  cleaning = new Cleaning({
+    ...leader,
+    job: backupCleaning({ talmStrict }),
+    claims,
+    now: () => clock.now(),
+    enqueue: (key) => enqueue(key),
+    onClean: () => {},
+  });
+  const world = startParts([cleaning], { ...leader, clock, signal: stop.signal });
+  enqueue = world.spokes.enqueue;
+  problems = world.problems;
 }
 
 const setAvailable = (available: boolean) => hub.put(ManagedCluster, clusterObject(available));
@@ -63,19 +63,33 @@ const actions = () => hub.names(ManagedClusterAction);
 const untilCached = () =>
   vi.waitFor(() => expect([leader.caches.views.size, leader.caches.actions.size]).toEqual([views().length, actions().length]));
 
+/** Puts an upgrade that has its verdict, and this state of the spoke. */
+async function putEnded(state: BackupState | undefined, named: readonly string[] = []): Promise<ClusterGroupUpgrade> {
+  const status = state === undefined ? {} : { [SPOKE]: state };
+  const put = hub.put(ClusterGroupUpgrade, {
+    metadata: { ...UPGRADE },
+    spec: { clusters: named, remediationStrategy: { maxConcurrency: 1, timeout: 240 } },
+    status: { status: {}, conditions: [agentCondition('Succeeded', 'False', 'TimedOut')], backup: { status } },
+  } as never);
+  await vi.waitFor(() => expect(leader.caches.upgrades.get(UPGRADE)?.metadata.resourceVersion).toBe(put.metadata.resourceVersion));
+  return leader.caches.upgrades.get(UPGRADE) ?? expect.fail('no upgrade');
+}
+/** Waits until nothing delays the end of the upgrade, which then is gone. */
+async function untilClean(upgrade: ClusterGroupUpgrade, { force = false } = {}): Promise<void> {
+  await vi.waitFor(() => expect(cleaning.isClean(upgrade, force)).toBe(true));
+  hub.remove(ClusterGroupUpgrade, UPGRADE);
+  await vi.waitFor(() => expect(leader.caches.upgrades.get(UPGRADE)).toBeUndefined());
+}
+
 /** Puts the hub objects of a running job, and ends its upgrade. */
-async function end(
-  state: BackupState,
-  { force = false, talmStrict = false }: { force?: boolean; talmStrict?: boolean } = {},
-): Promise<boolean> {
+async function end(state: BackupState, { force = false } = {}): Promise<void> {
   const labels = workLabels(UPGRADE, 'backup');
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-job', namespace: SPOKE, labels } });
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
-  const teardown = new Teardown(UPGRADE, backupTeardown({ talmStrict }), { ...leader, now: () => now, signal: stop.signal });
-  return (await teardown.advance({ [SPOKE]: state }, force)) === undefined;
+  await untilClean(await putEnded(state), { force });
 }
 
 /** Answers as the spoke's agent. */
@@ -94,19 +108,20 @@ const carriesOut = (name: string): void =>
 const untilAsked = () => vi.waitFor(() => expect(actions().toSorted()).toEqual(['backup-crb-delete', 'backup-ns-delete']));
 
 test('strict mode requests the deletions and keeps them, waits for none, and blocks no other upgrade', async () => {
+  lead(true);
   setAvailable(true);
-  expect(await end('UnrecoverableError', { talmStrict: true })).toBe(true);
+  await end('UnrecoverableError');
   expect([views(), actions().toSorted()]).toEqual([[], ['backup-crb-delete', 'backup-ns-delete']]);
   await untilCached();
   hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE } });
   await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
-  expect(engine.claim('another', SPOKE)).toBeUndefined();
+  expect(claims.claim('another', SPOKE)).toBeUndefined();
 });
 
 describe('an upgrade that ends while a spoke is away', () => {
   test('is remembered by one view, and its binding goes once the spoke is back', async () => {
     setAvailable(false);
-    expect(await end('Active')).toBe(true);
+    await end('Active');
     expect([views(), actions()]).toEqual([[MARK], []]);
     setAvailable(true);
     seesNamespace(UPGRADE.uid);
@@ -136,8 +151,7 @@ describe('an upgrade that ends while a spoke is away', () => {
   test('also by a hub that was started meanwhile, when the upgrade is gone', async () => {
     setAvailable(false);
     await end('Active');
-    stop.abort();
-    engine = await startHub();
+    lead();
     setAvailable(true);
     seesNamespace(UPGRADE.uid);
     await untilAsked();
@@ -145,7 +159,7 @@ describe('an upgrade that ends while a spoke is away', () => {
 
   test('a refused deletion is requested again, not given up', async () => {
     setAvailable(true);
-    expect(await end('UnrecoverableError', { force: true })).toBe(true);
+    await end('UnrecoverableError', { force: true });
     seesNamespace(UPGRADE.uid);
     await untilAsked();
     const refused = { conditions: [agentCondition('Completed', 'False', 'DeleteResourceFailed', 'is forbidden')] };
@@ -185,17 +199,16 @@ describe('what a late step wrote for an upgrade that has ended', () => {
     await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
     hub.put(ManagedClusterAction, { metadata: late });
     await untilCached();
-    now += 60_000;
+    await clock.advance(60_000);
     carriesOut(late.name);
     await untilCached();
     after();
     await vi.waitFor(() => expect(leader.caches.upgrades.list().every(({ status }) => status?.status.completedAt)).toBe(true));
-    now += 5_000;
+    await clock.advance(5_000);
     carriesOut(late.name);
     await untilCached();
     expect(hub.writes).toEqual([]);
-    now += 5_000;
-    carriesOut(late.name);
+    await clock.advance(5_000);
     await vi.waitFor(() => expect([views(), actions()]).toEqual([[MARK], []]));
     seesNamespace(UPGRADE.uid);
     await untilAsked();
@@ -214,7 +227,7 @@ describe('what a late step wrote for an upgrade that has ended', () => {
       hub.put(ManagedClusterAction, { metadata: late });
       carriesOut(late.name);
       await untilCached();
-      now += 60_000;
+      await clock.advance(60_000);
     }
     expect([hub.writes, actions()]).toEqual([[], [late.name]]);
   });
@@ -226,8 +239,8 @@ describe('what a late step wrote for an upgrade that has ended', () => {
     hub.put(ManifestWork, { metadata: { name: job.names.manifestWork, namespace: SPOKE, labels } });
     hub.put(ManagedClusterAction, { metadata: { ...late, namespace: 'detached' } });
     await vi.waitFor(() => expect([leader.caches.works.size, leader.caches.actions.size]).toEqual([1, 1]));
-    await vi.waitFor(() => {
-      now += 1_000;
+    await vi.waitFor(async () => {
+      await clock.advance(1_000);
       for (const [kind, namespace, name] of [
         [ManifestWork, SPOKE, job.names.manifestWork],
         [ManagedClusterAction, 'detached', late.name],
@@ -249,7 +262,7 @@ describe('another upgrade on such a spoke', () => {
   });
 
   test('may begin, and what it put there is left alone', async () => {
-    expect(engine.claim(OTHER.uid, SPOKE)).toBeUndefined();
+    expect(claims.claim(OTHER.uid, SPOKE)).toBeUndefined();
     setAvailable(true);
     seesNamespace(OTHER.uid);
     await vi.waitFor(() => expect(views()).toEqual([]));
@@ -260,29 +273,28 @@ describe('another upgrade on such a spoke', () => {
     setAvailable(true);
     seesNamespace(UPGRADE.uid);
     await untilAsked();
-    expect(engine.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
+    expect(claims.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
     carriesOut('backup-ns-delete');
     carriesOut('backup-crb-delete');
-    await vi.waitFor(() => expect(engine.claim(OTHER.uid, SPOKE)).toBeUndefined());
+    await vi.waitFor(() => expect(claims.claim(OTHER.uid, SPOKE)).toBeUndefined());
   });
 
   test('waits no longer when somebody takes the mark away', async () => {
     setAvailable(true);
     seesNamespace(UPGRADE.uid);
     await untilAsked();
-    expect(engine.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
+    expect(claims.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
     for (const name of views()) hub.remove(ManagedClusterView, { namespace: SPOKE, name });
-    await vi.waitFor(() => expect(engine.claim(OTHER.uid, SPOKE)).toBeUndefined());
+    await vi.waitFor(() => expect(claims.claim(OTHER.uid, SPOKE)).toBeUndefined());
   });
 
   test('waits also for a hub that was started in the midst of it', async () => {
     setAvailable(true);
     seesNamespace(UPGRADE.uid);
     await untilAsked();
-    stop.abort();
     await untilCached();
-    engine = await startHub();
-    expect(engine.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
+    lead();
+    expect(claims.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
   });
 });
 
@@ -293,38 +305,74 @@ test("objects with an upgrade's labels in a cluster that it never named delay no
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
   hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
-  const teardown = () => new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now, signal: stop.signal });
-  expect(await teardown().advance({}, false, new Set(['another']))).toBeUndefined();
-  await expect(teardown().advance({}, true, new Set([SPOKE]))).rejects.toThrow('request is too large');
+  await untilClean(await putEnded(undefined, ['another']));
+});
+
+test('objects of a cluster that it named delay its end, and their error is known while it lasts', async () => {
+  setAvailable(true);
+  const labels = workLabels(UPGRADE, 'backup');
+  hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await untilCached();
+  hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
+  const upgrade = await putEnded(undefined, [SPOKE]);
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    expect(problems.ofAll(UPGRADE.uid).get(SPOKE)?.message).toContain('request is too large');
+  });
+  expect(cleaning.isClean(upgrade, true)).toBe(false);
 });
 
 test('a named cluster without a namespace, as one that was never accepted, keeps no upgrade', async () => {
   hub.put(ManagedCluster, { metadata: { name: SPOKE } });
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  const serverMessage = `namespaces "${SPOKE}" not found`;
   hub.refuse = (verb) =>
-    verb === 'create'
-      ? new ApiError('FLOTILLA_API_NOT_FOUND', 'POST', {
-          status: 404,
-          reason: 'NotFound',
-          serverMessage: `namespaces "${SPOKE}" not found`,
-        })
-      : undefined;
-  const teardown = () => new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now, signal: stop.signal });
-  for (const force of [false, true]) expect(await teardown().advance({ [SPOKE]: 'BackupTimeout' }, force)).toBeUndefined();
+    verb === 'create' ? new ApiError('FLOTILLA_API_NOT_FOUND', 'POST', { status: 404, reason: 'NotFound', serverMessage }) : undefined;
+  await untilClean(await putEnded('BackupTimeout'));
 });
 
 test('a deletion that failed is tried again at its time, not only when the patience with the spoke ends', async () => {
   setAvailable(true);
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
-  const teardown = new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now, signal: stop.signal });
-  expect(await teardown.advance({ [SPOKE]: 'BackupTimeout' }, false)).toBe(Number.POSITIVE_INFINITY);
+  const upgrade = await putEnded('BackupTimeout');
+  await untilAsked();
+  expect(cleaning.isClean(upgrade, false)).toBe(false);
+  const first = hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-ns-delete' })?.metadata.uid;
   answer(ManagedClusterAction, 'backup-ns-delete', {
     conditions: [{ ...agentCondition('Completed', 'False', 'ActionFailed'), message: 'no answer' }],
   });
-  await vi.waitFor(() => expect(leader.caches.actions.list().some(({ status }) => status?.conditions?.length === 1)).toBe(true));
-  const at = await teardown.advance({ [SPOKE]: 'BackupTimeout' }, false);
-  expect(at).toBeGreaterThan(now);
-  now = at ?? 0;
-  await teardown.advance({ [SPOKE]: 'BackupTimeout' }, false);
-  expect(hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-ns-delete' })?.status).toBeUndefined();
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    const again = hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-ns-delete' });
+    expect([again?.metadata.uid === first, again?.status]).toEqual([false, undefined]);
+  });
+});
+
+test.each([
+  { name: 'was cleaned at its end asks no spoke again', deleteObjects: undefined, completedAt: '2026-01-01T00:00:00Z', want: false },
+  { name: 'kept its objects asks its spokes', deleteObjects: false, completedAt: '2026-01-01T00:00:00Z', want: true },
+  { name: 'is deleted before its end asks its spokes', deleteObjects: undefined, completedAt: undefined, want: true },
+])('the deletion of an upgrade that $name', async ({ deleteObjects, completedAt, want }) => {
+  setAvailable(true);
+  const remediationStrategy = { maxConcurrency: 1, timeout: 240 };
+  const metadata = { ...UPGRADE, deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: ['flotilla.io/test'] };
+  hub.put(ClusterGroupUpgrade, {
+    metadata,
+    spec: { clusters: [SPOKE], remediationStrategy, actions: { afterCompletion: { deleteObjects } } },
+    status: { status: { completedAt }, backup: { status: { [SPOKE]: 'UnrecoverableError' } } },
+  } as never);
+  await vi.waitFor(() => expect(leader.caches.upgrades.get(UPGRADE)).toBeDefined());
+  const upgrade = leader.caches.upgrades.get(UPGRADE) ?? expect.fail('no upgrade');
+  expect(cleaning.isClean(upgrade, false)).toBe(!want);
+  if (want) await untilAsked();
+  else expect(hub.writes).toEqual([]);
+});
+
+test('a spoke that its job never touched is asked nothing, whatever else the upgrade had there', async () => {
+  setAvailable(true);
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  const upgrade = await putEnded('Succeeded', [SPOKE]);
+  expect(cleaning.plan({ upgrade: UPGRADE.uid, cluster: SPOKE })).toMatchObject({ writes: '' });
+  expect(cleaning.isClean(upgrade, false)).toBe(true);
 });
