@@ -32,10 +32,7 @@ test('a second client is found; servers, types and tests are none', () => {
 });
 
 /** Sources that open TLS connections or make their context. */
-const TRUST = new Map([
-  ['packages/http/src/trust.ts', 'is the one context'],
-  ['packages/queues/src/bounded-connector.ts', 'Redis speaks no HTTP; its context is that of packages/http'],
-]);
+const TRUST = new Map([['packages/http/src/trust.ts', 'is the one context']]);
 
 test('certificates are trusted by packages/http alone, but where a reason is given', () => {
   expect(trustingClients(graph).toSorted()).toEqual([...TRUST.keys()].toSorted());

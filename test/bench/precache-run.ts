@@ -21,7 +21,8 @@ interface PrecacheRun {
   readonly spokes: number;
   /** Upgrades that share the spokes evenly, all created at once. */
   readonly upgrades: number;
-  readonly store: string;
+  /** Absent: the hub's own memory. */
+  readonly redisUrl: string | undefined;
   /** Absent: as the hub chooses. */
   readonly transport: string | undefined;
   /** How agents notice that a Job has changed: `watch` where a work asks for it, or `poll`. */
@@ -138,10 +139,11 @@ export async function benchPrecache(run: PrecacheRun, onRun: (memory: ReturnType
 
 async function startBenchHub(kubeconfig: string, dir: string, run: PrecacheRun): Promise<RunningProgram> {
   const transport = run.transport === undefined ? [] : ['--transport', run.transport];
+  const redis = run.redisUrl === undefined ? [] : ['--redis-url', run.redisUrl];
   const hub = await startHub(
     kubeconfig,
     dir,
-    ['--queue-store', run.store, '--precache-image', 'registry.example/image-puller:bench', ...transport],
+    ['--precache-image', 'registry.example/image-puller:bench', ...transport, ...redis],
     run.cpuProfile ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${run.cpuProfile}` } : {},
     await bundleProgram(appImages.hub, dir),
   );
@@ -246,7 +248,7 @@ function figures(run: PrecacheRun, measured: Measured, report: z.output<typeof S
   return {
     spokes: run.spokes,
     upgrades: run.upgrades,
-    store: run.store,
+    store: run.redisUrl === undefined ? 'in-process' : 'redis',
     transport: run.transport ?? 'as the hub chooses',
     firstJobSeconds: round(Math.min(...started)),
     medianJobSeconds: round(median(started)),

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { benchPrecache, type Percentiles, type PrecacheFigures } from './precache-run.ts';
 
 const USAGE = `bench:precache -- [--spokes 500] [--upgrades 1] [--transport auto|work|actions] [--scrape watch|poll]
-  [--agents stock|own] [--nodes 1] [--store auto|redis|in-process] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
+  [--agents stock|own] [--nodes 1] [--redis-url URL] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
 --upgrades: so many upgrades, created at once, share the spokes. --transport: default as the hub chooses. --scrape: whether agents know
 works that ask to be watched, as the stock one does in its later releases, or poll them every 10 to 19 s. --agents: of the fleet framework, or
 ours, which make the puller's account. --runs: one after the other
@@ -27,7 +27,7 @@ const { values } = parseArgs({
     scrape: text,
     agents: text,
     nodes: text,
-    store: text,
+    'redis-url': text,
     json: text,
     seed: text,
     'job-seconds': text,
@@ -45,7 +45,7 @@ const Arguments = z.object({
   scrape: z.enum(['watch', 'poll']).default('watch'),
   agents: z.enum(['stock', 'own']).default('stock'),
   nodes: whole(1),
-  store: z.enum(['auto', 'redis', 'in-process']).default('auto'),
+  'redis-url': z.string().optional(),
   json: z.string().optional(),
   seed: z.coerce.number().int().nonnegative().default(1),
   'job-seconds': z
@@ -96,11 +96,11 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const { 'job-seconds': jobSeconds, 'cpu-profile': cpuProfile, json, transport, ...rest } = parsed.data;
+  const { 'job-seconds': jobSeconds, 'cpu-profile': cpuProfile, 'redis-url': redisUrl, json, transport, ...rest } = parsed.data;
   cleanupOnExit();
   print(HOW);
   let ended = 0;
-  const all = await benchPrecache({ ...rest, transport, jobSeconds, cpuProfile }, ({ rssMiB, peakMiB }) => {
+  const all = await benchPrecache({ ...rest, transport, jobSeconds, cpuProfile, redisUrl }, ({ rssMiB, peakMiB }) => {
     ended += 1;
     if (rest.runs > 1) print(`run ${ended}: hub RSS at the end, at its highest ${rssMiB} MiB, ${peakMiB} MiB`);
   });

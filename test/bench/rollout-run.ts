@@ -26,7 +26,8 @@ export interface RolloutRun {
   readonly steps: number;
   /** How long a spoke takes for one of them, plus or minus a fifth. */
   readonly stepSeconds: number;
-  readonly store: string;
+  /** Absent: the hub's own memory. */
+  readonly redisUrl: string | undefined;
   readonly seed: number;
   readonly cpuProfile: string | undefined;
 }
@@ -74,7 +75,7 @@ export async function runRollout(run: RolloutRun): Promise<RolloutFigures> {
     await using hub = await startHub(
       await server.kubeconfigFor(HUB),
       dir,
-      ['--queue-store', run.store],
+      run.redisUrl === undefined ? [] : ['--redis-url', run.redisUrl],
       run.cpuProfile ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${run.cpuProfile}` } : {},
       await bundleProgram(appImages.hub, dir),
     );

@@ -9,7 +9,7 @@ import { type RolloutFigures, type RolloutRun, runRollout } from './rollout-run.
 import { percentile, round } from './statistics.ts';
 
 const USAGE = `bench:rollout -- [--spokes 2000] [--batch 200] [--mode policy|manifestwork] [--steps 2] [--step-seconds 5]
-  [--compare 200,2000] [--store auto|redis|in-process] [--seed 1] [--json FILE] [--cpu-profile FOLDER]
+  [--compare 200,2000] [--redis-url URL] [--seed 1] [--json FILE] [--cpu-profile FOLDER]
 --steps: policies or templates that every spoke goes through. --compare: a run for each number of spokes, in batches of a tenth of
 them unless --batch is given.`;
 const HOW = `How it is taken: a real etcd and kube-apiserver, the hub bundled as in its image, simulated spokes, and in policy mode the stand-in
@@ -34,7 +34,7 @@ const { values } = parseArgs({
     steps: text,
     'step-seconds': text,
     compare: text,
-    store: text,
+    'redis-url': text,
     seed: text,
     json: text,
     'cpu-profile': text,
@@ -59,7 +59,7 @@ const Arguments = z.object({
         .sort((a, b) => a - b),
     )
     .optional(),
-  store: z.enum(['auto', 'redis', 'in-process']).default('auto'),
+  'redis-url': z.string().optional(),
   seed: z.coerce.number().int().nonnegative().default(1),
   json: z.string().optional(),
   'cpu-profile': z.string().optional(),
@@ -68,14 +68,14 @@ const Arguments = z.object({
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 function runsOf(args: z.output<typeof Arguments>): RolloutRun[] {
-  const { mode, steps, store, seed } = args;
+  const { mode, steps, seed } = args;
   return (args.compare ?? [args.spokes]).map((spokes) => ({
     spokes,
     batch: args.batch ?? Math.max(1, Math.ceil(spokes / 10)),
     mode,
     steps,
     stepSeconds: args['step-seconds'],
-    store,
+    redisUrl: args['redis-url'],
     seed,
     cpuProfile: args['cpu-profile'],
   }));

@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment, freePorts } from '@flotilla/control-plane/processes';
 import { openStore, type QueueStore, type StoreOptions } from '@flotilla/queues';
 import { createLogger, logOnly, type Reconciler, type ReconcilerOptions, startReconciler } from '@flotilla/runtime';
+import { Redis, type RedisOptions } from 'ioredis';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 
 /** Says nothing. */
@@ -56,19 +60,27 @@ export const until = (assertion: () => void, timeout = 30_000) => vi.waitFor(ass
 export const milliseconds = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** A store for the tests of a suite: each of them finds it empty, and what it puts into `running` is closed after it. */
-export function useStore(preference: 'redis' | 'in-process') {
+export function useStore(kind: QueueStore['kind']) {
   const running: { close(): Promise<void> }[] = [];
+  const stack = new AsyncDisposableStack();
+  let redis: TestRedis | undefined;
   let store: QueueStore | undefined;
+  const flush = async () => redis?.flush();
   beforeAll(async () => {
-    store = await open({ preference });
+    redis = kind === 'redis' ? stack.use(await startRedisOnSocket()) : undefined;
+    store = stack.use(await open({ redisUrl: redis?.url }));
   });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((each) => each.close()));
-    await store?.flush();
+    await flush();
   });
-  afterAll(() => store?.close());
+  afterAll(() => stack.disposeAsync());
   return {
     running,
+    flush,
+    get redisUrl() {
+      return redis?.url;
+    },
     get store(): QueueStore {
       if (!store) throw new TypeError('the store did not open');
       return store;
@@ -76,12 +88,49 @@ export function useStore(preference: 'redis' | 'in-process') {
   };
 }
 
-/** A Redis of the test's own, reachable by URL. Ends with this process, also when a test is cut off. */
-export async function startRedis(...args: readonly string[]): Promise<AsyncDisposable & { readonly url: string }> {
+/** A redis-server of the test's own. */
+interface TestRedis extends AsyncDisposable {
+  readonly url: string;
+  /** Empties it. */
+  flush(): Promise<void>;
+  /** Kills it and starts it again, empty. */
+  restart(): Promise<void>;
+}
+
+/** Starts one that is reachable by host and port. */
+export async function startRedis(...args: readonly string[]): Promise<TestRedis> {
   const [port = 0] = await freePorts(1);
-  const all = ['--pdeathsig', 'KILL', 'redis-server', '--port', String(port), '--bind', '127.0.0.1', '--save', '', ...args];
-  const server = spawn('setpriv', all, { stdio: 'ignore' });
-  return { url: `redis://127.0.0.1:${port}`, [Symbol.asyncDispose]: () => kill(server) };
+  return startServer(`redis://127.0.0.1:${port}`, { port, host: '127.0.0.1' }, ['--port', String(port), '--bind', '127.0.0.1', ...args]);
+}
+
+/** Starts one that is reachable by a socket, as the chart's container. */
+export async function startRedisOnSocket(): Promise<TestRedis> {
+  const dir = await mkdtemp(join(tmpdir(), 'flotilla-redis-'));
+  const path = join(dir, 'redis.sock');
+  const server = startServer(`unix://${path}`, { path }, ['--port', '0', '--unixsocket', path]);
+  const end = async () => {
+    await server[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
+  };
+  return { ...server, [Symbol.asyncDispose]: end };
+}
+
+/** It ends with this process, also when a test is cut off. */
+function startServer(url: string, address: RedisOptions, args: readonly string[]): TestRedis {
+  const start = () => spawn('setpriv', ['--pdeathsig', 'KILL', 'redis-server', '--save', '', ...args], { stdio: 'ignore' });
+  let server = start();
+  return {
+    url,
+    async flush() {
+      const connection = new Redis(address);
+      await connection.flushall().finally(() => connection.disconnect());
+    },
+    async restart() {
+      await kill(server);
+      server = start();
+    },
+    [Symbol.asyncDispose]: () => kill(server),
+  };
 }
 
 /** A process that runs steps, and the clusters of those it has begun and ended, in order. */
@@ -93,16 +142,12 @@ interface WorkerProcess extends AsyncDisposable {
   readonly kill: () => Promise<void>;
 }
 
-/** Starts a worker process whose runs take `runMs`. @param redisUrl default: a server of its own */
-export async function startWorkerProcess(
-  redisUrl: string | undefined,
-  runMs: number,
-  env: Readonly<Record<string, string>> = {},
-): Promise<WorkerProcess> {
+/** Starts a worker process whose runs take `runMs`. */
+export async function startWorkerProcess(redisUrl: string, runMs: number): Promise<WorkerProcess> {
   const program = fileURLToPath(new URL('queue-worker-child.ts', import.meta.url));
   const started = spawn(process.execPath, [program, JSON.stringify({ redisUrl, runMs })], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: childEnvironment(env),
+    env: childEnvironment({}),
   });
   const [begun, ended]: [string[], string[]] = [[], []];
   const ready = Promise.withResolvers<void>();

@@ -3,7 +3,7 @@ import { WaitingError } from '@flotilla/api';
 import { z } from 'zod';
 import { milliseconds, open, startSteps } from './queue-fixture.ts';
 
-const Job = z.object({ redisUrl: z.string().optional(), runMs: z.number() });
+const Job = z.object({ redisUrl: z.string(), runMs: z.number() });
 
 // Ends with the process that started it, however that one ends.
 process.stdin.on('end', () => process.exit(3)).resume();
@@ -12,7 +12,7 @@ const { redisUrl, runMs } = Job.parse(JSON.parse(process.argv[2] ?? ''));
 const tries = new Map<string, number>();
 
 startSteps({
-  store: await open(redisUrl === undefined ? { preference: 'redis' } : { redisUrl }),
+  store: await open({ redisUrl }),
   concurrency: 5,
   handle: async (cluster) => {
     const attempt = (tries.get(cluster) ?? 0) + 1;

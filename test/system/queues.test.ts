@@ -1,18 +1,18 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { freePorts, runCommand } from '@flotilla/control-plane/processes';
 import type { ReconcilerOptions } from '@flotilla/runtime';
-import { describe, expect, it, vi } from 'vitest';
-import { milliseconds, open, type StepHandler, startRedis, startSteps, startWorkerProcess, until, useStore } from './queue-fixture.ts';
+import { describe, expect, it } from 'vitest';
+import { milliseconds, open, type StepHandler, startRedis, startRedisOnSocket, startSteps, until, useStore } from './queue-fixture.ts';
 
 const IDLE = { waiting: 0, running: 0, timers: 0 };
 
 /** The contract of a reconciler's queue, whatever its store. */
-describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', (preference) => {
-  const suite = useStore(preference);
+describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', (kind) => {
+  const suite = useStore(kind);
 
   function start(handle: StepHandler, options: Partial<ReconcilerOptions> = {}) {
     const created = startSteps({ store: suite.store, handle, ...options });
@@ -32,8 +32,10 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
   }
 
   it('says which store it is', () => {
-    expect(suite.store.kind).toBe(preference === 'redis' ? 'local-redis' : 'in-process');
-    expect(suite.store.description).not.toBe('');
+    expect(suite.store.kind).toBe(kind);
+    expect(suite.store.description).toMatch(kind === 'redis' ? /^the Redis at unix:\/\/\/.*\.sock$/ : /memory/);
+    // Nobody else runs its keys.
+    expect(suite.store.isShared).toBe(false);
   });
 
   it('hands the handler the key and nothing else', async () => {
@@ -198,7 +200,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
         steps.enqueue(`c${i}`, { priority: i % 3 });
       }
       await until(() => expect(steps.size().running).toBeGreaterThan(0));
-      await suite.store.flush();
+      await suite.flush();
     }
     await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
     await until(() => expect(steps.size()).toEqual(IDLE));
@@ -207,7 +209,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
   it('loses no want when the store is emptied again and again while it looks for what was lost', async () => {
     const written = new Map<string, number>();
     const seen = new Map<string, number>();
-    await using store = await open({ preference, watchdogMs: 10 });
+    await using store = await open({ redisUrl: suite.redisUrl, watchdogMs: 10 });
     const steps = startSteps({
       store,
       concurrency: 2,
@@ -223,7 +225,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
       }
       for (let i = 0; i < 3; i++) {
         await milliseconds((round * 7 + i * 5) % 23);
-        await store.flush();
+        await suite.flush();
       }
     }
     await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
@@ -276,9 +278,10 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
   });
 });
 
-describe('a Redis of our own', () => {
-  it('is started again when killed, and no want is lost', async () => {
-    await using store = await open({ preference: 'redis' });
+describe('a Redis that restarts', () => {
+  it('loses no want', async () => {
+    await using redis = await startRedisOnSocket();
+    await using store = await open({ redisUrl: redis.url });
     const written = new Map<string, number>();
     const seen = new Map<string, number>();
     const steps = startSteps({
@@ -295,10 +298,7 @@ describe('a Redis of our own', () => {
           steps.enqueue(`c${i}`);
         }
         await until(() => expect(steps.size().running).toBeGreaterThan(0));
-        const pid = store.serverPid();
-        if (pid === undefined) throw new Error('no server runs');
-        process.kill(pid, 'SIGKILL');
-        await until(() => expect(store.serverPid() ?? pid).not.toBe(pid));
+        await redis.restart();
       }
       await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
       await until(() => expect(steps.size()).toEqual(IDLE));
@@ -307,25 +307,24 @@ describe('a Redis of our own', () => {
     }
   });
 
-  it('leaves nothing behind when its process is killed', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'flotilla-killed-'));
-    try {
-      await using process = await startWorkerProcess(undefined, 0, { TMPDIR: dir });
-      expect(await readdir(dir)).toEqual([expect.stringMatching(/\.sock$/)]);
-      await process.kill();
-      await vi.waitFor(async () => expect(await readdir(dir)).toEqual([]), { timeout: 30_000, interval: 20 });
-    } finally {
-      await rm(dir, { recursive: true, force: true });
-    }
-  });
-
-  it('ends with the store', async () => {
-    const store = await open({ preference: 'redis' });
-    const pid = store.serverPid();
-    if (pid === undefined) throw new Error('no server runs');
-    expect(process.kill(pid, 0)).toBe(true);
-    await store.close();
-    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  it('is away when its processes stop: they wait no longer than for their runs', async () => {
+    const redis = await startRedisOnSocket();
+    await using store = await open({ redisUrl: redis.url });
+    const begun: string[] = [];
+    const steps = startSteps({
+      store,
+      graceMs: 1_000,
+      handle: (cluster, signal) => {
+        begun.push(cluster);
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    });
+    for (const cluster of ['a', 'b', 'c']) steps.enqueue(cluster);
+    await until(() => expect(begun).toHaveLength(3));
+    await redis[Symbol.asyncDispose]();
+    const before = performance.now();
+    await steps.close();
+    expect(performance.now() - before).toBeLessThan(3_000);
   });
 });
 
@@ -386,6 +385,7 @@ describe('openStore', () => {
   });
 
   it('refuses what is no Redis URL', async () => {
-    await expect(open({ redisUrl: 'localhost:6379' })).rejects.toThrow('redis://');
+    for (const redisUrl of ['localhost:6379', 'redis://', 'unix://run/redis.sock', 'http://queue:6379'])
+      await expect(open({ redisUrl }), redisUrl).rejects.toThrow('unix:///path/of/its/socket');
   });
 });

@@ -127,12 +127,11 @@ export const options = {
     'how long after the timeout the hub gives up on a spoke that does not answer',
   ],
   stepConcurrency: ['<n>', whole(1, 1024).default(12), 'spokes stepped at the same time'],
-  queueStore: [
-    '<store>',
-    z.enum(['auto', 'redis', 'in-process']).default('auto'),
-    '`redis`, `in-process`, or whichever there is: the URL, a redis-server or valkey-server on PATH, this process',
+  redisUrl: [
+    '<url>',
+    z.string().optional(),
+    "Redis or Valkey that holds the queue: `redis://`, `rediss://` for TLS, or `unix:///path` of a socket, which workers cannot use; this process's memory when absent",
   ],
-  redisUrl: ['<url>', z.string().optional(), 'Redis or Valkey that holds the queue'],
   redisCa: ['<file>', caBundle, "PEM file of certificate authorities for a `rediss://` URL, instead of the system's"],
   httpPort: ['<port>', port.default(8080), 'port of /healthz, /readyz and /metrics, 0 for any free one'],
   httpHost: ['<host>', z.string().default('0.0.0.0'), 'address it listens on'],
@@ -146,9 +145,9 @@ const Config = schemaOf(options)
     insecureGraphCall: flag(false),
     proxy: proxySettings,
   })
-  .refine(({ role, redisUrl }) => role === 'hub' || redisUrl !== undefined, {
+  .refine(({ role, redisUrl }) => role === 'hub' || (redisUrl !== undefined && !/^unix:/i.test(redisUrl)), {
     path: ['redisUrl'],
-    message: 'a worker needs the Redis that its hub uses',
+    message: 'a worker needs the Redis that its hub uses, by a host that both reach: redis:// or rediss://',
   })
   .refine(({ redisUrl = '', redisCa }) => redisCa === '' || !/^redis:/i.test(redisUrl), {
     path: ['redisUrl'],

@@ -77,8 +77,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   using _fleet = serveFleetMetrics({ metrics, caches, jobs: [precache, backup], clock });
 
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
-  // Only Redis may have workers.
-  const step = createRolloutStep(stepDeps, store.kind === 'redis');
+  const step = createRolloutStep(stepDeps, store.isShared);
   const rollout = new SpokeRollouts({ caches, step, problems, clock, talmStrict: config.talmStrict });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
   const cleaningOf = (job: CleanedJob, claims: PrecacheJobs | BackupJobs) =>

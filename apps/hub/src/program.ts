@@ -30,8 +30,8 @@ export const hubProgram = (
 async function main(program: Program<HubConfig>, client: Client): Promise<void> {
   const { config, logger, metrics, clock } = program;
   program.defer(() => client.close());
-  const store = await openStore({ redisUrl: config.redisUrl, redisCa: config.redisCa, preference: config.queueStore, log: logger });
-  program.defer(() => store.close());
+  const store = await openStore({ redisUrl: config.redisUrl, redisCa: config.redisCa, log: logger });
+  program.defer(async () => store[Symbol.asyncDispose]());
   serveSamples(metrics, PROCESS_METRICS, () => [
     { metric: 'flotilla_queue_up', labels: { store: store.kind }, value: Number(store.isReachable()) },
   ]);

@@ -1,2 +1,1 @@
-export type { QueueStore } from './queue-store.ts';
-export { openStore, type StoreOptions } from './store.ts';
+export { openStore, type QueueStore, type StoreOptions } from './store.ts';

@@ -1,81 +1,55 @@
-import { errorMessage } from '@flotilla/api';
-import { StoreUnavailableError } from './errors.ts';
-import type { Log, QueueStore } from './queue-store.ts';
-import { findRedisProgram, startRedisServer } from './redis-server.ts';
-import type { StoreTimes } from './redis-store.ts';
+import { FlotillaError } from '@flotilla/api';
+import type { OpenBackend } from '@flotilla/runtime';
+import type { RedisOptions } from './redis.ts';
+
+/** Store of work queues' keys. It holds work and never truth: emptying it may only cost time, and nothing trusts its content. Stop the reconcilers first. */
+export interface QueueStore extends AsyncDisposable {
+  readonly kind: 'redis' | 'in-process';
+  /** Address, without secrets. */
+  readonly description: string;
+  /** Workers of other pods may run keys: the address has a host. */
+  readonly isShared: boolean;
+  /** False while the server takes no keys and they wait in this process. */
+  readonly isReachable: () => boolean;
+  /** Value for `queue` of `startReconciler`; undefined: its own memory. */
+  readonly queue: OpenBackend | undefined;
+}
 
 /** Options of `openStore`. */
-export interface StoreOptions extends StoreTimes {
-  /** `redis://` or `rediss://` URL of a server that may be shared. */
-  readonly redisUrl?: string;
-  /** Certificate authorities for a `rediss://` URL, PEM; default: the system's. */
-  readonly redisCa?: string;
-  /** `auto` (default): the URL, else a server on PATH, else this process. `redis`: never this process. `in-process`: nothing else. */
-  readonly preference?: 'auto' | 'redis' | 'in-process';
-  readonly log: Log;
+export interface StoreOptions extends RedisOptions {
+  /** `redis://` or `rediss://` URL of a server that may be shared, or `unix://` and the path of its socket. Default: this process's memory. */
+  readonly redisUrl?: string | undefined;
 }
+
+/** Needs no installation and allows no workers. */
+const memory: QueueStore = {
+  kind: 'in-process',
+  description: "this process's own memory",
+  isShared: false,
+  isReachable: () => true,
+  queue: undefined,
+  [Symbol.asyncDispose]: async () => {},
+};
 
 /**
- * Opens the queue's store and logs the choice. A given URL is never replaced by another store.
- * @throws StoreUnavailableError when the chosen store cannot be opened
+ * Opens the queue's store. A given URL is never replaced by another store.
+ * @throws FlotillaError `FLOTILLA_QUEUE_STORE_UNAVAILABLE` when the server does not answer, or the URL is not one
  */
-export async function openStore(options: StoreOptions): Promise<QueueStore> {
-  const store = await chooseStore(options);
-  options.log.info({ store: store.kind, description: store.description }, 'Opened the queue store');
-  return store;
-}
-
-async function chooseStore(options: StoreOptions): Promise<QueueStore> {
-  const { redisUrl, preference = 'auto' } = options;
-  if (preference === 'in-process') return openInProcessStore();
-  if (redisUrl) return openUrl(redisUrl, options);
-  const program = await findRedisProgram();
-  const local = program && (await openLocal(program, options));
-  if (local) return local;
-  if (preference === 'redis') {
-    throw new StoreUnavailableError('no Redis URL is set and neither redis-server nor valkey-server is on PATH; set one or install one');
+export async function openStore({ redisUrl, ...options }: StoreOptions): Promise<QueueStore> {
+  if (!redisUrl) return memory;
+  const url = URL.canParse(redisUrl) ? new URL(redisUrl) : undefined;
+  if (!url || !/^(?:rediss?:\/\/.|unix:\/\/\/.)/.test(url.href)) {
+    const forms = 'redis://[user:password@]host:port[/database], rediss:// for TLS, or unix:///path/of/its/socket[?db=database]';
+    throw unavailable(`the Redis URL is not one: write ${forms}`);
   }
-  return openInProcessStore();
-}
-
-/** Opens the store of this process's memory, which needs no installation and allows no workers. */
-function openInProcessStore(): QueueStore {
-  const nothing = async () => {};
-  return {
-    kind: 'in-process',
-    description: "this process's own memory",
-    serverPid: () => undefined,
-    isReachable: () => true,
-    flush: nothing,
-    queue: undefined,
-    close: nothing,
-    [Symbol.asyncDispose]: nothing,
-  };
-}
-
-/** Imports on demand, because BullMQ is large. */
-const openRedisStore = async (...args: Parameters<typeof import('./redis-store.ts').openRedisStore>): Promise<QueueStore> =>
-  (await import('./redis-store.ts')).openRedisStore(...args);
-
-function openUrl(redisUrl: string, { redisCa: ca, ...options }: StoreOptions): Promise<QueueStore> {
-  if (!URL.canParse(redisUrl) || !/^rediss?:$/.test(new URL(redisUrl).protocol)) {
-    throw new StoreUnavailableError('the Redis URL is not one: write redis://[user:password@]host:port[/database], or rediss:// for TLS');
-  }
-  const { protocol, host, pathname } = new URL(redisUrl);
-  const description = `the Redis at ${protocol}//${host}${pathname}`;
-  return openRedisStore({ kind: 'redis', description, address: redisUrl, ca, serverPid: () => undefined, stop: async () => {} }, options);
-}
-
-/** Opens a server from PATH; undefined when it fails and another store may be used instead. */
-async function openLocal(program: string, options: StoreOptions): Promise<QueueStore | undefined> {
-  const { preference, log } = options;
+  // BullMQ is large, and only needed here.
+  const { openRedis } = await import('./redis.ts');
+  const description = `the Redis at ${url.protocol}//${url.host}${url.pathname}`;
   try {
-    const { socket, pid, stop } = await startRedisServer(program, log);
-    const description = `a ${program} of this process's own`;
-    return await openRedisStore({ kind: 'local-redis', description, address: socket, serverPid: pid, stop }, options);
+    return { kind: 'redis', description, ...(await openRedis(url, options)) };
   } catch (cause) {
-    if (preference === 'redis') throw new StoreUnavailableError(`${program} is on PATH but could not be started`, { cause });
-    log.warn({ program, reason: errorMessage(cause) }, "Starting a queue server failed, using this process's own memory");
-    return undefined;
+    throw unavailable(`${description} does not answer; check that it runs and that this address and password are right`, cause);
   }
 }
+
+const unavailable = (message: string, cause?: unknown) => new FlotillaError('FLOTILLA_QUEUE_STORE_UNAVAILABLE', message, { cause });

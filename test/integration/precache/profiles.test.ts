@@ -81,17 +81,3 @@ test.concurrent('profile talm: the hub objects of the reference, by name and spe
   const bindings = store.kinds.find(({ kind }) => kind === 'ClusterRoleBinding');
   expect(bindings && store.read(bindings, undefined, 'pre-cache-crb')).toBeUndefined();
 });
-
-test.concurrent('on the in-process queue store: the same run', async () => {
-  const spokes = ['one', 'two', 'three'];
-  await using world = await World.start({ spokes, hubArgs: ['--queue-store', 'in-process'] });
-  await world.upgrade('in-process', spokes);
-  await world.untilCondition('in-process', 'PrecachingSuceeded', 'True PrecachingCompleted: Precaching is completed for all clusters');
-  await world.untilClean(spokes);
-  expect(await world.hub?.output()).toMatch(/"store":"in-process"/);
-  for (const spoke of spokes) {
-    expect(world.spokes.jobsCreated(spoke)).toHaveLength(1);
-    const namespace = world.namespaceOn(spoke);
-    await eventually(() => !namespace.exists(), `the namespace on ${spoke} to be gone`, 20_000);
-  }
-});

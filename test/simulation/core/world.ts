@@ -141,7 +141,7 @@ export class World implements Disposable {
     this.#started += 1;
     const process = new SimulatedProcess(`hub-${number}.${this.#started}`, this.scheduler);
     const { client, close } = this.#client(process);
-    const argv = ['--precache-image', PULLER, '--backup-image', 'registry.test/recovery:1', '--queue-store', 'in-process'];
+    const argv = ['--precache-image', PULLER, '--backup-image', 'registry.test/recovery:1'];
     argv.push('--transport', this.story.transport, '--auto-upgrades', 'false', '--log-level', 'silent');
     const program = { ...hubProgram(argv, {}, () => client), clock: process };
     const { listen: _, ...silent } = program;
