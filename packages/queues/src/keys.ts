@@ -70,8 +70,8 @@ export class BullmqBackend implements QueueBackend {
       removeOnFail: { count: 0 },
     });
     this.#worker.on('error', (error) => {
-      if (REFUSAL.test(error.message)) this.#pauseWorker(error);
-      else logger.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
+      logger.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
+      if (REFUSAL.test(error.message)) this.#pauseWorker();
     });
     this.#watchdog = setInterval(() => void this.#look(), watchdogMs).unref();
   }
@@ -110,11 +110,9 @@ export class BullmqBackend implements QueueBackend {
   }
 
   /** Fetches no job for a while; runs under way go on. */
-  #pauseWorker(error: unknown): void {
-    if (this.#rest || this.#closed) return;
-    this.#options.logger.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
+  #pauseWorker(): void {
     void this.#worker.pause(true);
-    this.#rest = setTimeout(() => {
+    this.#rest ??= setTimeout(() => {
       this.#rest = undefined;
       void this.#worker.resume();
     }, REST_MS).unref();

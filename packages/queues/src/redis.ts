@@ -3,7 +3,7 @@ import { errorMessage } from '@flotilla/api';
 import { tlsContext } from '@flotilla/http';
 import { backOffMs } from '@flotilla/pace';
 import type { Logger, OpenBackend } from '@flotilla/runtime';
-import { type RedisOptions as ClientOptions, Redis } from 'ioredis';
+import { type RedisOptions as ClientOptions, Command, Redis } from 'ioredis';
 import { BullmqBackend } from './keys.ts';
 
 /** Time-out of the first answer, in milliseconds: a server that starts beside this process may need a while. */
@@ -30,15 +30,13 @@ export async function openRedis(url: URL, { lockMs = 15_000, watchdogMs = 2_000,
   const stack = new DisposableStack();
   stack.defer(() => producers.disconnect());
   stack.defer(() => workers.disconnect());
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${FIRST_ANSWER_MS} ms`)), FIRST_ANSWER_MS);
+  const ping = new Command('PING');
+  ping.setTimeout(FIRST_ANSWER_MS);
   try {
-    await Promise.race([workers.ping(), late.promise]);
+    await workers.sendCommand(ping);
   } catch (error) {
     stack.dispose();
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
   const refused = new Set<string>();
   const isShared = url.protocol !== 'unix:';
