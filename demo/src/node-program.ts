@@ -96,7 +96,8 @@ function podEnvironment({ pod, container, mounts, name, translate }: NodeProgram
 /** Builds the variables of a node: access to its own API server, free ports, and the layout instead of a runtime. */
 async function nodeEnvironment(options: NodeProgramOptions, terminationLog: string): Promise<Record<string, string>> {
   const kubeconfig = await accessOf(options);
-  if (options.app === 'hub') return { KUBECONFIG: kubeconfig, HTTP_PORT: '0', HTTP_HOST: '127.0.0.1' };
+  // A node runs the first container of a pod alone: no Redis is beside the hub.
+  if (options.app === 'hub') return { KUBECONFIG: kubeconfig, HTTP_PORT: '0', HTTP_HOST: '127.0.0.1', REDIS_URL: '' };
   if (options.app === 'spoke-agent') return { SPOKE_KUBECONFIG: kubeconfig, HEALTH_PORT: '0' };
   return { KUBECONFIG: kubeconfig, STORE: 'layout', LAYOUT_DIR: options.storeDir, TERMINATION_LOG: terminationLog };
 }

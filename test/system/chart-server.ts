@@ -81,9 +81,10 @@ const DeploymentObject = z.object({
   spec: z.object({
     template: z.object({
       spec: z.object({
-        containers: z.tuple([
-          z.looseObject({ image: z.string(), env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })) }),
-        ]),
+        containers: z.tuple(
+          [z.looseObject({ image: z.string(), env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })) })],
+          z.looseObject({ name: z.string() }),
+        ),
       }),
     }),
   }),

@@ -167,13 +167,19 @@ test('the network is closed when told so, but for what the hub needs', async () 
   await expect(ports('networkPolicy.apiServerPorts=null')).rejects.toThrow(/networkPolicy.*apiServerPorts/s);
 });
 
-test('the queue store comes by value, from a Secret, or not at all', async () => {
-  const redis = async (...values: string[]) =>
-    (await render('hub', ...values)).deployment().spec.template.spec.containers[0].env.find((one) => one.name === 'REDIS_URL');
-  expect(await redis()).toBeUndefined();
-  expect(await redis('redis.url=redis://queue:6379')).toEqual({ name: 'REDIS_URL', value: 'redis://queue:6379' });
-  expect(await redis('redis.url=redis://queue:6379', 'redis.existingSecret=queue')).toEqual({
-    name: 'REDIS_URL',
-    valueFrom: { secretKeyRef: { name: 'queue', key: 'url' } },
-  });
+test('the queue store comes by value, from a Secret, or is a container of the hub alone', async () => {
+  const redis = async (...values: string[]) => {
+    const [hub, ...others] = (await render('hub', ...values)).deployment().spec.template.spec.containers;
+    return [hub.env.find((one) => one.name === 'REDIS_URL'), ...others.map(({ name }) => name)];
+  };
+  const own = { name: 'REDIS_URL', value: 'unix:///run/flotilla/redis.sock' };
+  expect(await redis()).toEqual([own, 'redis']);
+  expect(await redis('redis.url=redis://queue:6379')).toEqual([{ name: 'REDIS_URL', value: 'redis://queue:6379' }]);
+  const secret = { name: 'REDIS_URL', valueFrom: { secretKeyRef: { name: 'queue', key: 'url' } } };
+  expect(await redis('redis.url=redis://queue:6379', 'redis.existingSecret=queue')).toEqual([secret]);
+  // Each hub has its own memory: the leader alone uses it.
+  expect(await redis('replicas=2')).toEqual([undefined]);
+  expect(await redis('redis.container.enabled=false')).toEqual([undefined]);
+  const named = ['extraEnv[0].name=REDIS_URL', 'extraEnv[0].value=redis://theirs:6379'];
+  expect(await redis(...named)).toEqual([{ name: 'REDIS_URL', value: 'redis://theirs:6379' }]);
 });

@@ -64,6 +64,7 @@ describe('rendering', () => {
       chart: 'hub',
       values: ['image.repository=', 'precacheImage.repository=', 'imageRegistry=registry.example.com/f'],
     },
+    { name: 'hubs without Redis', chart: 'hub', values: ['replicas=2'] },
     { name: 'hub without RHACM', chart: 'hub', values: ['standalone=true', 'autoUpgrades=false'] },
     { name: 'hub of tenants without RHACM', chart: 'hub', values: ['standalone=true', 'tenancy=true'] },
     { name: 'hub with the console', chart: 'hub', values: [...CONSOLE, 'networkPolicy.enabled=true', 'console.namespace=ran'] },
@@ -346,11 +347,10 @@ describe('rendering', () => {
 
   test.each([
     { name: 'a misspelt value', chart: 'hub', values: ['replica=2'], why: 'replica' },
-    { name: 'two hubs on the in-process store', chart: 'hub', values: ['replicas=2'], why: 'redis.url' },
     { name: 'a console nobody knows the address of', chart: 'hub', values: [...CONSOLE, 'console.address='], why: 'console.address' },
     { name: 'a console in the clear', chart: 'hub', values: [...CONSOLE, 'console.tls.secretName='], why: 'console.tls.secretName' },
     { name: 'a console that is opened in the clear', chart: 'hub', values: ['console.address=http://a.example'], why: '/console/address' },
-    { name: 'workers on the in-process store', chart: 'hub', values: ['workers.enabled=true'], why: 'redis.url' },
+    { name: 'workers on a store of the hub alone', chart: 'hub', values: ['workers.enabled=true'], why: 'redis.url' },
     {
       name: 'agents of clusters that a standalone hub lets in itself',
       chart: 'hub',

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { freePorts, runCommand } from '@flotilla/control-plane/processes';
 import type { ReconcilerOptions } from '@flotilla/runtime';
+import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { milliseconds, open, type StepHandler, startRedis, startRedisOnSocket, startSteps, until, useStore } from './queue-fixture.ts';
 
@@ -352,6 +353,35 @@ describe('a Redis given by URL', () => {
     const successor = startSteps({ store, concurrency: 1, handle: async (cluster) => runs.push(cluster) });
     await until(() => expect(runs.toSorted()).toEqual(['a', 'b', 'c']));
     await successor.close();
+  });
+});
+
+describe('a Redis shared with strangers', () => {
+  it('serves a user with the documented rights, who reaches no keys of others, as others reach none of its', async () => {
+    const page = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const [line = ''] = /^ACL SETUSER hub .*$/m.exec(page) ?? [];
+    await using redis = await startRedis();
+    const admin = new Redis(redis.url);
+    admin.on('error', () => 'it tries again until the server listens');
+    const [command = '', ...args] = line.replace('PASSWORD', 's3cret').split(' ');
+    await admin.call(command, ...args);
+    await admin.call('ACL', 'SETUSER', 'stranger', 'on', '>s3cret', '~theirs:*', '+@all');
+    const urlOf = (user: string) => redis.url.replace('//', `//${user}:s3cret@`);
+    await using store = await open({ redisUrl: urlOf('hub') });
+    const runs: string[] = [];
+    const steps = startSteps({ store, handle: async (key) => runs.push(key) });
+    steps.enqueue('a', { priority: 7 });
+    steps.enqueue('b');
+    await until(() => expect(runs.toSorted()).toEqual(['a', 'b']));
+    await until(() => expect(steps.size()).toEqual(IDLE));
+    const attempt = async (user: string, key: string) => {
+      const connection = new Redis(urlOf(user));
+      return connection.lpush(key, 'evil').finally(() => connection.disconnect());
+    };
+    await expect(attempt('stranger', 'flotilla:steps:wait')).rejects.toThrow('NOPERM');
+    await expect(attempt('hub', 'theirs:a')).rejects.toThrow('NOPERM');
+    await steps.close();
+    admin.disconnect();
   });
 });
 

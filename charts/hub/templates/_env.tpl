@@ -24,6 +24,13 @@ of one name would count, and server-side apply refuses them.
 {{- toYaml .Values.podLabels }}
 {{- end -}}
 
+{{- /* Not empty when a redis-server of the hub's pod holds the queue. */ -}}
+{{- define "hub.ownRedis" -}}
+{{- $given := or .Values.redis.url .Values.redis.existingSecret -}}
+{{- range .Values.extraEnv }}{{ if eq .name "REDIS_URL" }}{{ $given = .name }}{{ end }}{{ end -}}
+{{- if and .Values.redis.container.enabled (not $given) (lt (int .Values.replicas) 2) }}unix:///run/flotilla/redis.sock{{ end -}}
+{{- end -}}
+
 {{- define "hub.podEnv" -}}
 - name: POD_NAMESPACE
   valueFrom:
@@ -99,6 +106,10 @@ of one name would count, and server-side apply refuses them.
 {{- if and .Values.redis.ca.configMap (hasPrefix "redis://" .Values.redis.url) }}
 {{- fail (printf "redis.url is %q: has no TLS, for which redis.ca names authorities: write rediss://, or leave redis.ca.configMap empty" (regexReplaceAll "//[^/@]*@" .Values.redis.url "//***@")) }}
 {{- end }}
+{{- end }}
+{{- with include "hub.ownRedis" . }}
+- name: REDIS_URL
+  value: {{ . }}
 {{- end }}
 {{- if .Values.redis.ca.configMap }}
 - name: REDIS_CA

@@ -81,6 +81,10 @@ spec:
         # Sockets and files of the moment.
         - name: scratch
           mountPath: /tmp
+        {{- if include "hub.ownRedis" . }}
+        - name: redis-socket
+          mountPath: /run/flotilla
+        {{- end }}
         {{- if .Values.precacheCaBundle.configMap }}
         - name: precache-ca
           mountPath: /etc/flotilla/ca
@@ -91,10 +95,35 @@ spec:
           mountPath: /etc/flotilla/redis-ca
           readOnly: true
         {{- end }}
+    {{- if include "hub.ownRedis" . }}
+    # Holds work and never state: it keeps nothing when it ends, and refuses keys before it grows over its limit.
+    - name: redis
+      command: [/usr/bin/redis-server]
+      args: [--port, "0", --unixsocket, /run/flotilla/redis.sock, --unixsocketperm, "700", --save, "", --maxmemory, 64mb, --loglevel, warning]
+      image: {{ include "hub.image" (list . .Values.image "image" "hub") }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      {{- with .Values.redis.container.resources }}
+      resources:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities:
+          drop: [ALL]
+      volumeMounts:
+        - name: redis-socket
+          mountPath: /run/flotilla
+    {{- end }}
   volumes:
     - name: scratch
       emptyDir:
         sizeLimit: 1Gi
+    {{- if include "hub.ownRedis" . }}
+    - name: redis-socket
+      emptyDir:
+        sizeLimit: 1Mi
+    {{- end }}
     {{- with .Values.precacheCaBundle }}
     {{- if .configMap }}
     - name: precache-ca

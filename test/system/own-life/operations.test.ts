@@ -119,9 +119,10 @@ const Installed = z.looseObject({
   spec: z.looseObject({
     template: z.looseObject({
       spec: z.looseObject({
-        containers: z.tuple([
-          z.looseObject({ image: z.string(), env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })) }),
-        ]),
+        containers: z.tuple(
+          [z.looseObject({ image: z.string(), env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })) })],
+          z.unknown(),
+        ),
       }),
     }),
   }),

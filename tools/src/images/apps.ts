@@ -9,7 +9,7 @@ export interface AppImage {
   readonly description: string;
   /** Whether the page of the console is in it. */
   readonly hasPage?: boolean;
-  /** Whether it starts a queue server of its own where it is given none. */
+  /** Whether its pod runs redis-server, too. */
   readonly hasRedis?: boolean;
 }
 
