@@ -156,7 +156,7 @@ describe('two processes on one Redis', () => {
     for (let i = 1; i <= 500; i++) {
       const cluster = String(i % 25);
       written.set(cluster, i);
-      steps.enqueue(cluster, { priority: i % 7 });
+      steps.enqueue(cluster);
       if (i % 10 === 0) await milliseconds(1);
     }
     await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));

@@ -54,7 +54,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     expect(steps.size()).toMatchObject({ waiting: 1, running: 1 });
     expect([steps.holds('a'), steps.holds('blocker'), steps.holds('b')]).toEqual([true, true, false]);
     release();
-    steps.enqueue('last', { priority: 1_000 });
+    steps.enqueue('last');
     await until(() => expect(runs).toEqual(['blocker', 'a', 'last']));
   });
 
@@ -86,52 +86,29 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     for (let i = 1; i <= 1_000; i++) {
       const cluster = String(i % 25);
       written.set(cluster, i);
-      steps.enqueue(cluster, { priority: i % 7 });
+      steps.enqueue(cluster);
       if (i % 10 === 0) await setImmediate();
     }
     await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
     expect(beside).toBe(0);
   });
 
-  it('runs lower priorities first, equal ones in order, and takes over a more urgent one', async () => {
+  it('runs keys in the order in which they came', async () => {
     const { runs, handle, release } = gate();
     const steps = start(handle, { concurrency: 1 });
-    steps.enqueue('blocker', { priority: 0 });
+    steps.enqueue('blocker');
     await until(() => expect(runs).toEqual(['blocker']));
-    steps.enqueue('far-1', { priority: 7 });
-    steps.enqueue('far-2', { priority: 7 });
-    steps.enqueue('near', { priority: 2 });
-    steps.enqueue('nearest', { priority: 0 });
-    steps.enqueue('hurried', { priority: 9 });
+    for (const key of ['first', 'second', 'third']) steps.enqueue(key);
     // Late enough to be in the store.
     await milliseconds(50);
-    steps.enqueue('hurried', { priority: 1 });
-    steps.enqueue('near', { priority: 8 });
+    steps.enqueue('first');
     await milliseconds(50);
     release();
     await until(() => expect(steps.size()).toEqual(IDLE));
-    expect(runs).toEqual(['blocker', 'nearest', 'hurried', 'near', 'far-1', 'far-2']);
+    expect(runs).toEqual(['blocker', 'first', 'second', 'third']);
   });
 
-  it('gives every fourth run to the key that has been overtaken longest', async () => {
-    const { runs, handle, release } = gate();
-    const steps = start(handle, { concurrency: 1, reserve: { from: 4, every: 4 } });
-    steps.enqueue('blocker', { priority: 0 });
-    await until(() => expect(runs).toEqual(['blocker']));
-    steps.enqueue('late-5', { priority: 5 });
-    steps.enqueue('late-4', { priority: 4 });
-    for (let i = 0; i < 20; i++) steps.enqueue(`urgent-${i}`, { priority: 1 });
-    release();
-    await until(() => expect(runs).toHaveLength(23));
-    const [first, second] = [runs.indexOf('late-5'), runs.indexOf('late-4')];
-    // Their turns are the fourth and the eighth run; some may have been fetched before a promotion arrived. Alone they would be the last.
-    expect(first).toBeGreaterThanOrEqual(3);
-    expect(first).toBeLessThanOrEqual(12);
-    expect(second).toBeGreaterThan(first);
-    expect(second).toBeLessThanOrEqual(16);
-  });
-
-  it('runs at an exact time, at the earliest that was asked for and with the best priority', async () => {
+  it('runs at an exact time, at the earliest that was asked for', async () => {
     const late: number[] = [];
     const due = Date.now() + 300;
     const steps = start(async () => late.push(Date.now() - due));
@@ -198,7 +175,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     for (let round = 1; round <= 5; round++) {
       for (let i = 0; i < 200; i++) {
         written.set(`c${i}`, round);
-        steps.enqueue(`c${i}`, { priority: i % 3 });
+        steps.enqueue(`c${i}`);
       }
       await until(() => expect(steps.size().running).toBeGreaterThan(0));
       await suite.flush();
@@ -370,7 +347,7 @@ describe('a Redis shared with strangers', () => {
     await using store = await open({ redisUrl: urlOf('hub') });
     const runs: string[] = [];
     const steps = startSteps({ store, handle: async (key) => runs.push(key) });
-    steps.enqueue('a', { priority: 7 });
+    steps.enqueue('a');
     steps.enqueue('b');
     await until(() => expect(runs.toSorted()).toEqual(['a', 'b']));
     await until(() => expect(steps.size()).toEqual(IDLE));

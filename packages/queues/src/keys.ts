@@ -26,7 +26,6 @@ interface BullmqOptions extends BackendOptions {
 
 /** A key that was added here and has not begun, as far as is known. */
 interface Sent {
-  priority: number;
   /** Mark of the store before it took the key; undefined until it has. */
   mark?: string;
 }
@@ -76,20 +75,10 @@ export class BullmqBackend implements QueueBackend {
     this.#watchdog = setInterval(() => void this.#look(), watchdogMs).unref();
   }
 
-  add(key: string, priority: number): void {
-    this.#sent.set(key, { priority });
+  add(key: string): void {
+    this.#sent.set(key, {});
     this.#unsent.add(key);
     if (!this.#closed) void this.#sends.submit();
-  }
-
-  promote(key: string, priority: number): void {
-    const sent = this.#sent.get(key);
-    if (!sent) return;
-    sent.priority = priority;
-    if (sent.mark === undefined) return;
-    const found = this.#options.producers.get(this.#jobKey(key));
-    // A job that has begun, or cannot be moved, keeps its place.
-    found.then(async (id) => id && this.#queue.getBackend().changePriority(id, toPriority(priority))).catch(() => undefined);
   }
 
   begun(key: string): void {
@@ -155,7 +144,7 @@ export class BullmqBackend implements QueueBackend {
       this.#mark = mark ?? undefined;
       for (const [index, [key, sent]] of taken.entries()) {
         if (jobs[index] || this.#closed || this.#sent.get(key) !== sent) continue;
-        if (mark !== sent.mark) this.add(key, sent.priority);
+        if (mark !== sent.mark) this.add(key);
         else {
           this.#sent.delete(key);
           this.#options.onRunElsewhere(key);
@@ -179,11 +168,8 @@ class KeyWorker extends Worker {
   }
 }
 
-/** Callers count from 0; BullMQ's own 0 means "none" and would overtake everything. */
-const toPriority = (priority: number): number => priority + 1;
-
-const toJob = ([key, { priority }]: readonly [string, Sent]) => ({
+const toJob = ([key]: readonly [string, Sent]) => ({
   name: 'step',
   data: key,
-  opts: { priority: toPriority(priority), deduplication: { id: key, keepLastIfActive: true } },
+  opts: { deduplication: { id: key, keepLastIfActive: true } },
 });

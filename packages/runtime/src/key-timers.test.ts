@@ -8,18 +8,18 @@ const START = 1_000_000;
 function start() {
   const clock = new ManualClock(START);
   const fired: string[] = [];
-  const timers = new KeyTimers(clock, (key, priority) => void fired.push(`${key}@${clock.now() - START} ${priority}`));
+  const timers = new KeyTimers(clock, (key) => void fired.push(`${key}@${clock.now() - START}`));
   return { clock, timers, fired };
 }
 
 describe('KeyTimers', () => {
   it('fires at the time and not before it', async () => {
     const { clock, timers, fired } = start();
-    timers.set('a', START + 250, 1);
+    timers.set('a', START + 250);
     await clock.advance(249);
     expect(fired).toEqual([]);
     await clock.advance(1);
-    expect(fired).toEqual(['a@250 1']);
+    expect(fired).toEqual(['a@250']);
     expect(timers.size).toBe(0);
   });
 
@@ -34,7 +34,7 @@ describe('KeyTimers', () => {
       },
     };
     const fired: number[] = [];
-    new KeyTimers(clock, () => void fired.push(now)).set('a', START + 100, 1);
+    new KeyTimers(clock, () => void fired.push(now)).set('a', START + 100);
     now = START + 60;
     spans[0]?.fire();
     expect(fired).toEqual([]);
@@ -51,7 +51,7 @@ describe('KeyTimers', () => {
     let steppedMs = 0;
     const fired: number[] = [];
     const stepping: Clock = { now: () => clock.now() + steppedMs, setTimer: (ms, fn) => clock.setTimer(ms, fn) };
-    new KeyTimers(stepping, () => void fired.push(clock.now() - START)).set('a', START + 3_600_000, 1, isSpan);
+    new KeyTimers(stepping, () => void fired.push(clock.now() - START)).set('a', START + 3_600_000, isSpan);
     await clock.advance(600_000);
     expect(fired).toEqual([]);
     steppedMs = 3_000_000;
@@ -64,7 +64,7 @@ describe('KeyTimers', () => {
     let steppedMs = 0;
     const fired: number[] = [];
     const stepping: Clock = { now: () => clock.now() + steppedMs, setTimer: (ms, fn) => clock.setTimer(ms, fn) };
-    new KeyTimers(stepping, () => void fired.push(clock.now() - START)).set('a', START + 150_000, 1, true);
+    new KeyTimers(stepping, () => void fired.push(clock.now() - START)).set('a', START + 150_000, true);
     steppedMs = -660_000;
     await clock.advance(3_600_000);
     expect(fired).toEqual([150_000]);
@@ -72,18 +72,18 @@ describe('KeyTimers', () => {
 
   it('keeps the earliest time of a slot, and each slot apart', async () => {
     const { clock, timers, fired } = start();
-    timers.set('a', START + 500, 1);
-    timers.set('a', START + 100, 3);
-    timers.set('a', START + 300, 2);
-    timers.set('b', START + 200, 7);
+    timers.set('a', START + 500);
+    timers.set('a', START + 100);
+    timers.set('a', START + 300);
+    timers.set('b', START + 200);
     expect(timers.size).toBe(2);
     await clock.advance(1_000);
-    expect(fired).toEqual(['a@100 1', 'b@200 7']);
+    expect(fired).toEqual(['a@100', 'b@200']);
   });
 
   it('fires nothing that was cleared', async () => {
     const { clock, timers, fired } = start();
-    for (const key of ['a', 'b', 'c']) timers.set(key, START + 100, 1);
+    for (const key of ['a', 'b', 'c']) timers.set(key, START + 100);
     timers.clear('a');
     await clock.advance(50);
     timers.clearAll();
@@ -100,8 +100,8 @@ it('a span is as long as it is, whatever the clock on the wall does', async () =
     { now: () => clock.now() - stepMs, setTimer: (ms, fire) => clock.setTimer(ms, fire) },
     (key) => void fired.push(key),
   );
-  timers.set('span', clock.now() + 1_000, 1, true);
-  timers.set('time', clock.now() + 1_000, 1);
+  timers.set('span', clock.now() + 1_000, true);
+  timers.set('time', clock.now() + 1_000);
   stepMs = 3_600_000;
   await clock.advance(1_000);
   expect(fired).toEqual(['span']);

@@ -6,11 +6,11 @@ const LOOK_MS = 60_000;
 /** One exact timer per key, in process memory: whoever owns the truth sets them again after a restart. */
 export class KeyTimers {
   readonly #clock: Clock;
-  readonly #fire: (key: string, priority: number) => void;
-  readonly #timers = new Map<string, { readonly at: number; priority: number; readonly handle: Disposable }>();
+  readonly #fire: (key: string) => void;
+  readonly #timers = new Map<string, { readonly at: number; readonly handle: Disposable }>();
 
-  /** @param fire called once per timer, never early, with the lowest priority that was asked for */
-  constructor(clock: Clock, fire: (key: string, priority: number) => void) {
+  /** @param fire called once per timer, never early */
+  constructor(clock: Clock, fire: (key: string) => void) {
     this.#clock = clock;
     this.#fire = fire;
   }
@@ -21,20 +21,16 @@ export class KeyTimers {
   }
 
   /**
-   * Fires at `at` (milliseconds since the epoch). A key keeps its earliest time: a later one only lowers the priority.
+   * Fires at `at` (milliseconds since the epoch). A key keeps its earliest time.
    * A clock that steps past the time is noticed within a minute.
    * @param isSpan the time from now until then counts too: a clock that steps back delays it by nothing
    */
-  set(key: string, at: number, priority: number, isSpan = false): void {
+  set(key: string, at: number, isSpan = false): void {
     const current = this.#timers.get(key);
-    const best = Math.min(priority, current?.priority ?? priority);
-    if (current && current.at <= at) {
-      current.priority = best;
-      return;
-    }
+    if (current && current.at <= at) return;
     current?.handle[Symbol.dispose]();
     const spanMs = Math.max(at - this.#clock.now(), 0);
-    this.#arm({ key, at, priority: best, spanMs: isSpan ? spanMs : undefined });
+    this.#arm({ key, at, spanMs: isSpan ? spanMs : undefined });
   }
 
   /** Forgets the timer of a key. */
@@ -48,17 +44,16 @@ export class KeyTimers {
     for (const key of [...this.#timers.keys()]) this.clear(key);
   }
 
-  #arm({ key, at, priority, spanMs }: Timer): void {
+  #arm({ key, at, spanMs }: Timer): void {
     const sleepMs = Math.min(spanMs ?? Math.max(at - this.#clock.now(), 0), LOOK_MS);
     const handle = this.#clock.setTimer(sleepMs, () => {
-      const best = this.#timers.get(key)?.priority ?? priority;
       const leftMs = spanMs === undefined ? undefined : spanMs - sleepMs;
       // A timer measures a span, and may end before the clock on the wall shows the time.
-      if (this.#clock.now() < at && leftMs !== 0) return this.#arm({ key, at, priority: best, spanMs: leftMs });
+      if (this.#clock.now() < at && leftMs !== 0) return this.#arm({ key, at, spanMs: leftMs });
       this.#timers.delete(key);
-      this.#fire(key, best);
+      this.#fire(key);
     });
-    this.#timers.set(key, { at, priority, handle });
+    this.#timers.set(key, { at, handle });
   }
 }
 
@@ -66,7 +61,6 @@ interface Timer {
   readonly key: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  readonly priority: number;
   /** Milliseconds that are left whatever the clock on the wall shows; absent: it decides alone. */
   readonly spanMs: number | undefined;
 }

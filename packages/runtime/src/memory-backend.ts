@@ -4,10 +4,9 @@ import type { BackendOptions, QueueBackend } from './queue-backend.ts';
 export class MemoryBackend implements QueueBackend {
   readonly isShared = false;
   readonly #options: BackendOptions;
-  /** Those that wait, in order, by priority. */
-  readonly #waiting = new Map<number, Set<string>>();
+  /** Those that wait, in order. */
+  readonly #waiting = new Set<string>();
   readonly #runs = new Set<Promise<void>>();
-  #priorities: readonly number[] = [];
   #isPumping = false;
   #isClosed = false;
 
@@ -15,20 +14,9 @@ export class MemoryBackend implements QueueBackend {
     this.#options = options;
   }
 
-  add(key: string, priority: number): void {
-    let waiting = this.#waiting.get(priority);
-    if (!waiting) {
-      waiting = new Set();
-      this.#waiting.set(priority, waiting);
-      this.#priorities = [...this.#waiting.keys()].toSorted((a, b) => a - b);
-    }
-    waiting.add(key);
+  add(key: string): void {
+    this.#waiting.add(key);
     this.#pump();
-  }
-
-  promote(key: string, priority: number): void {
-    for (const waiting of this.#waiting.values()) waiting.delete(key);
-    this.add(key, priority);
   }
 
   begun(): void {
@@ -43,16 +31,14 @@ export class MemoryBackend implements QueueBackend {
     timer?.[Symbol.dispose]();
   }
 
-  /** At once for keys of one priority; for several after the turn of the event loop, so that what is added together is ordered. */
   #pump(): void {
     if (this.#isPumping) return;
     this.#isPumping = true;
-    const soon = this.#priorities.length > 1 ? setImmediate : queueMicrotask;
-    soon(() => {
+    queueMicrotask(() => {
       this.#isPumping = false;
-      while (!this.#isClosed && this.#runs.size < this.#options.concurrency) {
-        const key = this.#next();
-        if (key === undefined) return;
+      for (const key of this.#waiting) {
+        if (this.#isClosed || this.#runs.size >= this.#options.concurrency) return;
+        this.#waiting.delete(key);
         const run = this.#options.run(key).finally(() => {
           this.#runs.delete(run);
           this.#pump();
@@ -60,16 +46,5 @@ export class MemoryBackend implements QueueBackend {
         this.#runs.add(run);
       }
     });
-  }
-
-  #next(): string | undefined {
-    for (const priority of this.#priorities) {
-      const waiting = this.#waiting.get(priority);
-      for (const key of waiting ?? []) {
-        waiting?.delete(key);
-        return key;
-      }
-    }
-    return undefined;
   }
 }

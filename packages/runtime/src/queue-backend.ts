@@ -15,14 +15,12 @@ export interface BackendOptions {
   readonly clock: Clock;
 }
 
-/** Where keys wait for their run: lowest priority first, then in order; each at most once, and never while it runs. */
+/** Where keys wait for their run, in order; each at most once, and never while it runs. */
 export interface QueueBackend {
   /** Other processes may run keys too: who adds a key here does not know when its run begins. */
   readonly isShared: boolean;
   /** Adds a key; free while it waits, once more after the run it has. What the store loses is added again. */
-  add(key: string, priority: number): void;
-  /** Moves a key that waits. */
-  promote(key: string, priority: number): void;
+  add(key: string): void;
   /** Its run began in this process. */
   begun(key: string): void;
   /** Begins no more runs; waits for those under way, at most `graceMs` if given. */

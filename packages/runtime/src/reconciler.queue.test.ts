@@ -42,12 +42,12 @@ test('a step that is wanted at a time while it runs gets it to the millisecond, 
   expect(at).toHaveLength(7);
 });
 
-test('a timer has the best priority that was asked for, and an earlier run does not cancel it', async () => {
+test('a timer has the earliest time that was asked for, and an earlier run does not cancel it', async () => {
   const runs: string[] = [];
   const { clock, steps } = await start(async (key) => runs.push(`${key} ${clock.now()}`));
-  steps.enqueue('a', { at: 1_000, priority: 9 });
-  steps.enqueue('a', { at: 5_000, priority: 1 });
-  steps.enqueue('b', { at: 1_000, priority: 5 });
+  steps.enqueue('a', { at: 1_000 });
+  steps.enqueue('a', { at: 5_000 });
+  steps.enqueue('b', { at: 1_000 });
   steps.enqueue('a');
   await clock.advance(999);
   expect(runs).toEqual(['a 0']);
@@ -156,8 +156,7 @@ function sharedStore() {
     ranElsewhere = options.onRunElsewhere;
     return {
       isShared: true,
-      add: (key, priority) => void added.push(`${key} ${priority}`),
-      promote: () => {},
+      add: (key) => void added.push(key),
       begun: () => {},
       close: async () => running,
     };
@@ -183,9 +182,9 @@ test('what comes out of a shared store is dropped unless it is a key of the queu
 test('a key is added again to a shared store while it waits, and is held until it ran somewhere', async () => {
   const store = sharedStore();
   const { steps } = await start(async () => undefined, { queue: store.queue });
-  steps.enqueue('a', { priority: 7 });
-  steps.enqueue('a', { priority: 9 });
-  expect([store.added, steps.holds('a')]).toEqual([['a 7', 'a 7'], true]);
+  steps.enqueue('a');
+  steps.enqueue('a');
+  expect([store.added, steps.holds('a')]).toEqual([['a', 'a'], true]);
   store.ranElsewhere('a');
   expect([steps.holds('a'), steps.size()]).toEqual([false, { waiting: 0, running: 0, timers: 0 }]);
 });
@@ -193,11 +192,11 @@ test('a key is added again to a shared store while it waits, and is held until i
 test('a run that is given up on a stop goes back to the store after the grace, and not before', async () => {
   const store = sharedStore();
   const { clock, steps, stop } = await start(() => new Promise(() => {}), { queue: store.queue, graceMs: 5_000, runTimeoutMs: 60_000 });
-  steps.enqueue('a', { priority: 7 });
+  steps.enqueue('a');
   void store.run('a');
   stop.abort();
   await clock.advance(4_999);
-  expect(store.added).toEqual(['a 7']);
+  expect(store.added).toEqual(['a']);
   await clock.advance(1);
-  expect(store.added).toEqual(['a 7', 'a 7']);
+  expect(store.added).toEqual(['a', 'a']);
 });

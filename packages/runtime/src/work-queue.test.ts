@@ -97,18 +97,15 @@ describe('WorkQueue', () => {
     expect(runs).toEqual(['a', 'a']);
   });
 
-  test('what is added before there is a handler waits for it, most urgent first', async () => {
+  test('what is added before there is a handler waits for it, once each and in order', async () => {
     const clock = new ManualClock();
     const queue = new WorkQueue({ name: 'q', clock, concurrency: 3, logger, signal: new AbortController().signal });
-    queue.add('far', { priority: 9 });
-    queue.add('middle', { priority: 5 });
-    queue.add('near', { priority: 7 });
-    queue.add('near', { priority: 1 });
+    for (const key of ['first', 'second', 'first', 'third']) queue.add(key);
     await clock.advance(0);
     const runs: string[] = [];
     queue.process(async (key) => void runs.push(key));
     await clock.advance(0);
-    expect(runs).toEqual(['near', 'middle', 'far']);
+    expect(runs).toEqual(['first', 'second', 'third']);
   });
 
   test('a stop drops what waits, waits for what runs, and takes nothing more', async () => {

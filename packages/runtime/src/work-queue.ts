@@ -2,7 +2,6 @@ import { FlotillaError } from '@flotilla/api';
 import { type BackOff, backOffMs, type Clock, systemClock } from '@flotilla/pace';
 import { z } from 'zod';
 import { KeyTimers } from './key-timers.ts';
-import { LateLane, type Reserve } from './late-lane.ts';
 import type { Logger } from './logger.ts';
 import { MemoryBackend } from './memory-backend.ts';
 import type { Metrics } from './metrics.ts';
@@ -18,8 +17,6 @@ export interface WorkQueueOptions {
   readonly queue?: OpenBackend;
   /** Tells whether a key from the store is one of this queue's: others are dropped with a warning. Default: any. */
   readonly accepts?: (key: string) => boolean;
-  /** A share of the runs for keys that more urgent ones keep overtaking. Default none. */
-  readonly reserve?: Reserve;
   /** Delays after failures. Default 200 ms to 60 s. */
   readonly backOff?: BackOff;
   /** Milliseconds that runs may go on after the signal aborts before theirs does. Default: theirs aborts with it, and they are waited for. */
@@ -33,10 +30,8 @@ export interface WorkQueueOptions {
   readonly random?: () => number;
 }
 
-/** When and how urgently a key runs. */
+/** When a key runs. */
 export interface EnqueueOptions {
-  /** Lower goes first; default 100. While a key waits the lowest one asked for counts. */
-  readonly priority?: number;
   /** Milliseconds since the epoch; default now. A key keeps its earliest time. */
   readonly at?: number;
   /** The same in milliseconds from now. */
@@ -54,19 +49,11 @@ export interface QueueSize {
 /** Runs one key. The queue swallows what it throws, so catch it before. */
 type KeyHandler = (key: string, signal: AbortSignal) => Promise<void>;
 
-interface Waiting {
-  priority: number;
-  /** Has the lowest priority, whatever it was added with. */
-  promoted: boolean;
-}
-
 interface Run {
-  readonly priority: number;
-  /** Priority of the run that has to follow. */
-  again?: number;
+  /** Another run has to follow. */
+  again: boolean;
 }
 
-const DEFAULT_PRIORITY = 100;
 const BACK_OFF: BackOff = { baseMs: 200, maxMs: 60_000 };
 /** Time for runs to react to their abort. */
 const LAST_WORDS_MS = 500;
@@ -79,8 +66,7 @@ const Key = z.string().min(1).max(512);
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #clock: Clock;
-  readonly #late: LateLane;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Set<string>();
   readonly #running = new Map<string, Run>();
   readonly #timers: KeyTimers;
   /** Retries have timers of their own, so that a time that was asked for stays exact. */
@@ -94,10 +80,9 @@ export class WorkQueue {
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
-    const { reserve, signal, graceMs, clock = systemClock } = options;
+    const { signal, graceMs, clock = systemClock } = options;
     this.#clock = clock;
-    this.#late = new LateLane(reserve);
-    const fire = (key: string, priority: number) => this.add(key, { priority });
+    const fire = (key: string) => this.add(key);
     this.#timers = new KeyTimers(clock, fire);
     this.#retries = new KeyTimers(clock, fire);
     this.#runSignal = graceMs === undefined ? signal : this.#abort.signal;
@@ -118,35 +103,30 @@ export class WorkQueue {
       logger,
       clock: this.#clock,
     });
-    for (const [key, { priority }] of this.#waiting) this.#backend.add(key, priority);
+    for (const key of this.#waiting) this.#backend.add(key);
   }
 
   /** Asks for a run: free while one waits, one more while it runs. A run sees whatever was written before its key was added. */
-  add(key: string, { priority = DEFAULT_PRIORITY, at, afterMs = 0 }: EnqueueOptions = {}): void {
+  add(key: string, { at, afterMs = 0 }: EnqueueOptions = {}): void {
     if (this.#stopping) return;
     const now = this.#clock.now();
     const time = at ?? now + afterMs;
-    if (time > now) return this.#timers.set(key, time, priority, at === undefined);
+    if (time > now) return this.#timers.set(key, time, at === undefined);
     const running = this.#running.get(key);
     if (running) {
-      running.again = Math.min(running.again ?? priority, priority);
+      running.again = true;
       return;
     }
-    const waiting = this.#waiting.get(key);
-    if (!waiting) {
-      this.#waiting.set(key, { priority, promoted: false });
-      this.#late.waits(key, priority);
-      this.#backend?.add(key, priority);
-      return this.#measure();
-    }
-    if (priority < waiting.priority) this.#hurry(key, waiting, priority);
     // Another process may have begun by now, and not have seen what this is about.
-    if (this.#backend?.isShared) this.#backend.add(key, waiting.promoted ? 0 : waiting.priority);
+    if (this.#waiting.has(key) && !this.#backend?.isShared) return;
+    this.#waiting.add(key);
+    this.#backend?.add(key);
+    this.#measure();
   }
 
-  /** Runs the key again in so many milliseconds, with the same priority; for a run. */
+  /** Runs the key again in so many milliseconds; for a run. */
   requeue(key: string, afterMs: number): void {
-    this.add(key, { afterMs, priority: this.#running.get(key)?.priority });
+    this.add(key, { afterMs });
   }
 
   /** Counts the next failure as the first; for a run that did well, or cannot. */
@@ -204,14 +184,7 @@ export class WorkQueue {
   }
 
   #retryAfter(key: string, ms: number): void {
-    if (!this.#stopping) this.#retries.set(key, this.#clock.now() + ms, this.#running.get(key)?.priority ?? DEFAULT_PRIORITY, true);
-  }
-
-  #hurry(key: string, waiting: Waiting, priority: number): void {
-    waiting.priority = priority;
-    if (waiting.promoted) return;
-    this.#late.waits(key, priority);
-    this.#backend?.promote(key, priority);
+    if (!this.#stopping) this.#retries.set(key, this.#clock.now() + ms, true);
   }
 
   async #run(job: unknown): Promise<void> {
@@ -220,10 +193,10 @@ export class WorkQueue {
     const doubled = this.#running.get(key);
     if (doubled) {
       this.#options.logger.warn({ key }, 'Dropping a doubled job, its key runs once more');
-      doubled.again = Math.min(doubled.again ?? DEFAULT_PRIORITY, DEFAULT_PRIORITY);
+      doubled.again = true;
       return;
     }
-    const run: Run = { priority: this.#waiting.get(key)?.priority ?? DEFAULT_PRIORITY };
+    const run: Run = { again: false };
     this.#running.set(key, run);
     this.#retries.clear(key);
     this.#backend?.begun(key);
@@ -235,8 +208,8 @@ export class WorkQueue {
     }
     this.#running.delete(key);
     // Given up: whoever has the store next runs it.
-    if (this.#runSignal.aborted) this.#backend?.add(key, run.priority);
-    else if (run.again !== undefined) this.add(key, { priority: run.again });
+    if (this.#runSignal.aborted) this.#backend?.add(key);
+    else if (run.again) this.add(key);
     this.#measure();
   }
 
@@ -252,12 +225,6 @@ export class WorkQueue {
   /** A key waits no more. */
   #leave(key: string): void {
     this.#waiting.delete(key);
-    this.#late.leaves(key);
-    const next = this.#late.next(this.#waiting.size);
-    const late = next === undefined ? undefined : this.#waiting.get(next);
-    if (next === undefined || !late) return;
-    late.promoted = true;
-    this.#backend?.promote(next, 0);
   }
 
   #measure(): void {

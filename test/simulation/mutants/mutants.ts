@@ -263,7 +263,7 @@ export const mutants: readonly Mutant[] = [
     name: 'what comes while a key runs is forgotten',
     seenBy: ['every upgrade ends', 'nothing is left', 'at rest'],
     file: workQueue,
-    from: 'else if (run.again !== undefined) this.add(key, { priority: run.again });',
+    from: 'else if (run.again) this.add(key);',
     to: '',
   },
   {
@@ -277,7 +277,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a timer asked for later puts off the earlier',
     seenBy: ['every upgrade ends', 'nothing is left'],
     file: 'packages/runtime/src/key-timers.ts',
-    from: 'if (current && current.at <= at) {\n      current.priority = best;\n      return;\n    }',
+    from: 'if (current && current.at <= at) return;',
     to: '',
   },
   {
