@@ -122,4 +122,8 @@ test('the verdict comes with the nodes of the report that it came with', async (
   };
   expect(await report(0, { active: 1, ready: 1 })).toEqual(['Active', 0]);
   expect(await report(3, { succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] })).toEqual(['Succeeded', 3]);
+  await precache.store(UPGRADE, 'Succeeded');
+  world.hub.remove(ManagedClusterView, { namespace: SPOKE, name: precache.job.names.views.job.name });
+  await vi.waitFor(() => expect(precache.leader.caches.views.size).toBe(0));
+  expect(precache.judged(UPGRADE)?.nodes?.done).toBe(3);
 });

@@ -171,7 +171,9 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
       const fields = { work: this.name, upgradeUid: uid, cluster, from: state, to: judged.state };
       this.#deps.logger.debug(fields, 'Job state changed');
     }
-    return { facts, judged };
+    // A cleaned spoke has no report any more, and its nodes still count.
+    const nodes = judged.nodes ?? (machine.isFinal(judged.state) ? before?.judged.nodes : undefined);
+    return { facts, judged: nodes === undefined ? judged : { ...judged, nodes } };
   }
 
   #findHolder(uid: string, cluster: string): { readonly name: string; readonly hasEnded: boolean } | undefined {
