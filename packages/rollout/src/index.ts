@@ -91,7 +91,7 @@ export { isComplete, isEnding, isPrecached, isRunning, keepsObjects, stateOf, te
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
 export { quote } from './values/go-format.ts';
-export type { Wait } from './waits/wait.ts';
+export { type Wait, WHOLE_UPGRADE, waitMessage } from './waits/wait.ts';
 export { manifestWorkMode } from './works/manifest-work-mode.ts';
 export { judgeWork, trimWork } from './works/manifest-works.ts';
 export { findOtherVersion, withTemplateVersions } from './works/template-versions.ts';

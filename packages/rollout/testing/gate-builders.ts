@@ -3,6 +3,7 @@ import type { GateInput } from '../src/gates/gates.ts';
 
 /** All gates open, for two clusters without jobs. */
 export const openGates: GateInput = {
+  upgrade: { metadata: { name: 'u', namespace: 'ns' } },
   enabled: true,
   canaries: [],
   planned: ['a', 'b'],

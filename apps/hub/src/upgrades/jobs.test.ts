@@ -144,6 +144,6 @@ test('what the status says of clusters goes with each request, so that a new lea
   const { jobs, asked } = createJobs();
   const plan = { selection: { clusters: ['failed'] }, precaching: { spec: {} }, precachingClusters: ['failed'] } as never;
   jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
-  jobs.backUp(upgrade, { enabled: false, wantsBackup: true, planned: ['failed'], blocking: {} } as never, PASS.sightings);
+  jobs.backUp(upgrade, { enabled: false, wantsBackup: true, planned: ['failed'], blocking: {}, upgrade } as never, PASS.sightings);
   expect(asked.map((request) => request.said)).toEqual([said, said]);
 });

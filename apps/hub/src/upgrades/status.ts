@@ -17,6 +17,8 @@ import {
   resourceName,
   safeNameKey,
   templatesOf,
+  WHOLE_UPGRADE,
+  waitMessage,
 } from '@flotilla/rollout';
 import type { BackupReport } from '../spoke-jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
@@ -54,6 +56,7 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   status.conditions = conditions.all;
   if (!input.talmStrict && plan.stopped === undefined) status.lastHandledRetryAt = findRetry(upgrade)?.at ?? status.lastHandledRetryAt;
   if (precaching) describeSpokes(status, precaching);
+  status.messages = refusal?.wait && { [WHOLE_UPGRADE]: waitMessage(refusal.wait) };
   return status;
 }
 

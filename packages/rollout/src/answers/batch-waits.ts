@@ -1,13 +1,11 @@
 /** Why the rollout or its current batch does not go on, and who is behind it. Pure. */
 import { findCondition } from '@flotilla/api';
-import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { ClusterGroupUpgradeCondition, isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
 import { stateByProgress } from '../batches/clusters-under-way.ts';
-import { type GateName, judgeBatchGates, judgeGates } from '../gates/gates.ts';
 import { isRunning, stateOf } from '../upgrade/stage.ts';
 import { backupWait } from './backup-waits.ts';
 import { conditionEvidence, fixFor } from './conditions.ts';
 import { behind, byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
-import { gateInputOf, gateWait } from './gate-waits.ts';
 import { least } from './least.ts';
 import type { ClusterQuestion, Question } from './question.ts';
 import { storedWait } from './stored-wait.ts';
@@ -17,13 +15,14 @@ import { targetWait } from './target-waits.ts';
 export function nextWait(question: Question): Finding {
   const { facts } = question;
   if (!isRunning(facts.upgrade)) return startWait(question);
-  const gated = stateOf(facts.upgrade) === 'gated' ? judgeBatchGates(gateInputOf(facts)) : undefined;
-  // Objects that a status does not tell of may hold the batch: the hub has stored what it waits for then.
-  const rest = (stateOf(facts.upgrade) === 'gated' && storedWait(question)) || (gated && gateWait(question, gated));
-  if (rest) {
+  const gate = stateOf(facts.upgrade) === 'gated' ? storedWait(question) : undefined;
+  if (gate) {
     const current = currentOf(question);
-    const head = link(`batch ${current} may not start yet`, upgradeEvidence(facts, 'status.status.currentBatch', current));
-    return behind(head, rest, rest.own);
+    return behind(
+      link(`batch ${current} may not start yet`, upgradeEvidence(facts, 'status.status.currentBatch', current)),
+      gate,
+      gate.own,
+    );
   }
   const slowest = findSlowest(question);
   if (slowest !== undefined) return batchBehind(question, slowest);
@@ -43,13 +42,39 @@ export const goesOnWait = ({ facts }: Question): Finding =>
 
 function startWait(question: Question): Finding {
   const { facts } = question;
-  const refusal = judgeGates(gateInputOf(facts));
-  if (refusal) return { ...gateWait(question, refusal), gate: refusal.gate };
-  return finding(
-    'leave',
-    link('the rollout is about to start', upgradeEvidence(facts, 'status.conditions', 'Progressing')),
-    byItself('It starts with the next pass of the hub.'),
+  return (
+    jobWait('precaching', question) ??
+    storedWait(question) ??
+    jobWait('backup', question) ??
+    finding(
+      'leave',
+      link('the rollout is about to start', upgradeEvidence(facts, 'status.conditions', 'Progressing')),
+      byItself('It starts with the next pass of the hub.'),
+    )
   );
+}
+
+/** The job of the cluster that is least far; of those that are equally far one of which the hub has something to say. */
+function jobWait(job: 'precaching' | 'backup', asked: Question): Finding | undefined {
+  const { facts, members, askCluster } = asked;
+  const { status } = facts.upgrade;
+  const { precaching, backup } = status ?? {};
+  const states: Readonly<Record<string, string>> | undefined = status?.[job]?.status;
+  if (!states) return undefined;
+  const isFinal = (cluster: string) =>
+    job === 'backup'
+      ? isFinalBackupState(backup?.status?.[cluster] ?? 'Active')
+      : isFinalPrecacheState(precaching?.status?.[cluster] ?? 'Active');
+  const open = [...new Set([...members.planned, ...Object.keys(states)])].filter((cluster) => !isFinal(cluster));
+  const order = ['NotStarted', 'PreparingToStart', 'Starting', 'Active'];
+  const slowest = least(open, (cluster) => order.indexOf(states[cluster] ?? '') * 2 + (status?.[job]?.messages?.[cluster] ? 0 : 1));
+  if (slowest === undefined) return undefined;
+  const rest = job === 'backup' ? backupWait({ ...asked, cluster: slowest }) : askCluster(slowest);
+  const says = `${job === 'backup' ? 'the backup' : 'pre-caching'} of ${open.length} clusters is not over; the least far is ${slowest}`;
+  return {
+    ...behind(link(says, upgradeEvidence(facts, `status.${job}.status`, `${open.length} not over`)), rest, rest.own),
+    job,
+  };
 }
 
 /** The Placements of the upgrade, as condition Progressing tells of them. */
@@ -91,8 +116,8 @@ export function rolloutWait(question: ClusterQuestion, next: () => Finding): Fin
 function readyWait(question: ClusterQuestion, rest: Finding): Finding {
   const { facts, members, cluster } = question;
   const { precaching, backup } = facts.upgrade.status ?? {};
-  if (rest.gate === 'backup' && backup?.status?.[cluster] !== 'Succeeded') return backupWait(question);
-  const own = (rest.gate && OTHERS[rest.gate]) ?? rest.own;
+  if (rest.job === 'backup' && backup?.status?.[cluster] !== 'Succeeded') return backupWait(question);
+  const own = rest.job ? OTHERS[rest.job] : rest.own;
   const ready = precaching?.status?.[cluster] === 'Succeeded' ? `${cluster} is cached` : `${cluster} is ready`;
   const field = precaching ? `status.precaching.status[${cluster}]` : 'status.remediationPlan';
   const value = precaching?.status?.[cluster] ?? `batch ${members.batch(cluster) ?? '?'}`;
@@ -100,7 +125,7 @@ function readyWait(question: ClusterQuestion, rest: Finding): Finding {
 }
 
 /** A cluster that is through with a job waits for the others. */
-const OTHERS: Readonly<Partial<Record<GateName, Finding['own']>>> = {
+const OTHERS: Readonly<Record<NonNullable<Finding['job']>, Finding['own']>> = {
   precaching: { cause: 'gate-precaching', says: 'the pre-caching of other clusters to end' },
   backup: { cause: 'gate-backup', says: 'the backup of other clusters to end' },
 };

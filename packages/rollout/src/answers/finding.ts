@@ -1,7 +1,6 @@
 /** One answer under construction: a chain of links, what its last one waits for, and what releases that. Pure. */
 import { perObject, refKey } from '@flotilla/api';
 import type { Release, WaitCause, WhyLink } from '@flotilla/api/answers';
-import type { GateName } from '../gates/gates.ts';
 import { statusWrittenAt, type UpgradeFacts } from './facts.ts';
 import { judgeHub } from './hub-sign.ts';
 
@@ -12,8 +11,8 @@ export interface Finding {
   readonly own: { readonly cause: WaitCause; readonly says: string; readonly since?: string | undefined };
   readonly links: readonly WhyLink[];
   readonly release: Release;
-  /** Gate of the upgrade that was asked about, where one refuses. */
-  readonly gate?: GateName;
+  /** Job of other clusters that the upgrade waits for. */
+  readonly job?: 'precaching' | 'backup';
 }
 
 /** Evidence as a link shows it. */

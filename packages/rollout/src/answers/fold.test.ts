@@ -1,7 +1,9 @@
+import type { WaitCause } from '@flotilla/api/answers';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { fellBack, leftBehind } from '../upgrade/texts.ts';
+import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
 import type { Seen, UpgradeFacts } from './facts.ts';
 import { foldWaits, summarizeWaits } from './fold.ts';
 import { Inquiry } from './why.ts';
@@ -58,6 +60,7 @@ const batch = (currentBatch: number, currentBatchRemediationProgress: object = {
 });
 const AT_P = { state: 'InProgress', policyIndex: 0 };
 const complete = (...names: readonly string[]) => names.map((name) => ({ name, state: 'complete' }));
+const ofAll = (cause: WaitCause, says: string) => ({ [WHOLE_UPGRADE]: waitMessage({ cause, says }) });
 const said = (inquiry: Inquiry) =>
   Object.fromEntries(summarizeWaits(inquiry, new Map()).map(({ cause, for: what, names }) => [names.join(), `${cause}: ${what}`]));
 
@@ -65,7 +68,7 @@ describe('a status says what clusters wait for', () => {
   test.each<{ name: string; inquiry: Inquiry; want: Record<string, string> }>([
     {
       name: 'before the start',
-      inquiry: inquire({ remediationPlan: [['a', 'b']] }, { spec: { enable: false } }),
+      inquiry: inquire({ remediationPlan: [['a', 'b']], messages: ofAll('gate-enable', 'the upgrade is not enabled') }),
       want: { 'a,b': 'gate-enable: the upgrade is not enabled' },
     },
     {
@@ -129,9 +132,17 @@ describe('a status says what clusters wait for', () => {
     },
     {
       name: 'before the next batch',
-      inquiry: inquire(batch(2, {}, { clusters: complete('a', 'b'), status: { startedAt: T0, currentBatch: 2 } }), {
-        annotations: { 'flotilla.io/window-start': '2099-01-01T00:00:00Z' },
-      }),
+      inquiry: inquire(
+        batch(
+          2,
+          {},
+          {
+            clusters: complete('a', 'b'),
+            status: { startedAt: T0, currentBatch: 2 },
+            messages: ofAll('gate-window', 'Waiting for the window'),
+          },
+        ),
+      ),
       want: { c: 'gate-window: the window to open' },
     },
     {

@@ -1,4 +1,5 @@
 /** Reads the waits that the hub has stored: `why` says what the decision said. Pure. */
+import { CAUSES } from '../waits/causes.ts';
 import { readWait, WHOLE_UPGRADE } from '../waits/wait.ts';
 import { behind as before, byItself, bySomebody, type Finding, finding, link, upgradeEvidence } from './finding.ts';
 import type { Question } from './question.ts';
@@ -14,11 +15,12 @@ export function storedWait({ facts, askUpgrade }: Question, cluster?: string): F
   const first = link(cluster === undefined ? says : `${cluster} waits: ${says}`, { ...(of ?? stored), observedAt });
   const own = {
     cause,
-    says: cluster === undefined ? says : says.replaceAll(cluster, '(cluster)'),
+    says: CAUSES[cause]?.awaits ?? (cluster === undefined ? says : says.replaceAll(cluster, '(cluster)')),
     ...(since !== undefined && { since: new Date(since).toISOString() }),
   };
   if (behind) return before(first, askUpgrade({ namespace: behind.namespace ?? '', name: behind.name }, cluster), own);
-  if (fix === undefined) return finding(cause, first, byItself('It goes on by itself, or when its time is over.', until), own);
+  if (fix === undefined)
+    return finding(cause, first, byItself(CAUSES[cause]?.ends ?? 'It goes on by itself, or when its time is over.', until), own);
   const end = until === undefined ? '' : ` It times out at ${new Date(until).toISOString()}.`;
   return finding(cause, first, bySomebody(`${fix.charAt(0).toUpperCase()}${fix.slice(1)}.${end}`), own);
 }

@@ -3,6 +3,9 @@ import { Lease } from '@flotilla/api/core';
 import { ACTION_COMPLETED, ActionReason, ManagedCluster, ManagedClusterAction, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { openGates } from '../../testing/gate-builders.ts';
+import { judgeBlocking } from '../gates/blocking.ts';
+import { batchGatesOf, judgeGates } from '../gates/gates.ts';
 import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
 import type { Seen, UpgradeFacts } from './facts.ts';
 import { foldFailures, foldWaits } from './fold.ts';
@@ -51,6 +54,17 @@ const upgradeOf = (name: string, { spec = {}, status, annotations = {} }: World)
     ...(status && { status: { status: {}, conditions: PLANNED, observedGeneration: 1, ...status } }),
   });
 
+/** With the wait that a hub stores of an upgrade that does not start. */
+function decided(name: string, world: World): ClusterGroupUpgrade {
+  const upgrade = upgradeOf(name, world);
+  const { status, spec } = upgrade;
+  if (!status || status.messages || status.precaching || status.conditions?.some(({ type }) => type !== 'ClustersSelected')) return upgrade;
+  const gates = batchGatesOf(upgrade, { now: NOW, talmStrict: false });
+  const blocking = judgeBlocking(upgrade, (ref) => world.blocker && upgradeOf(ref.name, world.blocker));
+  const wait = judgeGates({ ...openGates, ...gates, blocking, enabled: spec?.enable ?? true })?.wait;
+  return wait ? { ...upgrade, status: { ...status, messages: { [WHOLE_UPGRADE]: waitMessage(wait) } } } : upgrade;
+}
+
 function factsOf(world: World): UpgradeFacts {
   const { hub = 1, agent = 1, cluster = {} } = world;
   const managed = (name: string) =>
@@ -61,13 +75,14 @@ function factsOf(world: World): UpgradeFacts {
           spec: { hubAcceptsClient: true, ...cluster.spec },
           status: { conditions: [condition('ManagedClusterConditionAvailable', cluster.available ?? 'True', 'Any')] },
         });
+  const upgradeAt = ({ name }: { readonly name: string }) => read(world.blocker && decided(name, world.blocker));
   return {
-    upgrade: upgradeOf('u', world),
+    upgrade: decided('u', world),
     now: NOW,
     hub: hub === 'unread' ? { kind: 'unread', why: 'you may not get leases' } : read(lease(hub)),
     cluster: (name) => read(managed(name)),
     agentLease: () => read(lease(agent)),
-    upgradeAt: ({ name }) => read(world.blocker && upgradeOf(name, world.blocker)),
+    upgradeAt,
     policyCopy: (_, name) =>
       read(
         world.policy === undefined
@@ -107,9 +122,12 @@ test('of two blocking upgrades of one name, the one that has not ended is the ca
   const blockingCRs = ['ns1', 'ns2'].map((namespace) => ({ name: 'x', namespace }));
   const ended = { conditions: [condition('Succeeded', 'True', 'Completed')], status: { completedAt: iso(60) } };
   const upgrades: Record<string, World> = { ns1: { status: ended }, ns2: waiting({}, { enable: false }) };
+  const at = ({ name, namespace }: { name: string; namespace: string }) => decided(name, upgrades[namespace] ?? {});
+  const wait = judgeGates({ ...openGates, blocking: judgeBlocking(upgradeOf('u', { spec: { blockingCRs } }), at) })?.wait;
+  const messages = { [WHOLE_UPGRADE]: wait ? waitMessage(wait) : '' };
   const facts = {
-    ...factsOf(waiting({}, { blockingCRs })),
-    upgradeAt: ({ name, namespace }: { name: string; namespace: string }) => read(upgradeOf(name, upgrades[namespace] ?? {})),
+    ...factsOf({ spec: { blockingCRs }, status: { remediationPlan: [['a'], ['b']], messages } }),
+    upgradeAt: (ref: Parameters<typeof at>[0]) => read(at(ref)),
   };
   const { cause, chain } = answerWhy(new Inquiry(facts), facts.upgrade, 'a', []);
   expect([cause, chain.map(({ says }) => says)]).toEqual([

@@ -30,14 +30,14 @@ describe('waits', () => {
   test('of a cluster are told while it is open, and kept in its record when its time is over', () => {
     const observed = { wait: (cluster?: string) => (cluster === 'a' ? held : undefined) };
     const waiting = advance({ status: running(1), observed });
-    expect([waiting.messages, progressing(waiting)]).toEqual([{ a: said }, `${IN_PROGRESS} (cluster a: ${said})`]);
+    expect([waiting.messages, progressing(waiting)]).toEqual([{ a: said }, `${IN_PROGRESS} (cluster a: policy p is not there)`]);
     const late = advance({ status: running(1), observed, standings: { b: 'done' }, minutes: 30, action: 'Abort' });
     expect([late.messages, late.clusters.find(({ name }) => name === 'a')?.message]).toEqual([{}, said]);
   });
 
   test('of the whole upgrade are told under a key of their own', () => {
     const result = advance({ observed: { wait: (cluster) => (cluster === undefined ? held : undefined) } });
-    expect([result.messages, progressing(result)]).toEqual([{ '(upgrade)': said }, `${IN_PROGRESS} (${said})`]);
+    expect([result.messages, progressing(result)]).toEqual([{ '(upgrade)': said }, `${IN_PROGRESS} (policy p is not there)`]);
   });
 });
 

@@ -276,7 +276,8 @@ class Pass {
     const absent = missing.length > 0 ? waitForMembers(missing, { until: this.#clusters.returnsBy }) : undefined;
     const held = surplus ?? absent ?? wait?.(undefined);
     const { now, status } = this.#input;
-    const ofAll = held && withSince(held, status.messages?.[WHOLE_UPGRADE], now);
+    // Gates wait for people and times: none is overdue.
+    const ofAll = held ? withSince(held, status.messages?.[WHOLE_UPGRADE], now) : this.#state === 'gated' ? this.#refusal?.wait : undefined;
     const fallen = this.#drift
       .filter((drift) => this.#isPast(toldAt(drift)))
       .map(({ cluster, policy }) => [cluster, forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)]);

@@ -12,7 +12,10 @@ export function judgeLate(clusters: ClustersUnderWay, { exists, isPrepared, prob
   const isUnedited = (cluster: string) => !isPrepared(cluster) && problem(cluster)?.isRefused !== true;
   const unedited = open.filter(isUnedited);
   if (unedited.length > 0)
-    return refuse('preparation', clusters, `${unedited.length} of ${clusters.current.length} clusters get their first edits`);
+    return {
+      ...refuse('preparation', clusters, `${unedited.length} of ${clusters.current.length} clusters get their first edits`),
+      wait: { cause: 'edits', says: `clusters that came after the start get their first edits, as ${unedited[0]}` },
+    };
   return undefined;
 }
 

@@ -13,6 +13,7 @@ import {
 } from '@flotilla/api/ran';
 import { importCounts } from '../clusters/imports.ts';
 import { TROUBLE_PREFIX } from '../upgrade/texts.ts';
+import { readWait } from '../waits/wait.ts';
 import { type Batch, type Phase, type UpgradeEvent, type UpgradeEvents, upgradeEvents } from './events.ts';
 import { newProblems, type ValidationFacts } from './events-validation.ts';
 
@@ -184,7 +185,9 @@ function batchVerdict(
 const MOST_HELD = 10;
 
 function heldEvents(before: Status | undefined, after: Status, events: UpgradeEvents): UpgradeEvent[] {
-  const fresh = Object.entries(after.messages ?? {}).filter(([held, message]) => before?.messages?.[held] !== message);
+  // A gate has an event of its own, or is what its author wanted.
+  const isGate = (message: string) => /^(?:gate-|paused$)/.test(readWait(message)?.cause ?? '');
+  const fresh = Object.entries(after.messages ?? {}).filter(([held, message]) => before?.messages?.[held] !== message && !isGate(message));
   return fresh.slice(0, MOST_HELD).map(([held, message]) => events.held(held, message));
 }
 

@@ -1,13 +1,18 @@
 /** Upgrades that another one waits for (spec/talm 2.9 gates 5 and 8). Pure. */
-import { Annotation, findCondition } from '@flotilla/api';
+import { Annotation, findCondition, refKey } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import { RecordState } from '../upgrade/model.ts';
+import { isEnding } from '../upgrade/stage.ts';
 
 /** State of all blocking upgrades; each list holds names in the order of the spec. */
 export interface Blocking {
   readonly missing: readonly string[];
   readonly incomplete: readonly string[];
+  /** The first of those that are missing, or else of those that are not complete. */
+  readonly first?: UpgradeRef | undefined;
+  /** Upgrades that wait for each other, from this one to this one: each blocks the next. */
+  readonly circle?: readonly UpgradeRef[] | undefined;
   /** Those of the incomplete ones that do not get on without somebody. */
   readonly stalled: readonly string[];
   /** Clusters that completed in every one of them; undefined when the annotations do not ask for it. */
@@ -26,17 +31,41 @@ export function judgeBlocking(upgrade: ClusterGroupUpgrade, find: (ref: UpgradeR
   const incomplete: string[] = [];
   const stalled: string[] = [];
   const completed: ReadonlySet<string>[] = [];
+  let absent: UpgradeRef | undefined;
+  let open: UpgradeRef | undefined;
   for (const ref of blockingRefs(upgrade)) {
     const blocker = find(ref);
-    if (!blocker) missing.push(ref.name);
-    else if (!isOver(blocker, partial)) {
+    if (!blocker) {
+      missing.push(ref.name);
+      absent ??= ref;
+    } else if (!isOver(blocker, partial)) {
       incomplete.push(ref.name);
+      open ??= ref;
       if (isStalled(blocker)) stalled.push(ref.name);
     } else completed.push(completedClusters(blocker));
   }
   const [first, ...others] = completed;
   const eligible = filters && first ? new Set([...first].filter((cluster) => others.every((each) => each.has(cluster)))) : undefined;
-  return { missing, incomplete, stalled, eligible };
+  return { missing, incomplete, first: absent ?? open, circle: findCircle(upgrade, find), stalled, eligible };
+}
+
+/** The shortest way by which an upgrade waits for itself. */
+function findCircle(upgrade: ClusterGroupUpgrade, find: (ref: UpgradeRef) => ClusterGroupUpgrade | undefined): UpgradeRef[] | undefined {
+  const { name, namespace = '' } = upgrade.metadata;
+  const ways: UpgradeRef[][] = [[{ name, namespace }]];
+  const seen = new Set<string>();
+  for (const way of ways) {
+    const [last] = way;
+    const waiting = last && (way.length === 1 ? upgrade : find(last));
+    if (!last || !waiting || isEnding(waiting)) continue;
+    for (const ref of blockingRefs(waiting)) {
+      if (refKey(ref) === refKey({ name, namespace })) return [ref, ...way];
+      if (seen.has(refKey(ref))) continue;
+      seen.add(refKey(ref));
+      ways.push([ref, ...way]);
+    }
+  }
+  return undefined;
 }
 
 function isOver({ status }: ClusterGroupUpgrade, partial: boolean): boolean {

@@ -1,6 +1,7 @@
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { openGates } from '../../testing/gate-builders.ts';
+import { readWait, waitMessage } from '../waits/wait.ts';
 import { judgeBlocking } from './blocking.ts';
 import { type GateInput, judgeBatchGates, judgeGates, remainingClusters } from './gates.ts';
 
@@ -56,8 +57,8 @@ describe('the first gate that refuses is the one that is told', () => {
       progressing: { status: 'False', reason: 'UnknownAnnotation', message },
       stall: { reason: 'UnknownAnnotation', message },
     };
-    expect(judgeGates({ ...shut, enabled: true, annotationProblem })).toEqual(told);
-    expect(judgeBatchGates({ window: openGates.window, annotationProblem })).toEqual({
+    expect(judgeGates({ ...shut, enabled: true, annotationProblem })).toMatchObject(told);
+    expect(judgeBatchGates({ ...openGates, annotationProblem })).toMatchObject({
       ...told,
       progressing: { ...told.progressing, status: 'True' },
     });
@@ -66,8 +67,8 @@ describe('the first gate that refuses is the one that is told', () => {
   test('a pause goes before the window, and holds each batch too', () => {
     const told = { reason: 'Paused', message: 'Paused: change freeze' } as const;
     const pause = { ...told, why: 'change freeze', stops: false };
-    expect(judgeGates({ ...shut, enabled: true, pause })).toEqual({ gate: 'pause', progressing: { status: 'False', ...told } });
-    expect(judgeBatchGates({ window: openGates.window, pause })).toEqual({ gate: 'pause', progressing: { status: 'True', ...told } });
+    expect(judgeGates({ ...shut, enabled: true, pause })).toMatchObject({ gate: 'pause', progressing: { status: 'False', ...told } });
+    expect(judgeBatchGates({ ...openGates, pause })).toMatchObject({ gate: 'pause', progressing: { status: 'True', ...told } });
   });
 
   test.each<{ name: string; input: Partial<GateInput>; want: string | undefined }>([
@@ -111,6 +112,47 @@ describe('the first gate that refuses is the one that is told', () => {
     expect(stall && `${stall.reason}: ${stall.message}`).toBe(want);
   });
 
+  test.each<{ name: string; input: Partial<GateInput>; says: string }>([
+    {
+      name: 'an upgrade that is not enabled',
+      input: { enabled: false },
+      says: 'waits (gate-enable): the upgrade is not enabled; seen: ClusterGroupUpgrade ns/u, spec.enable: false; to go on: set spec.enable to true',
+    },
+    {
+      name: 'a window that opens by itself',
+      input: { window: { kind: 'closed', message: 'Waiting for the window', opensAt: 0 } },
+      says: 'waits (gate-window) until 1970-01-01T00:00:00Z at the latest: Waiting for the window; seen: ClusterGroupUpgrade ns/u, metadata.annotations[flotilla.io/window-end]: then',
+    },
+    {
+      name: 'a window that is over',
+      input: { window: { kind: 'closed', message: 'The window ended' } },
+      says: 'waits (gate-window): The window ended; seen: ClusterGroupUpgrade ns/u, metadata.annotations[flotilla.io/window-end]: then; to go on: move or remove the annotations of the window',
+    },
+    {
+      name: 'a pause',
+      input: {
+        pause: { reason: 'Paused', message: 'Paused: why; remove the annotation flotilla.io/paused to go on', why: '', stops: false },
+      },
+      says: 'waits (paused): Paused: why; seen: ClusterGroupUpgrade ns/u, metadata.annotations[flotilla.io/paused]: drain; to go on: remove the annotation flotilla.io/paused from the ClusterGroupUpgrade (flotilla resume u -n ns)',
+    },
+    {
+      name: 'an upgrade before it',
+      input: { blocking: { ...openGates.blocking, incomplete: ['x'], first: { namespace: 'ns2', name: 'x' } } },
+      says: 'waits (gate-blocking) behind ns2/x: waits for ClusterGroupUpgrade ns2/x to complete; seen: ClusterGroupUpgrade ns/u, spec.blockingCRs: ns2/x',
+    },
+    {
+      name: 'an upgrade that is not there',
+      input: { blocking: { ...openGates.blocking, missing: ['x'], first: { namespace: 'ns2', name: 'x' } } },
+      says: 'waits (gate-blocking): waits for ClusterGroupUpgrade ns2/x, which does not exist; seen: ClusterGroupUpgrade ns/u, spec.blockingCRs: ns2/x; to go on: create it, or take it out of spec.blockingCRs',
+    },
+  ])('a refusal is the wait that the status says: $name', ({ input, says }) => {
+    const annotations = { 'flotilla.io/paused': 'drain', 'flotilla.io/window-end': 'then' };
+    const upgrade = { metadata: { name: 'u', namespace: 'ns', annotations } };
+    const wait = judgeGates({ ...openGates, upgrade, ...input })?.wait;
+    expect(wait && waitMessage(wait)).toBe(says);
+    expect(wait && readWait(says)).toEqual(wait);
+  });
+
   test('a window that is yet to open says when to look again', () => expect(judgeGates({ ...shut, enabled: true })?.wakeAt).toBe(7));
 
   test('a batch asks for the window again, and for nothing else: it is in progress, whatever it waits for', () => {
@@ -119,7 +161,7 @@ describe('the first gate that refuses is the one that is told', () => {
       reason: 'WaitingForWindow',
       message: 'Waiting for the window; move or remove the annotations to go on',
     };
-    expect(judgeBatchGates(shut)).toEqual({ gate: 'window', progressing, wakeAt: 7 });
+    expect(judgeBatchGates(shut)).toMatchObject({ gate: 'window', progressing, wakeAt: 7 });
     expect(judgeBatchGates({ ...shut, window: openGates.window })).toBeUndefined();
   });
 });
@@ -193,7 +235,8 @@ describe('blocking upgrades', () => {
     const found = judgeBlocking(upgrade, (ref) =>
       others.find(({ metadata }) => metadata.name === ref.name && metadata.namespace === ref.namespace),
     );
-    return { ...found, eligible: found.eligible && [...found.eligible] };
+    const { missing, incomplete, stalled, eligible } = found;
+    return { missing, incomplete, stalled, eligible: eligible && [...eligible] };
   };
   const partial: Record<string, string> = { 'ran.openshift.io/blocking-cgu-completion-mode': 'partial' };
   const filtering = { ...partial, 'ran.openshift.io/blocking-cgu-cluster-filtering': 'true' };
@@ -237,5 +280,29 @@ describe('blocking upgrades', () => {
       missing: [],
       incomplete: [],
     });
+  });
+});
+
+describe('upgrades that wait for each other', () => {
+  const chain: Record<string, readonly string[]> = { a: ['b'], b: ['c'], c: ['a'], d: ['a'], e: ['e'] };
+  const upgradeOf = (name: string) =>
+    ClusterGroupUpgrade.schema.parse({
+      metadata: { name, namespace: 'ns' },
+      spec: { blockingCRs: chain[name]?.map((other) => ({ name: other, namespace: 'ns' })), remediationStrategy: { maxConcurrency: 1 } },
+    });
+  test.each([
+    ['a', 'ns/a blocks ns/c blocks ns/b blocks ns/a'],
+    ['b', 'ns/b blocks ns/a blocks ns/c blocks ns/b'],
+    ['d', undefined],
+    ['e', 'ns/e blocks ns/e'],
+  ])('are named where %s is one of them, and never end by themselves', (name, blocks) => {
+    const blocking = judgeBlocking(upgradeOf(name), (ref) => upgradeOf(ref.name));
+    const refusal = judgeGates({ ...openGates, upgrade: upgradeOf(name), blocking });
+    expect([refusal?.wait?.says, refusal?.stall?.message]).toEqual(
+      blocks === undefined
+        ? ['waits for ClusterGroupUpgrade ns/a to complete', undefined]
+        : [blocks, `${blocks}: remove one of blockingCRs`],
+    );
+    expect(refusal?.wait?.fix).toBe(blocks && 'remove one of blockingCRs');
   });
 });

@@ -1,14 +1,15 @@
 /** Gates that a rollout passes before its start and before each of its batches, in order (spec/talm 2.9). Pure. */
 
+import { refKey } from '@flotilla/api';
 import { type ClusterGroupUpgrade, type ConditionReason, explain } from '@flotilla/api/ran';
-import { findUnknownAnnotation } from '../upgrade/annotations.ts';
+import { findUnknownAnnotation, WINDOW_KEYS } from '../upgrade/annotations.ts';
 import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
 import { formatSlice } from '../values/go-format.ts';
-import type { Wait } from '../waits/wait.ts';
+import { type Wait, waitBy } from '../waits/wait.ts';
 import type { Blocking } from './blocking.ts';
 import { findMembershipProblem } from './membership.ts';
-import { findPause, type Pause } from './pause.ts';
+import { findPause, type Pause, pauseWait } from './pause.ts';
 import { type ProofProblem, readProofWithin } from './proof-within.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
@@ -28,6 +29,8 @@ interface JobReport {
 
 /** Input of the gates that are asked again before each batch; a running rollout has passed all others for good. */
 export interface BatchGateInput {
+  /** The upgrade, whose fields show what is waited for. */
+  readonly upgrade: Pick<ClusterGroupUpgrade, 'metadata'>;
   readonly window: Window;
   readonly pause?: Pause | undefined;
   /** Milliseconds between two times in which the rollout's time-out stands still; default none. */
@@ -43,6 +46,7 @@ export const batchGatesOf = (
   upgrade: ClusterGroupUpgrade,
   { now, talmStrict, areProofsKept }: { now: number; talmStrict: boolean; areProofsKept?: boolean },
 ): BatchGateInput => ({
+  upgrade,
   window: judgeWindow(upgrade, now),
   pause: talmStrict ? undefined : findPause(upgrade),
   closedMs: (from, to) => closedMs(upgrade, from, to),
@@ -76,22 +80,14 @@ export interface GateInput extends BatchGateInput {
 }
 
 /** Names of the gates, in order; the last is asked only of a batch whose clusters came after the start. */
-export type GateName =
-  | 'precaching'
-  | 'enable'
-  | 'annotations'
-  | 'version'
-  | 'pause'
-  | 'window'
-  | 'blocking'
-  | 'backup'
-  | 'filter'
-  | 'preparation';
+type GateName = 'precaching' | 'enable' | 'annotations' | 'version' | 'pause' | 'window' | 'blocking' | 'backup' | 'filter' | 'preparation';
 
 /** Why a gate does not let the upgrade pass. `progressing` is absent where the gate's own condition says it all. */
 export interface Refusal {
   readonly gate: GateName;
   readonly progressing?: Verdict;
+  /** The same as the status says it; absent where the states of the clusters do, or the upgrade has ended. */
+  readonly wait?: Wait | undefined;
   /** Nothing but somebody's act ends the wait. */
   readonly stall?: Stall | undefined;
   /** The upgrade has ended here. */
@@ -109,6 +105,20 @@ const no = (reason: ConditionReason, message: string): { readonly progressing: V
 
 /** The same for a wait that ends by somebody alone. */
 const stuck = (reason: ConditionReason, message: string) => ({ ...no(reason, message), stall: { reason, message } });
+
+/** A field of the upgrade that shows a wait. */
+const shown = ({ upgrade: { metadata } }: BatchGateInput, field: string, value: string): NonNullable<Wait['of']> => ({
+  object: `ClusterGroupUpgrade ${refKey(metadata)}`,
+  field,
+  value,
+});
+
+/** The first of these annotations that is set. */
+function annotated(input: BatchGateInput, keys: readonly string[]): NonNullable<Wait['of']> {
+  const { annotations = {} } = input.upgrade.metadata;
+  const key = keys.find((each) => annotations[each] !== undefined) ?? keys[0] ?? '';
+  return shown(input, `metadata.annotations[${key}]`, annotations[key] ?? '');
+}
 
 /** The clusters that are left after the jobs; `undefined` where the upgrade goes on. */
 function judgeJob(
@@ -128,33 +138,71 @@ const precached: Gate = (input) => {
   return input.precaching.finished ? judgeJob(input, input.precaching, 'Precaching') : {};
 };
 
-const enabled: Gate = (input) => (input.enabled ? undefined : no('NotEnabled', 'Not enabled'));
+const enabled: Gate = (input) =>
+  input.enabled
+    ? undefined
+    : {
+        ...no('NotEnabled', 'Not enabled'),
+        wait: {
+          cause: 'gate-enable',
+          says: 'the upgrade is not enabled',
+          fix: 'set spec.enable to true',
+          of: shown(input, 'spec.enable', 'false'),
+        },
+      };
 
-const windowOpen: Judge<BatchGateInput> = ({ window }) => {
+const windowOpen: Judge<BatchGateInput> = (input) => {
+  const { window } = input;
   if (window.kind === 'open') return undefined;
-  if (window.kind === 'invalid') return stuck('InvalidWindow', window.message);
+  const of = annotated(input, [WINDOW_KEYS.schedule, ...Object.values(WINDOW_KEYS)]);
+  if (window.kind === 'invalid')
+    return { ...stuck('InvalidWindow', window.message), wait: { ...waitBy('gate-window', 'InvalidWindow', window.message), of } };
   const progressing = waitingForWindow(window.message);
+  const wait: Wait = { cause: 'gate-window', says: window.message, of };
   // A window without a next opening opens never again by itself.
-  return { progressing, wakeAt: window.opensAt, ...(window.opensAt === undefined && { stall: progressing }) };
+  return window.opensAt === undefined
+    ? { progressing, wait: { ...wait, fix: 'move or remove the annotations of the window' }, stall: progressing }
+    : { progressing, wait: { ...wait, until: window.opensAt }, wakeAt: window.opensAt };
 };
 
-const notPaused: Judge<BatchGateInput> = ({ pause }) =>
-  pause && (pause.reason === 'InvalidPause' ? stuck : no)(pause.reason, pause.message);
+const notPaused: Judge<BatchGateInput> = ({ pause, upgrade }) =>
+  pause && { ...(pause.reason === 'InvalidPause' ? stuck : no)(pause.reason, pause.message), wait: pauseWait(upgrade, pause) };
 
-const annotationsKnown: Judge<BatchGateInput> = ({ annotationProblem: problem }) => problem && stuck(problem.reason, problem.message);
+const annotationsKnown: Judge<BatchGateInput> = (input) => {
+  const { annotationProblem: problem } = input;
+  if (!problem) return undefined;
+  const own = Object.entries(input.upgrade.metadata.annotations ?? {}).filter(([key]) => key.startsWith(OWN));
+  const of = shown(input, 'metadata.annotations', JSON.stringify(Object.fromEntries(own)));
+  const wait: Wait = { cause: 'gate-annotations', says: problem.message, fix: 'correct the annotation, or remove it', of };
+  return { ...stuck(problem.reason, problem.message), wait };
+};
+
+const OWN = 'flotilla.io/';
 
 const sameVersion: Judge<BatchGateInput> = ({ otherVersion: other }) =>
-  other && stuck('TemplateChanged', explain('TemplateChanged', other.says));
+  other && { ...stuck('TemplateChanged', explain('TemplateChanged', other.says)), wait: other };
 
-const blockersDone: Gate = ({ blocking: { missing, incomplete, stalled } }) => {
+const blockersDone: Gate = (input) => {
+  const { missing, incomplete, stalled, circle, first } = input.blocking;
+  if (missing.length + incomplete.length === 0) return undefined;
+  const of = shown(input, 'spec.blockingCRs', first ? refKey(first) : formatSlice([...missing, ...incomplete]));
+  const says = `waits for ClusterGroupUpgrade ${of.value}`;
   if (missing.length > 0) {
     const refusal = no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);
-    return { ...refusal, stall: explained(refusal.progressing) };
+    const wait = { ...waitBy('gate-blocking', 'MissingBlockingCR', `${says}, which does not exist`), of };
+    return { ...refusal, wait, stall: explained(refusal.progressing) };
   }
-  if (incomplete.length === 0) return undefined;
   const refusal = no('IncompleteBlockingCR', `Blocking CRs that are not completed: ${formatSlice(incomplete)}`);
-  return stalled.length === 0 ? refusal : { ...refusal, stall: blockedForGood(stalled) };
+  if (circle) {
+    const blocks = circle.map(refKey).join(' blocks ');
+    const stall: Stall = { reason: 'IncompleteBlockingCR', message: `${blocks}: ${OUT_OF_CIRCLE}` };
+    return { ...refusal, wait: { cause: 'gate-blocking', says: blocks, fix: OUT_OF_CIRCLE, of }, stall };
+  }
+  const wait: Wait = { cause: 'gate-blocking', says: `${says} to complete`, behind: first, of };
+  return stalled.length === 0 ? { ...refusal, wait } : { ...refusal, wait, stall: blockedForGood(stalled) };
 };
+
+const OUT_OF_CIRCLE = 'remove one of blockingCRs';
 
 const explained = ({ reason, message }: Verdict): Stall => ({ reason, message: explain(reason, message) });
 
@@ -166,7 +214,14 @@ const blockedForGood = (stalled: readonly string[]): Stall => ({
 
 const backedUp: Gate = (input) => {
   if (!input.wantsBackup) return undefined;
-  if (!input.backup?.finished) return { ...no('NotStarted', 'Cluster backup is in progress'), stall: input.backup?.stall };
+  if (!input.backup?.finished) {
+    const stall = input.backup?.stall;
+    return {
+      ...no('NotStarted', 'Cluster backup is in progress'),
+      wait: stall && waitBy('gate-backup', stall.reason, stall.message),
+      stall,
+    };
+  }
   return judgeJob(input, input.backup, 'Backup');
 };
 

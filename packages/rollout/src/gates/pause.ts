@@ -1,6 +1,7 @@
 /** Pauses of an upgrade and holds of a cluster, which people set by annotations. Pure. */
-import { Annotation, type ObjectMeta } from '@flotilla/api';
+import { Annotation, type ObjectMeta, refKey } from '@flotilla/api';
 import { type ConditionReason, cutAtWord, explain } from '@flotilla/api/ran';
+import { type Wait, waitBy } from '../waits/wait.ts';
 
 /** Why nothing new begins, as a condition says it. */
 export interface Pause {
@@ -31,6 +32,20 @@ export function findPause({ metadata: { annotations = {} } }: Annotated): Pause 
     message: explain('Paused', reason ? `${says}: ${reason}` : says),
     why: [...(stops ? ['pulls are stopped'] : []), ...(reason ? [reason] : [])].join(': ') || 'no reason is given',
     stops,
+  };
+}
+
+/** The wait for the end of a pause. */
+export function pauseWait({ metadata }: { readonly metadata: ObjectMeta }, { reason, message }: Pause): Wait {
+  const { name, namespace, annotations } = metadata;
+  return {
+    ...waitBy('paused', reason, message),
+    fix: `remove the annotation ${Annotation.paused} from the ClusterGroupUpgrade (flotilla resume ${name} -n ${namespace})`,
+    of: {
+      object: `ClusterGroupUpgrade ${refKey(metadata)}`,
+      field: `metadata.annotations[${Annotation.paused}]`,
+      value: annotations?.[Annotation.paused] ?? '',
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 /** The words of conditions Progressing and Succeeded from the start of the rollout on (spec/talm 2.3). Pure. */
 import { explain } from '@flotilla/api/ran';
-import { type Wait, WHOLE_UPGRADE } from '../waits/wait.ts';
+import { saidOf, type Wait, WHOLE_UPGRADE } from '../waits/wait.ts';
 import type { ClusterRecord, RolloutMode, RolloutProblem, Verdict } from './model.ts';
 
 type Kind = RolloutMode['kind'];
@@ -39,7 +39,7 @@ export function describeProblems(
   const [first] = clusters.toSorted(([a], [b]) => (a < b ? -1 : 1));
   const others = clusters.length > 1 ? `; ${clusters.length - 1} more in status.messages` : '';
   const whose = first?.[0] === WHOLE_UPGRADE ? '' : `cluster ${first?.[0]}: `;
-  const why = ofPlacements?.message ?? (first && `${whose}${first[1]}${others}`);
+  const why = ofPlacements?.message ?? (first && `${whose}${saidOf(first[1])}${others}`);
   return why === undefined ? verdict : { ...verdict, message: `${verdict.message} (${why})` };
 }
 

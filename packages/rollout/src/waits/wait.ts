@@ -1,6 +1,7 @@
 /** Something that an upgrade or a cluster waits for, as the decision that holds it returns it and as the status says it. Pure. */
 import { conditionTime, type Ref, refKey, refOfKey } from '@flotilla/api';
 import { WaitCause } from '@flotilla/api/answers';
+import { cutAtWord, cutInMiddle, fixOf, type Reason } from '@flotilla/api/ran';
 
 /** One wait; times are milliseconds since the epoch. */
 export interface Wait {
@@ -21,6 +22,18 @@ export interface Wait {
 /** Key in `status.messages` of a wait of the whole upgrade; no cluster can have this name. */
 export const WHOLE_UPGRADE = '(upgrade)';
 
+/** The wait that a sentence with the fix of its reason tells of. */
+export function waitBy(cause: WaitCause, reason: Reason, message: string, values: Parameters<typeof fixOf>[1] = {}): Wait {
+  const fix = fixOf(reason, values);
+  return { cause, says: message.replace(`; ${fix}`, ''), ...(fix !== '' && { fix: fix.replace(/ to go on$/, '') }) };
+}
+
+/** A wait as a sentence for people; any other message as it is. */
+export function saidOf(message: string): string {
+  const wait = readWait(message);
+  return wait ? `${wait.says}${wait.fix === undefined ? '' : `; ${wait.fix}`}` : message;
+}
+
 const UNTIL = 'at the latest';
 const SEEN = '; seen: ';
 const FIX = '; to go on: ';
@@ -32,8 +45,8 @@ export function waitMessage({ cause, says, fix, since, until, of, behind }: Wait
     until === undefined ? '' : ` until ${conditionTime(until)} ${UNTIL}`,
     behind === undefined ? '' : ` behind ${refKey(behind)}`,
   ];
-  const seen = of === undefined ? '' : `${SEEN}${of.object}, ${of.field}: ${of.value}`;
-  return `waits (${cause})${parts.join('')}: ${says}${seen}${fix === undefined ? '' : `${FIX}${fix}`}`;
+  const seen = of === undefined ? '' : `${SEEN}${of.object}, ${of.field}: ${cutAtWord(of.value)}`;
+  return `waits (${cause})${parts.join('')}: ${cutInMiddle(says)}${seen}${fix === undefined ? '' : `${FIX}${fix}`}`;
 }
 
 const HEAD = /^waits \(([a-z-]+)\)(?: since (\S+))?(?: until (\S+) at the latest)?(?: behind (\S+))?: /;
