@@ -26,7 +26,7 @@ export const preparing: Row[] = [
     spoke: { available: false },
     context: { ...context, heldBy: 'ns/other', holderEnded: true },
     to: 'NotStarted',
-    message: LEFTOVERS,
+    message: `${LEFTOVERS}; see kubectl describe managedcluster spoke-1, and whether the cluster and its agent run`,
   },
   {
     name: 'a spoke that an upgrade holds which has ended and is cleaning it',
@@ -159,7 +159,8 @@ export const preparing: Row[] = [
     from: 'PreparingToStart',
     spoke: { namespaceView: buildView(unknown) },
     to: 'PreparingToStart',
-    message: 'cannot see namespace on the cluster: forbidden',
+    message:
+      'cannot see namespace on the cluster: forbidden; see whether the API server of spoke-1 answers its agent, and whether the agent may read what is named',
   },
   {
     name: 'prepared by the very end',

@@ -40,7 +40,7 @@ export const running: Row[] = [
     spoke: { jobView: buildView(foundJob({}), { createdAt: 970_000 }) },
     to: 'Starting',
     message:
-      'job pre-cache has had no pod for 30 s; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster: the cluster refuses to create it (FailedCreate), by a quota or an admission policy, or because it has SecurityContextConstraints and its ManagedCluster neither label vendor=OpenShift nor the claims that say so',
+      'job pre-cache has had no pod for 30 s: the cluster refuses to create it (FailedCreate), by a quota or an admission policy, or because it has SecurityContextConstraints and its ManagedCluster neither label vendor=OpenShift nor the claims that say so; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster',
   },
   {
     name: 'a pod that has not run for less than 2 min',
@@ -55,7 +55,7 @@ export const running: Row[] = [
     spoke: { jobView: buildView(foundJob({ active: 1, ready: 0 }), { createdAt: 880_000 }) },
     to: 'Active',
     message:
-      'the pod of job pre-cache has not been running for 2 min; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster: no room on the node (Pending), an image that cannot be pulled (ImagePullBackOff), or a host path that the node does not have (ContainerCreating)',
+      'the pod of job pre-cache has not been running for 2 min: no room on the node (Pending), an image that cannot be pulled (ImagePullBackOff), or a host path that the node does not have (ContainerCreating); see kubectl -n openshift-talo-pre-cache get pods,events on the cluster',
   },
   {
     name: 'a pod that runs',
@@ -127,7 +127,8 @@ export const running: Row[] = [
     from: 'Starting',
     spoke: { jobView: buildView(unknown) },
     to: 'Starting',
-    message: 'cannot see job pre-cache on the cluster: forbidden',
+    message:
+      'cannot see job pre-cache on the cluster: forbidden; see whether the API server of spoke-1 answers its agent, and whether the agent may read what is named',
   },
   { name: 'job active', from: 'Starting', spoke: { jobView: buildView(foundJob({ active: 1 })) }, to: 'Active' },
   {
@@ -272,7 +273,8 @@ export const running: Row[] = [
     from: 'Active',
     spoke: { jobView: buildView(unknown) },
     to: 'Active',
-    message: 'cannot see job pre-cache on the cluster: forbidden',
+    message:
+      'cannot see job pre-cache on the cluster: forbidden; see whether the API server of spoke-1 answers its agent, and whether the agent may read what is named',
   },
   {
     name: 'between two pods',

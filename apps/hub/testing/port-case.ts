@@ -3,7 +3,7 @@ import { type KubeObject, Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
-import type { Transport, UpgradeIdentity } from '@flotilla/rollout';
+import { saidOf, type Transport, type UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
 import { createPrecacheJob, precacheCleaning } from '../src/spoke-jobs/kinds/precache/job.ts';
 import { planStep } from '../src/spoke-jobs/plan.ts';
@@ -137,7 +137,8 @@ export class PortDriver {
     await applySpokePlan({ writes }, task, { client, caches, signal: new AbortController().signal });
     this.state = state;
     if (this.states.at(-1) !== state) this.states.push(state);
-    if (message !== undefined && this.messages.at(-1) !== message) this.messages.push(message);
+    const said = message === undefined ? undefined : saidOf(message);
+    if (said !== undefined && this.messages.at(-1) !== said) this.messages.push(said);
     return state;
   }
 

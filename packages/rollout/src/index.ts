@@ -2,7 +2,7 @@ export { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } fr
 export { exact, forecast, unknown } from './answers/figures.ts';
 export { foldWaits, summarizeWaits } from './answers/fold.ts';
 export { judgeHub } from './answers/hub-sign.ts';
-export { countOverdue } from './answers/overdue-waits.ts';
+export { countOverdue } from './answers/overdue.ts';
 export { answerPlan, findRefusal } from './answers/plan-answer.ts';
 export { type ClusterPull, estimatePull, type PullFacts } from './answers/pulls.ts';
 export { answerStatus, describeWindow } from './answers/status-answer.ts';
@@ -38,7 +38,7 @@ export { blockingRefs, judgeBlocking } from './gates/blocking.ts';
 export { describeIgnoredEdits, effectOf } from './gates/effect.ts';
 export { batchGatesOf, type GateInput, judgeBatchGates, judgeGates, type Refusal, remainingClusters, type Stall } from './gates/gates.ts';
 export { isOpenToMembers } from './gates/membership.ts';
-export { findHold, findPause, type Pause } from './gates/pause.ts';
+export { findHold, findPause, type Pause, pauseWait } from './gates/pause.ts';
 export { readPins, strongerPins } from './gates/pins.ts';
 export { readProofWithin } from './gates/proof-within.ts';
 export { explainWindow, judgeWindow } from './gates/window.ts';
@@ -91,7 +91,7 @@ export { isComplete, isEnding, isPrecached, isRunning, keepsObjects, stateOf, te
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
 export { quote } from './values/go-format.ts';
-export { type Wait, WHOLE_UPGRADE, waitMessage } from './waits/wait.ts';
+export { readWait, saidOf, type Wait, WHOLE_UPGRADE, waitBy, waitMessage } from './waits/wait.ts';
 export { manifestWorkMode } from './works/manifest-work-mode.ts';
 export { judgeWork, trimWork } from './works/manifest-works.ts';
 export { findOtherVersion, withTemplateVersions } from './works/template-versions.ts';

@@ -5,6 +5,7 @@ import { Lease, Namespace } from '@flotilla/api/core';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { findHold, type Wait, waitMessage } from '@flotilla/rollout';
 import { type Client, replaceStatus } from '@flotilla/runtime';
 
 /** Half an hour beyond a whole one, so that it reads the same while the tests run, and in the middle of a minute, so that its seconds are said. */
@@ -46,6 +47,14 @@ export async function seedHub(client: Client): Promise<void> {
     const available = condition(CLUSTER_AVAILABLE, isAway ? 'Unknown' : 'True', 'Lease', isAway ? HOSTILE : 'alive');
     await setStatus(client, ManagedCluster, cluster, { status: { conditions: [available] } });
   }
+  const held = findHold({ metadata: { name: 'site-4', annotations: { 'flotilla.io/hold': HOSTILE } } }) ?? { cause: 'held', says: '' };
+  const away: Wait = {
+    cause: 'cluster-unavailable',
+    says: 'site-3 is not available, and nothing newer is known of it',
+    fix: 'see kubectl describe managedcluster site-3, and whether the cluster and its agent run',
+    since: Date.parse(since),
+    of: { object: 'ManagedCluster site-3', field: `status.conditions[${CLUSTER_AVAILABLE}]`, value: 'Unknown Lease' },
+  };
   await client.create(PreCachingConfig, {
     metadata: { namespace: 'default', name: 'config' },
     spec: { overrides: { platformImage: `registry.test/release@sha256:${'a'.repeat(64)}` } },
@@ -79,7 +88,7 @@ export async function seedHub(client: Client): Promise<void> {
       precaching: {
         spec: image,
         status: { 'site-1': 'Succeeded', 'site-2': 'Active', 'site-3': 'Starting', 'site-4': 'NotStarted', 'site-5': 'UnrecoverableError' },
-        messages: { 'site-3': HOSTILE, 'site-5': HOSTILE },
+        messages: { 'site-3': waitMessage(away), 'site-4': waitMessage(held), 'site-5': HOSTILE },
         progress: {
           'site-2': { imagesDone: 3, imagesTotal: 10, bytesDone: 300_000_000, bytesTotal: 1_000_000_000, bytesPerSecond: 5_000_000 },
         },
@@ -100,7 +109,7 @@ export async function seedHub(client: Client): Promise<void> {
         { name: 'site-1', state: 'complete' },
         { name: 'site-2', state: 'timedout', message: HOSTILE },
       ],
-      messages: { 'site-4': HOSTILE },
+      messages: { 'site-3': waitMessage(away), 'site-4': waitMessage(held) },
       waits: [{ for: HOSTILE.slice(0, 200), clusters: 1, names: ['site-3'] }],
       status: {
         startedAt: since,

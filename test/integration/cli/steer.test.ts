@@ -114,7 +114,7 @@ test('a held cluster is not begun until unhold; one that is not there is named w
   expect(await run('hold', 'held-2', '-y', '--reason', 'disk is being replaced')).toMatchObject({ code: 0, err: '' });
   await world.upgrade('held', ['held-1', 'held-2'], ['held-p']);
   await eventually(async () => (await world.recorded('held')).includes('held-1: complete'), 'the other to be complete', 60_000);
-  await eventually(async () => (await world.get('held'))?.status?.messages?.['held-2']?.startsWith('held: disk'), 'the hold to be told');
+  await eventually(async () => (await world.get('held'))?.status?.messages?.['held-2']?.includes(': held: disk'), 'the hold to be told');
   expect(await run('hold', 'held-3', '-y')).toMatchObject({ code: 1, err: expect.stringContaining('kubectl get managedclusters') });
   expect(await run('unhold', 'held-2', '-y')).toMatchObject({ code: 0, err: '' });
   await world.untilCompleted('held');

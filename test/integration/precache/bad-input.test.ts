@@ -196,12 +196,12 @@ describe('answers that are no answers', () => {
     {
       name: 'another object',
       result: { ...job, metadata: { ...identity, name: 'other' }, status: { succeeded: 1 } },
-      message: /^cannot see job pre-cache on the cluster: the answer is about Job other$/,
+      message: /^cannot see job pre-cache on the cluster: the answer is about Job other; see/,
     },
     {
       name: 'another kind',
       result: { ...job, kind: 'CronJob', status: { succeeded: 1 } },
-      message: /the answer is about CronJob pre-cache$/,
+      message: /the answer is about CronJob pre-cache; see/,
     },
     {
       name: 'counts that are texts',

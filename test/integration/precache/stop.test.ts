@@ -6,7 +6,7 @@ import { TRANSPORTS, World } from './world.ts';
 
 const HOURS = 3_600_000;
 const spokes = ['done', 'pulling', 'away'];
-const PAUSED = /^Paused, and pulls are stopped/;
+const PAUSED = /(?:^|: )Paused, and pulls are stopped/;
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(async () => {
@@ -53,7 +53,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.hub?.stop();
     await world.startHub();
     world.clock.skip(9 * HOURS);
-    await world.untilTold('deleted', 'pulling', PAUSED);
+    await world.untilTold('deleted', 'pulling', /Paused, and pulls are stopped/);
     expect(world.seen('deleted', 'pulling')).not.toContain('PrecacheTimeout');
     expect(await world.states('deleted')).toEqual({ pulling: 'NotStarted' });
     await world.delete('deleted');

@@ -1,5 +1,6 @@
 import { ClusterGroupUpgrade, type PrecacheState, SpokeName } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
+import { saidOf } from '@flotilla/rollout';
 import { WatchCache } from '@flotilla/runtime';
 import { HubWorld, type Surroundings, startSurroundings, upgradeRef, type WorldOptions } from '../world.ts';
 
@@ -49,8 +50,10 @@ export class World extends HubWorld {
     return (await this.get(name))?.status?.precaching?.status ?? {};
   }
 
+  /** The sentence that the status says of a cluster. */
   async message(name: string, cluster: string): Promise<string | undefined> {
-    return (await this.get(name))?.status?.precaching?.messages?.[cluster];
+    const message = (await this.get(name))?.status?.precaching?.messages?.[cluster];
+    return message === undefined ? undefined : saidOf(message);
   }
 
   /** Waits until these clusters are in these states. */

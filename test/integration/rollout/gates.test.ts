@@ -178,7 +178,8 @@ test.concurrent('a held cluster is not begun and says why, while others go on; i
   await world.annotateCluster('held-2', { [Annotation.hold]: 'disk is being replaced' });
   await world.upgrade('held', clusters, ['held-p'], { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
   await eventually(async () => (await world.recorded('held')).includes('held-1: complete'), 'the other to be complete', 60_000);
-  const why = 'held: disk is being replaced; remove the annotation flotilla.io/hold from ManagedCluster held-2 to go on';
+  const why =
+    'waits (held): held: disk is being replaced; seen: ManagedCluster held-2, metadata.annotations[flotilla.io/hold]: disk is being replaced; to go on: remove the annotation flotilla.io/hold from ManagedCluster held-2 (flotilla unhold held-2)';
   await eventually(async () => (await world.get('held'))?.status?.messages?.['held-2'] === why, 'the hold to be told');
   expect(world.happened('held-p', 'held-2')).toEqual(['NonCompliant']);
   await world.annotateCluster('held-2', { [Annotation.hold]: null });

@@ -165,8 +165,8 @@ export const mutants: readonly Mutant[] = [
     name: 'a held cluster is begun',
     seenBy: 'held is held',
     file: 'apps/hub/src/upgrades/observe-rollout.ts',
-    from: '(findPause(upgrade)?.message ?? findHold(managed))',
-    to: 'findPause(upgrade)?.message',
+    from: '(paused ?? findHold(managed))',
+    to: 'paused',
   },
   {
     name: 'a Placement names the whole plan',

@@ -91,6 +91,6 @@ test('a list of clusters that takes longer than a page waits leaves open which t
   clustersMayBeListed.resolve([]);
   await sources.synced();
   expect(fleet.isChanged).toBe(true);
-  expect(said()).toEqual({ unseen: [], causes: ['cluster-missing', 'cluster-missing'] });
+  expect(said()).toEqual({ unseen: [], causes: ['policy', 'policy'] });
   await client.close();
 });

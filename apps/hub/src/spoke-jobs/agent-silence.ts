@@ -1,5 +1,5 @@
 /** Status message about an agent that is silent although its cluster counts as available. Pure. */
-import { explain } from '@flotilla/api/ran';
+import { waitBy, waitMessage } from '@flotilla/rollout';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 
 /** Milliseconds without an answer before an agent counts as silent: it polls every few seconds. */
@@ -20,5 +20,5 @@ export function describeSilence(
   if (now - from < SILENT_MS) return { ...remark, requeueAt: from + SILENT_MS };
   const silentMs = SILENT_MS * 2 ** Math.floor(Math.log2((now - from) / SILENT_MS));
   const problem = `no word from the agent of ${cluster} for ${silentMs / 1000} s${note === undefined ? '' : ` (${note})`}`;
-  return { message: explain('AgentSilent', problem, { cluster }), requeueAt: from + silentMs * 2 };
+  return { message: waitMessage(waitBy('agent-silent', 'AgentSilent', problem, { cluster })), requeueAt: from + silentMs * 2 };
 }

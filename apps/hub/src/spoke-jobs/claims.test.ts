@@ -46,7 +46,7 @@ describe('a spoke that left the plan before its job began', () => {
     expect([world.stateOf(UPGRADE), world.jobs.claim(OTHER.uid, SPOKE)?.uid]).toEqual(['NotStarted', UPGRADE.uid]);
     await world.putCluster();
     expect(world.stateOf(UPGRADE)).toBe('PreparingToStart');
-    expect(world.messageOf(OTHER)).toMatch(/^waits for ClusterGroupUpgrade default\/upgrade/);
+    expect(world.messageOf(OTHER)).toMatch(/: waits for ClusterGroupUpgrade default\/upgrade/);
     world.judge(UPGRADE, { clusters: [] });
     expect(world.told.splice(0)).toEqual([OTHER.uid]);
     expect(states(OTHER, UPGRADE)).toEqual(['PreparingToStart', 'NotStarted']);
@@ -80,7 +80,9 @@ describe('a new leader', () => {
     states(OTHER, UPGRADE);
     await world.clock.advance(14_000_000);
     expect(states(UPGRADE, OTHER)).toEqual(['PreparingToStart', 'NotStarted']);
-    expect(world.messageOf(OTHER)).toBe('waits for ClusterGroupUpgrade default/upgrade, which is pre-caching this cluster');
+    expect(world.messageOf(OTHER)).toBe(
+      'waits (precache-claim) behind default/upgrade: waits for ClusterGroupUpgrade default/upgrade, which is pre-caching this cluster',
+    );
     await world.clock.advance(400_000);
     expect(states(UPGRADE, OTHER)).toEqual(['PrecacheTimeout', 'NotStarted']);
     await world.store(UPGRADE, 'PrecacheTimeout');

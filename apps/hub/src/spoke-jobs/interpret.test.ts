@@ -1,4 +1,5 @@
 import { PrecacheState } from '@flotilla/api/ran';
+import { saidOf } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { absent, context, failed, late, pending, unknown } from '../../testing/interpret-case.ts';
 import { ofNodes } from '../../testing/interpret-nodes.cases.ts';
@@ -14,7 +15,8 @@ const rows = [...preparing, ...running, ...ofNodes];
 
 describe('decide', () => {
   test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, requeueAt, context: given = context }) => {
-    expect(decide(from, toObservation(precacheNames, buildSpoke(spoke)), given)).toEqual({ state: to, message, requeueAt, effects });
+    const decided = decide(from, toObservation(precacheNames, buildSpoke(spoke)), given);
+    expect({ ...decided, message: decided.message && saidOf(decided.message) }).toEqual({ state: to, message, requeueAt, effects });
   });
 
   test('every state and every state reached is in the table', () => {

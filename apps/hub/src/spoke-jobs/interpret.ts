@@ -1,8 +1,8 @@
 /** Translates an observation into an event of a job's machine: pure, one function per state. */
-import { Annotation } from '@flotilla/api';
+import { Annotation, refOfKey } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import { cutInMiddle, explain } from '@flotilla/api/ran';
-import type { SpokeJobEvent } from '@flotilla/rollout';
+import { type SpokeJobEvent, saidOf, waitBy, waitMessage } from '@flotilla/rollout';
 import type { SpokeObservation, WatchedObject } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
 import { describeSilence } from './agent-silence.ts';
@@ -48,7 +48,10 @@ export function interpret<S extends JobState>(state: S, spoke: SpokeObservation,
   if (context.heldBy !== undefined) return interpretHeld(spoke, { ...context, state });
   if (isHeldUp(spoke, context)) return orDeadline({ event: HELD, message: context.problem ?? '' }, spoke, context);
   if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
-    return { event: { type: 'SPEC_CHANGED' }, message: 'the spec has changed: starting over' };
+    return {
+      event: { type: 'SPEC_CHANGED' },
+      message: waitMessage({ cause: 'precache-prepare', says: 'the spec has changed: starting over' }),
+    };
   return orDeadline(interpreters[state](spoke, { ...context, state }), spoke, context);
 }
 
@@ -90,14 +93,18 @@ const interpreters: Readonly<Record<JobState, Interpreter>> = {
  */
 function interpretHeld(
   { available }: SpokeObservation,
-  { job, heldBy, holderEnded, now, deadlineAt }: Basis & Omit<StepContext, 'job'>,
+  { job, heldBy, holderEnded, now, deadlineAt, cluster }: Basis & Omit<StepContext, 'job'>,
 ): Meaning {
   const holder = `waits for ClusterGroupUpgrade ${heldBy}`;
   const isLate = holderEnded && now >= deadlineAt;
   // Cleaning an available spoke takes a moment and counts as the holder's work.
-  if (!isLate && (!holderEnded || available)) return { event: HELD, message: `${holder}, which is ${job.words.doing} this cluster` };
-  const message = `${holder}, which has ended and could not yet remove from this cluster what it left there`;
-  return isLate ? { event: { type: 'DEADLINE' }, message: `timed out: ${message}` } : { event: HELD, message };
+  if (!isLate && (!holderEnded || available)) {
+    const says = `${holder}, which is ${job.words.doing} this cluster`;
+    return { event: HELD, message: waitMessage({ cause: 'precache-claim', says, behind: refOfKey(heldBy ?? '') }) };
+  }
+  const says = `${holder}, which has ended and could not yet remove from this cluster what it left there`;
+  if (isLate) return { event: { type: 'DEADLINE' }, message: `timed out: ${says}` };
+  return { event: HELD, message: waitMessage(waitBy('precache-claim', 'ClusterUnavailable', says, { cluster })) };
 }
 
 /** True for an object of another spec. An object without a digest predates digests and counts as ours. */
@@ -127,7 +134,7 @@ function orDeadline(
   const isVerdict = meaning.event && !PROVISIONAL.has(meaning.event.type);
   if (isVerdict || now < deadlineAt) return meaning;
   const reason = spoke.available ? (meaning.message ?? 'the cluster gave no verdict') : 'the cluster is not available';
-  return { event: { type: 'DEADLINE' }, message: `timed out: ${trouble ?? reason}` };
+  return { event: { type: 'DEADLINE' }, message: `timed out: ${trouble ?? saidOf(reason)}` };
 }
 
 const HELD = { type: 'HELD' } as const;
@@ -135,8 +142,17 @@ const UNAVAILABLE = { type: 'UNAVAILABLE' } as const;
 
 const unavailable = ({ job: { words }, cluster }: Basis): Meaning => ({
   event: UNAVAILABLE,
-  message: explain('ClusterUnavailable', `the cluster is not available; ${words.work} goes on when it is`, { cluster }),
+  message: waitMessage(
+    waitBy('cluster-unavailable', 'ClusterUnavailable', `the cluster is not available; ${words.work} goes on when it is`, { cluster }),
+  ),
 });
+
+const unseen = ({ cluster }: Basis, says: string): string =>
+  waitMessage({
+    cause: 'precache-problem',
+    says,
+    fix: `see whether the API server of ${cluster} answers its agent, and whether the agent may read what is named`,
+  });
 
 function interpretPreparing(spoke: SpokeObservation, basis: Basis): Meaning {
   const { upgradeUid, digest, job } = basis;
@@ -150,10 +166,13 @@ function interpretPreparing(spoke: SpokeObservation, basis: Basis): Meaning {
     const { [Annotation.upgradeUid]: owner, [Annotation.specDigest]: spec } = metadata.annotations ?? {};
     if (owner === upgradeUid && !isOther(spec, digest) && !metadata.deletionTimestamp) return { event: { type: 'NAMESPACE_GONE' } };
     if (!available) return unavailable(basis);
-    const message = `removing what an earlier attempt left on the cluster${failure ? `: ${failure.message}` : ''}`;
-    return { event: { type: 'CLEANUP_REQUESTED' }, message };
+    const says = `removing what an earlier attempt left on the cluster${failure ? `: ${failure.message}` : ''}`;
+    return {
+      event: { type: 'CLEANUP_REQUESTED' },
+      message: waitMessage({ cause: failure ? 'precache-problem' : 'precache-prepare', says }),
+    };
   }
-  if (answer?.kind === 'unknown') return { message: `cannot see namespace on the cluster: ${answer.message}` };
+  if (answer?.kind === 'unknown') return { message: unseen(basis, `cannot see namespace on the cluster: ${answer.message}`) };
   return available ? describeSilence(spoke, basis) : unavailable(basis);
 }
 
@@ -182,7 +201,11 @@ function interpretActive(spoke: SpokeObservation, basis: Basis): Meaning {
   return meaning.event?.type === 'JOB_ACTIVE' && !available
     ? {
         event: UNAVAILABLE,
-        message: explain('ClusterUnavailable', `the cluster is not available; last seen ${words.active}`, { cluster: basis.cluster }),
+        message: waitMessage(
+          waitBy('cluster-unavailable', 'ClusterUnavailable', `the cluster is not available; last seen ${words.active}`, {
+            cluster: basis.cluster,
+          }),
+        ),
       }
     : meaning;
 }
@@ -252,7 +275,7 @@ const isAbsenceAlone = (report: SpokeObservation['report']): boolean =>
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
 function interpretJob({ answer, since }: WatchedObject, { available, report }: SpokeObservation, basis: Basis): Meaning {
   const name = basis.job.names.job;
-  if (answer.kind === 'unknown') return { message: `cannot see job ${name} on the cluster: ${answer.message}` };
+  if (answer.kind === 'unknown') return { message: unseen(basis, `cannot see job ${name} on the cluster: ${answer.message}`) };
   if (answer.kind !== 'found') return {};
   const status = JobStatus.safeParse(answer.object.status ?? {});
   if (!status.success) return { message: `the status of job ${name} is malformed` };
@@ -269,5 +292,7 @@ function interpretJob({ answer, since }: WatchedObject, { available, report }: S
   const isAwaited = available && !report && (active > 0 || basis.state === 'Starting');
   const said = report?.message === undefined ? {} : { message: cutInMiddle(report.message, MAX_WHY) };
   const delay = isAwaited ? describeDelay(since, status.data, basis) : said;
-  return active > 0 ? { event: { type: 'JOB_ACTIVE' }, ...delay } : { message: `job ${name} has no running pod yet`, ...delay };
+  return active > 0
+    ? { event: { type: 'JOB_ACTIVE' }, ...delay }
+    : { message: waitMessage({ cause: 'precache-start', says: `job ${name} has no running pod yet` }), ...delay };
 }

@@ -1,7 +1,7 @@
 /** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
 import { perObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { isEnding, isRunning, keepsObjects } from '@flotilla/rollout';
+import { isEnding, isRunning, keepsObjects, waitMessage } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { SpokeReach, SpokeTask } from '../spokes/port/port.ts';
@@ -73,6 +73,7 @@ export function observe<S extends JobState, I>(
   const managed = caches.clusters.get({ name: cluster });
   const reach = seen ?? reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
   const workload = job.workload(inputs, { upgradeUid: uid, managed, cluster, clusters });
+  const denial = findDenial(managed);
   const context: StepContext<S> = {
     job,
     upgradeUid: uid,
@@ -83,7 +84,7 @@ export function observe<S extends JobState, I>(
     holderEnded: false,
     trouble: undefined,
     digest: job.digest?.(inputs, cluster),
-    problem: findDenial(managed) ?? workload.problem,
+    problem: denial ? waitMessage(denial) : workload.problem,
     failsWithoutNodes: workload.failsWithoutNodes,
   };
   return { reach, workload, context };

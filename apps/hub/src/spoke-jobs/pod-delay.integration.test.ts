@@ -3,6 +3,7 @@ import { KubeObject, Label } from '@flotilla/api';
 import { ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
 import { type PrecacheState, SpokeName } from '@flotilla/api/ran';
 import { type ApiServer, type ControllerManager, startApiServer, startControllerManager } from '@flotilla/control-plane/servers';
+import { saidOf } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -80,7 +81,11 @@ async function interpretAfter(state: PrecacheState, afterMs: number) {
     digest: undefined,
   };
   const { state: next, message, requeueAt } = decide(state, observed, context);
-  return { state: next, message, requeueAt: requeueAt === undefined ? undefined : requeueAt - Date.parse(CREATED) };
+  return {
+    state: next,
+    message: message && saidOf(message),
+    requeueAt: requeueAt === undefined ? undefined : requeueAt - Date.parse(CREATED),
+  };
 }
 
 const Events = z.object({ items: z.array(z.looseObject({ reason: z.string(), message: z.string() })) });
@@ -108,7 +113,7 @@ test('a job whose pods are refused says so after 30 s, one whose pod does not ru
 
   expect(await interpretAfter('Starting', 29_000)).toMatchObject({ state: 'Starting', requeueAt: 30_000 });
   expect((await interpretAfter('Starting', 30_000)).message).toMatch(
-    /^job pre-cache has had no pod for 30 s; see kubectl -n \S+ get pods,events on the cluster: the cluster refuses to create it \(FailedCreate\)/,
+    /^job pre-cache has had no pod for 30 s: the cluster refuses to create it \(FailedCreate\)/,
   );
 
   await admin.request('DELETE', `${POLICIES}/no-pods`);

@@ -1,6 +1,6 @@
 /** Status message about a job whose pod is missing or does not run. Pure. */
 import type { JobStatus } from '@flotilla/api/core';
-import { explain } from '@flotilla/api/ran';
+import { waitBy, waitMessage } from '@flotilla/rollout';
 import type { JobState, SpokeJob } from './kind.ts';
 
 /** Milliseconds without a pod before a message. The job controller tries again after 10, 20, 40 s. */
@@ -22,12 +22,18 @@ export function describeDelay(
   if (active > 0 && ready !== 0) return {};
   const patienceMs = active > 0 ? NOT_RUNNING_MS : NO_POD_MS;
   if (now - since < patienceMs) return { requeueAt: since + patienceMs };
-  // The fix precedes the likely causes, because a short status cuts the end.
-  const say = (reason: 'PodNotRunning' | 'PodMissing', problem: string) => explain(reason, problem, { namespace: names.namespace });
+  const say = (reason: 'PodNotRunning' | 'PodMissing', problem: string) =>
+    waitMessage(waitBy('precache-problem', reason, problem, { namespace: names.namespace }));
   return {
     message:
       active > 0
-        ? `${say('PodNotRunning', `the pod of job ${names.job} has not been running for ${NOT_RUNNING_MS / 60_000} min`)}: no room on the node (Pending), an image that cannot be pulled (ImagePullBackOff), or a host path that the node does not have (ContainerCreating)`
-        : `${say('PodMissing', `job ${names.job} has had no pod for ${NO_POD_MS / 1000} s`)}: the cluster refuses to create it (FailedCreate), by a quota or an admission policy${words.refusal ? `, or ${words.refusal}` : ''}`,
+        ? say(
+            'PodNotRunning',
+            `the pod of job ${names.job} has not been running for ${NOT_RUNNING_MS / 60_000} min: no room on the node (Pending), an image that cannot be pulled (ImagePullBackOff), or a host path that the node does not have (ContainerCreating)`,
+          )
+        : say(
+            'PodMissing',
+            `job ${names.job} has had no pod for ${NO_POD_MS / 1000} s: the cluster refuses to create it (FailedCreate), by a quota or an admission policy${words.refusal ? `, or ${words.refusal}` : ''}`,
+          ),
   };
 }

@@ -79,7 +79,7 @@ describe('one upgrade at a time on a spoke', () => {
     for (const upgrade of [UPGRADE, OTHER]) await world.store(upgrade, 'PreparingToStart');
     await putView();
     world.lead();
-    expect(world.messageOf(OTHER)).toMatch(/^waits for ClusterGroupUpgrade default\/upgrade/);
+    expect(world.messageOf(OTHER)).toMatch(/: waits for ClusterGroupUpgrade default\/upgrade/);
     expect(world.messageOf(UPGRADE)).toBeUndefined();
   });
 });

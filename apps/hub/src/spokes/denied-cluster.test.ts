@@ -1,5 +1,4 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
-import { fixOf } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { findDenial } from './denied-cluster.ts';
 
@@ -13,12 +12,19 @@ const cluster = (spec: unknown, accepted?: { status: string; reason: string; mes
   });
 
 test('the message of a cluster that is not accepted has the fix', () => {
-  expect(findDenial(cluster({ hubAcceptsClient: false }))).toBe(`cluster denied: hubAcceptsClient is false; ${fixOf('ClusterDenied')}`);
+  expect(findDenial(cluster({ hubAcceptsClient: false }))).toMatchObject({
+    cause: 'cluster-denied',
+    says: 'cluster denied: hubAcceptsClient is false',
+    fix: expect.stringContaining('flotilla join'),
+  });
 });
 
 test('the message of a refused name is that of the refusal', () => {
   const refused = { status: 'False', reason: 'Error', message: 'metadata.name "default" cannot be: take another' };
-  expect(findDenial(cluster({ hubAcceptsClient: true }, refused))).toBe(`cluster denied: ${refused.message}`);
+  expect(findDenial(cluster({ hubAcceptsClient: true }, refused))).toMatchObject({
+    cause: 'cluster-denied',
+    says: `cluster denied: ${refused.message}`,
+  });
 });
 
 test.each([

@@ -62,24 +62,24 @@ test('a pass is the same until a status confirms it, whatever the jobs do meanwh
 test('a cluster whose new job no status confirms yet is not proven by the state of the job before', () => {
   const byCluster = new Map([['a', { number: 1, kind: 'prove', at: '2026-01-01T00:00:00Z' } as const]]);
   const proofs = { byCluster, renewed: new Set(['a']), states: { a: 'Succeeded' } as const };
-  expect(findUnproven('a', proofs, { withinMs: HOUR, now: T0 })).toContain('waits for the proof');
+  expect(findUnproven('a', proofs, { withinMs: HOUR, now: T0 })?.says).toContain('waits for the proof');
 });
 
 test.each([
   ['a proof that runs', 'prove', 'Active', 'waits for the proof'],
   ['no proof yet', undefined, 'Succeeded', 'waits for the proof'],
   ['a pull', 'pull', 'Active', 'is pulled again'],
-  ['a pull that failed', 'pull', 'UnrecoverableError', 'pulling it again failed; see status.precaching.messages'],
+  ['a pull that failed', 'pull', 'UnrecoverableError', 'pulling it again failed'],
   ['a proof', 'prove', 'Succeeded', undefined],
   ['nothing that was pulled', undefined, undefined, undefined],
 ] as const)('%s is said', (_, kind, state, want) => {
   const at = '2026-01-01T00:00:00Z';
   const byCluster = new Map(kind ? [['a', { number: 1, kind, at }] as const] : []);
-  const message = findUnproven(
+  const wait = findUnproven(
     'a',
     { byCluster, renewed: new Set(), states: state === undefined ? {} : { a: state } },
     { withinMs: HOUR, now: T0 },
   );
-  if (want === undefined) expect(message).toBeUndefined();
-  else expect(message).toContain(want);
+  if (want === undefined) expect(wait).toBeUndefined();
+  else expect(wait?.says).toContain(want);
 });

@@ -1,6 +1,16 @@
 /** Proofs that clusters still have what was pulled, as one pass of an upgrade asks for them. Pure. */
 import { type ClusterGroupUpgrade, explain, hasFailedPrecache, type PrecacheState } from '@flotilla/api/ran';
-import { advanceProofs, findRetry, isProven, type Proofs, type Refusal, readProofWithin, type UpgradePlan } from '@flotilla/rollout';
+import {
+  advanceProofs,
+  findRetry,
+  isProven,
+  type Proofs,
+  type Refusal,
+  readProofWithin,
+  type UpgradePlan,
+  type Wait,
+  waitBy,
+} from '@flotilla/rollout';
 
 /** Clusters that a pass wants proven, and how. */
 export interface ProofAsk {
@@ -73,14 +83,17 @@ export function findUnproven(
   cluster: string,
   { byCluster, renewed, states }: Pick<Proofs, 'byCluster' | 'renewed'> & { readonly states: Readonly<Record<string, PrecacheState>> },
   ask: Pick<ProofAsk, 'withinMs' | 'now'>,
-): string | undefined {
+): Wait | undefined {
   const proof = byCluster.get(cluster);
   // The state of a new job is not stored yet.
   const state = renewed.has(cluster) || !Object.hasOwn(states, cluster) ? undefined : states[cluster];
   const isPulled = proof !== undefined || Object.hasOwn(states, cluster);
   if (!isPulled || isProven(proof, state, ask)) return undefined;
-  if (proof?.kind !== 'pull') return explain('CacheUnproven', 'waits for the proof that its images are there', { cluster });
+  if (proof?.kind !== 'pull') return waits('waits for the proof that its images are there', cluster);
   return state !== undefined && hasFailedPrecache(state)
-    ? explain('CacheLost', 'what was pulled is not there any more, and pulling it again failed', { cluster })
-    : explain('CacheUnproven', 'what was pulled is not there any more and is pulled again', { cluster });
+    ? waitBy('refused', 'CacheLost', 'what was pulled is not there any more, and pulling it again failed', { cluster })
+    : waits('what was pulled is not there any more and is pulled again', cluster);
 }
+
+/** A wait that ends by itself. */
+const waits = (problem: string, cluster: string): Wait => ({ cause: 'refused', says: explain('CacheUnproven', problem, { cluster }) });

@@ -23,9 +23,11 @@ import {
   keepsObjects,
   latePulls,
   newcomers,
+  pauseWait,
   remainingClusters,
   retriedPrecaches,
   strongerPins,
+  waitMessage,
 } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { owePins } from '../pins/apply.ts';
@@ -36,7 +38,7 @@ import { type PrecacheInputs, type PrecacheJobs, pinsWanted } from '../spoke-job
 import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
-import type { JudgedJobs } from '../spoke-jobs/spoke-jobs.ts';
+import type { JobRequest, JudgedJobs } from '../spoke-jobs/spoke-jobs.ts';
 import type { Cleaning } from '../spokes/cleaning.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
@@ -135,7 +137,7 @@ export class UpgradeJobs {
     if (!own) return undefined;
     const inputs = { ...own, imports: this.#importsOf(upgrade), proofs: proofs?.byCluster ?? (wanted ? undefined : own.proofs) };
     const stored = wanted ? stillValid(upgrade, renewed, wanted, asked) : renewed;
-    const paused = settings.talmStrict ? undefined : findPause(upgrade);
+    const paused = settings.talmStrict ? undefined : pauseOf(upgrade);
     const said = upgrade.status?.precaching?.messages;
     const request = { upgrade: identityOf(upgrade), clusters: [...clusters], stored, said, inputs, paused, sightings };
     return { ...jobs.judge(request), clusters: request.clusters, inputs };
@@ -202,7 +204,7 @@ export class UpgradeJobs {
     const unclean = Object.keys(all).filter((cluster) => jobs.hasHubObjects(uid, cluster));
     const clusters = [...new Set([...unclean, ...(proofs?.byCluster.keys() ?? []), ...pulls])];
     const inputs = { ...own, imports: this.#importsOf(upgrade), ...(proofs && { proofs: proofs.byCluster }) };
-    const paused = findPause(upgrade);
+    const paused = pauseOf(upgrade);
     const { spokes, at } = jobs.judge({ upgrade: identityOf(upgrade), clusters, stored, said, inputs, paused, sightings });
     const seen = new Map(Object.entries(stored));
     for (const cluster of pulls) seen.set(cluster, spokes.get(cluster)?.state ?? 'NotStarted');
@@ -259,6 +261,12 @@ const maybePinned = (states: Readonly<Record<string, PrecacheState>>, upgrade: C
   Object.entries(states).flatMap(([cluster, state]) =>
     isBegun(state) && !(hasFailedPrecache(state) && keepsObjects(upgrade)) ? [cluster] : [],
   );
+
+/** The pause as the clusters that it keeps from beginning say it. */
+function pauseOf(upgrade: ClusterGroupUpgrade): JobRequest<never, never>['paused'] {
+  const pause = findPause(upgrade);
+  return pause && { message: waitMessage(pauseWait(upgrade, pause)), stops: pause.stops };
+}
 
 const isBegun = (state: PrecacheState | undefined): boolean => state !== undefined && state !== 'NotStarted';
 

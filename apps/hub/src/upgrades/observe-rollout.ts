@@ -14,6 +14,7 @@ import {
   manifestWorkMode,
   notBound,
   type PolicyRef,
+  pauseWait,
   policyMode,
   readMeant,
   resourceName,
@@ -42,10 +43,10 @@ interface ObserveDeps {
   /** The absent cluster was seen to leave, or is not to be waited for. */
   readonly hasLeft: (cluster: string) => boolean;
   /** Why a cluster must not begin before what it has is proven; absent: nothing is to be proven. */
-  readonly unproven?: ((cluster: string) => string | undefined) | undefined;
+  readonly unproven?: ((cluster: string) => Wait | undefined) | undefined;
   /** Why a member that was imported again does not begin; absent: there are none. */
   readonly newcomer?:
-    | ((cluster: string, facts: { readonly isPrepared: boolean; readonly hasWork: boolean }) => string | undefined)
+    | ((cluster: string, facts: { readonly isPrepared: boolean; readonly hasWork: boolean }) => Wait | undefined)
     | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -89,6 +90,8 @@ export function observeRollout(
     sightings,
     now,
   });
+  const pause = talmStrict ? undefined : findPause(upgrade);
+  const paused = pause && pauseWait(upgrade, pause);
   return {
     mode,
     exists: (cluster) => find(cluster) !== undefined,
@@ -97,10 +100,10 @@ export function observeRollout(
     ...(!talmStrict && { away: (cluster: string) => findAway(cluster, find(cluster)) }),
     forbids: (cluster) => {
       const managed = find(cluster);
-      const refusal = talmStrict ? undefined : (findPause(upgrade)?.message ?? findHold(managed));
+      const refusal = talmStrict ? undefined : (paused ?? findHold(managed));
       const isReached = tenancy === undefined || managed === undefined || tenancy.reaches(managed);
       if (refusal !== undefined) return refusal;
-      if (!isReached) return notBound(cluster, namespace);
+      if (!isReached) return { cause: 'refused', ...notBound(cluster, namespace) };
       return deps.unproven?.(cluster) ?? deps.newcomer?.(cluster, { isPrepared: isPrepared(cluster), hasWork: isLeft(cluster) });
     },
     isPrepared,
@@ -113,9 +116,11 @@ export function observeRollout(
     lookAt: placement.lookAt,
     problem: (cluster) => {
       const denial = cluster === undefined || talmStrict ? undefined : findDenial(find(cluster));
-      return denial === undefined ? problem(cluster) : { message: denial, isRefused: false };
+      return denial === undefined ? problem(cluster) : { message: denial.says, wait: denial, isRefused: false };
     },
     ...(otherVersion && { wait: (cluster) => (cluster !== undefined && hasWork(cluster) ? undefined : otherVersion) }),
+    // A stop enforces policies no more, also where one has begun.
+    ...(pause?.stops && nameLabel && { wait: (cluster) => (cluster === undefined ? undefined : paused) }),
     // The reference ignores drift.
     ...(!talmStrict && { drift: driftOf(sightings) }),
   };

@@ -12,7 +12,7 @@ import {
   summarizeTrouble,
   textInStatus,
 } from '@flotilla/api/ran';
-import { RecordState, strongerPins, type UpgradePlan } from '@flotilla/rollout';
+import { RecordState, saidOf, strongerPins, type UpgradePlan } from '@flotilla/rollout';
 import type { JudgedSpoke } from '../spoke-jobs/judge.ts';
 import { type BackupReport, describeBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
@@ -161,7 +161,9 @@ function withTrouble<R extends ConditionText & { readonly finished: boolean }>(
   where: string,
 ): R {
   if (rollUp.finished) return rollUp;
-  const messages = Object.fromEntries([...spokes].flatMap(([cluster, { message }]) => (message ? [[cluster, cutInMiddle(message)]] : [])));
+  const messages = Object.fromEntries(
+    [...spokes].flatMap(([cluster, { message }]) => (message ? [[cluster, cutInMiddle(saidOf(message))]] : [])),
+  );
   const trouble = summarizeTrouble(messages, where);
   return trouble === undefined ? rollUp : { ...rollUp, message: `${rollUp.message} (${trouble})` };
 }

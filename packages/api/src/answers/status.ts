@@ -112,7 +112,7 @@ export const StatusAnswer = z.object({
     })
     .optional()
     .describe('Expected end of the rollout; absent before its start and after its end.'),
-  waits: z.array(FoldedWait).describe('What clusters wait for, the largest first.'),
+  waits: z.array(FoldedWait).describe('What clusters wait for, the worst first.'),
   failures: z.array(FoldedFailure).describe('Why clusters failed, the largest first.'),
   current: z.array(SpokeProgress).describe('Clusters of the current batch that are not done, at most twenty.'),
   oldest: z

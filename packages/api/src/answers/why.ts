@@ -79,10 +79,14 @@ export const FoldedWait = z.object({
 });
 export type FoldedWait = z.output<typeof FoldedWait>;
 
-/** Why the spokes of an upgrade wait: causes with counts, the largest first, and the chain of the first. */
+/** Why the spokes of an upgrade wait: causes with counts, the worst first, and the chain of the first. */
 export const WhyAllAnswer = z.object({
   upgrade: z.string().describe('The ClusterGroupUpgrade, namespace/name.'),
-  waits: z.array(FoldedWait).describe('At most twenty causes, the one that most wait for first.'),
+  waits: z
+    .array(FoldedWait)
+    .describe(
+      'At most twenty causes: failures, then silent clusters, then what is blocked, then what goes on; of those the one that most wait for first.',
+    ),
   first: WhyAnswer.describe('The chain of the example of the first cause, or of the upgrade itself when no spoke waits.'),
 });
 export type WhyAllAnswer = z.output<typeof WhyAllAnswer>;

@@ -229,7 +229,9 @@ export const ClusterGroupUpgradeStatus = z.object({
       }),
     )
     .optional()
-    .describe('Flotilla: what clusters wait for until the end, at most 20 things, those that most wait for first.'),
+    .describe(
+      'Flotilla: what clusters wait for until the end, at most 20 things, the worst first: failures, silent clusters, what is blocked, what goes on.',
+    ),
   summary: z
     .object({
       cached: z.string().optional().describe('Clusters whose images are pulled, of those that pre-cache, as in 3/10.'),

@@ -1,8 +1,8 @@
 /** Facts that an answer rests on. The caller reads the objects; nothing is read here. */
-import { findCondition, managedFieldsOf } from '@flotilla/api';
+import { managedFieldsOf, type ObjectMeta } from '@flotilla/api';
 import type { Lease } from '@flotilla/api/core';
 import type { ManagedCluster, ManagedClusterAction, ManifestWork, Policy } from '@flotilla/api/ocm';
-import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
 
@@ -37,21 +37,11 @@ const skip = () => ({ kind: 'skipped' }) as const;
 /** For answers about thousands of clusters: nothing that is read for a single one. */
 export const NOTHING_OF_CLUSTERS = { agentLease: skip, policyCopy: skip, policy: skip, approvals: skip, work: skip } as const;
 
-/**
- * The hub that wrote the status decides as the reference does, so annotations of ours count for nothing. It states neither a condition Ready nor a
- * generation, and CRDs of others may drop the second.
- */
-export const decidesAsReference = ({ status }: Pick<ClusterGroupUpgrade, 'status'>): boolean =>
-  status?.conditions !== undefined &&
-  status.conditions.length > 0 &&
-  status.observedGeneration === undefined &&
-  findCondition(status.conditions, ClusterGroupUpgradeCondition.ready) === undefined;
-
 /** The object, where it was read and is there. */
 export const objectOf = <T>(seen: Seen<T>): T | undefined => (seen.kind === 'read' ? seen.object : undefined);
 
-/** When the status of an upgrade was written last, as the API server noted it. */
-export function statusWrittenAt({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>): string | undefined {
+/** When the status of an object was written last, as the API server noted it. */
+export function statusWrittenAt({ metadata }: { readonly metadata: ObjectMeta }): string | undefined {
   return managedFieldsOf(metadata)
     .flatMap(({ subresource, time }) => (subresource === 'status' && time !== undefined ? [time] : []))
     .reduce<string | undefined>((latest, time) => (latest === undefined || time > latest ? time : latest), undefined);

@@ -2,7 +2,9 @@
 import type { FoldedFailure, FoldedWait, WaitCause } from '@flotilla/api/answers';
 import { type ClusterGroupUpgradeStatus, cutInMiddle } from '@flotilla/api/ran';
 import { RecordState } from '../upgrade/model.ts';
-import { leftAt } from './left-at.ts';
+import { saidOf } from '../waits/wait.ts';
+import { badnessOf } from './causes.ts';
+import { leftAt } from './ended.ts';
 import type { Inquiry } from './why.ts';
 
 /** One thing that clusters wait for, as the status says it. */
@@ -38,7 +40,7 @@ function fold(inquiry: Inquiry, since: ReadonlyMap<string, string> = new Map()):
     if (one.names.length < MOST_NAMES) one.names.push(cluster);
     one.since = earlier(earlier(one.since, own.since), since.get(cluster));
   }
-  return largestFirst([...folded.values()]);
+  return worstFirst([...folded.values()]);
 }
 
 /** The same as an answer has it. */
@@ -70,7 +72,7 @@ export function foldFailures(status: ClusterGroupUpgradeStatus | undefined): Fol
     const before = folded.get(key);
     folded.set(key, before ? { ...before, clusters: before.clusters + 1 } : { says, clusters: 1, example });
   }
-  return largestFirst([...folded.values()]);
+  return largestFirst([...folded.values()]).slice(0, MOST);
 }
 
 function failuresOf(status: ClusterGroupUpgradeStatus | undefined): ReadonlyMap<string, string> {
@@ -83,13 +85,26 @@ function failuresOf(status: ClusterGroupUpgradeStatus | undefined): ReadonlyMap<
     if (state === RecordState.complete) continue;
     const word = state === RecordState.timedOut ? 'timed out' : state;
     const at = leftAt(record);
-    failures.set(name, message ?? failures.get(name) ?? backup?.messages?.[name] ?? (at === undefined ? word : `${word}: ${at}`));
+    failures.set(
+      name,
+      (message === undefined ? undefined : saidOf(message)) ??
+        failures.get(name) ??
+        backup?.messages?.[name] ??
+        (at === undefined ? word : `${word}: ${at}`),
+    );
   }
   return failures;
 }
 
 const largestFirst = <T extends { readonly clusters: number; readonly says: string }>(all: readonly T[]): T[] =>
-  all.toSorted((a, b) => b.clusters - a.clusters || (a.says < b.says ? -1 : 1)).slice(0, MOST);
+  all.toSorted((a, b) => b.clusters - a.clusters || (a.says < b.says ? -1 : 1));
+
+/** As the chain of `why` begins with the worst cluster. Causes that fewest wait for are left out, unless they are failures or silence. */
+function worstFirst(all: readonly Fold[]): Fold[] {
+  const rank = ({ cause }: Fold, most: number) => Math.min(badnessOf(cause), most);
+  const kept = largestFirst(all).sort((a, b) => rank(a, 2) - rank(b, 2));
+  return kept.slice(0, MOST).sort((a, b) => rank(a, 3) - rank(b, 3));
+}
 
 const earlier = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b < a) ? (b ?? a) : a;

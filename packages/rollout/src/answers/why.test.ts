@@ -4,9 +4,12 @@ import { ACTION_COMPLETED, ActionReason, ManagedCluster, ManagedClusterAction, P
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { openGates } from '../../testing/gate-builders.ts';
+import { waitForMembers } from '../clusters/returning.ts';
 import { judgeBlocking } from '../gates/blocking.ts';
 import { batchGatesOf, judgeGates } from '../gates/gates.ts';
-import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
+import { findHold, findPause, pauseWait } from '../gates/pause.ts';
+import { findAway } from '../policies/reach.ts';
+import { type Wait, WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
 import type { Seen, UpgradeFacts } from './facts.ts';
 import { foldFailures, foldWaits } from './fold.ts';
 import { answerWhy, Inquiry } from './why.ts';
@@ -36,10 +39,17 @@ interface World {
   /** Seconds since the agent renewed its Lease. */
   readonly agent?: number;
   readonly policy?: string;
+  /** Seconds since the copy of the policy was written. */
+  readonly old?: number;
   /** Actions of rollouts in the namespace of the cluster. */
   readonly approvals?: readonly ManagedClusterAction[];
   readonly blocker?: object;
 }
+
+const HELD = { annotations: { 'flotilla.io/hold': 'disk' } };
+const told = (wait: Wait | undefined): string => (wait ? waitMessage(wait) : '');
+/** The messages that a hub stores of the first cluster. */
+const says = (wait: Wait | undefined) => ({ messages: { a: told(wait) } });
 
 const read = <T>(object: T | undefined): Seen<T> => ({ kind: 'read', object });
 const lease = (ago: number) =>
@@ -65,16 +75,16 @@ function decided(name: string, world: World): ClusterGroupUpgrade {
   return wait ? { ...upgrade, status: { ...status, messages: { [WHOLE_UPGRADE]: waitMessage(wait) } } } : upgrade;
 }
 
+const clusterOf = (name: string, { annotations = {}, spec, available = 'True' }: Exclude<World['cluster'], 'gone' | undefined>) =>
+  ManagedCluster.schema.parse({
+    metadata: { name, annotations },
+    spec: { hubAcceptsClient: true, ...spec },
+    status: { conditions: [condition('ManagedClusterConditionAvailable', available, 'Any')] },
+  });
+
 function factsOf(world: World): UpgradeFacts {
   const { hub = 1, agent = 1, cluster = {} } = world;
-  const managed = (name: string) =>
-    cluster === 'gone'
-      ? undefined
-      : ManagedCluster.schema.parse({
-          metadata: { name, annotations: cluster.annotations ?? {} },
-          spec: { hubAcceptsClient: true, ...cluster.spec },
-          status: { conditions: [condition('ManagedClusterConditionAvailable', cluster.available ?? 'True', 'Any')] },
-        });
+  const managed = (name: string) => (cluster === 'gone' ? undefined : clusterOf(name, cluster));
   const upgradeAt = ({ name }: { readonly name: string }) => read(world.blocker && decided(name, world.blocker));
   return {
     upgrade: decided('u', world),
@@ -88,7 +98,7 @@ function factsOf(world: World): UpgradeFacts {
         world.policy === undefined
           ? undefined
           : Policy.schema.parse({
-              metadata: { name: 'ns.p', namespace: name },
+              metadata: { name: 'ns.p', namespace: name, managedFields: [{ subresource: 'status', time: iso(world.old ?? 10) }] },
               spec: { remediationAction: 'enforce' },
               status: { compliant: world.policy },
             }),
@@ -150,7 +160,7 @@ describe('a wait that the hub has stored', () => {
   test('of a cluster is the answer, also while its agent is away', () => {
     const answer = why({ status: inBatch(1, AT_POLICY, { messages: { a: said } }), cluster: { available: 'Unknown' } }, 'a');
     expect(answer.cause).toBe('placement');
-    expect(answer.chain).toMatchObject([{ says: 'a waits: policy ns/p no longer reaches a: it is disabled', ...link }]);
+    expect(answer.chain).toMatchObject([{ says: 'a: policy ns/p no longer reaches a: it is disabled', ...link }]);
     expect(answer.release).toEqual({
       says: 'Set spec.disabled of Policy ns/p to false. It times out at 2026-01-01T12:01:00.000Z.',
       byItself: false,
@@ -174,13 +184,14 @@ describe('a wait that the hub has stored', () => {
   test('behind another upgrade leads to the answer of that one', () => {
     const behind = waitMessage({ cause: 'gate-blocking', says: 'x holds it', behind: { namespace: 'default', name: 'x' } });
     const world = { status: inBatch(1, AT_POLICY, { messages: { a: behind } }), blocker: waiting({}, { enable: false }) };
-    expect(why(world, 'a')).toMatchObject({ cause: 'gate-enable', chain: [{ says: 'a waits: x holds it' }, {}] });
+    expect(why(world, 'a')).toMatchObject({ cause: 'gate-enable', chain: [{ says: 'a: x holds it' }, {}] });
   });
 });
 
 test('an upgrade that many clusters wait for is looked at once', () => {
   const clusters = Array.from({ length: 200 }, (_, at) => `c-${at}`);
-  const says = 'waits for ClusterGroupUpgrade default/x, which is pre-caching this cluster';
+  const behind = { namespace: 'default', name: 'x' };
+  const says = waitMessage({ cause: 'precache-claim', says: 'waits for ClusterGroupUpgrade default/x', behind });
   const states = (state: string) => Object.fromEntries(clusters.map((name) => [name, state]));
   const messages = Object.fromEntries(clusters.map((name) => [name, says]));
   let asked = 0;
@@ -232,8 +243,7 @@ describe('the cause of a cluster that waits', () => {
       name: 'for its turn to pre-cache, and is held',
       world: {
         spec: { preCaching: true },
-        status: { precaching: { status: { a: 'NotStarted' } } },
-        cluster: { annotations: { 'flotilla.io/hold': 'disk' } },
+        status: { precaching: { status: { a: 'NotStarted' }, messages: { a: told(findHold(clusterOf('a', HELD))) } } },
       },
       cause: 'held',
     },
@@ -250,21 +260,20 @@ describe('the cause of a cluster that waits', () => {
     },
     { name: 'at a policy', world: { status: inBatch(1, AT_POLICY), policy: 'NonCompliant' }, cause: 'policy' },
     { name: 'at a policy that is not placed there', world: { status: inBatch(1, AT_POLICY) }, cause: 'policy' },
-    { name: 'at a policy, and is no ManagedCluster', world: { status: inBatch(1, AT_POLICY), cluster: 'gone' }, cause: 'cluster-missing' },
     {
-      name: 'at a policy, and is not let in',
-      world: { status: inBatch(1, AT_POLICY), cluster: { spec: { hubAcceptsClient: false } } },
-      cause: 'cluster-denied',
+      name: 'at a policy, and is no ManagedCluster',
+      world: { status: inBatch(1, AT_POLICY, says(waitForMembers(['a']))) },
+      cause: 'cluster-missing',
     },
     {
       name: 'at a policy, and is away',
-      world: { status: inBatch(1, AT_POLICY), cluster: { available: 'Unknown' } },
+      world: { status: inBatch(1, AT_POLICY, says(findAway('a', clusterOf('a', { available: 'Unknown' })))) },
       cause: 'cluster-unavailable',
       certain: false,
     },
     {
       name: 'and is held in its batch',
-      world: { status: inBatch(1), cluster: { annotations: { 'flotilla.io/hold': 'disk' } } },
+      world: { status: inBatch(1, {}, says(findHold(clusterOf('a', HELD)))) },
       cause: 'held',
     },
     {
@@ -327,9 +336,12 @@ describe('a cluster that has timed out', () => {
 });
 
 test('a cluster at its policy in a rollout that is stopped waits for the pause, and in one that drains for the policy', () => {
+  const annotations = { 'flotilla.io/paused': 'stop' };
+  const pause = findPause({ metadata: { annotations } });
+  const wait = pause && pauseWait(upgradeOf('u', { annotations }), pause);
   const world = { status: inBatch(1, AT_POLICY), policy: 'NonCompliant' };
-  const stopped = why({ ...world, annotations: { 'flotilla.io/paused': 'stop' } }, 'a');
-  expect([stopped.cause, stopped.chain[0]?.says]).toEqual(['paused', 'a is at policy p']);
+  const stopped = why({ ...world, status: inBatch(1, AT_POLICY, says(wait)), annotations }, 'a');
+  expect([stopped.cause, stopped.chain[0]?.says]).toEqual(['paused', 'a: Paused, and pulls are stopped']);
   expect(stopped.release.says).toContain('flotilla resume u -n default');
   expect(why({ ...world, annotations: { 'flotilla.io/paused': 'drain' } }, 'a').cause).toBe('policy');
 });

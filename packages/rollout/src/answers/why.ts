@@ -1,39 +1,19 @@
-/** Why a spoke, or an upgrade as a whole, waits: the questions in the hub's own order, the first that waits is the cause. Pure. */
+/** Why a spoke, or an upgrade as a whole, waits: what the hub has stored of it, and what is behind that. Pure. */
 import { refKey } from '@flotilla/api';
 import type { WhyAnswer } from '@flotilla/api/answers';
 import { type ClusterGroupUpgrade, isFinalPrecacheState, unpackStatus } from '@flotilla/api/ran';
 import type { UpgradeRef } from '../upgrade/identity.ts';
-import type { RolloutState } from '../upgrade/rollout-machine.ts';
 import { isEnding, stateOf } from '../upgrade/stage.ts';
-import { goesOnWait, nextWait, rolloutWait } from './batch-waits.ts';
-import { cleanedWait, cleaningWait, recordedWait, strangerWait } from './ended-waits.ts';
-import type { UpgradeFacts } from './facts.ts';
-import { bySomebody, type Finding, finding, link } from './finding.ts';
-import { hubWait } from './hub-waits.ts';
+import { cleanedWait, cleaningWait, recordedWait, strangerWait } from './ended.ts';
+import { objectOf, statusWrittenAt, type UpgradeFacts } from './facts.ts';
+import { bySomebody, type Finding, finding, link, type Question, storedWait } from './finding.ts';
+import { judgeHub } from './hub-sign.ts';
 import { Membership } from './membership.ts';
-import { planWait } from './plan-waits.ts';
-import { precacheWait } from './precache-waits.ts';
-import type { Question } from './question.ts';
-import { storedWait } from './stored-wait.ts';
+import { precacheWait } from './of-jobs.ts';
+import { goesOnWait, nextWait, planWait, rolloutWait } from './of-rollout.ts';
 
 /** Upgrades that are followed behind each other. */
 const MOST_UPGRADES = 10;
-
-/** Explanations of a whole upgrade by its state. A state that is added to the machine and forgotten here does not compile. */
-const wholes: Readonly<Record<RolloutState, (question: Question, next: () => Finding) => Finding>> = {
-  validating: preparingWait,
-  preCaching: preparingWait,
-  gated: preparingWait,
-  preparing: preparingWait,
-  batch: preparingWait,
-  lookingBack: preparingWait,
-  ended: cleaningWait,
-  cleaned: cleanedWait,
-};
-
-function preparingWait(question: Question, next: () => Finding): Finding {
-  return hubWait(question.facts) ?? storedWait(question) ?? planWait(question) ?? next();
-}
 
 /** Asks about one upgrade; what many clusters wait for is found once. */
 export class Inquiry {
@@ -82,8 +62,15 @@ export class Inquiry {
 
   /** Why the upgrade as a whole waits. */
   upgrade(): Finding {
-    this.#whole ??= wholes[stateOf(this.#facts.upgrade)](this.#question, () => this.#next());
+    this.#whole ??= this.#judge();
     return this.#whole;
+  }
+
+  #judge(): Finding {
+    const state = stateOf(this.#facts.upgrade);
+    if (state === 'cleaned') return cleanedWait(this.#question);
+    if (state === 'ended') return cleaningWait(this.#question);
+    return hubWait(this.#facts) ?? planWait(this.#question) ?? this.#next();
   }
 
   /** Thousands of clusters ask for it. */
@@ -135,3 +122,31 @@ export function answerWhy(
   const whose = cluster === undefined ? {} : { cluster };
   return { upgrade: refKey(upgrade.metadata), ...whose, cause, isCertain, chain: [...links], release, notes: [...notes] };
 }
+
+/** Nobody decides; undefined while a hub does, or when it is not known. */
+function hubWait(facts: UpgradeFacts): Finding | undefined {
+  if (facts.hub.kind === 'read' && !facts.hub.object) return unseenHub(facts);
+  const { state, renewedAt } = judgeHub(facts.hub, facts.now);
+  if (state !== 'silent') return undefined;
+  const object = `Lease ${refKey(objectOf(facts.hub)?.metadata ?? { name: '' })}`;
+  const evidence = { object, field: 'spec.renewTime', value: renewedAt ?? '(never)', observedAt: renewedAt };
+  return silent('no hub decides: nobody renews its Lease', evidence, 'Start the hub, or see its pods and its log; then ask again.');
+}
+
+/** A hub may lead by a Lease of another name: one that has just written the status decides. */
+function unseenHub(facts: UpgradeFacts): Finding | undefined {
+  const observedAt = statusWrittenAt(facts.upgrade);
+  if (observedAt !== undefined && facts.now - Date.parse(observedAt) < RECENT_MS) return undefined;
+  const evidence = { object: 'Lease flotilla-hub', field: 'metadata.name', value: '(not found)', observedAt };
+  const release = 'Start the hub; where it leads by another Lease (--lease-name), see that one.';
+  return silent('no hub was found that decides: there is no Lease by which one leads', evidence, release);
+}
+
+const silent = (says: string, evidence: Parameters<typeof link>[1], release: string): Finding =>
+  finding('hub-silent', link(says, { ...evidence, isUnknown: true }), bySomebody(release), {
+    says: 'a hub that decides',
+    since: evidence.observedAt,
+  });
+
+/** Twice the time within which a hub that works writes of an upgrade that goes on. */
+const RECENT_MS = 60_000;

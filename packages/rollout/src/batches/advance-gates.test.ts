@@ -146,8 +146,8 @@ describe('a pause', () => {
   });
 
   test('begins nothing inside a batch', () => {
-    const observed = { forbids: () => 'Paused' };
+    const observed = { forbids: () => ({ cause: 'paused', says: 'Paused' }) as const };
     const result = advance({ annotations: paused, status: running(1, { a: at(0) }), observed, minutes: 5 });
-    expect([progressOf(result), result.messages]).toEqual([{ a: at(0) }, { b: 'Paused' }]);
+    expect([progressOf(result), result.messages]).toEqual([{ a: at(0) }, { b: 'waits (paused): Paused' }]);
   });
 });

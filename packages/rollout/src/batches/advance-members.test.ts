@@ -184,15 +184,15 @@ describe('a cluster that failed pre-caching', () => {
 
 describe('clusters that the upgrade may not use any more', () => {
   const WHY = 'cluster b is in no cluster set that is bound';
-  const forbids = (cluster: string) => (cluster === 'b' ? WHY : undefined);
+  const forbids = (cluster: string) => (cluster === 'b' ? ({ cause: 'refused', says: WHY } as const) : undefined);
 
   test('are not begun, are told of, and time out with the batch', () => {
     const begun = advance({ observed: { forbids }, minutes: 1 });
     expect(progressOf(begun)).toEqual({ a: at(0) });
-    expect(begun.messages).toEqual({ b: WHY });
+    expect(begun.messages).toEqual({ b: `waits (refused): ${WHY}` });
     const late = advance({ plan: [['a', 'b']], status: running(1, { a: DONE }), observed: { forbids }, minutes: 61 });
     expect(records(late)).toEqual(['a complete', 'b timedout']);
-    expect(late.clusters[1]?.message).toBe(WHY);
+    expect(late.clusters[1]?.message).toBe(`waits (refused): ${WHY}`);
     expect(verdict(late)).toBe(TOO_LONG);
   });
 

@@ -280,7 +280,7 @@ class Pass {
     const ofAll = held ? withSince(held, status.messages?.[WHOLE_UPGRADE], now) : this.#state === 'gated' ? this.#refusal?.wait : undefined;
     const fallen = this.#drift
       .filter((drift) => this.#isPast(toldAt(drift)))
-      .map(({ cluster, policy }) => [cluster, forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)]);
+      .map(({ cluster, policy }) => [cluster, waitMessage(forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate))]);
     return { ...(ofAll && { [WHOLE_UPGRADE]: waitMessage(ofAll) }), ...Object.fromEntries(fallen), ...this.#clusters.problems() };
   }
 
@@ -288,7 +288,7 @@ class Pass {
   #late(): Readonly<Record<string, string>> {
     const { mode } = this.#input.observation;
     const late = this.#left.filter((cluster) => this.#clusters.isTimedOut(cluster));
-    return Object.fromEntries(late.map((cluster) => [cluster, leftBehind(mode.name(firstOpen(mode, cluster) ?? 0))]));
+    return Object.fromEntries(late.map((cluster) => [cluster, waitMessage(leftBehind(mode.name(firstOpen(mode, cluster) ?? 0)))]));
   }
 
   /** Covers clusters of earlier batches, also those that are enforced again. */

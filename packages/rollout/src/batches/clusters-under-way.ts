@@ -130,7 +130,7 @@ export class ClustersUnderWay {
   }
 
   /** A cluster that is under way goes on: half an upgrade is worse than a whole one. */
-  forbidden(cluster: string): string | undefined {
+  forbidden(cluster: string): Wait | undefined {
     return this.batch > 0 && this.progress[cluster] === undefined ? this.#input.observation.forbids?.(cluster) : undefined;
   }
 
@@ -151,14 +151,33 @@ export class ClustersUnderWay {
 
   /** Problems that keep clusters from getting on, by cluster. */
   problems(): Record<string, string> {
-    const { problem } = this.#input.observation;
     const open = (clusters: readonly string[]) => clusters.filter((cluster) => !this.isRecorded(cluster));
     const moved = open([...(this.batch === 0 ? this.plan.flat() : []), ...Object.keys(this.progress)]);
     const found = [
-      ...open(this.current).map((cluster) => [cluster, this.forbidden(cluster) ?? this.#absenceOf(cluster)] as const),
-      ...moved.map((cluster) => [cluster, problem(cluster)?.message ?? this.#waitOf(cluster)] as const),
+      ...open(this.current).map((cluster) => [cluster, this.#barOf(cluster) ?? this.#absenceOf(cluster)] as const),
+      ...moved.map(
+        (cluster) =>
+          [
+            cluster,
+            this.#problemOf(cluster) ?? this.#waitOf(cluster) ?? (this.#isUnderWay(cluster) ? this.#awayOf(cluster) : undefined),
+          ] as const,
+      ),
     ];
     return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
+  #isUnderWay(cluster: string): boolean {
+    return this.batch > 0 && this.progress[cluster]?.state === ProgressState.inProgress;
+  }
+
+  #barOf(cluster: string): string | undefined {
+    const bar = this.forbidden(cluster);
+    return bar && waitMessage(bar);
+  }
+
+  #problemOf(cluster: string): string | undefined {
+    const problem = this.#input.observation.problem(cluster);
+    return problem?.wait ? waitMessage(problem.wait) : problem?.message;
   }
 
   #absenceOf(cluster: string): string | undefined {
@@ -239,10 +258,10 @@ export class ClustersUnderWay {
   }
 
   #recordTimedOut(name: string): void {
-    const { mode, problem } = this.#input.observation;
+    const { mode } = this.#input.observation;
     const progress = this.progress[name];
     const detail = progress?.state === ProgressState.inProgress ? mode.detail(name, indexOf(progress, mode.kind)) : {};
-    const message = this.#absenceOf(name) ?? this.forbidden(name) ?? problem(name)?.message ?? this.#waitOf(name) ?? this.#awayOf(name);
+    const message = this.#absenceOf(name) ?? this.#barOf(name) ?? this.#problemOf(name) ?? this.#waitOf(name) ?? this.#awayOf(name);
     this.#record({ name, state: RecordState.timedOut, ...detail, ...(message !== undefined && { message }) });
   }
 

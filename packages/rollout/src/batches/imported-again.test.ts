@@ -147,7 +147,7 @@ describe('a newcomer waits', () => {
     { name: 'for its images', status: pulls('Active'), facts: ready, want: /its images are pulled before its part begins/ },
     { name: 'for what was placed there', status: pulls('Succeeded'), facts: { ...ready, hasWork: true }, want: /is removed/ },
     { name: 'for its first edits', status: pulls('Succeeded'), facts: { ...ready, isPrepared: false }, want: /its first edits/ },
-  ])('$name', ({ status, facts, want }) => expect(describeNewcomer(status, 'a', facts)).toMatch(want));
+  ])('$name', ({ status, facts, want }) => expect(describeNewcomer(status, 'a', facts)?.says).toMatch(want));
 
   test('for nothing else', () => expect(describeNewcomer(pulls('Succeeded'), 'a', ready)).toBeUndefined());
 });

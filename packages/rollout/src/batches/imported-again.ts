@@ -11,6 +11,7 @@ import {
 import { findImportedAgain, formatImports, importCounts, readImports, type UidOf } from '../clusters/imports.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isRunning } from '../upgrade/stage.ts';
+import type { Wait } from '../waits/wait.ts';
 import { appendClusters, startedBatches, withPulls } from './late-clusters.ts';
 
 type Status = ClusterGroupUpgradeStatus;
@@ -104,8 +105,8 @@ interface NewcomerFacts {
 }
 
 /** Says why a newcomer does not begin; undefined once it has what its batch wants of it. */
-export function describeNewcomer(status: Status, cluster: string, { isPrepared, hasWork }: NewcomerFacts): string | undefined {
-  const waits = (what: string): string => explain('ImportedAgain', `${IMPORTED_AGAIN}: ${what}`, { cluster });
+export function describeNewcomer(status: Status, cluster: string, { isPrepared, hasWork }: NewcomerFacts): Wait | undefined {
+  const waits = (what: string): Wait => ({ cause: 'refused', says: explain('ImportedAgain', `${IMPORTED_AGAIN}: ${what}`, { cluster }) });
   const pulls = status.precaching?.status?.[cluster];
   if (pulls !== undefined && !isFinalPrecacheState(pulls)) return waits('its images are pulled before its part begins');
   const backup = status.backup?.status?.[cluster];

@@ -266,7 +266,7 @@ const observe = (
     detail: (_, index) => ({ currentPolicy: { name: `p${index}`, status: 'NonCompliant' } }),
   },
   exists: (cluster) => !gone.includes(cluster),
-  forbids: (cluster) => (forbidden.includes(cluster) ? 'no binding' : undefined),
+  forbids: (cluster) => (forbidden.includes(cluster) ? { cause: 'refused', says: 'no binding' } : undefined),
   isPrepared: (cluster) => !unprepared.includes(cluster),
   isEdited: (cluster) => !unedited.includes(cluster),
   placementProblem: undefined,

@@ -43,7 +43,10 @@ export function selectClusters(spec: SelectionSpec, fleet: Iterable<ManagedClust
   const missing = explicit.filter((name) => !known.has(name));
   if (missing.length > 0 && !tenancy) return failure(`cluster ${missing[0]} is not a ManagedCluster`, missing);
   // A tenant must not learn whether a cluster is another tenant's or is not there at all.
-  if (missing[0] !== undefined && tenancy) return unbound(notBound(missing[0], tenancy.namespace), missing);
+  if (missing[0] !== undefined && tenancy) {
+    const { says, fix } = notBound(missing[0], tenancy.namespace);
+    return unbound(`${says}; ${fix}`, missing);
+  }
   if (managed.length === 0 && tenancy) return unbound(nothingBound(tenancy.namespace));
   const selected = [...known].filter(([, labels]) => matchers.some((matches) => matches(labels))).map(([name]) => name);
   const clusters = [...new Set([...explicit, ...selected.toSorted()])];

@@ -60,8 +60,10 @@ function compileSet({ metadata, spec }: ManagedClusterSet): Matcher {
 }
 
 /** Why a cluster cannot be used from a namespace, and what to do. */
-export const notBound = (cluster: string, namespace: string): string =>
-  `cluster ${cluster} is in no cluster set that is bound to namespace ${namespace}; have the set of the cluster bound by a ManagedClusterSetBinding in namespace ${namespace}, or take another cluster`;
+export const notBound = (cluster: string, namespace: string) => ({
+  says: `cluster ${cluster} is in no cluster set that is bound to namespace ${namespace}`,
+  fix: `have the set of the cluster bound by a ManagedClusterSetBinding in namespace ${namespace}, or take another cluster`,
+});
 
 /** Why no cluster at all can be used from a namespace, and what to do. */
 export const nothingBound = (namespace: string): string =>

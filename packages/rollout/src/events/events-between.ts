@@ -13,7 +13,7 @@ import {
 } from '@flotilla/api/ran';
 import { importCounts } from '../clusters/imports.ts';
 import { TROUBLE_PREFIX } from '../upgrade/texts.ts';
-import { readWait } from '../waits/wait.ts';
+import { readWait, saidOf } from '../waits/wait.ts';
 import { type Batch, type Phase, type UpgradeEvent, type UpgradeEvents, upgradeEvents } from './events.ts';
 import { newProblems, type ValidationFacts } from './events-validation.ts';
 
@@ -73,7 +73,7 @@ function failuresOf(status: Status | undefined, phase: Phase): ReadonlyMap<strin
 
 /** Clusters with which the hub cannot go on, and could before; why it cannot may change without another event. */
 function newTroubles(phase: Phase, before: Status | undefined, after: Status): [string, string][] {
-  const isTrouble = (message: string | undefined) => message?.startsWith(TROUBLE_PREFIX) === true;
+  const isTrouble = (message: string | undefined) => saidOf(message ?? '').startsWith(TROUBLE_PREFIX);
   const known = before?.[phase]?.messages ?? {};
   return Object.entries(after[phase]?.messages ?? {}).filter(([cluster, message]) => isTrouble(message) && !isTrouble(known[cluster]));
 }
@@ -188,7 +188,7 @@ function heldEvents(before: Status | undefined, after: Status, events: UpgradeEv
   // A gate has an event of its own, or is what its author wanted.
   const isGate = (message: string) => /^(?:gate-|paused$)/.test(readWait(message)?.cause ?? '');
   const fresh = Object.entries(after.messages ?? {}).filter(([held, message]) => before?.messages?.[held] !== message && !isGate(message));
-  return fresh.slice(0, MOST_HELD).map(([held, message]) => events.held(held, message));
+  return fresh.slice(0, MOST_HELD).map(([held, message]) => events.held(held, saidOf(message)));
 }
 
 function windowEvents(before: Status | undefined, after: Status, events: UpgradeEvents): UpgradeEvent[] {

@@ -58,7 +58,8 @@ test.each([
   { name: 'with a reason', given: { 'flotilla.io/hold': 'disk is being replaced' }, want: 'held: disk is being replaced' },
   { name: 'without a reason', given: { 'flotilla.io/hold': '' }, want: 'held' },
 ])('a hold is read $name', ({ given, want }) => {
-  const fix = '; remove the annotation flotilla.io/hold from ManagedCluster a to go on';
-  expect(findHold(annotated(given))).toBe(want && `${want}${fix}`);
+  const of = { object: 'ManagedCluster a', field: 'metadata.annotations[flotilla.io/hold]', value: given['flotilla.io/hold'] ?? '' };
+  const fix = 'remove the annotation flotilla.io/hold from ManagedCluster a (flotilla unhold a)';
+  expect(findHold(annotated(given))).toEqual(want === undefined ? undefined : { cause: 'held', says: want, fix, of });
   expect(findHold(undefined)).toBeUndefined();
 });

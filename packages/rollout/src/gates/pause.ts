@@ -49,9 +49,13 @@ export function pauseWait({ metadata }: { readonly metadata: ObjectMeta }, { rea
   };
 }
 
-/** Why nothing is begun on a cluster, with the fix; undefined when nobody holds it. */
-export function findHold(cluster: (Annotated & { readonly metadata: Pick<ObjectMeta, 'name'> }) | undefined): string | undefined {
+/** Why nothing is begun on a cluster; undefined when nobody holds it. */
+export function findHold(cluster: (Annotated & { readonly metadata: Pick<ObjectMeta, 'name'> }) | undefined): Wait | undefined {
   const why = cluster?.metadata.annotations?.[Annotation.hold];
   if (cluster === undefined || why === undefined) return undefined;
-  return explain('ClusterHeld', why.trim() === '' ? 'held' : `held: ${cutAtWord(why.trim())}`, { cluster: cluster.metadata.name });
+  const { name } = cluster.metadata;
+  const says = why.trim() === '' ? 'held' : `held: ${cutAtWord(why.trim())}`;
+  const of = { object: `ManagedCluster ${name}`, field: `metadata.annotations[${Annotation.hold}]`, value: why };
+  const fix = `remove the annotation ${Annotation.hold} from ManagedCluster ${name} (flotilla unhold ${name})`;
+  return { cause: 'held', says, fix, of };
 }

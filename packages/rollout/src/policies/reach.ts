@@ -1,6 +1,7 @@
 /** Finds out if a policy is meant for a cluster that neither has its copy nor is in its roll-up, as far as that can be known now. Pure. */
 import { findCondition, isJsonObject, perObject, refKey } from '@flotilla/api';
 import {
+  CLUSTER_AVAILABLE,
   type ManagedCluster,
   PLACEMENT_SATISFIED,
   type Placement,
@@ -190,13 +191,13 @@ function findDoubt(cluster: string, { object, tolerations, problem, knownAt }: W
 
 /** A cluster that is not available, as a wait says it. */
 export function awayOf(cluster: string, managed: ManagedCluster | undefined): Why {
-  const condition = findCondition(managed?.status?.conditions, 'ManagedClusterConditionAvailable');
+  const condition = findCondition(managed?.status?.conditions, CLUSTER_AVAILABLE);
   return {
     says: managed ? `${cluster} is not available` : `${cluster} is no ManagedCluster`,
     fix: `see kubectl describe managedcluster ${cluster}, and whether the cluster and its agent run`,
     of: {
       object: `ManagedCluster ${cluster}`,
-      field: 'status.conditions[ManagedClusterConditionAvailable]',
+      field: `status.conditions[${CLUSTER_AVAILABLE}]`,
       value: condition ? `${condition.status} ${condition.reason}` : '(none)',
     },
   };
@@ -205,8 +206,18 @@ export function awayOf(cluster: string, managed: ManagedCluster | undefined): Wh
 /** The wait for a cluster that is not available; undefined for any other. */
 export const findAway = (cluster: string, managed: ManagedCluster | undefined): Wait | undefined =>
   managed && !isAvailable(managed)
-    ? { cause: 'cluster-unavailable', ...awayOf(cluster, managed), says: `${cluster} is not available, and nothing newer is known of it` }
+    ? {
+        cause: 'cluster-unavailable',
+        ...awayOf(cluster, managed),
+        says: `${cluster} is not available, and nothing newer is known of it`,
+        since: sinceOf(findCondition(managed.status?.conditions, CLUSTER_AVAILABLE)?.lastTransitionTime),
+      }
     : undefined;
+
+function sinceOf(time = ''): number | undefined {
+  const since = Date.parse(time);
+  return Number.isNaN(since) ? undefined : since;
+}
 
 interface Taint {
   readonly key: string;

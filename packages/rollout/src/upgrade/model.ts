@@ -83,8 +83,8 @@ export interface RolloutObservation {
   readonly hasLeft?: (cluster: string) => boolean;
   /** The spoke's agent is not known to be away; absent: none is. */
   readonly isAvailable?: (cluster: string) => boolean;
-  /** Why nothing may be begun on the cluster any more, with the fix; absent: everything may. */
-  readonly forbids?: (cluster: string) => string | undefined;
+  /** Why nothing may be begun on the cluster any more; absent: everything may. */
+  readonly forbids?: (cluster: string) => Wait | undefined;
   /** Everything `prepare` wants of the cluster is seen to be so. */
   readonly isPrepared: (cluster: string) => boolean;
   /** The edits of `afterCompletion` are seen on the cluster. */
@@ -97,7 +97,7 @@ export interface RolloutObservation {
   readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
   /** Something that a cluster waits for besides, or that all of them do (no cluster): told in the status; absent: nothing. */
   readonly wait?: (cluster: string | undefined) => Wait | undefined;
-  /** A cluster that is not available, as its record says it once its time is over. */
+  /** A cluster that is not available, which is told where nothing else is. */
   readonly away?: (cluster: string) => Wait | undefined;
   /** Since when clusters that were complete are seen not to comply, by cluster; absent: they are left alone. */
   readonly drift?: Sightings | undefined;
@@ -109,6 +109,8 @@ export interface RolloutObservation {
 export interface RolloutProblem {
   /** A sentence with object, value and fix. */
   readonly message: string;
+  /** The same as the status says it; absent: by the sentence. */
+  readonly wait?: Wait;
   /** The API server refuses it as it is (forbidden, invalid, denied at admission), and has for a while: waiting alone changes nothing. */
   readonly isRefused: boolean;
 }

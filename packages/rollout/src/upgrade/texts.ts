@@ -44,16 +44,20 @@ export function describeProblems(
 }
 
 /** Why a cluster that was complete holds up the end. @param gate the one that has to open before the policy is enforced there again */
-export const fellBack = (policy: string, gate: string | undefined): string =>
-  `does not comply with policy ${policy} any more; the policy is enforced there again with the last batch${gate === undefined ? '' : `, when gate ${gate} opens`}`;
+export const fellBack = (policy: string, gate: string | undefined): Wait => ({
+  cause: 'policy',
+  says: `does not comply with policy ${policy} any more; the policy is enforced there again with the last batch${gate === undefined ? '' : `, when gate ${gate} opens`}`,
+});
 
 const FELL_BACK = /^does not comply with policy (.+) (?:any more;|at the last look;)/;
 /** The policy that `fellBack` or `leftBehind` is about; undefined of any other sentence. */
-export const policyFellBackFrom = (message: string): string | undefined => FELL_BACK.exec(message)?.[1];
+export const policyFellBackFrom = (says: string): string | undefined => FELL_BACK.exec(says)?.[1];
 
 /** Why a cluster that timed out holds up the end. */
-export const leftBehind = (policy: string): string =>
-  `does not comply with policy ${policy} at the last look; the end waits for it until the time of the upgrade is over`;
+export const leftBehind = (policy: string): Wait => ({
+  cause: 'policy',
+  says: `does not comply with policy ${policy} at the last look; the end waits for it until the time of the upgrade is over`,
+});
 
 /** A Placement cannot select clusters. */
 export const waitingForPlacement = (message: string): Verdict => ({ status: 'True', reason: 'WaitingForPlacement', message });

@@ -34,6 +34,10 @@ export function saidOf(message: string): string {
   return wait ? `${wait.says}${wait.fix === undefined ? '' : `; ${wait.fix}`}` : message;
 }
 
+/** A sentence that many clusters share: without the name of the one. */
+export const masked = (text: string, cluster: string): string =>
+  text.includes(cluster) ? text.replaceAll(new RegExp(`(?<![\\w.-])${cluster.replaceAll('.', '\\.')}(?![\\w-])`, 'g'), '(cluster)') : text;
+
 const UNTIL = 'at the latest';
 const SEEN = '; seen: ';
 const FIX = '; to go on: ';

@@ -12,10 +12,10 @@ async function renew({ world, spokes }: Scene, secondsAgo: number): Promise<void
   else await world.client.create(Lease, { metadata: ref, spec });
 }
 
-const accepted: Cause['release'] = { says: /spec\.hubAcceptsClient: true|[Aa]ccept it/, apply: (scene) => accept(scene, true) };
+const accepted: Cause['release'] = { says: /spec\.hubAcceptsClient: true/, apply: (scene) => accept(scene, true) };
 const reports: Cause['release'] = { says: /when the agent of \S+ reports again/, apply: (scene) => renew(scene, 0) };
 const back: Cause['release'] = {
-  says: /renews its lease|whether the cluster and its agent run/,
+  says: /whether the cluster and its agent run/,
   apply: ({ world, spokes }) => world.setAvailable(spokes[0], true),
 };
 const unhold: Cause['release'] = { says: /[Rr]emove the annotation flotilla\.io\/hold/, apply: (scene) => hold(scene, null) };
@@ -59,7 +59,7 @@ export const ofClusters: readonly Cause[] = [
       await inBatch(scene);
       await accept(scene, false);
     },
-    want: { cause: 'cluster-denied', says: /does not let/ },
+    want: { cause: 'cluster-denied', says: /cluster denied: hubAcceptsClient is false/ },
     release: accepted,
     after: 'another cause',
   },
@@ -118,7 +118,7 @@ export const ofClusters: readonly Cause[] = [
       await accept(scene, false);
       await byPrecaching(scene);
     },
-    want: { cause: 'cluster-denied', says: /denied|does not let/ },
+    want: { cause: 'cluster-denied', says: /cluster denied: hubAcceptsClient is false/ },
     release: accepted,
     after: 'cached',
   },
@@ -167,7 +167,7 @@ export const ofClusters: readonly Cause[] = [
       await scene.world.setAvailable(scene.spokes[0], false);
       await accept(scene, false);
     },
-    want: { cause: 'cluster-denied', says: /does not let/ },
+    want: { cause: 'cluster-denied', says: /cluster denied: hubAcceptsClient is false/ },
     release: accepted,
     after: 'another cause',
   },

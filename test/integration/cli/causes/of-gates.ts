@@ -48,7 +48,7 @@ export const ofGates: readonly Cause[] = [
       await scene.world.annotate(scene.name, PAUSED);
       comply(scene);
     },
-    want: { cause: 'paused', says: /batch 2 may not start yet/ },
+    want: { cause: 'paused', says: /ticket 4711/ },
     release: resume,
   },
   {
@@ -156,7 +156,7 @@ export const ofGates: readonly Cause[] = [
     },
     want: { cause: 'cluster-unavailable', says: /not available/, certain: false },
     release: {
-      says: /renews its lease/,
+      says: /whether the cluster and its agent run/,
       apply: async (scene) => {
         await scene.world.setAvailable(scene.spokes[0], true);
         mend(scene);

@@ -4,7 +4,7 @@ import { byPrecaching, type Cause, hold, holdJobs, mend, type Scene } from './ca
 const PAUSED = { 'flotilla.io/paused': 'drain' };
 const other = ({ name }: Scene) => `${name}-other`;
 const retry: Cause['release'] = {
-  says: /try the cluster again \(flotilla retry\)/,
+  says: /try the cluster again: flotilla retry -n default w\d+ w\d+-1/,
   apply: async (scene) => {
     mend(scene);
     await scene.world.annotate(scene.name, { 'flotilla.io/retry-at': new Date(scene.world.clock.now()).toISOString() });

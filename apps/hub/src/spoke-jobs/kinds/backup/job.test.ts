@@ -1,4 +1,5 @@
 import { BackupName, type BackupState } from '@flotilla/api/ran';
+import { saidOf } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { buildAction, buildSpoke, buildView, UPGRADE } from '../../../../testing/observation-builders.ts';
 import { type ActionsSpoke, toObservation } from '../../../spokes/actions/observe.ts';
@@ -134,6 +135,7 @@ const rows: Row[] = [
 
 describe('a backup', () => {
   test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, requeueAt, context: given = context }) => {
-    expect(decide(from, toObservation(job.names, buildSpoke(spoke)), given)).toEqual({ state: to, message, effects, requeueAt });
+    const decided = decide(from, toObservation(job.names, buildSpoke(spoke)), given);
+    expect({ ...decided, message: decided.message && saidOf(decided.message) }).toEqual({ state: to, message, effects, requeueAt });
   });
 });

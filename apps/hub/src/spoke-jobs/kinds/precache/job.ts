@@ -31,6 +31,7 @@ import {
   readProofWithin,
   type SpokeNode,
   spokeNode,
+  waitMessage,
 } from '@flotilla/rollout';
 import type { CleanedJob } from '../../../spokes/cleaning.ts';
 import type { SpokeJobNames } from '../../../spokes/port/workload.ts';
@@ -229,7 +230,7 @@ function problemOf(
 ): string | undefined {
   const held = talmStrict ? undefined : findHold(managed);
   const unusable = profile === 'talm' ? undefined : (problems[0] ?? (talmStrict ? undefined : unknown));
-  return held ?? unusable;
+  return held ? waitMessage(held) : unusable;
 }
 
 /**

@@ -3,7 +3,7 @@ import { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { expect, test } from 'vitest';
 import { type Wait, WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
-import { countOverdue } from './overdue-waits.ts';
+import { countOverdue } from './overdue.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const at = (minutes: number): string => new Date(NOW + minutes * 60_000).toISOString();

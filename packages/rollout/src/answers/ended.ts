@@ -1,55 +1,88 @@
-/** Judges what is over: the record of a cluster, the verdict of an upgrade; and who is no part of it. Pure. */
-import { findCondition } from '@flotilla/api';
+/** Answers on what is over: the record of a cluster, the verdict of an upgrade; and on clusters that are no part of it. Pure. */
+import { findCondition, foreign } from '@flotilla/api';
+import type { WhyLink } from '@flotilla/api/answers';
+import { ManifestStatus } from '@flotilla/api/ocm';
 import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { z } from 'zod';
 import { describeLeftOut } from '../upgrade/lost-clusters.ts';
-import { RecordState } from '../upgrade/model.ts';
+import { type ClusterRecord, RecordState } from '../upgrade/model.ts';
 import { isEnding } from '../upgrade/stage.ts';
-import { policyFellBackFrom } from '../upgrade/texts.ts';
-import { conditionEvidence } from './conditions.ts';
-import { byItself, bySomebody, clusterEvidence, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
-import { leftAt, standsNow } from './left-at.ts';
-import type { ClusterQuestion, Question } from './question.ts';
-import { storedWait } from './stored-wait.ts';
+import { masked, saidOf } from '../waits/wait.ts';
+import { complianceLinks, refusedManifest, workLinks } from './evidence.ts';
+import { objectOf } from './facts.ts';
+import {
+  byItself,
+  bySomebody,
+  type ClusterQuestion,
+  conditionEvidence,
+  type Finding,
+  finding,
+  link,
+  type Question,
+  storedWait,
+  upgradeEvidence,
+} from './finding.ts';
 
 /** Finding for a cluster that has its record; undefined for one that has none. */
 export function recordedWait(question: ClusterQuestion): Finding | undefined {
   const { facts, members, cluster } = question;
   const record = members.record(cluster);
   if (!record) return undefined;
-  const again = isEnding(facts.upgrade) ? undefined : members.saidAgain(cluster);
-  if (again !== undefined) return storedWait(question, cluster) ?? saidAgain(question, again);
   const { status } = facts.upgrade;
+  if (!isEnding(facts.upgrade) && members.saidAgain(cluster) !== undefined) return storedWait(question, cluster);
   const evidence = upgradeEvidence(facts, `status.clusters[${cluster}].state`, record.state);
   if (record.state === RecordState.complete)
     return finding('done', link(`${cluster} is done`, evidence), byItself('Nothing is waited for.'), { says: 'nothing' });
   const said = record.message ?? status?.precaching?.messages?.[cluster] ?? status?.backup?.messages?.[cluster];
-  const why = said ?? leftAt(record) ?? 'without a sentence';
+  const why = said === undefined ? (leftAt(record) ?? 'without a sentence') : saidOf(said);
   const word = record.state === RecordState.timedOut ? 'timed out' : 'failed';
   const found = finding(
     'failed',
     link(`${cluster} ${word}: ${why}`, evidence),
-    bySomebody(`Mend what it says, then try this cluster again: ${retryOf(facts)} ${cluster}, or Retry in the console.`),
-    { says: `${word}: ${why.replaceAll(cluster, '(cluster)')}` },
+    bySomebody(`Mend what it says, then try this cluster again${whenOf(question)}: ${retryOf(facts)} ${cluster}, or Retry in the console.`),
+    { says: `${word}: ${masked(why, cluster)}` },
   );
   return { ...found, links: [...found.links, ...standsNow(question, record)] };
 }
 
+/** One that failed its backup is in no plan of this upgrade any more. */
+const whenOf = ({ facts: { upgrade }, cluster }: ClusterQuestion): string => {
+  const state = upgrade.status?.backup?.status?.[cluster];
+  return !isEnding(upgrade) && (state === 'BackupTimeout' || state === 'UnrecoverableError') ? ' once the upgrade has ended' : '';
+};
+
 const retryOf = ({ upgrade: { metadata } }: Question['facts']): string => `flotilla retry -n ${metadata.namespace} ${metadata.name}`;
 
-function saidAgain({ facts, cluster }: ClusterQuestion, again: string): Finding {
-  const policy = policyFellBackFrom(again);
-  return finding(
-    'policy',
-    link(`${cluster} ${again}`, upgradeEvidence(facts, `status.messages[${cluster}]`, again)),
-    byItself('It goes on with the last batch, or when the upgrade times out.'),
-    { says: policy === undefined ? again : `policy ${policy} to be compliant again` },
-  );
+const WorkStatus = foreign(z.looseObject({ manifests: z.array(ManifestStatus) }));
+
+/** Says where it was, and the cause as far as the record has it; undefined for a record that says nothing of it. */
+export function leftAt({ currentPolicy, currentManifestWork }: ClusterRecord): string | undefined {
+  if (currentPolicy) {
+    const { name, status } = currentPolicy;
+    return typeof status === 'string' && status !== '' ? `policy ${name} was ${status}` : `at policy ${name}`;
+  }
+  if (!currentManifestWork) return undefined;
+  const { name, status } = currentManifestWork;
+  const [refused] = refusedManifest(WorkStatus.safeParse(status).data?.manifests);
+  return `at ManifestWork ${name}${refused ? `: ${refused.says}` : ''}`;
+}
+
+/** Says how that stands now, in the words of the cluster; empty where it is not there any more or nobody may read it. */
+function standsNow(question: ClusterQuestion, { currentPolicy, currentManifestWork }: ClusterRecord): WhyLink[] {
+  const { facts, cluster } = question;
+  if (currentPolicy) {
+    const ref = facts.upgrade.status?.managedPoliciesForUpgrade?.find(({ name }) => name === currentPolicy.name);
+    const copy = ref && objectOf(facts.policyCopy(ref, cluster));
+    return copy ? complianceLinks(question, ref, copy) : [];
+  }
+  const work = currentManifestWork && objectOf(facts.work(cluster, currentManifestWork.name));
+  return work ? workLinks(question, work) : [];
 }
 
 /** The verdict is there, and something of the upgrade is left. */
 export function cleaningWait({ facts }: Question): Finding {
   const left = Object.entries(facts.upgrade.status?.messages ?? {})[0];
-  const says = left ? `its clean-up waits: ${left[0]}: ${left[1]}` : 'it has ended and is being cleaned up';
+  const says = left ? `its clean-up waits: ${left[0]}: ${saidOf(left[1])}` : 'it has ended and is being cleaned up';
   return finding(
     'clean-up',
     link(says, left ? upgradeEvidence(facts, `status.messages[${left[0]}]`, left[1]) : verdictOf(facts).evidence),
@@ -82,13 +115,16 @@ function verdictOf(facts: Question['facts']) {
 export function strangerWait({ facts, members, cluster }: ClusterQuestion): Finding | undefined {
   if (members.all.has(cluster)) return undefined;
   const seen = facts.cluster(cluster);
+  const observedAt = new Date(facts.now).toISOString();
   if (seen.kind === 'read' && !seen.object)
     return finding(
       'not-a-member',
-      link(
-        `there is no ManagedCluster ${cluster}`,
-        clusterEvidence(cluster, 'metadata.name', '(not found)', new Date(facts.now).toISOString()),
-      ),
+      link(`there is no ManagedCluster ${cluster}`, {
+        object: `ManagedCluster ${cluster}`,
+        field: 'metadata.name',
+        value: '(not found)',
+        observedAt,
+      }),
       bySomebody('Correct the name: kubectl get managedclusters lists those that there are.'),
     );
   const { spec, status } = facts.upgrade;
@@ -97,7 +133,11 @@ export function strangerWait({ facts, members, cluster }: ClusterQuestion): Find
     'not-a-member',
     status?.remediationPlan !== undefined
       ? link(says, upgradeEvidence(facts, 'status.remediationPlan', `${members.all.size} clusters`))
-      : { ...link(`${says} as far as it is planned`, specEvidence(facts, 'spec.clusters', spec?.clusters ?? [])), isUnknown: true },
+      : link(`${says} as far as it is planned`, {
+          ...upgradeEvidence(facts, 'spec.clusters', spec?.clusters ?? []),
+          observedAt,
+          isUnknown: true,
+        }),
     bySomebody('It complies already, or is not selected: see spec.clusters and spec.clusterLabelSelectors.'),
   );
 }
