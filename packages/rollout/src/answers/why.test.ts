@@ -407,3 +407,46 @@ test('thousands of clusters are folded by what they wait for', () => {
     ['policy', 1, 'a'],
   ]);
 });
+
+describe('of a batch the worst cluster is explained', () => {
+  const plan = { remediationPlan: [['a', 'b', 'c']] };
+  const progress = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, { state: 'InProgress', policyIndex: 0 }]));
+  const spec = { clusters: ['a', 'b', 'c'] };
+  const held = { messages: { b: told({ cause: 'held', says: 'held: disk', fix: 'lift it' }) } };
+  const whole = (more: object, silent?: string) => {
+    const facts = { ...factsOf({ spec, status: inBatch(1, progress, { ...plan, ...more }), policy: 'NonCompliant' }) };
+    const agentLease = (name: string) => read(lease(name === silent ? 420 : 1));
+    return answerWhy(new Inquiry({ ...facts, agentLease }), facts.upgrade, undefined, []);
+  };
+  test.each([
+    ['under way', {}, undefined, 'policy', 'batch 1 waits for a (0 of 3 done)'],
+    ['blocked', held, undefined, 'held', 'batch 1 waits for b (0 of 3 done)'],
+    ['silent', held, 'c', 'agent-silent', 'batch 1 waits for c (0 of 3 done)'],
+    [
+      'failed',
+      { ...held, clusters: [{ name: 'a', state: 'failed', message: 'gone' }] },
+      'c',
+      'failed',
+      'batch 1 goes on (1 of 3 done), and a has not got there',
+    ],
+  ])('one that is %s', (_, more, silent, cause, says) => {
+    const answer = whole(more, silent);
+    expect([answer.cause, answer.chain[0]?.says]).toEqual([cause, says]);
+  });
+});
+
+test.each([
+  [10, true],
+  [1_200, false],
+])('what a policy says is as old as its own last change, %i s, though its cluster answers', (old, isCertain) => {
+  const answer = why({ status: inBatch(1, AT_POLICY), policy: 'NonCompliant', old }, 'a');
+  expect([answer.isCertain, answer.chain.at(-1)?.observedAt]).toEqual([isCertain, iso(old)]);
+  expect(answer.release.says.includes('open-cluster-management-agent-addon')).toBe(!isCertain);
+});
+
+test('a cluster that failed its backup is to be tried again once the upgrade has ended, and one that failed its pull at once', () => {
+  const failed = { spec: { backup: true }, status: inBatch(1, {}, { clusters: [{ name: 'a', state: 'failed' }] }) };
+  const withJob = (job: string) => why({ ...failed, status: { ...failed.status, [job]: { status: { a: 'UnrecoverableError' } } } }, 'a');
+  expect(withJob('backup').release.says).toContain('try this cluster again once the upgrade has ended: flotilla retry -n default u a');
+  expect(withJob('precaching').release.says).toContain('try this cluster again: flotilla retry -n default u a');
+});
