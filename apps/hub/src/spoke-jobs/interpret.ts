@@ -100,7 +100,9 @@ function interpretHeld(
   // Cleaning an available spoke takes a moment and counts as the holder's work.
   if (!isLate && (!holderEnded || available)) {
     const says = `${holder}, which is ${job.words.doing} this cluster`;
-    return { event: HELD, message: waitMessage({ cause: 'precache-claim', says, behind: refOfKey(heldBy ?? '') }) };
+    // One that is gone already has no name.
+    const behind = heldBy?.includes('/') ? refOfKey(heldBy) : undefined;
+    return { event: HELD, message: waitMessage({ cause: 'precache-claim', says, behind }) };
   }
   const says = `${holder}, which has ended and could not yet remove from this cluster what it left there`;
   if (isLate) return { event: { type: 'DEADLINE' }, message: `timed out: ${says}` };

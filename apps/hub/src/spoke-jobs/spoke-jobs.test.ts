@@ -40,7 +40,9 @@ describe('one upgrade at a time on a spoke', () => {
     await beginWithView();
     world.hub.writes.length = 0;
     await world.pass(OTHER);
-    expect(world.messageOf(OTHER)).toBe('waits for ClusterGroupUpgrade default/upgrade, which is backing up this cluster');
+    expect(world.messageOf(OTHER)).toBe(
+      'waits (precache-claim) behind default/upgrade: waits for ClusterGroupUpgrade default/upgrade, which is backing up this cluster',
+    );
     expect(world.takes(OTHER)).toBe(false);
     for (const step of [world.stepElsewhere(keyOf(OTHER)), world.jobs.step(keyOf(OTHER), world.stopping.signal)]) await step;
     expect(world.hub.writes).toEqual([]);
@@ -69,7 +71,7 @@ describe('one upgrade at a time on a spoke', () => {
     world.lead();
     expect([world.messageOf(OTHER), world.messageOf(UPGRADE)]).toEqual([
       undefined,
-      'waits for ClusterGroupUpgrade default/other, which is backing up this cluster',
+      'waits (precache-claim) behind default/other: waits for ClusterGroupUpgrade default/other, which is backing up this cluster',
     ]);
     await vi.waitFor(() => expect(world.takes(OTHER)).toBe(true));
     expect(world.jobs.plan(keyOf(UPGRADE)).writes).toBe('');
@@ -219,7 +221,7 @@ describe('a pause', () => {
 
   test('lets a spoke go that was claimed, and had not begun', async () => {
     expect(answers(UPGRADE)).toEqual(['PreparingToStart', undefined]);
-    expect(world.messageOf(OTHER)).toMatch(/^waits for/);
+    expect(world.messageOf(OTHER)).toMatch(/^waits \(precache-claim\): waits for ClusterGroupUpgrade that is being deleted/);
     world.judge(UPGRADE, { paused });
     expect([world.told, world.messageOf(OTHER)]).toEqual([[OTHER.uid], undefined]);
   });
