@@ -143,7 +143,7 @@ describe('the installed spoke agent', () => {
     { name: 'a plain cluster', file: 'plain-kubernetes' },
     { name: 'a cluster with SecurityContextConstraints', file: 'openshift' },
   ])('creates what the hub puts on $name', async ({ file }) => {
-    const text = await readFile(new URL(`../../apps/hub/src/spoke-jobs/kinds/precache/recorded/${file}.yaml`, import.meta.url), 'utf8');
+    const text = await readFile(new URL(`../../apps/hub/src/spokes/jobs/kinds/precache/recorded/${file}.yaml`, import.meta.url), 'utf8');
     const image = 'registry.example.com/flotilla/image-puller:1';
     const objects = parseAllDocuments(text.replace('registry.example/puller:1', image)).map((each) => Rendered.parse(each.toJS()));
     const plurals: Record<string, string> = {

@@ -6,10 +6,10 @@ import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@f
 import { BY_CLUSTER, BY_NAME, BY_NAME_LABEL } from './indexes.ts';
 import { placementCaches } from './placements/caches.ts';
 import { policyWayCaches } from './placements/user-placements.ts';
-import { templateCache } from './spoke-rollouts/caches.ts';
-import { upgradeLabelIndexes } from './spoke-rollouts/reconciler.ts';
-import { upgradeIndexes } from './spokes/port/caches.ts';
-import { transportCaches } from './spokes/transport-caches.ts';
+import { templateCache } from './spokes/rollout/caches.ts';
+import { upgradeLabelIndexes } from './spokes/rollout/part.ts';
+import { transportCaches } from './spokes/transports/caches.ts';
+import { upgradeIndexes } from './spokes/transports/port/caches.ts';
 import { withWholeStatus } from './stored-upgrade.ts';
 import { tenancyCaches } from './tenancy-caches.ts';
 import { trimReport } from './trim-cluster.ts';

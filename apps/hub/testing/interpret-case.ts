@@ -1,10 +1,10 @@
 /** Parts of the cases of `decide`. */
 import { Annotation } from '@flotilla/api';
 import type { PrecacheState, PullerReport } from '@flotilla/api/ran';
-import type { StepContext } from '../src/spoke-jobs/interpret.ts';
-import { createPrecacheJob } from '../src/spoke-jobs/kinds/precache/job.ts';
-import type { ActionsSpoke } from '../src/spokes/actions/observe.ts';
-import type { Answer } from '../src/spokes/port/port.ts';
+import type { StepContext } from '../src/spokes/jobs/interpret.ts';
+import { createPrecacheJob } from '../src/spokes/jobs/kinds/precache/job.ts';
+import type { ActionsSpoke } from '../src/spokes/transports/actions/observe.ts';
+import type { Answer } from '../src/spokes/transports/port/port.ts';
 import { buildAction, buildPrecacheSettings, foundJob, UPGRADE } from './observation-builders.ts';
 
 /** Job of every case. */

@@ -7,8 +7,8 @@ import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { beforeWrites, clientWith, holdWatches, MemoryServer, type SentWrite } from '@flotilla/control-plane/memory';
 import { ManualClock } from '@flotilla/pace/testing';
 import { type ApiError, type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
-import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/port/caches.ts';
-import { transportCaches } from '../src/spokes/transport-caches.ts';
+import { transportCaches } from '../src/spokes/transports/caches.ts';
+import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/transports/port/caches.ts';
 
 /** A process with its view of the hub. */
 export interface HubProcess {

@@ -12,12 +12,12 @@ import {
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
-import { createRolloutStep } from '../src/spoke-rollouts/apply.ts';
-import { type SpokeCaches, templateCache } from '../src/spoke-rollouts/caches.ts';
-import { planRolloutSpoke } from '../src/spoke-rollouts/plan.ts';
-import { upgradeIndexes } from '../src/spokes/port/caches.ts';
+import { createRolloutStep } from '../src/spokes/rollout/apply.ts';
+import { type SpokeCaches, templateCache } from '../src/spokes/rollout/caches.ts';
+import { planRolloutSpoke } from '../src/spokes/rollout/plan.ts';
 import type { SpokeKey } from '../src/spokes/spoke-key.ts';
-import { transportCaches } from '../src/spokes/transport-caches.ts';
+import { transportCaches } from '../src/spokes/transports/caches.ts';
+import { upgradeIndexes } from '../src/spokes/transports/port/caches.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 

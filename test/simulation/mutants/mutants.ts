@@ -13,8 +13,8 @@ export interface Mutant {
 const gates = 'packages/rollout/src/gates/gates.ts';
 const advance = 'packages/rollout/src/batches/advance.ts';
 const underWay = 'packages/rollout/src/batches/clusters-under-way.ts';
-const interpret = 'apps/hub/src/spoke-jobs/interpret.ts';
-const claims = 'apps/hub/src/spoke-jobs/claims.ts';
+const interpret = 'apps/hub/src/spokes/jobs/interpret.ts';
+const claims = 'apps/hub/src/spokes/jobs/claims.ts';
 const reconciler = 'apps/hub/src/upgrades/reconciler.ts';
 const placements = 'packages/rollout/src/placements/placements.ts';
 const workQueue = 'packages/runtime/src/work-queue.ts';
@@ -220,7 +220,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the patience with a spoke begins anew with each look',
     seenBy: 'every upgrade ends',
-    file: 'apps/hub/src/spoke-jobs/spoke-jobs.ts',
+    file: 'apps/hub/src/spokes/jobs/part.ts',
     from: 'waitingSince: () => sightings.since(waiting),',
     to: 'waitingSince: () => at,',
   },
@@ -234,14 +234,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'who waits for a spoke is told of nothing',
     seenBy: 'every upgrade ends',
-    file: 'apps/hub/src/spoke-jobs/spoke-jobs.ts',
-    from: 'for (const uid of waiting ?? []) this.#deps.onFree(uid);',
-    to: '',
+    file: 'apps/hub/src/spokes/jobs/part.ts',
+    from: 'this.#deps.onFree(uid);\n',
+    to: '\n',
   },
   {
     name: 'a spoke is cleaned before its verdict is stored',
     seenBy: ['one job', 'pulled was seen', 'every upgrade ends', 'never back'],
-    file: 'apps/hub/src/spoke-jobs/plan.ts',
+    file: 'apps/hub/src/spokes/jobs/plan.ts',
     from: 'if (!isCleaning || states.stored === state) effects[effect]();',
     to: 'effects[effect]();',
   },

@@ -42,7 +42,7 @@ afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** The Job as the hub makes it, which its own tests hold this file to. */
 async function hubJob(name: 'openshift' | 'plain-kubernetes' | 'several-nodes', kind: 'Job' | 'DaemonSet' = 'Job'): Promise<Job> {
-  const file = join(ROOT, 'apps/hub/src/spoke-jobs/kinds/precache/recorded', `${name}.yaml`);
+  const file = join(ROOT, 'apps/hub/src/spokes/jobs/kinds/precache/recorded', `${name}.yaml`);
   const objects = parseAllDocuments(await readFile(file, 'utf8')).map((document): unknown => document.toJS());
   const found = z
     .array(z.looseObject({ kind: z.string() }))

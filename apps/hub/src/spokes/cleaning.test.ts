@@ -8,9 +8,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { agentCondition, clusterObject, UPGRADE } from '../../testing/observation-builders.ts';
 import { startParts } from '../../testing/parts-world.ts';
-import { Claims } from '../spoke-jobs/claims.ts';
-import { backupCleaning, createBackupJob } from '../spoke-jobs/kinds/backup/job.ts';
 import { Cleaning } from './cleaning.ts';
+import { Claims } from './jobs/claims.ts';
+import { backupCleaning, createBackupJob } from './jobs/kinds/backup/job.ts';
 import type { Problems } from './problems.ts';
 
 const SPOKE = 'spoke';

@@ -17,17 +17,25 @@ import {
 } from '@flotilla/rollout';
 import { type Change, isNotFound, watch } from '@flotilla/runtime';
 import { describeWrites } from '../writes/apply.ts';
-import { isLeftover, owedDeletions } from './actions/hub-objects.ts';
-import { observeActions, readAnswer } from './actions/observe.ts';
-import { ActionsEffects } from './actions/plan.ts';
 import type { PartPlan, SpokePart } from './part.ts';
-import { type ApplyPlanDeps, applySpokePlan } from './port/apply.ts';
-import { BY_UID, BY_WORK_AND_CLUSTER, hubObjectsOf, objectsIn, objectsOf, type SpokeJobCaches, spokeKey } from './port/caches.ts';
-import type { NamedJob, SpokeTask } from './port/port.ts';
-import { SpokePlan } from './port/spoke-plan.ts';
-import { cleaningOf } from './port/workload.ts';
-import { isLeftBehind, reachSpoke } from './reach.ts';
 import { keyText, type SpokeKey } from './spoke-key.ts';
+import { isLeftover, owedDeletions } from './transports/actions/hub-objects.ts';
+import { observeActions, readAnswer } from './transports/actions/observe.ts';
+import { ActionsEffects } from './transports/actions/plan.ts';
+import { type ApplyPlanDeps, applySpokePlan } from './transports/port/apply.ts';
+import {
+  BY_UID,
+  BY_WORK_AND_CLUSTER,
+  hubObjectsOf,
+  objectsIn,
+  objectsOf,
+  type SpokeJobCaches,
+  spokeKey,
+} from './transports/port/caches.ts';
+import type { NamedJob, SpokeTask } from './transports/port/port.ts';
+import { SpokePlan } from './transports/port/spoke-plan.ts';
+import { cleaningOf } from './transports/port/workload.ts';
+import { isLeftBehind, reachSpoke } from './transports/reach.ts';
 
 /** Part of a kind of job that its cleaning uses. */
 export interface CleanedJob extends NamedJob {

@@ -4,8 +4,8 @@ import { ClusterGroupUpgrade, PreCachingConfig, type PrecacheState } from '@flot
 import { FirstSeen } from '@flotilla/rollout';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
-import { createPrecacheJob, type PrecacheInputs, type PrecacheJobs } from '../spoke-jobs/kinds/precache/job.ts';
-import type { JobRequest } from '../spoke-jobs/spoke-jobs.ts';
+import { createPrecacheJob, type PrecacheInputs, type PrecacheJobs } from '../spokes/jobs/kinds/precache/job.ts';
+import type { JobRequest } from '../spokes/jobs/part.ts';
 import { UpgradeJobs } from './jobs.ts';
 
 /** Asks for no proof. */

@@ -30,17 +30,17 @@ import {
   waitMessage,
 } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
-import { owePins } from '../pins/apply.ts';
-import type { BackupJobs } from '../spoke-jobs/kinds/backup/job.ts';
-import { type BackupReport, judgeBackup } from '../spoke-jobs/kinds/backup/report.ts';
-import type { BackupSettings } from '../spoke-jobs/kinds/backup/settings.ts';
-import { type PrecacheInputs, type PrecacheJobs, pinsWanted } from '../spoke-jobs/kinds/precache/job.ts';
-import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
-import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
-import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
-import type { JobRequest, JudgedJobs } from '../spoke-jobs/spoke-jobs.ts';
 import type { Cleaning } from '../spokes/cleaning.ts';
-import type { SpokeJobCaches } from '../spokes/port/caches.ts';
+import type { BackupJobs } from '../spokes/jobs/kinds/backup/job.ts';
+import { type BackupReport, judgeBackup } from '../spokes/jobs/kinds/backup/report.ts';
+import type { BackupSettings } from '../spokes/jobs/kinds/backup/settings.ts';
+import { type PrecacheInputs, type PrecacheJobs, pinsWanted } from '../spokes/jobs/kinds/precache/job.ts';
+import { rollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
+import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/settings.ts';
+import { specDigest } from '../spokes/jobs/kinds/precache/spec-digest.ts';
+import type { JobRequest, JudgedJobs } from '../spokes/jobs/part.ts';
+import type { SpokeJobCaches } from '../spokes/transports/port/caches.ts';
+import { owePins } from '../spokes/unpin/apply.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
 

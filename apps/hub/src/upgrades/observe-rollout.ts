@@ -25,9 +25,9 @@ import {
 } from '@flotilla/rollout';
 import { BY_UPGRADE_NAME, decidedBy } from '../placements/caches.ts';
 import { type PolicyWayCaches, waysFrom } from '../placements/user-placements.ts';
-import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
-import { findDenial } from '../spokes/denied-cluster.ts';
-import { isOfJob } from '../spokes/port/caches.ts';
+import type { RolloutCaches } from '../spokes/rollout/caches.ts';
+import { findDenial } from '../spokes/transports/denied-cluster.ts';
+import { isOfJob } from '../spokes/transports/port/caches.ts';
 
 /** Surroundings of an observation besides the caches. */
 interface ObserveDeps {

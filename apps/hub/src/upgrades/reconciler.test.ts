@@ -8,8 +8,8 @@ import { createLogger, createMetrics, type EventToRecord, systemClock } from '@f
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
-import { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import { Problems } from '../spokes/problems.ts';
+import { SpokeRollouts } from '../spokes/rollout/part.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';
 

@@ -20,7 +20,7 @@ import {
 } from '@flotilla/rollout';
 import { type Client, type EventRecorder, type ReconcileResult, RefusedValues, refusedText } from '@flotilla/runtime';
 import type { Placing } from '../placements/apply.ts';
-import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
+import type { SpokeRollouts } from '../spokes/rollout/part.ts';
 import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { KeptFields } from './kept-fields.ts';

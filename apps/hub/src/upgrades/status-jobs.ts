@@ -13,9 +13,9 @@ import {
   textInStatus,
 } from '@flotilla/api/ran';
 import { RecordState, saidOf, strongerPins, type UpgradePlan } from '@flotilla/rollout';
-import type { JudgedSpoke } from '../spoke-jobs/judge.ts';
-import { type BackupReport, describeBackup } from '../spoke-jobs/kinds/backup/report.ts';
-import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
+import type { JudgedSpoke } from '../spokes/jobs/judge.ts';
+import { type BackupReport, describeBackup } from '../spokes/jobs/kinds/backup/report.ts';
+import type { RollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
 import { orAbsent } from './status-budget.ts';
 import type { Conditions, ConditionText, Wording } from './status-conditions.ts';
 import { sumNodes } from './status-nodes.ts';

@@ -20,8 +20,8 @@ import {
   WHOLE_UPGRADE,
   waitMessage,
 } from '@flotilla/rollout';
-import type { BackupReport } from '../spoke-jobs/kinds/backup/report.ts';
-import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
+import type { BackupReport } from '../spokes/jobs/kinds/backup/report.ts';
+import type { RollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
 import { orAbsent } from './status-budget.ts';
 import { Conditions, type ConditionText, type Wording } from './status-conditions.ts';
 import { describeBackUp, describePrecaching, describeSpokes, type PrecachingReport } from './status-jobs.ts';

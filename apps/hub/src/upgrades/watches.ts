@@ -5,10 +5,10 @@ import type { ManagedClusterSet, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
 import { blockingRefs, isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
-import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
-import { BY_LABELS } from '../spoke-rollouts/reconciler.ts';
-import { hasClusterChanged } from '../spokes/cluster-change.ts';
-import { BY_UID, isOfJob, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import type { RolloutCaches } from '../spokes/rollout/caches.ts';
+import { BY_LABELS } from '../spokes/rollout/part.ts';
+import { hasClusterChanged } from '../spokes/transports/cluster-change.ts';
+import { BY_UID, isOfJob, type SpokeJobCaches } from '../spokes/transports/port/caches.ts';
 import type { UpgradeCaches } from './observe.ts';
 
 /** Index of upgrades by the names of their policies: those of the spec, and those of a running rollout, which outlive an edit of the spec. */

@@ -1,0 +1,88 @@
+/** Backup as a job on spokes (spec/talm 5.1). */
+import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
+import { backupJobMachine, importCounts, strictBackupJobMachine } from '@flotilla/rollout';
+import type { CleanedJob } from '../../../cleaning.ts';
+import type { SpokeJobNames } from '../../../transports/port/workload.ts';
+import type { SpokeJob } from '../../kind.ts';
+import type { SpokeJobs } from '../../part.ts';
+import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
+import type { BackupSettings } from './settings.ts';
+
+/** Inputs of a backup from one upgrade. */
+export interface BackupInputs {
+  /** Image that takes the backup. */
+  readonly image: string;
+  /** Number of times that each cluster was imported again: its backup is another machine's. */
+  readonly imports?: ReadonlyMap<string, number> | undefined;
+}
+/** Kind of job that backs up a spoke before its upgrade. */
+type BackupJob = SpokeJob<BackupState, BackupInputs>;
+/** Engine of all backups. */
+export type BackupJobs = SpokeJobs<BackupState, BackupInputs>;
+
+/** Seconds that the hub waits for a verdict beyond the job's own deadline. */
+const GRACE_SECONDS = 720;
+
+const { namespace, job, clusterRoleBinding } = BackupName;
+const deletions = [BackupAction.deleteNamespace, BackupAction.deleteClusterRoleBinding];
+
+/** Names of a backup on spoke and hub. */
+export const backupNames: SpokeJobNames = {
+  namespace,
+  job,
+  clusterRoleBinding,
+  manifestWork: BACKUP_WORK,
+  actions: {
+    deleteNamespace: BackupAction.deleteNamespace,
+    deleteClusterRoleBinding: BackupAction.deleteClusterRoleBinding,
+    createJob: BackupAction.createJob,
+  },
+  views: {
+    namespace: { name: BackupView.namespace, resource: 'namespaces', target: { kind: 'Namespace', name: namespace } },
+    job: { name: BackupView.job, resource: 'jobs', target: { kind: 'Job', name: job, namespace } },
+  },
+};
+
+/** Trusts each view's answer without checking its target, as the reference does. */
+const strictNames: SpokeJobNames = {
+  ...backupNames,
+  views: {
+    namespace: { ...backupNames.views.namespace, trusted: true },
+    job: { ...backupNames.views.job, trusted: true },
+  },
+};
+
+/** Creates the kind of job with the settings of this hub. */
+export function createBackupJob({
+  image: ownImage = '',
+  jobViewSeconds,
+  talmStrict = false,
+}: Partial<BackupSettings> & Pick<BackupSettings, 'jobViewSeconds'>): BackupJob {
+  return {
+    work: 'backup',
+    machine: talmStrict ? strictBackupJobMachine : backupJobMachine,
+    cleansFirst: talmStrict,
+    states: BackupState,
+    names: talmStrict ? strictNames : backupNames,
+    words: { work: 'the backup', doing: 'backing up', active: 'running' },
+    statesIn: (status) => status?.backup?.status,
+    inputsIn: ({ status }) => status?.backup && { image: ownImage, imports: talmStrict ? undefined : importCounts(status) },
+    workload: ({ image }, { upgradeUid }) => ({
+      manifests: () => backupManifests({ upgradeUid, image }),
+      deletions,
+      jobViewSeconds,
+      patienceMs: (BACKUP_JOB_SECONDS + GRACE_SECONDS) * 1000,
+    }),
+    ...(!talmStrict && { digest: ({ imports }: BackupInputs, cluster = '') => String(imports?.get(cluster) ?? 0) }),
+  };
+}
+
+/** Objects to remove when an upgrade ends or is deleted. */
+export const backupCleaning = ({ talmStrict }: Pick<BackupSettings, 'talmStrict'> = {}): CleanedJob => ({
+  work: 'backup',
+  names: backupNames,
+  cleansFirst: talmStrict,
+  deletions,
+  initial: backupJobMachine.initial,
+  statesIn: (status) => status?.backup?.status,
+});

@@ -1,0 +1,168 @@
+/** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
+import { perObject } from '@flotilla/api';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { isEnding, isRunning, keepsObjects, waitMessage } from '@flotilla/rollout';
+import { findDenial } from '../transports/denied-cluster.ts';
+import type { SpokeJobCaches } from '../transports/port/caches.ts';
+import type { SpokeReach, SpokeTask } from '../transports/port/port.ts';
+import { holdsSpoke, reachSpoke } from '../transports/reach.ts';
+import { ownerOfObjects } from './claims.ts';
+import type { StepContext } from './interpret.ts';
+import type { JobState, SpokeJob } from './kind.ts';
+
+/** Dependencies of `observe` and `observeStep`. */
+export interface ObserveDeps {
+  /** Filled caches of this process. */
+  readonly caches: SpokeJobCaches;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Tells whether an upgrade may begin on a cluster; default: no other stored status has the cluster under way. */
+  readonly mayBegin?: ((upgradeUid: string, cluster: string) => boolean) | undefined;
+  /** The spoke as the same caches have shown it to the same caller. */
+  readonly reach?: SpokeReach | undefined;
+}
+
+/** Observation of one spoke for a step. */
+interface ObservedStep<S extends JobState> {
+  readonly state: S;
+  readonly task: SpokeTask;
+  readonly reach: SpokeReach;
+  readonly context: StepContext<S>;
+  /**
+   * The spoke was begun but has no objects on the hub: it was cleaned, or somebody deleted them. A process that shares the queue asks the server
+   * which.
+   */
+  readonly isBare: boolean;
+}
+
+/**
+ * Observes one spoke for a step; undefined when the step has nothing to do. The leader alone decides verdicts, messages and deadlines.
+ * @param upgrade as stored
+ */
+export function observeStep<S extends JobState, I>(
+  job: SpokeJob<S, I>,
+  upgrade: ClusterGroupUpgrade | undefined,
+  cluster: string,
+  deps: ObserveDeps,
+): ObservedStep<S> | undefined {
+  const { caches, mayBegin = (uid, name) => isUncontested(job, uid, name, caches) } = deps;
+  const isHeld = () => upgrade !== undefined && holdsSpoke(caches, job.work, upgrade.metadata.uid ?? '', cluster);
+  const stored = storedSpoke(job, upgrade, cluster, { isHeld });
+  if (!stored) return undefined;
+  const { state } = stored;
+  const { namespace = '', name, uid = '' } = stored.upgrade.metadata;
+  const isFinal = job.machine.isFinal(state);
+  if (!isFinal && ownerOfObjects(job.work, cluster, uid, caches) !== undefined) return undefined;
+  const isStopping = state === 'NotStarted' || (!isFinal && isEnding(stored.upgrade));
+  // A job that a pause stops is stored as stopped before it is removed, and gets nothing new until then.
+  if (!isFinal && !isStopping && job.isStopped?.(stored.upgrade)) return undefined;
+  if (state === job.machine.initial && !isStopping && !mayBegin(uid, cluster)) return undefined;
+  const { reach, workload, context: found } = observe(job, { ...stored, uid }, cluster, deps);
+  const context = { ...found, isStopping };
+  const task = { job, upgrade: { namespace, name, uid }, cluster, workload, digest: context.digest };
+  return { state, task, reach, context, isBare: !isFinal && state !== 'PreparingToStart' && !reach.spoke.isHeld };
+}
+
+/** Observes one spoke of a job with these inputs. */
+export function observe<S extends JobState, I>(
+  job: SpokeJob<S, I>,
+  { uid, inputs, clusters }: { readonly uid: string; readonly inputs: I; readonly clusters: number },
+  cluster: string,
+  { caches, now, reach: seen }: ObserveDeps,
+) {
+  const managed = caches.clusters.get({ name: cluster });
+  const reach = seen ?? reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
+  const workload = job.workload(inputs, { upgradeUid: uid, managed, cluster, clusters });
+  const denial = findDenial(managed);
+  const context: StepContext<S> = {
+    job,
+    upgradeUid: uid,
+    cluster,
+    now: now(),
+    deadlineAt: Number.POSITIVE_INFINITY,
+    heldBy: undefined,
+    holderEnded: false,
+    trouble: undefined,
+    digest: job.digest?.(inputs, cluster),
+    problem: denial ? waitMessage(denial) : workload.problem,
+    failsWithoutNodes: workload.failsWithoutNodes,
+  };
+  return { reach, workload, context };
+}
+
+/** Stored state of one spoke's job: with the observation, the only input of a step. */
+interface StoredSpoke<S, I> {
+  readonly upgrade: ClusterGroupUpgrade;
+  readonly state: S;
+  readonly inputs: I;
+  /** Clusters of the upgrade's job. */
+  readonly clusters: number;
+}
+
+/**
+ * Reads a spoke's stored state. Returns undefined for an upgrade whose cleaning does the rest, a cluster outside its status, or a cluster that must
+ * not begin yet. The leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time; it stops a job by storing
+ * `NotStarted` again. The end of an upgrade that keeps its objects stops a job without a verdict.
+ * @param isHeld the hub has objects of the job, which are a stopped one's where the job was stopped; default: none
+ */
+function storedSpoke<S extends JobState, I>(
+  job: SpokeJob<S, I>,
+  upgrade: ClusterGroupUpgrade | undefined,
+  cluster: string,
+  { isHeld = () => false }: { readonly isHeld?: () => boolean } = {},
+): StoredSpoke<S, I> | undefined {
+  const state = upgrade && stateIn(job, upgrade, cluster);
+  if (!upgrade || state === undefined) return undefined;
+  if (isEnding(upgrade) && !keepsObjects(upgrade)) return undefined;
+  const isStopped = state === 'NotStarted' || (!job.machine.isFinal(state) && isEnding(upgrade));
+  if (isStopped && !isHeld()) return undefined;
+  const inputs = job.inputsIn(upgrade);
+  return inputs && { upgrade, state, inputs, clusters: countOf(job.statesIn(upgrade.status) ?? {}) };
+}
+
+type StatesOf<S extends JobState> = Pick<SpokeJob<S, never>, 'machine' | 'statesIn'>;
+
+/** State of a cluster in the status of an upgrade. */
+export function stateIn<S extends JobState>(job: StatesOf<S>, { status }: ClusterGroupUpgrade, cluster: string): S | undefined {
+  const states = job.statesIn(status) ?? {};
+  return Object.hasOwn(states, cluster) ? states[cluster] : undefined;
+}
+
+/** Every reconcile of every spoke asks. */
+const countOf = perObject((states: Readonly<Record<string, unknown>>): number => Object.keys(states).length);
+
+/** Only the leader knows which of several upgrades came first. */
+const isUncontested = <S extends JobState, I>(job: SpokeJob<S, I>, uid: string, cluster: string, caches: SpokeJobCaches): boolean =>
+  findUnderWay(job, uid, cluster, { caches, idle: 'NotStarted' }) === undefined;
+
+/**
+ * Finds another upgrade that has not ended and whose stored state of the cluster is neither final nor idle.
+ * @param idle state in which the job has not begun
+ */
+export function findUnderWay<S extends JobState>(
+  job: StatesOf<S>,
+  uid: string,
+  cluster: string,
+  { caches, idle }: { readonly caches: Pick<SpokeJobCaches, 'upgrades'>; readonly idle: JobState },
+): ClusterGroupUpgrade | undefined {
+  return caches.upgrades.list().find((other) => {
+    const state = stateIn(job, other, cluster);
+    return state !== undefined && state !== idle && !job.machine.isFinal(state) && !isEnding(other) && other.metadata.uid !== uid;
+  });
+}
+
+/** Tells of which clusters an upgrade stores another state, or of all when their inputs are others or it has ended. */
+export function differs<S extends JobState, I>(
+  job: Pick<SpokeJob<S, I>, 'inputsIn' | 'statesIn' | 'digest'>,
+  upgrade: ClusterGroupUpgrade,
+  previous: ClusterGroupUpgrade | undefined,
+): (cluster: string) => boolean {
+  const [inputsBefore, inputsNow] = [previous && job.inputsIn(previous), job.inputsIn(upgrade)];
+  const digestOf = (inputs: I | undefined, cluster?: string) => inputs && (job.digest?.(inputs, cluster) ?? '');
+  // By these a spoke is left to its stored state.
+  const stageOf = (stored: ClusterGroupUpgrade | undefined) =>
+    stored && (isEnding(stored) ? `ended, keeps: ${keepsObjects(stored)}` : `runs: ${isRunning(stored)}`);
+  const [before, now] = [job.statesIn(previous?.status) ?? {}, job.statesIn(upgrade.status) ?? {}];
+  const isOther = digestOf(inputsBefore) !== digestOf(inputsNow) || stageOf(upgrade) !== stageOf(previous);
+  return (cluster) => isOther || before[cluster] !== now[cluster] || digestOf(inputsBefore, cluster) !== digestOf(inputsNow, cluster);
+}

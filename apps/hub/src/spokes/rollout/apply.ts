@@ -1,0 +1,69 @@
+import { type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { identityOf, isAttributed, isOurs, isReferencesAction } from '@flotilla/rollout';
+import type { Client, Logger } from '@flotilla/runtime';
+import { createReadStored, type ReadStored } from '../../stored-upgrade.ts';
+import { applyWrites, type Ownership } from '../../writes/apply.ts';
+import type { SpokeStep } from '../part.ts';
+import { BY_UID } from '../transports/port/caches.ts';
+import { type PlanDeps, planRolloutSpoke } from './plan.ts';
+
+/** Dependencies of `createRolloutStep`. */
+interface RolloutStepDeps extends PlanDeps {
+  readonly client: Client;
+  readonly logger: Logger;
+}
+
+/**
+ * Creates the step that applies an upgrade's stored status to one spoke.
+ * @param isShared other processes take steps too, and this process's watch of upgrades may lag behind their writes
+ */
+export function createRolloutStep(deps: RolloutStepDeps, isShared: boolean): SpokeStep {
+  // A stale status would bring the work of a finished template back. A process that takes all steps has read each status its writes were made for, and watches never go back.
+  const readStored: ReadStored = isShared ? createReadStored(deps.client) : async (known) => known;
+  return async ({ upgrade: uid, cluster }, signal) => {
+    const [known] = deps.caches.upgrades.byIndex(BY_UID, uid);
+    if (!known) return false;
+    const expected = planRolloutSpoke(known, cluster, deps);
+    const upgrade = expected.writes.length > 0 ? await readStored(known) : known;
+    if (!upgrade) return false;
+    const { writes, wakeAt } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);
+    const decide = (existing: KubeObject) => decideOwner(existing, upgrade, deps);
+    const { works, views, actions, clusters } = deps.caches;
+    const caches = [works, views, actions, clusters];
+    await applyWrites(writes, { client: deps.client, decideOwner: decide, caches, signal, logger: deps.logger });
+    if (writes.length === 0 && wakeAt !== undefined)
+      throw new WaitingError(
+        'FLOTILLA_WAITING_FOR_RETRY',
+        'the spoke refused; trying again after a pause',
+        Math.max(wakeAt - deps.now(), 0),
+      );
+    return writes.length > 0;
+  };
+}
+
+/** Decides the owner of an object that has a name the plan needs. */
+async function decideOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: RolloutStepDeps): Promise<Ownership> {
+  const identity = identityOf(upgrade);
+  if (isOurs(existing, identity)) return 'ours';
+  if (isReferencesAction(existing, identity)) return 'leftover';
+  const owner = existing.metadata.labels?.[Label.upgradeUid];
+  if (owner === undefined && !isAttributed(existing, identity)) return { takenBy: 'no ClusterGroupUpgrade; delete or rename it' };
+  const living = owner === undefined ? undefined : await findOwner(owner, existing, deps);
+  return living
+    ? { takenBy: `ClusterGroupUpgrade ${refKey(living.metadata)}, which is still there; it is replaced when that upgrade has ended` }
+    : 'leftover';
+}
+
+/** Finds the upgrade of a uid. The API server is asked too, because an upgrade that is too new for the cache is not dead. */
+async function findOwner(
+  uid: string,
+  { metadata }: KubeObject,
+  { client, caches }: RolloutStepDeps,
+): Promise<ClusterGroupUpgrade | undefined> {
+  const cached = caches.upgrades.list().find((upgrade) => upgrade.metadata.uid === uid);
+  const [namespace, name] = [metadata.labels?.[Label.upgradeNamespace], metadata.labels?.[Label.upgradeName]];
+  if (cached || !namespace || !name) return cached;
+  const found = await client.get(ClusterGroupUpgrade, { namespace, name });
+  return found?.metadata.uid === uid ? found : undefined;
+}

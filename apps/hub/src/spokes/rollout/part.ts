@@ -1,0 +1,191 @@
+import { type KubeObject, Label } from '@flotilla/api';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { RolloutProblem, SpokeTarget } from '@flotilla/rollout';
+import {
+  actionIndexValue,
+  isComplete,
+  isRunning,
+  keepsObjects,
+  namedClusters,
+  placementOf,
+  targetsOf,
+  templatesOf,
+  upgradeIndexOf,
+  upgradeIndexValue,
+} from '@flotilla/rollout';
+import { type Change, type Clock, type Watch, type WatchCache, watch } from '@flotilla/runtime';
+import { BY_UPGRADE_NAME } from '../../placements/caches.ts';
+import { isBound, placementWrites } from '../../placements/plan.ts';
+import { describeWrites } from '../../writes/apply.ts';
+import type { PartPlan, SpokePart, SpokeStep } from '../part.ts';
+import type { Problems } from '../problems.ts';
+import { keyText, type SpokeKey, wholeText } from '../spoke-key.ts';
+import { hasClusterChanged } from '../transports/cluster-change.ts';
+import { BY_UID, BY_UPGRADE, isOfJob } from '../transports/port/caches.ts';
+import type { RolloutCaches } from './caches.ts';
+import { planRolloutSpoke } from './plan.ts';
+
+/** Dependencies of `SpokeRollouts`. */
+interface RolloutsDeps {
+  readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
+  readonly step: SpokeStep;
+  readonly problems: Problems;
+  readonly clock: Clock;
+  /** Decide as the reference does; default false. */
+  readonly talmStrict?: boolean;
+}
+
+/** Index of upgrades by the labels of their hub objects (`upgradeIndexValue`). */
+export const BY_LABELS = 'labels';
+/** Indexes that the cache of upgrades needs. */
+export const upgradeLabelIndexes = {
+  [BY_LABELS]: ({ metadata: { namespace = '', name } }: ClusterGroupUpgrade) => [
+    upgradeIndexValue({ namespace, name }),
+    actionIndexValue({ namespace, name }),
+  ],
+};
+
+/** Stands for the Placements of an upgrade among its problems. */
+const PLACEMENTS = '';
+
+/** The rollout as a part of what upgrades do on their spokes: what the stored status leaves to write there. Only the leader has one. */
+export class SpokeRollouts implements SpokePart {
+  readonly name = 'rollout';
+  readonly watches: SpokePart['watches'];
+  readonly step: SpokeStep;
+  readonly #deps: RolloutsDeps;
+  readonly #planning: Parameters<typeof planRolloutSpoke>[2];
+  /** Missing writes of Placements by the object of their upgrade, within one turn of the event loop: planning them takes longer than a spoke. */
+  #placing = new WeakMap<ClusterGroupUpgrade, boolean>();
+
+  constructor(deps: RolloutsDeps) {
+    const { caches, clock, talmStrict, step } = deps;
+    this.#deps = deps;
+    this.step = step;
+    this.watches = watchesOf(caches);
+    this.#planning = { caches, now: () => clock.now(), talmStrict };
+  }
+
+  /**
+   * True when no object of a rollout on the hub delays the upgrade's end.
+   * @param leavingCounts objects that only wait for their cluster's agent to remove a finalizer count too
+   */
+  isClean(upgrade: ClusterGroupUpgrade, { leavingCounts }: { readonly leavingCounts: boolean }): boolean {
+    const isPlaced = this.#placementWrites(upgrade).length > 0 || this.#hasPlacements(upgrade);
+    const named = namedClusters(upgrade);
+    return !isPlaced && ![...this.#leftovers(upgrade, leavingCounts)].some((cluster) => named.has(cluster));
+  }
+
+  /** Returns the lasting errors of an upgrade's writes by cluster, or `''` for the Placements. */
+  problems({ metadata: { uid = '' } }: ClusterGroupUpgrade): ReadonlyMap<string, RolloutProblem> {
+    return this.#deps.problems.of(this.name, uid);
+  }
+
+  /** Takes over how the Placements of an upgrade were written; undefined: nothing is missing. */
+  placed({ metadata: { uid = '' } }: ClusterGroupUpgrade, error: unknown): void {
+    this.#deps.problems.note(this.name, { upgrade: uid, cluster: PLACEMENTS }, error);
+  }
+
+  #placementWrites(upgrade: ClusterGroupUpgrade) {
+    return placementWrites(upgrade, this.#deps.caches, this.#deps.talmStrict);
+  }
+
+  #hasPlacements(upgrade: ClusterGroupUpgrade): boolean {
+    if (keepsObjects(upgrade)) return false;
+    const { namespace = '', name } = upgrade.metadata;
+    const value = upgradeIndexValue({ namespace, name });
+    const { placements, bindings } = this.#deps.caches;
+    return placements.byIndex(BY_UPGRADE_NAME, value).length + bindings.byIndex(BY_UPGRADE_NAME, value).length > 0;
+  }
+
+  /** Clusters with objects of the upgrade and no target. */
+  #leftovers(upgrade: ClusterGroupUpgrade, leavingCounts = true): Set<string> {
+    const { works, views, actions } = this.#deps.caches;
+    const { namespace = '', name, uid = '' } = upgrade.metadata;
+    const clustersIn = (cache: { byIndex(index: string, value: string): readonly KubeObject[] }) =>
+      [uid, upgradeIndexValue({ namespace, name }), actionIndexValue({ namespace, name })]
+        .flatMap((value) => cache.byIndex(BY_UPGRADE, value))
+        .filter(({ metadata }) => leavingCounts || metadata.deletionTimestamp === undefined)
+        .map(({ metadata }) => metadata.namespace ?? '');
+    const targets = targetsOf(upgrade);
+    const approved = clustersIn(actions).filter((cluster) => !this.#deps.talmStrict || !isComplete(upgrade, cluster));
+    const found = [...clustersIn(views), ...approved];
+    const kept = keepsObjects(upgrade) ? [] : clustersIn(works);
+    return new Set([...found, ...kept].filter((cluster) => !targets.has(cluster)));
+  }
+
+  /** Clusters of an upgrade with a target, or with objects. */
+  clustersOf(uid: string): Set<string> {
+    const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
+    return new Set(upgrade ? [...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade)] : []);
+  }
+
+  /** Plans what the stored status leaves to write for a spoke. */
+  plan({ upgrade: uid, cluster }: SpokeKey): PartPlan {
+    const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
+    if (!upgrade) return { writes: '' };
+    const { target, writes, wakeAt } = planRolloutSpoke(upgrade, cluster, this.#planning);
+    if (writes.length === 0 || this.#waitsForPolicy(upgrade, target)) return { writes: '', at: wakeAt };
+    return { writes: `${describe(target)}: ${describeWrites(writes)}`, at: wakeAt };
+  }
+
+  /** A view made before its object stays blind for an interval, so the policy is enforced first. */
+  #waitsForPolicy(upgrade: ClusterGroupUpgrade, target: SpokeTarget): boolean {
+    if (target.phase !== 'remediate' || target.mode !== 'policy') return false;
+    return !isBound(upgrade, target.policy, this.#deps.caches) || this.#isPlacing(upgrade);
+  }
+
+  #isPlacing(upgrade: ClusterGroupUpgrade): boolean {
+    const known = this.#placing.get(upgrade);
+    if (known !== undefined) return known;
+    const isPlacing = this.#placementWrites(upgrade).length > 0;
+    this.#placing.set(upgrade, isPlacing);
+    queueMicrotask(() => this.#placing.delete(upgrade));
+    return isPlacing;
+  }
+}
+
+/** Maps changes to keys. The first reconcile of each upgrade plans its spokes, so what else is there at the start enqueues nothing. */
+function watchesOf({ upgrades, clusters, templates, ...objects }: RolloutsDeps['caches']): Watch[] {
+  const keyIn = ({ metadata: { uid = '' } }: ClusterGroupUpgrade, cluster: string) => keyText({ upgrade: uid, cluster });
+  const wholeOf = (found: readonly ClusterGroupUpgrade[]) => found.map(({ metadata }) => wholeText(metadata.uid ?? ''));
+  const isInitial = false;
+  const ofSpoke = ({ object: { metadata } }: Change<KubeObject>) =>
+    upgrades.byIndex(BY_UID, metadata.labels?.[Label.upgradeUid] ?? '').map((upgrade) => keyIn(upgrade, metadata.namespace ?? ''));
+  const isTarget = (upgrade: ClusterGroupUpgrade, cluster: string) => isRunning(upgrade) && targetsOf(upgrade).has(cluster);
+  const usesTemplate =
+    ({ metadata: { namespace, name } }: KubeObject) =>
+    (upgrade: ClusterGroupUpgrade) =>
+      upgrade.metadata.namespace === namespace && templatesOf(upgrade).includes(name);
+  return [
+    watch(upgrades, { enqueue: ({ object }) => wholeOf([object]) }),
+    watch(clusters, {
+      select: hasClusterChanged,
+      enqueue: ({ object: { metadata } }) =>
+        upgrades.list().flatMap((upgrade) => (isTarget(upgrade, metadata.name) ? [keyIn(upgrade, metadata.name)] : [])),
+      isInitial,
+    }),
+    ...[objects.works, objects.views, objects.actions].map((cache) =>
+      watch(cache, { select: ({ object }: Change<KubeObject>) => !isOfJob(object), enqueue: ofSpoke, isInitial }),
+    ),
+    // Steps wait until their policy is enforced.
+    ...[objects.placements, objects.bindings].map((cache) =>
+      watch(cache, { enqueue: ({ object }) => wholeOf(upgrades.byIndex(BY_LABELS, upgradeIndexOf(object))), isInitial }),
+    ),
+    // A binding is made when they are exactly the members, and goes when they are more.
+    watch(objects.decisions, {
+      enqueue: ({ object }) => {
+        const placement = objects.placements.get(placementOf(object));
+        return placement ? wholeOf(upgrades.byIndex(BY_LABELS, upgradeIndexOf(placement))) : [];
+      },
+      isInitial,
+    }),
+    watch(templates, { enqueue: ({ object }) => wholeOf(upgrades.list().filter(usesTemplate(object))), isInitial }),
+  ];
+}
+
+/** Describes a target; descriptions of different targets differ. */
+function describe(target: SpokeTarget): string {
+  if (target.phase !== 'remediate') return target.phase;
+  return target.mode === 'policy' ? `remediate ${target.policy}` : `remediate ${target.template}`;
+}

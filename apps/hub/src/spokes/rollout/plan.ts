@@ -1,0 +1,42 @@
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type HubWrite, planSpoke, type SpokeTarget, targetOf } from '@flotilla/rollout';
+import { findDenial } from '../transports/denied-cluster.ts';
+import type { SpokeCaches } from './caches.ts';
+import { observeRolloutSpoke } from './observe.ts';
+
+/** Dependencies of `planRolloutSpoke`. */
+export interface PlanDeps {
+  readonly caches: SpokeCaches;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Seconds between an agent's polls of a Subscription or InstallPlan; default 10. */
+  readonly viewSeconds?: number;
+  /** Decide as the reference does; default false. */
+  readonly talmStrict?: boolean | undefined;
+}
+
+/** Target of a spoke, and its missing writes. */
+interface RolloutSpokePlan {
+  readonly target: SpokeTarget;
+  readonly writes: readonly HubWrite[];
+  /** Time of the next plan even without events, milliseconds since the epoch. */
+  readonly wakeAt?: number | undefined;
+}
+
+const DEFAULT_VIEW_SECONDS = 10;
+
+/**
+ * Plans the writes that a spoke's target is missing. It plans none for a reached target, or while the spoke waits for a change of `works`,
+ * `views`, `actions`, `templates` or `clusters`.
+ * @param upgrade as stored
+ */
+export function planRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, deps: PlanDeps): RolloutSpokePlan {
+  const { viewSeconds = DEFAULT_VIEW_SECONDS, talmStrict = false } = deps;
+  const settings = { now: deps.now(), viewSeconds, talmStrict };
+  const observed = observeRolloutSpoke(upgrade, cluster, deps.caches);
+  const target = targetOf(upgrade, cluster);
+  const plan = { target, ...planSpoke(target, observed, settings) };
+  if (talmStrict || findDenial(observed.managed) === undefined) return plan;
+  // A denied cluster has no agent and may have no namespace.
+  return { ...plan, writes: plan.writes.filter((write) => write.verb !== 'create' || write.object.metadata.namespace !== cluster) };
+}
