@@ -34,6 +34,8 @@ const RUN_TIMEOUT_MS = 60_000;
 const MOST_IN_A_ROW = 12;
 /** Spokes at a time with steps that nobody waits for: a whole fleet may return at once. */
 const MOST_YIELDING = 4;
+/** Milliseconds until a spoke is looked at again at the earliest: a time that has passed must not keep the loop busy. */
+const LEAST_MS = 50;
 const BACK_OFF = { baseMs: 500, maxMs: 60_000 };
 
 /** Steps for the same writes in a row. */
@@ -69,7 +71,6 @@ export class SpokeReconciler {
       concurrency,
       backOff: BACK_OFF,
       runTimeoutMs: RUN_TIMEOUT_MS,
-      graceMs: 5_000,
       waitLevel: 'debug',
       reconcile: (text, context) => this.reconcile(text, context.signal),
       // The reconcile itself has told the problems.
@@ -94,7 +95,7 @@ export class SpokeReconciler {
     }
     try {
       const at = await this.#tracked(key, this.#run(key, signal));
-      return at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.clock.now(), 0) };
+      return at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.clock.now(), LEAST_MS) };
     } finally {
       this.#yielded(text);
     }

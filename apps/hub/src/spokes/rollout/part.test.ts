@@ -217,6 +217,9 @@ test('an event of a cluster plans that cluster alone, and clusters outside the b
   };
   hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'c', labels } } satisfies KubeObject);
   await until(['a', 'b', 'c']);
+  const { uid = '' } = caches.upgrades.get(UPGRADE)?.metadata ?? {};
+  const yields = ['a', 'c'].map((cluster) => rollouts.plan({ upgrade: uid, cluster }).yields);
+  expect(yields).toEqual([false, true]);
 });
 
 test('somebody who undoes everything at once is not followed at his pace', async () => {

@@ -126,7 +126,9 @@ export class SpokeRollouts implements SpokePart {
     if (!upgrade) return { writes: '' };
     const { target, writes, wakeAt } = planRolloutSpoke(upgrade, cluster, this.#planning);
     if (writes.length === 0 || this.#waitsForPolicy(upgrade, target)) return { writes: '', at: wakeAt };
-    return { writes: `${describe(target)}: ${describeWrites(writes)}`, at: wakeAt };
+    // Cleaning up after a batch is not urgent while the next one begins.
+    const yields = target.phase === 'cleanup' && isRunning(upgrade);
+    return { writes: `${describe(target)}: ${describeWrites(writes)}`, at: wakeAt, yields };
   }
 
   /** A view made before its object stays blind for an interval, so the policy is enforced first. */
