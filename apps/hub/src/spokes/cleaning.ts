@@ -1,75 +1,27 @@
-/**
- * Removes what no stored upgrade wants any more: the job of an upgrade that ends, leftovers on spokes that were away at its end, and what a late step
- * wrote for one that is gone.
- */
-import { Annotation, type KubeObject, Label } from '@flotilla/api';
-import type { ManagedClusterView } from '@flotilla/api/ocm';
+/** Removes what no stored upgrade wants any more: the job of an upgrade that ends, and leftovers. */
+import { type KubeObject, Label } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import {
-  identityOf,
-  isAvailable,
-  isEnding,
-  keepsObjects,
-  namedClusters,
-  stateOf,
-  type UpgradeIdentity,
-  wasCleaned,
-} from '@flotilla/rollout';
+import { identityOf, isAvailable, isEnding, keepsObjects, namedClusters, stateOf, wasCleaned } from '@flotilla/rollout';
 import { type Change, isNotFound, watch } from '@flotilla/runtime';
 import { describeWrites } from '../writes/apply.ts';
+import { type CleaningPlan, isCleaned, Leftovers, type LeftoversDeps } from './leftovers.ts';
 import type { PartPlan, SpokePart } from './part.ts';
 import { keyText, type SpokeKey } from './spoke-key.ts';
-import { isLeftover, owedDeletions } from './transports/actions/hub-objects.ts';
-import { observeActions, readAnswer } from './transports/actions/observe.ts';
-import { ActionsEffects } from './transports/actions/plan.ts';
+import { isLeftover } from './transports/actions/hub-objects.ts';
 import { type ApplyPlanDeps, applySpokePlan } from './transports/port/apply.ts';
-import {
-  BY_UID,
-  BY_WORK_AND_CLUSTER,
-  hubObjectsOf,
-  objectsIn,
-  objectsOf,
-  type SpokeJobCaches,
-  spokeKey,
-} from './transports/port/caches.ts';
-import type { NamedJob, SpokeTask } from './transports/port/port.ts';
+import { BY_UID, BY_WORK_AND_CLUSTER, objectsIn, objectsOf, type SpokeJobCaches } from './transports/port/caches.ts';
 import { SpokePlan } from './transports/port/spoke-plan.ts';
 import { cleaningOf } from './transports/port/workload.ts';
 import { isLeftBehind, reachSpoke } from './transports/reach.ts';
 
-/** Part of a kind of job that its cleaning uses. */
-export interface CleanedJob extends NamedJob {
-  readonly work: 'precache' | 'backup';
-  /** Actions whose execution leaves the spoke clean. */
-  readonly deletions: readonly string[];
-  /** State in which a spoke has no objects yet. */
-  readonly initial: string;
-  readonly statesIn: (status: ClusterGroupUpgrade['status']) => Readonly<Record<string, string>> | undefined;
-}
-
 /** Dependencies of `Cleaning`. */
-interface CleaningDeps extends Omit<ApplyPlanDeps, 'signal'> {
+interface CleaningDeps extends LeftoversDeps, Omit<ApplyPlanDeps, 'signal'> {
   readonly caches: SpokeJobCaches;
-  readonly job: CleanedJob;
-  /** Claims of upgrades to spokes. */
-  readonly claims: {
-    /** Claims a cluster, or returns the upgrade that holds it. */
-    claim(uid: string, cluster: string, purpose: 'leftovers'): unknown;
-    /** Releases the claim. */
-    release(uid: string, cluster: string, purpose: 'leftovers'): void;
-  };
   /** Has the spoke of a key reconciled. */
   readonly enqueue: (key: string) => void;
   /** Receives the uid of an ending upgrade of which a spoke is clean. */
   readonly onClean: (upgradeUid: string) => void;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
-
-/** Milliseconds until a held spoke is tried again, in case the end of its upgrade goes unnoticed. */
-const HELD_RECHECK_MS = 30_000;
-/** Milliseconds after which an object of a cleaned upgrade, or of none, is nobody's: watches tell of both in any order. */
-const ORPHAN_MS = 10_000;
 
 /** Progress of one ending upgrade. A new process asks clean spokes once more. */
 interface Ending {
@@ -80,16 +32,6 @@ interface Ending {
   readonly byWork: Set<string>;
 }
 
-/** Plan of one spoke, and the way in which it ends. */
-interface CleaningPlan {
-  readonly plan: SpokePlan;
-  readonly task: SpokeTask;
-  /** After these writes the spoke is clean, as far as the upgrade waits for it. */
-  readonly isDone?: boolean | undefined;
-  /** Nobody waits for it. */
-  readonly yields?: boolean | undefined;
-}
-
 /** Cleaning after one kind of job (spec/talm 2.14, 3.7). */
 export class Cleaning implements SpokePart {
   readonly name: SpokePart['name'];
@@ -97,11 +39,11 @@ export class Cleaning implements SpokePart {
   readonly leaderAlone = true;
   readonly #deps: CleaningDeps;
   readonly #endings = new Map<string, Ending>();
-  /** Keys of objects of a cleaned upgrade, or of none, with the time of the first look, milliseconds since the epoch. */
-  readonly #orphans = new Map<string, number>();
+  readonly #leftovers: Leftovers;
 
   constructor(deps: CleaningDeps) {
     this.#deps = deps;
+    this.#leftovers = new Leftovers(deps);
     this.name = `${deps.job.work}-cleaning`;
     this.watches = this.#watches();
   }
@@ -161,16 +103,14 @@ export class Cleaning implements SpokePart {
   }
 
   #plan(key: SpokeKey): CleaningPlan | undefined {
-    const { caches, job, claims } = this.#deps;
+    const { caches } = this.#deps;
     const { upgrade: uid, cluster } = key;
-    const objects = hubObjectsOf(caches, spokeKey(job.work, uid, cluster));
     const [upgrade] = caches.upgrades.byIndex(BY_UID, uid);
-    const mark = objects.views.find(isLeftover);
-    if (mark) return this.#planLeftover(key, mark, objects);
-    claims.release(uid, cluster, 'leftovers');
+    const leftover = this.#leftovers.planMarked(key);
+    if (leftover) return leftover;
     if (upgrade && isTornDown(upgrade)) return this.#planEnd(upgrade, cluster);
     this.#endings.delete(uid);
-    return this.#planOrphan(key, Object.values(objects).flat());
+    return this.#leftovers.planOrphan(key);
   }
 
   #endingOf({ metadata: { uid = '' } }: ClusterGroupUpgrade): Ending {
@@ -238,62 +178,6 @@ export class Cleaning implements SpokePart {
     return objects.some((object) => !isLeftBehind(object) && object.metadata.labels?.[Label.upgradeUid] !== uid);
   }
 
-  #planLeftover(key: SpokeKey, mark: ManagedClusterView, objects: ReturnType<typeof hubObjectsOf>): CleaningPlan {
-    const { caches, job, now } = this.#deps;
-    const { upgrade: uid, cluster } = key;
-    this.#orphans.delete(keyText(key));
-    const managed = caches.clusters.get({ name: cluster });
-    const spoke = observeActions(job.names, uid, { cluster: managed, ...objects });
-    const workload = cleaningOf(owedDeletions(job, mark));
-    const task = { job, upgrade: labelled(mark), cluster, workload };
-    const plan = new SpokePlan(now());
-    const effects = new ActionsEffects(task, spoke, '', plan);
-    if (!managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan)) effects.drop();
-    return { plan, task, yields: true };
-  }
-
-  /** Marks as left over what a late step wrote for an upgrade that is cleaned or gone: nobody else would remove it. */
-  #planOrphan(key: SpokeKey, objects: readonly KubeObject[]): CleaningPlan | undefined {
-    const { caches, job, now } = this.#deps;
-    const { upgrade: uid, cluster } = key;
-    const id = keyText(key);
-    const orphan = objects.find((object) => !isLeftBehind(object) && object.metadata.deletionTimestamp === undefined);
-    if (!orphan || !isCleaned(caches, uid)) {
-      this.#orphans.delete(id);
-      return undefined;
-    }
-    const since = Math.min(this.#orphans.get(id) ?? now(), now());
-    this.#orphans.set(id, since);
-    const task = { job, upgrade: labelled(orphan), cluster, workload: cleaningOf(job.deletions) };
-    const plan = new SpokePlan(now());
-    if (now() < since + ORPHAN_MS) plan.requeue(since + ORPHAN_MS);
-    else reachSpoke(caches, { job, upgradeUid: uid, cluster, now: now() }).effects(task, '', plan).remember();
-    return { plan, task, yields: true };
-  }
-
-  /** Deletes the leftovers once the agent answers and no other upgrade works on the spoke. True when all deletions were executed. */
-  #clean(effects: ActionsEffects, mark: ManagedClusterView, plan: SpokePlan): boolean {
-    const { claims } = this.#deps;
-    const { task, spoke } = effects;
-    const { upgrade, cluster } = task;
-    if (!spoke.available || !mark.status?.conditions) {
-      if (spoke.actions.size === 0) claims.release(upgrade.uid, cluster, 'leftovers');
-      return false;
-    }
-    if (!claims.claim(upgrade.uid, cluster, 'leftovers')) return effects.clean();
-    plan.requeue(plan.now + HELD_RECHECK_MS);
-    return false;
-  }
-
-  /** True when the namespace is gone or another upgrade's by now, which replaced the binding too. No view shows a binding alone. */
-  #isNothingLeft(view: ManagedClusterView, deletions: readonly string[]): boolean {
-    const { names } = this.#deps.job;
-    const answer = readAnswer(view, names.views.namespace.target);
-    if (answer.kind === 'absent') return deletions.every((name) => name === names.actions.deleteNamespace);
-    const owner = answer.kind === 'found' ? answer.object.metadata.annotations?.[Annotation.upgradeUid] : undefined;
-    return owner !== undefined && owner !== view.metadata.labels?.[Label.upgradeUid];
-  }
-
   #watches(): SpokePart['watches'] {
     const { caches, job } = this.#deps;
     const leftIn = (cluster: string): string[] =>
@@ -337,18 +221,6 @@ export class Cleaning implements SpokePart {
 
 /** True for an upgrade at whose end its jobs are removed, and wait to be. */
 const isTornDown = (upgrade: ClusterGroupUpgrade): boolean => isEnding(upgrade) && stateOf(upgrade) === 'ended' && !keepsObjects(upgrade);
-
-/** Upgrade of an object. The label cuts long names, which nothing compares. */
-function labelled({ metadata: { labels } }: KubeObject): UpgradeIdentity {
-  return {
-    namespace: labels?.[Label.upgradeNamespace] ?? '',
-    name: labels?.[Label.upgradeName] ?? '',
-    uid: labels?.[Label.upgradeUid] ?? '',
-  };
-}
-
-/** True for an upgrade that was cleaned up at its end, and for one that is gone. */
-const isCleaned = ({ upgrades }: SpokeJobCaches, uid: string): boolean => upgrades.byIndex(BY_UID, uid).every(wasCleaned);
 
 const keyOf = ({ metadata: { labels, namespace = '' } }: KubeObject): string =>
   keyText({ upgrade: labels?.[Label.upgradeUid] ?? '', cluster: namespace });

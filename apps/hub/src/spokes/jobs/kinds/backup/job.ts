@@ -1,7 +1,7 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, importCounts, strictBackupJobMachine } from '@flotilla/rollout';
-import type { CleanedJob } from '../../../cleaning.ts';
+import type { CleanedJob } from '../../../leftovers.ts';
 import type { SpokeJobNames } from '../../../transports/port/workload.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../part.ts';

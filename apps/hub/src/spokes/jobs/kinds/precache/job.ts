@@ -33,7 +33,7 @@ import {
   spokeNode,
   waitMessage,
 } from '@flotilla/rollout';
-import type { CleanedJob } from '../../../cleaning.ts';
+import type { CleanedJob } from '../../../leftovers.ts';
 import type { SpokeJobNames } from '../../../transports/port/workload.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../part.ts';
