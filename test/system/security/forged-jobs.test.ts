@@ -58,32 +58,30 @@ test('forged, old, doubled and malformed jobs do nothing on any spoke and change
   await eventually(async () => (await world.message('second', 'planned'))?.startsWith('waits for') === true, 'the second to wait');
 
   const uid = metadata.uid ?? '';
-  const key = `precache/${uid}/planned`;
+  const key = `${uid}/planned`;
   const malformed = [
     {},
     'text',
     `${key}/${EVIL}`,
-    `${key}/Succeeded`,
-    `backup/${uid}/planned`,
+    // The keys of earlier versions.
+    `precache/${uid}/planned`,
     `rollout/${uid}/planned`,
-    `precache/${uid}/`,
-    { kind: 'precache', upgrade: uid, cluster: 'planned', image: EVIL },
+    `${uid}/`,
+    { upgrade: uid, cluster: 'planned', image: EVIL },
   ];
-  await forge('precache-steps', malformed);
+  await forge('spoke-steps', malformed);
   await eventually(async () => (await lines('Dropping a job that is no key')) === malformed.length, 'a line for each');
-  await forge('precache-steps', [
+  await forge('spoke-steps', [
     ...Array.from({ length: 50 }, () => key),
-    `precache/${uid}/outside`,
-    `precache/${uid}/nowhere`,
-    `precache/${uid}/kube-system`,
-    'precache/never-seen/planned',
-    `precache/${second.metadata.uid}/planned`,
-    `precache/${second.metadata.uid}/outside`,
-    `precache/${old.metadata.uid}/gone`,
-    `precache/${old.metadata.uid}/outside`,
+    `${uid}/outside`,
+    `${uid}/nowhere`,
+    `${uid}/kube-system`,
+    'never-seen/planned',
+    `${second.metadata.uid}/planned`,
+    `${second.metadata.uid}/outside`,
+    `${old.metadata.uid}/gone`,
+    `${old.metadata.uid}/outside`,
   ]);
-  await forge('backup-steps', [`backup/${uid}/planned`, `backup/${uid}/outside`]);
-  await forge('rollout-steps', [`rollout/${uid}/planned`, `rollout/${uid}/outside`, `placements/${uid}/`]);
 
   await world.untilCondition('real', 'PrecachingSuceeded', done);
   await world.untilCondition('second', 'PrecachingSuceeded', done);

@@ -279,7 +279,10 @@ export function conditionMessage(reason: ConditionReason, message: string, talmS
 
 /** Starts of the fixes in sentences about single clusters. */
 const CLUSTER_FIXES = [
-  ...new Set([...Object.values(clusterReasons), reasons.UnknownAnnotation].map(({ fix }) => fix.split('{')[0] ?? fix)),
+  // A wait has them without the words that a sentence ends with.
+  ...new Set(
+    [...Object.values(clusterReasons), reasons.UnknownAnnotation].map(({ fix }) => (fix.split('{')[0] ?? fix).replace(/ to go on$/, '')),
+  ),
 ];
 
 /** Summarizes the clusters that need an action: the first by name, and the number of others; undefined for none. */

@@ -1,6 +1,7 @@
 /** Clusters that the hub does not accept have no agent, and may have no namespace. Pure. */
 import { findCondition } from '@flotilla/api';
 import { HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
+import { fixOf } from '@flotilla/api/ran';
 import type { Wait } from '@flotilla/rollout';
 
 /** The wait for a cluster to be accepted; undefined for an accepted cluster or one without a decision. */
@@ -9,7 +10,7 @@ export function findDenial(cluster: ManagedCluster | undefined): Wait | undefine
     return {
       cause: 'cluster-denied',
       says: 'cluster denied: hubAcceptsClient is false',
-      fix: `accept it (spec.hubAcceptsClient: true), or run flotilla join for ${cluster.metadata.name}`,
+      fix: `${fixOf('ClusterDenied')} (spec.hubAcceptsClient: true, or flotilla join for ${cluster.metadata.name})`,
       of: shown(cluster, 'spec.hubAcceptsClient', 'false'),
     };
   const accepted = findCondition(cluster?.status?.conditions, HUB_ACCEPTED);
