@@ -197,6 +197,7 @@ function normalize(description: string): string {
   const [state = '', events = ''] = status.split(/^Events:/m);
   const lines = state
     .replaceAll(/((?:Time|At|Since): +)\S+Z$/gm, '$1TIME')
+    .replaceAll(/(waits \([a-z-]+\) since )\S+Z:/g, '$1TIME:')
     .replaceAll(/(Cluster Uids: +)\S+$/gm, '$1UIDS')
     .replaceAll(/(: +\S+-)[a-z0-9]{5}$/gm, '$1SUFFIX');
   const told = events

@@ -28,6 +28,8 @@ export interface StepContext<S extends JobState = JobState> {
   readonly digest: string | undefined;
   /** The job was stopped: what it left is removed, and nothing begins; default false. */
   readonly isStopping?: boolean;
+  /** Since when the cluster is not available, milliseconds since the epoch; undefined when it is, or when nobody says. */
+  readonly awaySince?: number | undefined;
   /** Reason that forbids new objects on this spoke. */
   readonly problem?: string | undefined;
   /** See `Workload`. */
@@ -68,6 +70,7 @@ interface Basis {
   readonly state: JobState;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  readonly awaySince?: number | undefined;
   readonly failsWithoutNodes?: boolean | undefined;
 }
 
@@ -142,11 +145,12 @@ function orDeadline(
 const HELD = { type: 'HELD' } as const;
 const UNAVAILABLE = { type: 'UNAVAILABLE' } as const;
 
-const unavailable = ({ job: { words }, cluster }: Basis): Meaning => ({
+const unavailable = (basis: Basis, says = `${basis.job.words.work} goes on when it is`): Meaning => ({
   event: UNAVAILABLE,
-  message: waitMessage(
-    waitBy('cluster-unavailable', 'ClusterUnavailable', `the cluster is not available; ${words.work} goes on when it is`, { cluster }),
-  ),
+  message: waitMessage({
+    ...waitBy('cluster-unavailable', 'ClusterUnavailable', `the cluster is not available; ${says}`, { cluster: basis.cluster }),
+    since: basis.awaySince,
+  }),
 });
 
 const unseen = ({ cluster }: Basis, says: string): string =>
@@ -200,16 +204,7 @@ function interpretActive(spoke: SpokeObservation, basis: Basis): Meaning {
   if (!job) return {};
   if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
   const meaning = orRefusedNodes(interpretJob(job, spoke, basis), spoke, basis);
-  return meaning.event?.type === 'JOB_ACTIVE' && !available
-    ? {
-        event: UNAVAILABLE,
-        message: waitMessage(
-          waitBy('cluster-unavailable', 'ClusterUnavailable', `the cluster is not available; last seen ${words.active}`, {
-            cluster: basis.cluster,
-          }),
-        ),
-      }
-    : meaning;
+  return meaning.event?.type === 'JOB_ACTIVE' && !available ? unavailable(basis, `last seen ${words.active}`) : meaning;
 }
 
 /** Ends a job that would wait in vain for its other nodes: the spoke does not let their pullers be created. */

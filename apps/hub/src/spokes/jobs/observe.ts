@@ -1,7 +1,7 @@
 /** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
 import { perObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { isEnding, isRunning, keepsObjects, waitMessage } from '@flotilla/rollout';
+import { findAway, isEnding, isRunning, keepsObjects, waitMessage } from '@flotilla/rollout';
 import { findDenial } from '../transports/denied-cluster.ts';
 import type { SpokeJobCaches } from '../transports/port/caches.ts';
 import type { SpokeReach, SpokeTask } from '../transports/port/port.ts';
@@ -84,6 +84,7 @@ export function observe<S extends JobState, I>(
     holderEnded: false,
     trouble: undefined,
     digest: job.digest?.(inputs, cluster),
+    awaySince: findAway(cluster, managed)?.since,
     problem: denial ? waitMessage(denial) : workload.problem,
     failsWithoutNodes: workload.failsWithoutNodes,
   };

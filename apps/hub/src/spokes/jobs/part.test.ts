@@ -173,7 +173,7 @@ test('the verdict of a spoke that was asked about before follows each fact that 
   const first = world.judged(UPGRADE);
   expect(world.judged(UPGRADE)).toBe(first);
   await world.putCluster({}, 'False');
-  expect(world.messageOf(UPGRADE)).toMatch(/not available/);
+  expect(world.messageOf(UPGRADE)).toMatch(/^waits \(cluster-unavailable\) since \S+Z: the cluster is not available/);
   await world.putCluster();
   expect(answers(UPGRADE)).toEqual(['Starting', first?.message]);
   const deadline = Date.parse(world.leader.caches.views.list()[0]?.metadata.creationTimestamp ?? '') + PATIENCE;
