@@ -30,7 +30,7 @@ const canariesFirst = (ledger: Ledger): Property => ({
     for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
       const { spec, status } = ledger.upgrades.get(upgrade) ?? {};
       const canaries = spec?.remediationStrategy.canaries ?? [];
-      // Whoever does not comply any more, or was imported again, is remediated again with a later batch.
+      // A cluster that does not comply any more, or was imported again, is remediated again with a later batch.
       const again = status ? clustersAgain(status) : [];
       const { remediationPlan: plan = [], status: times } = status ?? { status: {} };
       const current = Math.max((times.currentBatch ?? 0) - 1, 0);

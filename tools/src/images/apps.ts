@@ -9,7 +9,7 @@ export interface AppImage {
   readonly description: string;
   /** Whether the page of the console is in it. */
   readonly hasPage?: boolean;
-  /** Whether its pod runs redis-server, too. */
+  /** Its pod runs redis-server, too; default false. */
   readonly hasRedis?: boolean;
 }
 
