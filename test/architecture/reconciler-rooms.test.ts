@@ -19,7 +19,6 @@ const EXCUSED = new Map<string, Excuse>([
 ]);
 /** Sources whose reconciler leaves trouble to the log, and why. */
 const SILENT = new Map([
-  ['apps/hub/src/spokes/reconciler.ts', 'each error is noted as a problem, which the status of the upgrade tells'],
   ['apps/hub/src/workers/hand-over.ts', 'the leader takes a step that stays undone, and tells its error'],
   ['apps/spoke-agent/src/agent.ts', 'the status of action, view and work has the error, and the hub tells of it'],
 ]);

@@ -32,7 +32,7 @@ import type { BackupSettings } from './spokes/jobs/kinds/backup/settings.ts';
 import { createPrecacheJob, type PrecacheJobs, precacheCleaning } from './spokes/jobs/kinds/precache/job.ts';
 import type { PrecacheSettings } from './spokes/jobs/kinds/precache/settings.ts';
 import { SpokeJobs } from './spokes/jobs/part.ts';
-import type { CleanedJob } from './spokes/leftovers.ts';
+import { type CleanedJob, subjectOfLeftover } from './spokes/leftovers.ts';
 import type { SpokeStep } from './spokes/part.ts';
 import { Problems } from './spokes/problems.ts';
 import { SpokeReconciler } from './spokes/reconciler.ts';
@@ -93,6 +93,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     parts,
     problems,
     isGone: (uid) => caches.upgrades.byIndex(BY_UID, uid).length === 0,
+    onTrouble: troubleEvents(recorder, (key) => subjectOfLeftover(caches, key)),
     handOver: worker && new HandOver(worker, clock),
   });
   const spokesReconciler = spokes.start();

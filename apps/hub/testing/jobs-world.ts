@@ -4,7 +4,7 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import { FirstSeen, type UpgradeIdentity } from '@flotilla/rollout';
-import { type Client, createLogger } from '@flotilla/runtime';
+import { type Client, createLogger, logOnly } from '@flotilla/runtime';
 import { expect, vi } from 'vitest';
 import { createSpokeStep } from '../src/spokes/jobs/apply.ts';
 import type { JudgedSpoke } from '../src/spokes/jobs/judge.ts';
@@ -110,6 +110,7 @@ export class JobsWorld<S extends JobState, I> {
     const isGone = () => false;
     const handOver = new HandOver(queue, clock);
     const reconciler = new SpokeReconciler({
+      onTrouble: logOnly,
       parts: [jobs],
       problems: this.problems,
       isGone,

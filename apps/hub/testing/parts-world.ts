@@ -1,5 +1,5 @@
 /** Runs parts of upgrades on spokes as a leader does, for the tests of this folder. */
-import { type Clock, createLogger } from '@flotilla/runtime';
+import { type Clock, createLogger, logOnly } from '@flotilla/runtime';
 import type { SpokePart } from '../src/spokes/part.ts';
 import { Problems } from '../src/spokes/problems.ts';
 import { SpokeReconciler } from '../src/spokes/reconciler.ts';
@@ -19,6 +19,7 @@ export function startParts(parts: readonly SpokePart[], { caches, clock, signal 
     parts,
     problems,
     isGone: (uid) => caches.upgrades.byIndex(BY_UID, uid).length === 0,
+    onTrouble: logOnly,
     concurrency: 4,
     clock,
     logger: createLogger({ name: 'test', level: 'silent' }),

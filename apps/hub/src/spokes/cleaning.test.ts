@@ -11,6 +11,7 @@ import { startParts } from '../../testing/parts-world.ts';
 import { Cleaning } from './cleaning.ts';
 import { Claims } from './jobs/claims.ts';
 import { backupCleaning, createBackupJob } from './jobs/kinds/backup/job.ts';
+import { subjectOfLeftover } from './leftovers.ts';
 import type { Problems } from './problems.ts';
 
 const SPOKE = 'spoke';
@@ -106,6 +107,14 @@ const seesNamespace = (uid: string): void =>
 const carriesOut = (name: string): void =>
   answer(ManagedClusterAction, name, { conditions: [agentCondition('Completed', 'True', 'ActionDone')] });
 const untilAsked = () => vi.waitFor(() => expect(actions().toSorted()).toEqual(['backup-crb-delete', 'backup-ns-delete']));
+/** The agent shows the namespace of this upgrade, and carries the deletions out. */
+async function untilCleanedBy(uid: string): Promise<void> {
+  seesNamespace(uid);
+  await untilAsked();
+  carriesOut('backup-ns-delete');
+  carriesOut('backup-crb-delete');
+  await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
+}
 
 test('strict mode requests the deletions and keeps them, waits for none, and blocks no other upgrade', async () => {
   lead(true);
@@ -124,11 +133,7 @@ describe('an upgrade that ends while a spoke is away', () => {
     await end('Active');
     expect([views(), actions()]).toEqual([[MARK], []]);
     setAvailable(true);
-    seesNamespace(UPGRADE.uid);
-    await untilAsked();
-    carriesOut('backup-ns-delete');
-    carriesOut('backup-crb-delete');
-    await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
+    await untilCleanedBy(UPGRADE.uid);
   });
 
   test('requests its deletion once, although the cache has the view longer than the actions', async () => {
@@ -210,11 +215,7 @@ describe('what a late step wrote for an upgrade that has ended', () => {
     expect(hub.writes).toEqual([]);
     await clock.advance(5_000);
     await vi.waitFor(() => expect([views(), actions()]).toEqual([[MARK], []]));
-    seesNamespace(UPGRADE.uid);
-    await untilAsked();
-    carriesOut('backup-ns-delete');
-    carriesOut('backup-crb-delete');
-    await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
+    await untilCleanedBy(UPGRADE.uid);
   });
 
   test('stays with an upgrade that keeps its objects', async () => {
@@ -375,4 +376,14 @@ test('a spoke that its job never touched is asked nothing, whatever else the upg
   const upgrade = await putEnded('Succeeded', [SPOKE]);
   expect(cleaning.plan({ upgrade: UPGRADE.uid, cluster: SPOKE })).toMatchObject({ writes: '' });
   expect(cleaning.isClean(upgrade, false)).toBe(true);
+});
+
+test('what fails there is told of its cluster once the upgrade has no status for it', async () => {
+  setAvailable(true);
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await putEnded('Succeeded', [SPOKE]);
+  const subject = () => subjectOfLeftover(leader.caches, `${UPGRADE.uid}/${SPOKE}`)?.name;
+  expect([subject(), subjectOfLeftover(leader.caches, 'no key')]).toEqual([undefined, undefined]);
+  hub.remove(ClusterGroupUpgrade, UPGRADE);
+  await vi.waitFor(() => expect(subject()).toBe(SPOKE));
 });

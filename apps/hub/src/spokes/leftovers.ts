@@ -1,9 +1,10 @@
 /** Leftovers: what ended upgrades left on spokes that were away or refused, and what a late step wrote for one that is gone. The upgrade may be gone. */
 import { Annotation, type KubeObject, Label } from '@flotilla/api';
-import type { ManagedClusterView } from '@flotilla/api/ocm';
+import { ManagedCluster, type ManagedClusterView } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type UpgradeIdentity, wasCleaned } from '@flotilla/rollout';
-import { keyText, type SpokeKey } from './spoke-key.ts';
+import { type EventSubject, eventSubject } from '@flotilla/runtime';
+import { keyText, parseSpokeKey, type SpokeKey } from './spoke-key.ts';
 import { isLeftover, owedDeletions } from './transports/actions/hub-objects.ts';
 import { observeActions, readAnswer } from './transports/actions/observe.ts';
 import { ActionsEffects } from './transports/actions/plan.ts';
@@ -58,6 +59,8 @@ export class Leftovers {
   readonly #deps: LeftoversDeps;
   /** Keys of objects of a cleaned upgrade, or of none, with the time of the first look, milliseconds since the epoch. */
   readonly #orphans = new Map<string, number>();
+  /** Keys with a mark, as last seen: their cluster is released once, when it goes. */
+  readonly #marked = new Set<string>();
 
   constructor(deps: LeftoversDeps) {
     this.#deps = deps;
@@ -69,8 +72,11 @@ export class Leftovers {
     const { upgrade: uid, cluster } = key;
     const objects = hubObjectsOf(caches, spokeKey(job.work, uid, cluster));
     const mark = objects.views.find(isLeftover);
-    if (mark) return this.#planLeftover(key, mark, objects);
-    claims.release(uid, cluster, 'leftovers');
+    if (mark) {
+      this.#marked.add(keyText(key));
+      return this.#planLeftover(key, mark, objects);
+    }
+    if (this.#marked.delete(keyText(key))) claims.release(uid, cluster, 'leftovers');
     return undefined;
   }
 
@@ -142,4 +148,11 @@ function labelled({ metadata: { labels } }: KubeObject): UpgradeIdentity {
 }
 
 /** True for an upgrade that was cleaned up at its end, and for one that is gone. */
-export const isCleaned = ({ upgrades }: SpokeJobCaches, uid: string): boolean => upgrades.byIndex(BY_UID, uid).every(wasCleaned);
+export const isCleaned = ({ upgrades }: Pick<SpokeJobCaches, 'upgrades'>, uid: string): boolean =>
+  upgrades.byIndex(BY_UID, uid).every(wasCleaned);
+
+/** The cluster of a key whose upgrade has no status any more for what fails there; undefined for all other keys. @param text of a key */
+export function subjectOfLeftover({ upgrades, clusters }: SpokeJobCaches, text: string): EventSubject | undefined {
+  const key = parseSpokeKey(text);
+  return key && isCleaned({ upgrades }, key.upgrade) ? eventSubject(ManagedCluster, clusters.get({ name: key.cluster })) : undefined;
+}

@@ -28,11 +28,13 @@ let act: (id: string, signal: AbortSignal) => Promise<unknown>;
 /** Milliseconds by which the clock was put back. */
 let backMs: number;
 let isGone: boolean;
+/** Keys whose failures were told besides the problems. */
+let told: string[];
 
 beforeEach(() => {
   clock = new ManualClock();
   stop = new AbortController();
-  [plans, planned, taken, backMs, isGone] = [new Map(), [], [], 0, false];
+  [plans, planned, taken, told, backMs, isGone] = [new Map(), [], [], [], 0, false];
   act = async (id) => plans.delete(id);
   start();
 });
@@ -48,7 +50,18 @@ function start({ handOver, concurrency = 1 }: { readonly handOver?: HandOver; re
   const parts = [partOf('backup'), { ...partOf('rollout'), clustersOf: () => [...plans.keys()].map((id) => id.split(' ')[1] ?? '') }];
   const { signal } = stop;
   const ownClock = { now, setTimer: (ms: number, fire: () => void) => clock.setTimer(ms, fire) };
-  spokes = new SpokeReconciler({ parts, problems, isGone: () => isGone, handOver, concurrency, clock: ownClock, logger, signal });
+  const onTrouble = async (text: string) => void told.push(text);
+  spokes = new SpokeReconciler({
+    parts,
+    problems,
+    isGone: () => isGone,
+    onTrouble,
+    handOver,
+    concurrency,
+    clock: ownClock,
+    logger,
+    signal,
+  });
   return spokes.start();
 }
 
@@ -114,6 +127,19 @@ describe('a spoke', () => {
     gates.get('rollout b')?.();
     await idle();
     expect(taken.slice(5)).toEqual(['rollout e']);
+  });
+
+  test('gets the place that another has left, which has nothing to do any more', async () => {
+    start({ concurrency: 10 });
+    const gates = new Map<string, () => void>();
+    act = (id) => new Promise((resolve) => gates.set(id, () => resolve(plans.delete(id))));
+    const clusters = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const cluster of clusters) plans.set(`rollout ${cluster}`, { writes: 'w', yields: true });
+    for (const cluster of clusters) await touch(cluster);
+    plans.delete('rollout e');
+    gates.get('rollout a')?.();
+    await idle();
+    expect(taken.slice(4)).toEqual(['rollout f']);
   });
 
   test('whose writes are done while it waits for its turn has no step taken', async () => {
@@ -299,6 +325,13 @@ describe('a step that is handed over', () => {
     }
     expect(enqueued).toHaveLength(12);
   });
+});
+
+test('a failure is told besides the problems, in case its upgrade tells none any more', async () => {
+  plans.set('rollout a', { writes: 'w' });
+  act = () => Promise.reject(AWAY);
+  await touch();
+  expect(told).toEqual([keyText(keyOf('a'))]);
 });
 
 describe('the end of an upgrade', () => {

@@ -1,5 +1,13 @@
 import { errorMessage, WaitingError } from '@flotilla/api';
-import { type Clock, type Logger, type Metrics, type ReconcileResult, type Reconciler, startReconciler } from '@flotilla/runtime';
+import {
+  type Clock,
+  type Logger,
+  type Metrics,
+  type ReconcileResult,
+  type Reconciler,
+  type ReconcilerOptions,
+  startReconciler,
+} from '@flotilla/runtime';
 import type { SpokePart, SpokeStep } from './part.ts';
 import type { Problems } from './problems.ts';
 import { keyText, parseSpokeKey, type SpokeKey } from './spoke-key.ts';
@@ -17,6 +25,8 @@ interface SpokeReconcilerDeps {
   readonly problems: Problems;
   /** True for the uid of an upgrade that is not there any more. */
   readonly isGone: (upgradeUid: string) => boolean;
+  /** Told of failures besides the problems, which an upgrade that is gone or cleaned cannot tell. */
+  readonly onTrouble: ReconcilerOptions['onTrouble'];
   /** Other processes that may take the steps; absent: this one takes all. */
   readonly handOver?: HandsOver | undefined;
   readonly concurrency: number;
@@ -26,12 +36,11 @@ interface SpokeReconcilerDeps {
   readonly signal: AbortSignal;
 }
 
-/** Milliseconds after which a step that was handed over is late. */
-const LATE_MS = 15_000;
 /** Milliseconds after which a run fails. */
 const RUN_TIMEOUT_MS = 60_000;
-/** Bound of steps for one plan within `LATE_MS`: somebody may undo each write for ever. */
+/** Bound of steps for one plan within so many milliseconds: somebody may undo each write for ever. */
 const MOST_IN_A_ROW = 12;
+const ROW_MS = 15_000;
 /** Spokes at a time with steps that nobody waits for: a whole fleet may return at once. */
 const MOST_YIELDING = 4;
 /** Milliseconds until a spoke is looked at again at the earliest: a time that has passed must not keep the loop busy. */
@@ -64,7 +73,7 @@ export class SpokeReconciler {
 
   /** Starts reconciling, until the signal aborts. */
   start(): Pick<Reconciler, 'stopped'> {
-    const { parts, concurrency, clock, logger, metrics, signal } = this.#deps;
+    const { parts, onTrouble, concurrency, clock, logger, metrics, signal } = this.#deps;
     this.#reconciler = startReconciler({
       name: 'spokes',
       watches: parts.flatMap(({ watches }) => watches),
@@ -73,8 +82,7 @@ export class SpokeReconciler {
       runTimeoutMs: RUN_TIMEOUT_MS,
       waitLevel: 'debug',
       reconcile: (text, context) => this.reconcile(text, context.signal),
-      // The reconcile itself has told the problems.
-      onTrouble: async () => {},
+      onTrouble,
       clock,
       logger,
       ...(metrics && { metrics }),
@@ -135,10 +143,11 @@ export class SpokeReconciler {
     return isPutOff;
   }
 
+  /** A run has ended: the next that was put off comes where there is a place, also when the one before it had nothing to do any more. */
   #yielded(text: string): void {
-    if (!this.#yielding.delete(text)) return;
+    this.#yielding.delete(text);
     const [next] = this.#putOff;
-    if (next === undefined) return;
+    if (next === undefined || this.#yielding.size >= MOST_YIELDING) return;
     this.#putOff.delete(next);
     this.#reconciler?.enqueue(next);
   }
@@ -193,7 +202,7 @@ export class SpokeReconciler {
     this.#deps.handOver?.done(part.name, key);
     const rows = this.#rows.get(key.upgrade);
     const id = rowOf(part, key);
-    if ((rows?.get(id)?.since ?? Number.POSITIVE_INFINITY) + LATE_MS <= this.#deps.clock.now()) rows?.delete(id);
+    if ((rows?.get(id)?.since ?? Number.POSITIVE_INFINITY) + ROW_MS <= this.#deps.clock.now()) rows?.delete(id);
     if (rows?.size === 0) this.#rows.delete(key.upgrade);
   }
 
@@ -219,8 +228,8 @@ export class SpokeReconciler {
     const rows = this.#rows.get(upgrade) ?? new Map<string, Row>();
     const id = rowOf(part, key);
     const row = rows.get(id);
-    const goesOn = row?.plan === plan && row.since <= now && now - row.since < LATE_MS;
-    if (goesOn && row.times >= MOST_IN_A_ROW) return row.since + LATE_MS;
+    const goesOn = row?.plan === plan && row.since <= now && now - row.since < ROW_MS;
+    if (goesOn && row.times >= MOST_IN_A_ROW) return row.since + ROW_MS;
     this.#rows.set(upgrade, rows.set(id, goesOn ? { ...row, times: row.times + 1 } : { plan, since: now, times: 1 }));
     return undefined;
   }

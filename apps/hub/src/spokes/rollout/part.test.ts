@@ -3,7 +3,7 @@ import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement, Placem
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
-import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
+import { ApiError, createLogger, createMetrics, logOnly } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { idle } from '../../../testing/jobs-world.ts';
 import { MemoryHub } from '../../../testing/memory-hub.ts';
@@ -61,7 +61,17 @@ function start({ takes = false }: { readonly takes?: boolean } = {}): void {
   const queue = { enqueue: (text: string) => void asked.push(parseSpokeKey(text)?.cluster ?? ''), holds: () => true };
   const isGone = (uid: string) => caches.upgrades.byIndex(BY_UID, uid).length === 0;
   const handOver = takes ? undefined : new HandOver(queue, clock);
-  new SpokeReconciler({ parts: [rollouts], problems, isGone, handOver, concurrency: 4, clock, logger, signal: stop.signal }).start();
+  new SpokeReconciler({
+    onTrouble: logOnly,
+    parts: [rollouts],
+    problems,
+    isGone,
+    handOver,
+    concurrency: 4,
+    clock,
+    logger,
+    signal: stop.signal,
+  }).start();
 }
 
 const put = (status: Record<string, unknown>, spec: Record<string, unknown> = {}) =>

@@ -56,7 +56,7 @@ export class SpokeRollouts implements SpokePart {
   readonly #deps: RolloutsDeps;
   readonly #planning: Parameters<typeof planRolloutSpoke>[2];
   /** Missing writes of Placements by the object of their upgrade, within one turn of the event loop: planning them takes longer than a spoke. */
-  #placing = new WeakMap<ClusterGroupUpgrade, boolean>();
+  readonly #placing = new WeakMap<ClusterGroupUpgrade, boolean>();
 
   constructor(deps: RolloutsDeps) {
     const { caches, clock, talmStrict, step } = deps;

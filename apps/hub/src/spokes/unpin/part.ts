@@ -39,6 +39,8 @@ export class Unpinning implements SpokePart {
   readonly watches: SpokePart['watches'];
   readonly leaderAlone = true;
   readonly #deps: UnpinningDeps;
+  /** Keys with something to do, as last seen: their cluster is released once, when all is over. */
+  readonly #open = new Set<string>();
 
   constructor(deps: UnpinningDeps) {
     this.#deps = deps;
@@ -51,9 +53,10 @@ export class Unpinning implements SpokePart {
     const { upgrade: uid, cluster } = key;
     const observed = this.#observe(key);
     if (isOver(observed)) {
-      claims.release(uid, cluster, 'pins');
+      if (this.#open.delete(keyText(key))) claims.release(uid, cluster, 'pins');
       return { writes: '' };
     }
+    this.#open.add(keyText(key));
     const isFree = claims.claim(uid, cluster, 'pins') === undefined;
     const plan = planPins(observed, taskOf(observed, this.#deps.settings), { isFree, now: now() });
     if (isFree && !plan.holds) claims.release(uid, cluster, 'pins');
