@@ -3,12 +3,10 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
-import { EXAMPLE_UPGRADE, FLEET_UPGRADE } from '../../tools/src/fleets/examples.ts';
-import { allSpokes, type Site } from '../../tools/src/fleets/fleet.ts';
+import { FLEET_UPGRADE } from '../../tools/src/fleets/examples.ts';
+import { allSpokes, type Site, startFleet } from '../../tools/src/fleets/fleet.ts';
 import { UPGRADES } from '../../tools/src/fleets/ocm/gateway.ts';
-import { isRealFleet, startRealFleet } from '../../tools/src/fleets/real-fleet.ts';
 import { setUp } from '../../tools/src/setup.ts';
-import { startApiOnlyFleet } from './api-only-fleet.ts';
 import { type OperatorImages, prepareManagedUpgrade, tellManagedUpgrade } from './managed-upgrade.ts';
 import { tellOcmStory } from './ocm/story.ts';
 import { type DemoOptions, HELP, parseOptions } from './options.ts';
@@ -27,32 +25,32 @@ const screen = {
 };
 
 async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
+  const obstacle = clusterObstacle();
+  if (obstacle) throw new FlotillaError('FLOTILLA_DEMO_OBSTACLE', `the fleet cannot be started here: ${obstacle}`);
   say('Set-up');
-  await setUp(options.ocm ? 'demo --ocm' : options.apiOnly ? 'demo --api-only' : 'demo', (line) => say(`  ${line}`));
+  const indented = (line: string): void => say(`  ${line}`);
+  await setUp(options.ocm ? 'demo --ocm' : 'demo', indented);
   if (options.ocm) return await tellOther(options, signal);
   const start = performance.now();
-  const obstacle = options.apiOnly ? '--api-only was given' : clusterObstacle();
-  const fleetOptions = { spokes: options.spokes, bystander: true, say: (line: string) => say(`  ${line}`), signal };
-  say(obstacle ? `\nAPI servers only (${obstacle})` : '\nStarting whole clusters');
-  await using fleet = await (obstacle ? startApiOnlyFleet(fleetOptions) : startRealFleet({ ...fleetOptions, furtherNodes: FURTHER_NODES }));
+  say('\nStarting whole clusters');
+  await using fleet = await startFleet({ spokes: options.spokes, bystander: true, furtherNodes: FURTHER_NODES, say: indented, signal });
   say(`  ${fleet.description}`);
   say(`  up after ${elapsed(start)}`);
   const telling = { rate: options.rate, screen, signal };
   let operators: Promise<OperatorImages> | undefined;
   const onFirstPull = (): void => {
-    if (!isRealFleet(fleet)) return;
-    operators = prepareManagedUpgrade(fleet, (line) => say(`  ${line}`));
+    operators = prepareManagedUpgrade(fleet, indented);
     // Its end is awaited by its chapter.
     operators.catch(() => undefined);
   };
   const images = await tellStory(fleet, { ...telling, onFirstPull });
-  if (isRealFleet(fleet) && operators) await tellManagedUpgrade(fleet, { ...telling, images: { ...images, ...(await operators) } });
-  else say('\nThe last chapter, in which whole clusters upgrade themselves, is left out: these are none');
+  operators ??= prepareManagedUpgrade(fleet, indented);
+  await tellManagedUpgrade(fleet, { ...telling, images: { ...images, ...(await operators) } });
   say(`\nThe story took ${elapsed(start)}, set-up not counted`);
   if (options.keep) {
     for (const spoke of allSpokes(fleet)) await spoke.restoreLink();
     say('\nThe links are up again, and everything stays until Ctrl-C. Look around with');
-    const { namespace, name } = isRealFleet(fleet) ? FLEET_UPGRADE : EXAMPLE_UPGRADE;
+    const { namespace, name } = FLEET_UPGRADE;
     const looks = [`-n ${namespace} get cgu ${name} -o yaml`, 'get managedclusters', 'get managedclusteractions,managedclusterviews -A'];
     await keepRunning(fleet.hub, allSpokes(fleet), { looks, signal });
   }
@@ -62,8 +60,6 @@ async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
 /** The story of `--ocm`. */
 async function tellOther({ spokes, keep }: DemoOptions, signal: AbortSignal): Promise<void> {
   const start = performance.now();
-  const obstacle = clusterObstacle();
-  if (obstacle) throw new FlotillaError('FLOTILLA_DEMO_USAGE', `--ocm: ${obstacle}`);
   await using world = await tellOcmStory({ spokes, say, signal });
   say(`\nThe story took ${elapsed(start)}, set-up not counted`);
   if (keep) {

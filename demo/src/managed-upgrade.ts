@@ -2,11 +2,10 @@ import { FlotillaError } from '@flotilla/api';
 import { ensureDebianPackages, MONITORING_PACKAGES } from '@flotilla/control-plane/toolchain';
 import { RegistryClient } from '@flotilla/registry';
 import { applyFleetUpgrade, FLEET_UPGRADE } from '../../tools/src/fleets/examples.ts';
-import { allSpokes } from '../../tools/src/fleets/fleet.ts';
+import { allSpokes, type Fleet } from '../../tools/src/fleets/fleet.ts';
 import { type ManagedFleet, startManagedFleet } from '../../tools/src/fleets/managed/managed-fleet.ts';
 import { upgradeWithoutLink } from '../../tools/src/fleets/managed/spoke-upgrade.ts';
 import { type InstalledImages, type ProgramImages, pushProgramImages } from '../../tools/src/fleets/program-images.ts';
-import type { RealFleet } from '../../tools/src/fleets/real-fleet.ts';
 import { followRollout } from '../../tools/src/fleets/rollout-progress.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { ProgressView } from './progress-view.ts';
@@ -30,7 +29,7 @@ interface ManagedUpgradeOptions extends StoryOptions {
 }
 
 /** Makes what this chapter alone needs, so that nothing before it waits for it: monitoring, and the images of its operators. */
-export async function prepareManagedUpgrade({ pushHost, dir }: RealFleet, log: (line: string) => void): Promise<OperatorImages> {
+export async function prepareManagedUpgrade({ pushHost, dir }: Fleet, log: (line: string) => void): Promise<OperatorImages> {
   await using client = new RegistryClient({ insecureHosts: [pushHost] });
   const [images] = await Promise.all([
     pushProgramImages({ apps: OPERATORS, client, pushHost, dir, say: log }),
@@ -43,7 +42,7 @@ export async function prepareManagedUpgrade({ pushHost, dir }: RealFleet, log: (
  * The last chapter: spokes that are run from releases upgrade themselves to another one, step by step, with their links cut. Throws with the
  * reason when it does not end well: `FLOTILLA_DEMO_*`, or the error of the part that failed. The fleet stays the caller's.
  */
-export async function tellManagedUpgrade(fleet: RealFleet, options: ManagedUpgradeOptions): Promise<void> {
+export async function tellManagedUpgrade(fleet: Fleet, options: ManagedUpgradeOptions): Promise<void> {
   const { screen, images, rate, signal } = options;
   const say = (line: string) => screen.write(`${line}\n`);
   const spokes = allSpokes(fleet);
@@ -68,7 +67,7 @@ export async function tellManagedUpgrade(fleet: RealFleet, options: ManagedUpgra
 type Say = (line: string) => void;
 
 /** As a user would, ahead of the window; returns when that starts. */
-async function applyUpgrade({ hub }: RealFleet, { placeholders, next }: ManagedFleet, say: Say): Promise<number> {
+async function applyUpgrade({ hub }: Fleet, { placeholders, next }: ManagedFleet, say: Say): Promise<number> {
   const windowStart = Math.ceil((Date.now() + WINDOW_IN_MS) / 1000) * 1000;
   const WINDOW_START = new Date(windowStart).toISOString().replace('.000Z', 'Z');
   say(
@@ -79,11 +78,7 @@ async function applyUpgrade({ hub }: RealFleet, { placeholders, next }: ManagedF
   return windowStart;
 }
 
-async function precache(
-  fleet: RealFleet,
-  managed: ManagedFleet,
-  { screen, say, signal }: ManagedUpgradeOptions & { say: Say },
-): Promise<void> {
+async function precache(fleet: Fleet, managed: ManagedFleet, { screen, say, signal }: ManagedUpgradeOptions & { say: Say }): Promise<void> {
   say('\nPre-caching the release, ahead of the window');
   const view = new ProgressView(screen);
   const names = managed.spokes.map(({ name }) => name);
@@ -105,7 +100,7 @@ interface InWindow {
 }
 
 /** One spoke after another: each goes through its steps with its link cut. */
-async function rollOut({ hub }: RealFleet, { next, spokes }: ManagedFleet, { windowStart, say, signal }: InWindow): Promise<void> {
+async function rollOut({ hub }: Fleet, { next, spokes }: ManagedFleet, { windowStart, say, signal }: InWindow): Promise<void> {
   const from = Math.max(windowStart, Date.now()) - Date.now() + performance.now();
   const at = () => `${((performance.now() - from) / 1000).toFixed(1).padStart(6)} s`;
   say('\nThe window. As soon as a spoke has its UpgradeConfig its link is cut, and comes back when it has upgraded itself by what it has:');
@@ -123,7 +118,7 @@ async function rollOut({ hub }: RealFleet, { next, spokes }: ManagedFleet, { win
 }
 
 /** Shows the objects of hub and spokes, and the requests to the registry. */
-async function showResult(fleet: RealFleet, { next, spokes }: ManagedFleet, { since, say }: { since: number; say: Say }): Promise<void> {
+async function showResult(fleet: Fleet, { next, spokes }: ManagedFleet, { since, say }: { since: number; say: Say }): Promise<void> {
   say(`\n$ kubectl -n ${FLEET_UPGRADE.namespace} get cgu`);
   say((await fleet.hub.kubectl(['-n', FLEET_UPGRADE.namespace, 'get', 'cgu'])).trimEnd());
   for (const spoke of spokes) {

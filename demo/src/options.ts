@@ -10,8 +10,6 @@ export interface DemoOptions {
   readonly rate: string;
   /** Spokes that are pre-cached; one more is not. */
   readonly spokes: number;
-  /** API servers and a node that runs pods as processes, also where whole clusters would work. */
-  readonly apiOnly: boolean;
   /** The other story: rollouts beside real components of Open Cluster Management. */
   readonly ocm: boolean;
   readonly help: boolean;
@@ -22,12 +20,12 @@ export const DEFAULT_RATE = '50mbit';
 
 /** Text of `--help`. */
 export const HELP = `usage: npm run demo -- [options]
-Pre-caches a release on a small fleet, rolls it out when its window starts, cuts the links, and starts every image of it there.
+Pre-caches a release on a small fleet, rolls it out when its window starts, cuts the links, and starts every image of it there. The fleet is
+whole clusters on this machine, which need root on Linux.
 
   --rate RATE    rate of the link to each spoke, as in 20mbit; default ${DEFAULT_RATE}
   --spokes N     spokes that are pre-cached, 1 to 4; default 2. One more is not, for comparison
-  --api-only     API servers and a node that runs pods as processes, instead of whole clusters (needs no root)
-  --ocm          another story: two rollouts beside real components of Open Cluster Management (needs root on Linux)
+  --ocm          another story: two rollouts beside real components of Open Cluster Management 
   --keep         leave it running at the end and print how to look around; ends with Ctrl-C
   --help         this text
 `;
@@ -37,15 +35,14 @@ export function parseOptions(args: readonly string[]): DemoOptions {
   const { values } = parse(args);
   const spokes = Number(values.spokes);
   if (!Number.isInteger(spokes) || spokes < 1 || spokes > 4) throw usage(`--spokes ${values.spokes}: must be a whole number from 1 to 4`);
-  const { rate = DEFAULT_RATE, ocm, 'api-only': apiOnly, keep, help } = values;
+  const { rate = DEFAULT_RATE, ocm, keep, help } = values;
   try {
     parseRate(rate);
   } catch (cause) {
     throw usage(`--rate ${rate}: must be a number and kbit, mbit or gbit, as in ${DEFAULT_RATE}`, cause);
   }
-  if (ocm && apiOnly) throw usage('--ocm --api-only: leave out --api-only, that story needs whole clusters');
   if (ocm && values.rate !== undefined) throw usage(`--ocm --rate ${rate}: leave out --rate, that story pulls nothing over the links`);
-  return { keep, rate, spokes, apiOnly, ocm, help };
+  return { keep, rate, spokes, ocm, help };
 }
 
 function parse(args: readonly string[]) {
@@ -56,7 +53,6 @@ function parse(args: readonly string[]) {
         keep: { type: 'boolean', default: false },
         rate: { type: 'string' },
         spokes: { type: 'string', default: '2' },
-        'api-only': { type: 'boolean', default: false },
         ocm: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },

@@ -7,7 +7,6 @@ import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from '../../tools/src/fl
 import { allSpokes, type Fleet } from '../../tools/src/fleets/fleet.ts';
 import { installFlotilla, joinOptions } from '../../tools/src/fleets/installation.ts';
 import { INSTALLED, type InstalledImages, pushProgramImages } from '../../tools/src/fleets/program-images.ts';
-import { isRealFleet } from '../../tools/src/fleets/real-fleet.ts';
 import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { imagePlaceholders, startWorkloads, workloadImages } from '../../tools/src/fleets/workloads.ts';
@@ -142,7 +141,6 @@ async function tellLinks(
   { release, components, releaseBytes }: ReleaseFixture,
   { since, say }: Say & { since: number },
 ): Promise<void> {
-  if (!isRealFleet(fleet)) return;
   const images = [release, ...components];
   const layers = new Set(images.flatMap((image) => image.layers.map(({ digest }) => digest)));
   for (const { name, nodes } of fleet.spokes.filter((spoke) => spoke.nodes.length > 1)) {

@@ -14,7 +14,6 @@ test.each([
   { command: 'test:system', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet', 'cosign'], leavesOut: [] },
   { command: 'demo', clusters: true, builds: ['kubelet', 'registry'], leavesOut: [...OCM_TOOLS, ...CRIO, 'helm', 'cosign'] },
   { command: 'demo --ocm', clusters: true, builds: [...OCM_TOOLS, 'kubelet'], leavesOut: CRIO },
-  { command: 'demo --api-only', clusters: true, builds: ['kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet', 'helm'] },
   { command: 'test:system', clusters: false, builds: ['kube-apiserver', 'helm', 'cosign'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
 ] as const)('$command builds what it runs and nothing else (whole clusters: $clusters)', ({ command, clusters, builds, leavesOut }) => {
   const { tools } = requirementsOf(command, clusters);
@@ -24,7 +23,6 @@ test.each([
 
 test('where no whole cluster runs, no Debian package is installed', () => {
   expect(requirementsOf('test:system', false).packages).toEqual([]);
-  expect(requirementsOf('demo --api-only', true).packages).toEqual([]);
   expect(requirementsOf('test', true).packages).toEqual([]);
 });
 
@@ -52,7 +50,7 @@ test('a command is chosen by --for; everything is the default', () => {
 });
 
 test.each([
-  { args: ['--for', 'dmo'], says: '--for dmo: must be one of test, test:system, demo, demo --ocm, demo --api-only' },
+  { args: ['--for', 'dmo'], says: '--for dmo: must be one of test, test:system, demo, demo --ocm' },
   { args: ['--hlep'], says: '--hlep' },
   { args: ['demo'], says: 'demo' },
 ])('$args is refused', ({ args, says }) => {

@@ -55,7 +55,6 @@ const PARTS = {
   },
   demo: { ...NO_MORE, programs: EVERYWHERE, later: ['helm'], runtimes: ['containerd'] },
   'demo --ocm': { ...NO_MORE, programs: EVERYWHERE, runtimes: ['containerd'], ocm: true },
-  'demo --api-only': { ...NO_MORE, programs: EVERYWHERE },
 } as const satisfies Record<string, Parts>;
 
 /** A command that needs set-up. */

@@ -3,7 +3,23 @@ import { KubeObject, resource } from '@flotilla/api';
 import { Namespace, Pod } from '@flotilla/api/core';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
-import type { ComponentImage, Started } from './fleet.ts';
+
+/** An image to start. */
+export interface ComponentImage {
+  readonly name: string;
+  /** `host/repository@sha256:…` */
+  readonly pullSpec: string;
+}
+
+/** How many component images came up on a spoke. */
+export interface Started {
+  readonly up: number;
+  readonly total: number;
+  /** Seconds from the first create to the last image up, or to giving up. */
+  readonly seconds: number;
+  /** Of those that did not come up: why, by name. */
+  readonly failures: Readonly<Record<string, string>>;
+}
 
 const State = z.looseObject({ waiting: z.looseObject({ reason: z.string().optional(), message: z.string().optional() }).optional() });
 const PodStatus = z.looseObject({

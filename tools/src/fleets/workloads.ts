@@ -1,8 +1,9 @@
 import { FlotillaError, KubeObject, resource } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
+import type { ComponentImage } from './component-pods.ts';
 import { applyExamples, type ExampleValues, SPOKE_EXAMPLE } from './examples.ts';
-import type { ComponentImage, Site } from './fleet.ts';
+import type { Site } from './fleet.ts';
 
 /** Namespace of the Deployments of `examples/rollout`. */
 export const WORKLOADS = 'edge-apps';

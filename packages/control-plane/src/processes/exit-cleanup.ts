@@ -6,7 +6,7 @@ type Cleanup = () => Promise<void>;
 const cleanups = new Set<Cleanup>();
 
 /** Registers what has to be ended when the program is interrupted; returns the function that takes it back. */
-export function registerCleanup(cleanup: Cleanup): () => void {
+function registerCleanup(cleanup: Cleanup): () => void {
   cleanups.add(cleanup);
   return () => void cleanups.delete(cleanup);
 }

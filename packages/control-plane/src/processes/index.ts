@@ -1,7 +1,7 @@
 export { childEnvironment, readEnvironment } from '../environment.ts';
 export type { CommandOptions } from './command.ts';
 export { findProgram, runCommand } from './command.ts';
-export { cleanupOnExit, registerCleanup, registerStop } from './exit-cleanup.ts';
+export { cleanupOnExit, registerStop } from './exit-cleanup.ts';
 export { freePorts } from './free-port.ts';
 export { identify } from './identity.ts';
 export { leftovers } from './leftovers.ts';

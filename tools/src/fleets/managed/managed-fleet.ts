@@ -16,11 +16,10 @@ import type { RegistryClient } from '@flotilla/registry';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readExample } from '../examples.ts';
-import { REGISTRY_NAME, type SpokeSite } from '../fleet.ts';
+import { type Fleet, REGISTRY_NAME, type SpokeSite } from '../fleet.ts';
 import { followObject } from '../follow-object.ts';
 import { joinSpoke, NAMESPACE, repository, untilAvailable } from '../installation.ts';
 import type { InstalledImages, ProgramImages } from '../program-images.ts';
-import type { RealFleet } from '../real-fleet.ts';
 import { type EdgeRelease, pushEdgeRelease } from './edge-release.ts';
 import { createReleaseSigner } from './release-signer.ts';
 
@@ -55,7 +54,7 @@ export interface ManagedFleet extends AsyncDisposable {
 
 /** What it is made from. */
 interface ManagedFleetOptions {
-  readonly fleet: RealFleet;
+  readonly fleet: Fleet;
   /** Spokes of it that are managed; those that have not joined the hub do so. Default: those that are registered. */
   readonly spokes?: readonly SpokeSite[];
   readonly images: InstalledImages & ProgramImages<'upgrade-operator' | 'version-operator'>;
@@ -106,7 +105,7 @@ export async function startManagedFleet(options: ManagedFleetOptions): Promise<M
   }
 }
 
-function clusterOf({ clusters }: RealFleet, name: string): Cluster {
+function clusterOf({ clusters }: Fleet, name: string): Cluster {
   const cluster = clusters.get(name);
   if (!cluster) throw new TypeError(`no cluster ${name}`);
   return cluster;
@@ -157,7 +156,7 @@ async function startMonitoring(on: Cluster, stack: AsyncDisposableStack): Promis
 }
 
 /** As nodes have it in /etc/containers. */
-function registriesConf(fleet: RealFleet): string {
+function registriesConf(fleet: Fleet): string {
   const address = `${clusterOf(fleet, 'hub').gatewayAddress}:${fleet.registry.port}`;
   return `[[registry]]\nlocation = "${REGISTRY_NAME}"\n[[registry.mirror]]\nlocation = "${address}"\ninsecure = true\n`;
 }
