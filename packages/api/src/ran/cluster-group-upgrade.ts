@@ -125,7 +125,7 @@ const PackedStatus = z.object({
   plan: z.array(z.string()).optional().describe('remediationPlan, each batch as ranges of numbers.'),
   precaching: texts('precaching.status: numbers of the clusters in each state.'),
   backup: texts('backup.status: numbers of the clusters in each state.'),
-  progress: texts('Progress of clusters that are recorded: numbers by entry, as JSON.'),
+  progress: texts('currentBatchRemediationProgress: numbers of the clusters by entry, as JSON without firstCompliantAt.'),
   proofs: texts('precaching.proofs: numbers of the clusters by entry, as JSON without them.'),
   soaks: texts('firstCompliantAt: numbers of the clusters by time.'),
 });
@@ -250,7 +250,7 @@ export const ClusterGroupUpgradeStatus = z.object({
       'Flotilla: which ManagedClusters the rest of the status is about: digests of their uids in the order of all names. What is said of one does not count for another that is imported under its name. Absent: no hub has noted them.',
     ),
   packed: PackedStatus.optional().describe(
-    'Flotilla: what a status of thousands of clusters would say twice, by numbers: places among all clusters that it names, sorted.',
+    'Flotilla: what a status of thousands of clusters has no room to say by name, by numbers: places among all clusters that it names, sorted.',
   ),
   precaching: z
     .object({

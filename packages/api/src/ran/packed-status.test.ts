@@ -41,9 +41,49 @@ test.each([0.9, 0.8, 0.6, 0.5, 0.4, 0])('packed into %f of its size, nothing is 
   expect(packed.clusters).toEqual(status.clusters);
 });
 
-test('the first to be packed is what is over, the last the times of soaks', () => {
-  expect(Object.keys(packStatus(status, size(status) * 0.9).packed ?? {})).toEqual(['precaching', 'backup', 'others']);
-  expect(Object.keys(packStatus(status, 0).packed ?? {})).toEqual(['precaching', 'backup', 'plan', 'progress', 'soaks', 'others']);
+test('states are packed first, and the plan, which others read, last', () => {
+  const orders = [0.9, 0.4, 0].map((part) => Object.keys(packStatus(status, size(status) * part).packed ?? {}));
+  expect(orders).toEqual([
+    ['precaching', 'others'],
+    ['precaching', 'others', 'backup', 'progress', 'soaks'],
+    ['precaching', 'others', 'backup', 'progress', 'soaks', 'plan'],
+  ]);
+});
+
+test('a status that an earlier version has packed is read whole', () => {
+  const stored = ClusterGroupUpgradeStatus.parse({
+    clusters: [
+      { name: 'a', state: 'complete' },
+      { name: 'e', state: 'timedout' },
+    ],
+    precaching: { spec: {}, status: { g: 'Active' } },
+    backup: { status: {} },
+    status: { currentBatch: 1, currentBatchRemediationProgress: { c: { state: 'InProgress', policyIndex: 1 } } },
+    packed: {
+      precaching: { Succeeded: '0-2,5', PrecacheTimeout: '3' },
+      backup: { Succeeded: '0', UnrecoverableError: '1' },
+      proofs: { '{"number":3,"kind":"prove","at":"2026-01-01T00:00:00Z"}': '3,1' },
+      plan: ['2,0', '1,3'],
+      progress: { '{"state":"Completed"}': '0' },
+      soaks: { '2026-01-01T00:00:01Z': '2' },
+      others: ['b', 'd', 'f'],
+    },
+  });
+  const soaking = { state: 'InProgress', policyIndex: 1, firstCompliantAt: '2026-01-01T00:00:01Z' };
+  expect(unpackStatus(stored)).toEqual({
+    remediationPlan: [
+      ['c', 'a'],
+      ['b', 'd'],
+    ],
+    clusters: stored.clusters,
+    precaching: {
+      spec: {},
+      status: { a: 'Succeeded', b: 'Succeeded', c: 'Succeeded', d: 'PrecacheTimeout', f: 'Succeeded', g: 'Active' },
+      proofs: [{ number: 3, kind: 'prove', at: '2026-01-01T00:00:00Z', clusters: ['d', 'b'] }],
+    },
+    backup: { status: { a: 'Succeeded', b: 'UnrecoverableError' } },
+    status: { currentBatch: 1, currentBatchRemediationProgress: { a: { state: 'Completed' }, c: soaking } },
+  });
 });
 
 test('a status that somebody edited gives what can be read of it, and takes little time', () => {
