@@ -49,6 +49,8 @@ export {
   cutInMiddle,
   explain,
   fixOf,
+  MOST_QUOTED,
+  MOST_SAID,
   type Reason,
   reasons,
   summarizeTrouble,

@@ -294,8 +294,12 @@ export function summarizeTrouble(messages: Readonly<Record<string, string>>, whe
   return `cluster ${first}: ${messages[first]}${others}`;
 }
 
-/** Longest text about one cluster in a status, longest one about its failure, and longest value that a text quotes, in characters. */
-const [MOST_SAID, MOST_OF_FAILURE, MOST_QUOTED] = [512, 1_200, 256];
+/** Longest text about one cluster in a status, in characters. */
+export const MOST_SAID = 512;
+/** Longest text about its failure. */
+const MOST_OF_FAILURE = 1_200;
+/** Longest value that a text quotes. */
+export const MOST_QUOTED = 256;
 
 /** Keeps what a status says of one cluster: of a failure all that a puller reports, of a wait its beginning and its end. */
 export const textInStatus = (text: string, hasEnded: boolean): string => cutInMiddle(text, hasEnded ? MOST_OF_FAILURE : MOST_SAID);

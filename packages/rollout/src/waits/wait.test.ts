@@ -1,5 +1,6 @@
+import { textInStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { readWait, type Wait, waitMessage } from './wait.ts';
+import { readWait, type Wait, waitMessage, withSince } from './wait.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const whole: Wait = {
@@ -34,4 +35,20 @@ describe('a wait in the message of a status', () => {
     'is not taken for one: %s',
     (message) => expect(readWait(message)).toBeUndefined(),
   );
+
+  const long: Wait = {
+    ...whole,
+    says: `pull of registry.example/a failed: ${'the layer could not be fetched, '.repeat(30)}401 Unauthorized`,
+    fix: `${'see the pull secret of the cluster, then '.repeat(6)}try again`,
+    of: { object: 'Policy ns/p', field: 'status.details[0].history[0]', value: 'NonCompliant; '.repeat(40) },
+  };
+
+  test('that is too long for a status loses the middle of its sentence, and neither cause nor fix', () => {
+    const message = waitMessage(long);
+    expect(textInStatus(message, false)).toBe(message);
+    expect(readWait(message)).toMatchObject({ cause: 'policy', since: NOW, fix: long.fix, says: expect.stringMatching(/^pull.*…/) });
+  });
+
+  test('that is cut is as old as before', () =>
+    expect(withSince({ ...long, since: undefined }, waitMessage(long), NOW + 60_000).since).toBe(NOW));
 });

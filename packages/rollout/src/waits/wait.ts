@@ -1,7 +1,7 @@
 /** Something that an upgrade or a cluster waits for, as the decision that holds it returns it and as the status says it. Pure. */
 import { conditionTime, type Ref, refKey, refOfKey } from '@flotilla/api';
 import { WaitCause } from '@flotilla/api/answers';
-import { cutAtWord, cutInMiddle, fixOf, type Reason } from '@flotilla/api/ran';
+import { cutAtWord, cutInMiddle, fixOf, MOST_QUOTED, MOST_SAID, type Reason } from '@flotilla/api/ran';
 
 /** One wait; times are milliseconds since the epoch. */
 export interface Wait {
@@ -42,15 +42,23 @@ const UNTIL = 'at the latest';
 const SEEN = '; seen: ';
 const FIX = '; to go on: ';
 
-/** The wait as a status says it; `readWait` understands it. */
+/** Shortest that a sentence is cut to, and a value beside it. */
+const LEAST_SAID = 96;
+
+/** The wait as a status says it, without the middle of a long sentence; `readWait` understands it. */
 export function waitMessage({ cause, says, fix, since, until, of, behind }: Wait): string {
   const parts = [
     since === undefined ? '' : ` since ${conditionTime(since)}`,
     until === undefined ? '' : ` until ${conditionTime(until)} ${UNTIL}`,
     behind === undefined ? '' : ` behind ${refKey(behind)}`,
   ];
-  const seen = of === undefined ? '' : `${SEEN}${of.object}, ${of.field}: ${cutAtWord(of.value)}`;
-  return `waits (${cause})${parts.join('')}: ${cutInMiddle(says)}${seen}${fix === undefined ? '' : `${FIX}${fix}`}`;
+  const [head, end] = [`waits (${cause})${parts.join('')}: `, fix === undefined ? '' : `${FIX}${fix}`];
+  const room = MOST_SAID - head.length - end.length - LEAST_SAID;
+  const place = of === undefined ? '' : `${SEEN}${of.object}, ${of.field}: `;
+  const value = cutAtWord(of?.value ?? '', Math.min(Math.max(room - place.length, LEAST_SAID), MOST_QUOTED));
+  // Evidence without room is left out, because the fix stays whole.
+  const seen = place.length + value.length > room ? '' : `${place}${value}`;
+  return `${head}${cutInMiddle(says, Math.max(room - seen.length, 0) + LEAST_SAID)}${seen}${end}`;
 }
 
 const HEAD = /^waits \(([a-z-]+)\)(?: since (\S+))?(?: until (\S+) at the latest)?(?: behind (\S+))?: /;
@@ -63,7 +71,9 @@ const HEAD = /^waits \(([a-z-]+)\)(?: since (\S+))?(?: until (\S+) at the latest
 export function withSince(wait: Wait, stored: string | undefined, now: number): Wait {
   if (wait.since !== undefined) return wait;
   const before = readWait(stored ?? '');
-  return { ...wait, since: before?.says === wait.says ? Math.min(before.since ?? now, now) : now };
+  const { since = now } = before ?? {};
+  const again = readWait(waitMessage({ ...wait, since }));
+  return { ...wait, since: before?.says === again?.says ? Math.min(since, now) : now };
 }
 
 /** The wait that a message of a status says; undefined of any other message. */
