@@ -17,7 +17,7 @@ import {
   troubleEvents,
 } from '@flotilla/runtime';
 import { startAutoUpgrades } from './auto-upgrades/reconciler.ts';
-import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
+import { BY_UID, createCaches, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
 import { graphAccess } from './graph-access.ts';
 import { serveFleetMetrics } from './metrics/fleet-metrics.ts';
@@ -38,7 +38,6 @@ import { Problems } from './spokes/problems.ts';
 import { SpokeReconciler } from './spokes/reconciler.ts';
 import { createRolloutStep } from './spokes/rollout/apply.ts';
 import { SpokeRollouts } from './spokes/rollout/part.ts';
-import { BY_UID } from './spokes/transports/port/caches.ts';
 import { Unpinning } from './spokes/unpin/part.ts';
 import { createUpdateGraph } from './update-graph.ts';
 import { UpgradeJobs } from './upgrades/jobs.ts';

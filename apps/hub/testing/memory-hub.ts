@@ -3,12 +3,11 @@
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
 import { clusterSetCrds, ManagedCluster, ManifestWork, policyCrds, transportCrds } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
+import { ranCrds } from '@flotilla/api/ran';
 import { beforeWrites, clientWith, holdWatches, MemoryServer, type SentWrite } from '@flotilla/control-plane/memory';
 import { ManualClock } from '@flotilla/pace/testing';
-import { type ApiError, type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
-import { transportCaches } from '../src/spokes/transports/caches.ts';
-import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/transports/port/caches.ts';
+import { type ApiError, type Client, createLogger, createMetrics } from '@flotilla/runtime';
+import { createWorkerCaches, type SpokeJobCaches } from '../src/caches.ts';
 
 /** A process with its view of the hub. */
 export interface HubProcess {
@@ -47,11 +46,7 @@ export class MemoryHub {
     };
     const { client, hold } = holdWatches(clientWith(noted, { delete: remove }));
     const shared = { logger: createLogger({ name: 'test', level: 'silent' }), metrics: createMetrics() };
-    const caches: SpokeJobCaches = {
-      clusters: new WatchCache(client, ManagedCluster),
-      upgrades: new WatchCache(client, ClusterGroupUpgrade, { indexes: upgradeIndexes }),
-      ...transportCaches(client, shared),
-    };
+    const caches = createWorkerCaches(client, shared);
     for (const cache of Object.values(caches)) cache.start(this.#stop.signal);
     await Promise.all(Object.values(caches).map((cache) => cache.synced()));
     return { client, caches, hold };

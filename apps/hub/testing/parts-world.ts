@@ -1,9 +1,9 @@
 /** Runs parts of upgrades on spokes as a leader does, for the tests of this folder. */
 import { type Clock, createLogger, logOnly } from '@flotilla/runtime';
+import { BY_UID } from '../src/caches.ts';
 import type { SpokePart } from '../src/spokes/part.ts';
 import { Problems } from '../src/spokes/problems.ts';
 import { SpokeReconciler } from '../src/spokes/reconciler.ts';
-import { BY_UID } from '../src/spokes/transports/port/caches.ts';
 import type { HubProcess } from './memory-hub.ts';
 
 /** Surroundings of the parts. */

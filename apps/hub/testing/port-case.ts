@@ -4,13 +4,12 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { saidOf, type Transport, type UpgradeIdentity } from '@flotilla/rollout';
-import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
+import { type Client, createLogger, createMetrics } from '@flotilla/runtime';
+import { createWorkerCaches, type SpokeJobCaches } from '../src/caches.ts';
 import { Cleaning } from '../src/spokes/cleaning.ts';
 import { createPrecacheJob, precacheCleaning } from '../src/spokes/jobs/kinds/precache/job.ts';
 import { planStep } from '../src/spokes/jobs/plan.ts';
-import { transportCaches } from '../src/spokes/transports/caches.ts';
 import { applySpokePlan } from '../src/spokes/transports/port/apply.ts';
-import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/transports/port/caches.ts';
 import { reachSpoke } from '../src/spokes/transports/reach.ts';
 import { agentCondition, buildPrecacheSettings } from './observation-builders.ts';
 
@@ -28,11 +27,7 @@ export class PortHub {
   private constructor(client: Client) {
     this.client = client;
     const shared = { logger: createLogger({ name: 'test', level: 'silent' }), metrics: createMetrics({ process: false }) };
-    this.caches = {
-      clusters: new WatchCache(client, ManagedCluster, shared),
-      upgrades: new WatchCache(client, ClusterGroupUpgrade, { ...shared, indexes: upgradeIndexes, optional: true }),
-      ...transportCaches(client, shared),
-    };
+    this.caches = createWorkerCaches(client, shared);
   }
 
   static async start(client: Client): Promise<PortHub> {

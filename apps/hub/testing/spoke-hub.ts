@@ -11,13 +11,11 @@ import {
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
-import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
+import { type Client, createLogger, createMetrics, isNotFound } from '@flotilla/runtime';
+import { createWorkerCaches, type SpokeCaches } from '../src/caches.ts';
 import { createRolloutStep } from '../src/spokes/rollout/apply.ts';
-import { type SpokeCaches, templateCache } from '../src/spokes/rollout/caches.ts';
 import { planRolloutSpoke } from '../src/spokes/rollout/plan.ts';
 import type { SpokeKey } from '../src/spokes/spoke-key.ts';
-import { transportCaches } from '../src/spokes/transports/caches.ts';
-import { upgradeIndexes } from '../src/spokes/transports/port/caches.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 
@@ -59,12 +57,7 @@ export class SpokeHub {
   async startProcess(writesUntilCrash = Number.POSITIVE_INFINITY): Promise<StepProcess> {
     const client = crashing(this.client, writesUntilCrash);
     const shared = { logger, metrics: createMetrics({ process: false }) };
-    const caches = {
-      upgrades: new WatchCache(client, ClusterGroupUpgrade, { ...shared, indexes: upgradeIndexes }),
-      clusters: new WatchCache(client, ManagedCluster, shared),
-      templates: templateCache(client, shared),
-      ...transportCaches(client, shared),
-    };
+    const caches = createWorkerCaches(client, shared);
     const held = new AbortController();
     const { upgrades, ...others } = caches;
     upgrades.start(AbortSignal.any([this.#stop.signal, held.signal]));

@@ -4,7 +4,7 @@ import { Annotation, type Condition } from '@flotilla/api';
 import { type ManifestStatus, ManifestWork, STATUS_FEEDBACK_SYNCED, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import { PRECACHE_WORK, SpokeName } from '@flotilla/api/ran';
 import { workLabels } from '@flotilla/rollout';
-import { trimJobWork } from '../src/spokes/transports/work/observe.ts';
+import { trimJobWork } from '../src/trims.ts';
 import { UPGRADE } from './observation-builders.ts';
 
 /** Creation time of the works of all cases. */

@@ -2,7 +2,7 @@ import { findCondition, Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { CHILD_POLICIES, trimChild } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
-import { BY_CLUSTER } from '../indexes.ts';
+import { BY_CLUSTER } from '../caches.ts';
 import { servesPolicies, type UpgradeCaches } from '../upgrades/observe.ts';
 
 /** Namespace of automatically created upgrades (spec/talm 5.2). */

@@ -1,12 +1,10 @@
-import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type HubWrite, isEnding, keepsObjects, type PolicyRef, planPlacements, upgradeIndexValue } from '@flotilla/rollout';
-import type { WatchCache } from '@flotilla/runtime';
-import { BY_NAME_LABEL } from '../indexes.ts';
-import { BY_UPGRADE_NAME, decidedBy, type PlacementCaches } from './caches.ts';
+import { BY_NAME_LABEL, BY_UPGRADE_NAME, type RolloutCaches } from '../caches.ts';
+import { decidedBy } from '../lookups.ts';
 
 /** Caches that the Placements of an upgrade are planned from. */
-export type PlanCaches = PlacementCaches & { readonly clusters: WatchCache<ManagedCluster, typeof BY_NAME_LABEL> };
+export type PlanCaches = Pick<RolloutCaches, 'placements' | 'bindings' | 'decisions' | 'clusters'>;
 
 /**
  * Plans the missing writes of an upgrade's Placements and PlacementBindings. An ended upgrade enforces nothing: kept objects are emptied, others are
@@ -28,7 +26,7 @@ export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlanCaches
 }
 
 /** True when the binding of a policy is there: its Placement enforces it. */
-export const isBound = ({ metadata }: ClusterGroupUpgrade, policy: string, { bindings }: PlacementCaches): boolean =>
+export const isBound = ({ metadata }: ClusterGroupUpgrade, policy: string, { bindings }: Pick<RolloutCaches, 'bindings'>): boolean =>
   bindings
     .byIndex(BY_UPGRADE_NAME, upgradeIndexValue({ namespace: metadata.namespace ?? '', name: metadata.name }))
     .some(({ metadata: { deletionTimestamp }, subjects }) => !deletionTimestamp && subjects?.some(({ name }) => name === policy));

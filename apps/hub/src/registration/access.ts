@@ -1,9 +1,8 @@
 import { isJsonObject, isSameJson, type KubeObject, Label, type Resource } from '@flotilla/api';
 import { ClusterRole, ClusterRoleBinding, Lease, Namespace, Role, RoleBinding, ServiceAccount } from '@flotilla/api/core';
 import { AGENT_ACCOUNT, AGENT_LEASE } from '@flotilla/api/ocm';
+import { clusterOf, REGISTRATION } from '../caches.ts';
 
-/** Value of the label `flotilla.io/work` on all access objects of a spoke. */
-export const REGISTRATION = 'registration';
 /** Role and RoleBinding of an agent; charts/hub names those of `agents.clusters` differently. */
 const AGENT_ROLE = 'flotilla:spoke-agent';
 
@@ -74,8 +73,18 @@ const accessObject = (kind: Resource, object: KubeObject): AccessObject => ({
   object: { apiVersion: kind.apiVersion, kind: kind.kind, ...object },
 });
 
+/** The kinds of access objects, and whether one of them, or a cluster's namespace, is as it has to be. */
+export const accessRule = {
+  kinds: clusterAccess('any').map(({ kind }) => kind),
+  isAsWanted(kind: Resource, object: KubeObject): boolean {
+    const all = kind === Namespace ? [clusterNamespace(object.metadata.name)] : clusterAccess(clusterOf(object));
+    const wanted = all.find((one) => one.kind === kind);
+    return wanted !== undefined && isAsWanted(object, wanted.object);
+  },
+};
+
 /** True when the object has every wanted label and the same grants. */
-export function isAsWanted(object: KubeObject, wanted: KubeObject): boolean {
+function isAsWanted(object: KubeObject, wanted: KubeObject): boolean {
   const labels = Object.entries(wanted.metadata.labels ?? {});
   return (
     labels.every(([key, value]) => object.metadata.labels?.[key] === value) &&

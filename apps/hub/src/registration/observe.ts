@@ -1,8 +1,9 @@
 import { Lease, Namespace } from '@flotilla/api/core';
 import { AGENT_LEASE, type ManagedCluster } from '@flotilla/api/ocm';
 import type { WatchCache } from '@flotilla/runtime';
+import type { RegistrationCaches } from '../caches.ts';
+import { isInOrder } from '../trims.ts';
 import type { AccessObject } from './access.ts';
-import { isInOrder, type RegistrationCaches } from './caches.ts';
 
 /** Caches of a registration. */
 export interface ObserveDeps {

@@ -15,8 +15,10 @@ import {
   type WatchCache,
   watch,
 } from '@flotilla/runtime';
+import { clusterOf, createRegistrationCaches } from '../caches.ts';
+import { isInOrder } from '../trims.ts';
+import { accessRule } from './access.ts';
 import { applyAccess, applyVerdict } from './apply.ts';
-import { clusterOf, createRegistrationCaches, isInOrder } from './caches.ts';
 import { type ObserveDeps, observeSpoke } from './observe.ts';
 import { decideRegistration, planAccess } from './plan.ts';
 import { revokeAccess } from './revocation.ts';
@@ -40,7 +42,7 @@ interface RegistrationDeps {
  */
 export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): Reconciler {
   const { client, clusters, namespace, recorder, logger, metrics, clock = systemClock } = deps;
-  const caches = createRegistrationCaches(client, { logger, metrics, clock });
+  const caches = createRegistrationCaches(client, { logger, metrics, clock }, accessRule);
   const shared = { client, clusters, namespace, caches, clock, contended: new Map<string, number>() };
   return startReconciler({
     name: 'registration',

@@ -2,10 +2,9 @@ import { type KubeObject, type Resource, WaitingError } from '@flotilla/api';
 import { ClusterRoleBinding, Lease, RoleBinding, ServiceAccount } from '@flotilla/api/core';
 import { AGENT_LEASE, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
-import { BY_CLUSTER } from '../indexes.ts';
+import { BY_CLUSTER, type RegistrationCaches } from '../caches.ts';
 import { dismantleWork } from '../writes/delete-work.ts';
 import { clusterAccess } from './access.ts';
-import type { RegistrationCaches } from './caches.ts';
 
 /** Objects whose deletion ends an agent's rights; servers still accept its token for ten seconds. */
 const RIGHTS: readonly Resource[] = [ServiceAccount, RoleBinding, ClusterRoleBinding];

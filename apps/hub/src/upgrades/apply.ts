@@ -2,7 +2,7 @@ import { Label, mergePatch } from '@flotilla/api';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { takenUpValue } from '@flotilla/rollout';
 import { type Client, isNotFound, patchStatus, type RefusedValues } from '@flotilla/runtime';
-import { withWholeStatus } from '../stored-upgrade.ts';
+import { withWholeStatus } from '../trims.ts';
 import type { KeptFields } from './kept-fields.ts';
 import { fitStatus } from './status-budget.ts';
 

@@ -30,6 +30,7 @@ import {
   waitMessage,
 } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
+import type { SpokeJobCaches } from '../caches.ts';
 import type { Cleaning } from '../spokes/cleaning.ts';
 import type { BackupJobs } from '../spokes/jobs/kinds/backup/job.ts';
 import { type BackupReport, judgeBackup } from '../spokes/jobs/kinds/backup/report.ts';
@@ -39,7 +40,6 @@ import { rollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spokes/jobs/kinds/precache/spec-digest.ts';
 import type { JobRequest, JudgedJobs } from '../spokes/jobs/part.ts';
-import type { SpokeJobCaches } from '../spokes/transports/port/caches.ts';
 import { owePins } from '../spokes/unpin/apply.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';

@@ -23,11 +23,9 @@ import {
   upgradeIndexValue,
   type Wait,
 } from '@flotilla/rollout';
-import { BY_UPGRADE_NAME, decidedBy } from '../placements/caches.ts';
-import { type PolicyWayCaches, waysFrom } from '../placements/user-placements.ts';
-import type { RolloutCaches } from '../spokes/rollout/caches.ts';
+import { BY_UPGRADE_NAME, isOfJob, type RolloutCaches } from '../caches.ts';
+import { decidedBy, waysFrom } from '../lookups.ts';
 import { findDenial } from '../spokes/transports/denied-cluster.ts';
-import { isOfJob } from '../spokes/transports/port/caches.ts';
 
 /** Surroundings of an observation besides the caches. */
 interface ObserveDeps {
@@ -56,11 +54,7 @@ interface ObserveDeps {
  * Gathers the facts of one reconcile of a running rollout, from caches alone.
  * @param upgrade with the status the rollout runs by
  */
-export function observeRollout(
-  upgrade: ClusterGroupUpgrade,
-  caches: RolloutCaches & PolicyWayCaches,
-  deps: ObserveDeps,
-): RolloutObservation {
+export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, deps: ObserveDeps): RolloutObservation {
   const { problem, talmStrict, tenancy, sightings, now } = deps;
   const { actions } = upgrade.spec ?? {};
   const decidingLabels = tenancy?.decidingLabels;
@@ -142,7 +136,7 @@ interface ModeDeps extends ObserveDeps {
 
 function modeOf(
   upgrade: ClusterGroupUpgrade,
-  caches: RolloutCaches & PolicyWayCaches,
+  caches: RolloutCaches,
   { talmStrict, sightings, now, find: findCluster }: ModeDeps,
 ): RolloutMode {
   const templates = templatesOf(upgrade);

@@ -1,28 +1,14 @@
-import type { ConfigMap } from '@flotilla/api/core';
-import type { ManagedCluster, ManifestWorkReplicaSet, Placement, PlacementDecision, Policy } from '@flotilla/api/ocm';
-import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP } from '@flotilla/api/ran';
 import type { ObservedUpgrade } from '@flotilla/rollout';
-import type { WatchCache } from '@flotilla/runtime';
-import { BY_CLUSTER, BY_NAME } from '../indexes.ts';
-import { type PolicyWayCaches, waysFrom } from '../placements/user-placements.ts';
-import { type TenancyCaches, tenancyOf } from '../tenancy-caches.ts';
+import { BY_CLUSTER, BY_NAME, type HubCaches, type TenancyCaches } from '../caches.ts';
+import { tenancyOf, waysFrom } from '../lookups.ts';
 
 /** Watches that decide about a ClusterGroupUpgrade. */
-export interface UpgradeCaches extends TenancyCaches, PolicyWayCaches {
-  readonly upgrades: WatchCache<ClusterGroupUpgrade>;
-  readonly clusters: WatchCache<ManagedCluster>;
-  readonly configs: WatchCache<PreCachingConfig>;
-  /** ConfigMaps named `cluster-group-upgrade-overrides`. */
-  readonly overrides: WatchCache<ConfigMap>;
-  /** Root policies, as their authors wrote them. */
-  readonly parents: WatchCache<Policy, typeof BY_NAME>;
-  /** Replicated policies in the clusters' namespaces. */
-  readonly children: WatchCache<Policy, typeof BY_CLUSTER>;
-  /** Templates of ManifestWorks. */
-  readonly templates: WatchCache<ManifestWorkReplicaSet>;
-  readonly placements: WatchCache<Placement>;
-  readonly decisions: WatchCache<PlacementDecision>;
-}
+export type UpgradeCaches = TenancyCaches &
+  Pick<
+    HubCaches,
+    'upgrades' | 'clusters' | 'configs' | 'overrides' | 'parents' | 'children' | 'templates' | 'placements' | 'bindings' | 'decisions'
+  >;
 
 /** Gathers the facts about one upgrade. @param now milliseconds since the epoch */
 export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCaches, now: number): ObservedUpgrade {

@@ -39,10 +39,9 @@ import {
   withTemplateVersions,
 } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
-import type { RolloutCaches } from '../spokes/rollout/caches.ts';
+import type { RolloutCaches, SpokeJobCaches } from '../caches.ts';
+import { tenancyOf } from '../lookups.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';
-import type { SpokeJobCaches } from '../spokes/transports/port/caches.ts';
-import { tenancyOf } from '../tenancy-caches.ts';
 import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
 import { Departures } from './departures.ts';
 import type { UpgradeJobs } from './jobs.ts';

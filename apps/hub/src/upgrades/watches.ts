@@ -3,36 +3,16 @@
 import { findCondition, isSameJson, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
 import type { ManagedClusterSet, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
-import { blockingRefs, isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
-import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
-import type { RolloutCaches } from '../spokes/rollout/caches.ts';
-import { BY_LABELS } from '../spokes/rollout/part.ts';
+import { isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
+import { type Change, type Watch, watch } from '@flotilla/runtime';
+import { BY_BLOCKER, BY_LABELS, BY_OPEN, BY_POLICY, BY_UID, isOfJob, isOfUpgrade, type RolloutCaches } from '../caches.ts';
 import { hasClusterChanged } from '../spokes/transports/cluster-change.ts';
-import { BY_UID, isOfJob, type SpokeJobCaches } from '../spokes/transports/port/caches.ts';
 import type { UpgradeCaches } from './observe.ts';
 
-/** Index of upgrades by the names of their policies: those of the spec, and those of a running rollout, which outlive an edit of the spec. */
-const BY_POLICY = 'policy';
 /** A moment for what changes together. */
 const GATHER_MS = 200;
-/** Index of upgrades by `namespace/name` of their blocking upgrades. */
-const BY_BLOCKER = 'blocker';
-/** Index of upgrades that have not ended: `yes`. */
-const BY_OPEN = 'open';
 
-/** Indexes that the cache of upgrades needs. */
-export const watchIndexes = {
-  [BY_POLICY]: ({ spec, status }: ClusterGroupUpgrade) => [
-    ...new Set([...(spec?.managedPolicies ?? []), ...(status?.managedPoliciesForUpgrade ?? []).map(({ name }) => name)]),
-  ],
-  [BY_BLOCKER]: (upgrade: ClusterGroupUpgrade) => blockingRefs(upgrade).map(refKey),
-  [BY_OPEN]: ({ status }: ClusterGroupUpgrade) => (status?.status.completedAt ? [] : ['yes']),
-};
-
-type UpgradeIndex = typeof BY_POLICY | typeof BY_BLOCKER | typeof BY_OPEN | typeof BY_LABELS | typeof BY_UID;
-type Caches = Omit<UpgradeCaches & SpokeJobCaches & RolloutCaches, 'upgrades'> & {
-  readonly upgrades: WatchCache<ClusterGroupUpgrade, UpgradeIndex>;
-};
+type Caches = UpgradeCaches & RolloutCaches;
 
 /** Watches the upgrades; the end of one enqueues the upgrades that it blocks. */
 export const upgradesOf = ({ upgrades }: Pick<Caches, 'upgrades'>): Watch =>
@@ -90,20 +70,17 @@ const policyWatches = (caches: Caches): Watch[] => {
 };
 
 /** Watches the objects that place policies: they concern the upgrades with policies of their namespace. */
-function wayWatches({ upgrades, policyBindings, policyPlacements, decisions, parents, placements }: Caches): Watch[] {
+function wayWatches({ upgrades, bindings, decisions, parents, placements }: Caches): Watch[] {
   const policiesIn = (namespace: string | undefined) => parents.list().filter(({ metadata }) => metadata.namespace === namespace);
   const enqueue = ({ object }: Change<KubeObject>) =>
     policiesIn(object.metadata.namespace).flatMap(({ metadata }) =>
       upgrades.byIndex(BY_POLICY, metadata.name).filter(({ status }) => !status?.status.completedAt),
     );
   return [
-    watch(policyBindings, { enqueue, gatherMs: GATHER_MS }),
-    watch(policyPlacements, { enqueue, gatherMs: GATHER_MS }),
-    watch(decisions, {
-      select: ({ object }) => !placements.get(placementOf(object)),
-      enqueue,
-      gatherMs: GATHER_MS,
-    }),
+    ...[bindings, placements].map((cache) =>
+      watch(cache, { select: ({ object }: Change<KubeObject>) => !isOfUpgrade(object), enqueue, gatherMs: GATHER_MS }),
+    ),
+    watch(decisions, { select: ({ object }) => !isOfUpgrade(placements.get(placementOf(object)) ?? object), enqueue, gatherMs: GATHER_MS }),
   ];
 }
 

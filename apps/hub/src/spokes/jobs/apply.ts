@@ -1,8 +1,8 @@
 import type { Client } from '@flotilla/runtime';
-import { createReadStored } from '../../stored-upgrade.ts';
+import { BY_UID } from '../../caches.ts';
+import { createReadStored } from '../../lookups.ts';
 import type { SpokeStep } from '../part.ts';
 import { applySpokePlan } from '../transports/port/apply.ts';
-import { BY_UID } from '../transports/port/caches.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { type ObserveDeps, observeStep } from './observe.ts';
 import { planStep } from './plan.ts';

@@ -1,6 +1,7 @@
 import { type KubeObject, Label } from '@flotilla/api';
+import { BY_UID, PINS_WORK, type SpokeJobCaches } from '../../caches.ts';
+import { objectsIn } from '../../lookups.ts';
 import { isLeftover } from '../transports/actions/hub-objects.ts';
-import { BY_UID, objectsIn, PINS_WORK, type SpokeJobCaches } from '../transports/port/caches.ts';
 import { isLeftBehind } from '../transports/reach.ts';
 
 /** Purpose of a claim: a job, or the removal of what an ended upgrade left. Each is released by itself. */

@@ -1,7 +1,7 @@
 /** Judges a spoke of a job: from the state that the status stores and what is seen to the next state, and a sentence. */
 import type { NodesProgress, PrecacheProgress } from '@flotilla/api/ran';
 import { isAvailable, type Pause } from '@flotilla/rollout';
-import type { SpokeJobCaches } from '../transports/port/caches.ts';
+import type { SpokeJobCaches } from '../../caches.ts';
 import { reachSpoke } from '../transports/reach.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';

@@ -2,8 +2,8 @@
 import { perObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { findAway, isEnding, isRunning, keepsObjects, waitMessage } from '@flotilla/rollout';
+import type { SpokeJobCaches } from '../../caches.ts';
 import { findDenial } from '../transports/denied-cluster.ts';
-import type { SpokeJobCaches } from '../transports/port/caches.ts';
 import type { SpokeReach, SpokeTask } from '../transports/port/port.ts';
 import { holdsSpoke, reachSpoke } from '../transports/reach.ts';
 import { ownerOfObjects } from './claims.ts';

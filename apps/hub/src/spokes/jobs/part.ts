@@ -1,11 +1,12 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { isEnding, type Pause, type Sightings, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Clock, Logger } from '@flotilla/runtime';
+import { BY_UID, BY_WORK_AND_CLUSTER, spokeKey } from '../../caches.ts';
+import { hubObjectsOf } from '../../lookups.ts';
 import { describeWrites } from '../../writes/apply.ts';
 import type { PartPlan, SpokePart, SpokeStep } from '../part.ts';
 import type { Problem } from '../problems.ts';
 import { keyText, type SpokeKey } from '../spoke-key.ts';
-import { BY_UID, BY_WORK_AND_CLUSTER, hubObjectsOf, spokeKey } from '../transports/port/caches.ts';
 import { holdsSpoke, logTransports } from '../transports/reach.ts';
 import { Admission } from './admission.ts';
 import { createSpokeStep, type SpokeStepDeps } from './apply.ts';

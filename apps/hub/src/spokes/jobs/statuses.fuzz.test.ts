@@ -6,9 +6,9 @@ import { judgeWork, trimWork } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
 import { buildPrecacheSettings } from '../../../testing/observation-builders.ts';
 import { decideRegistration } from '../../registration/plan.ts';
-import { trimReport } from '../../trim-cluster.ts';
-import { observeActions, toObservation, trimAction, trimView } from '../transports/actions/observe.ts';
-import { observeWork, trimJobWork } from '../transports/work/observe.ts';
+import { trimAction, trimJobWork, trimReport, trimView } from '../../trims.ts';
+import { observeActions, toObservation } from '../transports/actions/observe.ts';
+import { observeWork } from '../transports/work/observe.ts';
 import { interpret } from './interpret.ts';
 import { createPrecacheJob } from './kinds/precache/job.ts';
 

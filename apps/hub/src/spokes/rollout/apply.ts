@@ -2,10 +2,10 @@ import { type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { identityOf, isAttributed, isOurs, isReferencesAction } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
-import { createReadStored, type ReadStored } from '../../stored-upgrade.ts';
+import { BY_UID } from '../../caches.ts';
+import { createReadStored, type ReadStored } from '../../lookups.ts';
 import { applyWrites, type Ownership } from '../../writes/apply.ts';
 import type { SpokeStep } from '../part.ts';
-import { BY_UID } from '../transports/port/caches.ts';
 import { type PlanDeps, planRolloutSpoke } from './plan.ts';
 
 /** Dependencies of `createRolloutStep`. */

@@ -1,8 +1,7 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { ObservedSpoke } from '@flotilla/rollout';
-import { BY_CLUSTER } from '../../indexes.ts';
-import { decidingLabelsOf } from '../../tenancy-caches.ts';
-import type { SpokeCaches } from './caches.ts';
+import { BY_CLUSTER, type SpokeCaches } from '../../caches.ts';
+import { decidingLabelsOf } from '../../lookups.ts';
 
 /** Gathers the facts about one spoke. */
 export function observeRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, caches: SpokeCaches): ObservedSpoke {

@@ -7,14 +7,13 @@ import { ApiError, createLogger, createMetrics, logOnly } from '@flotilla/runtim
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { idle } from '../../../testing/jobs-world.ts';
 import { MemoryHub } from '../../../testing/memory-hub.ts';
-import { createCaches, fillCaches } from '../../caches.ts';
+import { BY_UID, createCaches, fillCaches } from '../../caches.ts';
 import { placementWrites } from '../../placements/plan.ts';
 import { HandOver } from '../../workers/hand-over.ts';
 import type { SpokeStep } from '../part.ts';
 import { Problems } from '../problems.ts';
 import { SpokeReconciler } from '../reconciler.ts';
 import { parseSpokeKey, type SpokeKey } from '../spoke-key.ts';
-import { BY_UID } from '../transports/port/caches.ts';
 import { createRolloutStep } from './apply.ts';
 import { SpokeRollouts } from './part.ts';
 

@@ -13,37 +13,25 @@ import {
   upgradeIndexOf,
   upgradeIndexValue,
 } from '@flotilla/rollout';
-import { type Change, type Clock, type Watch, type WatchCache, watch } from '@flotilla/runtime';
-import { BY_UPGRADE_NAME } from '../../placements/caches.ts';
+import { type Change, type Clock, type Watch, watch } from '@flotilla/runtime';
+import { BY_LABELS, BY_UID, BY_UPGRADE, BY_UPGRADE_NAME, isOfJob, type RolloutCaches } from '../../caches.ts';
 import { isBound, placementWrites } from '../../placements/plan.ts';
 import { describeWrites } from '../../writes/apply.ts';
 import type { PartPlan, SpokePart, SpokeStep } from '../part.ts';
 import type { Problems } from '../problems.ts';
 import { keyText, type SpokeKey, wholeText } from '../spoke-key.ts';
 import { hasClusterChanged } from '../transports/cluster-change.ts';
-import { BY_UID, BY_UPGRADE, isOfJob } from '../transports/port/caches.ts';
-import type { RolloutCaches } from './caches.ts';
 import { planRolloutSpoke } from './plan.ts';
 
 /** Dependencies of `SpokeRollouts`. */
 interface RolloutsDeps {
-  readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
+  readonly caches: RolloutCaches;
   readonly step: SpokeStep;
   readonly problems: Problems;
   readonly clock: Clock;
   /** Decide as the reference does; default false. */
   readonly talmStrict?: boolean;
 }
-
-/** Index of upgrades by the labels of their hub objects (`upgradeIndexValue`). */
-export const BY_LABELS = 'labels';
-/** Indexes that the cache of upgrades needs. */
-export const upgradeLabelIndexes = {
-  [BY_LABELS]: ({ metadata: { namespace = '', name } }: ClusterGroupUpgrade) => [
-    upgradeIndexValue({ namespace, name }),
-    actionIndexValue({ namespace, name }),
-  ],
-};
 
 /** Stands for the Placements of an upgrade among its problems. */
 const PLACEMENTS = '';

@@ -1,7 +1,7 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type HubWrite, planSpoke, type SpokeTarget, targetOf } from '@flotilla/rollout';
+import type { SpokeCaches } from '../../caches.ts';
 import { findDenial } from '../transports/denied-cluster.ts';
-import type { SpokeCaches } from './caches.ts';
 import { observeRolloutSpoke } from './observe.ts';
 
 /** Dependencies of `planRolloutSpoke`. */

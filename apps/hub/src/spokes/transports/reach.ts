@@ -2,11 +2,12 @@
 import type { ManifestWork } from '@flotilla/api/ocm';
 import { type Choice, chooseTransport, type Transport, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
+import { BY_WORK_AND_CLUSTER, type SpokeJobCaches, spokeKey } from '../../caches.ts';
+import { hubObjectsOf } from '../../lookups.ts';
 import { isLeftover } from './actions/hub-objects.ts';
 import { observeActions, toObservation } from './actions/observe.ts';
 import { ActionsEffects } from './actions/plan.ts';
 import { begunTransport } from './choice.ts';
-import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './port/caches.ts';
 import type { SpokeReach } from './port/port.ts';
 import type { SpokeJobNames } from './port/workload.ts';
 import { isFrozen } from './work/manifest-work.ts';

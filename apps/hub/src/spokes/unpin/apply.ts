@@ -1,7 +1,7 @@
 import { mapConcurrently } from '@flotilla/pace';
+import type { SpokeJobCaches } from '../../caches.ts';
 import { applyWrites } from '../../writes/apply.ts';
 import type { ApplyPlanDeps } from '../transports/port/apply.ts';
-import type { SpokeJobCaches } from '../transports/port/caches.ts';
 import { type OwedPins, owedPins } from './observe.ts';
 import { markPatch } from './plan.ts';
 

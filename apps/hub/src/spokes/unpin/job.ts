@@ -2,12 +2,12 @@
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import { type NodeRules, PinsName, type PinWay, type PrecacheState } from '@flotilla/api/ran';
 import { isImageAllowed, precacheJobMachine, spokeNode } from '@flotilla/rollout';
+import { PINS_WORK } from '../../caches.ts';
 import type { StepContext } from '../jobs/interpret.ts';
 import { pinVariables, precacheNames } from '../jobs/kinds/precache/job.ts';
 import { precacheManifests } from '../jobs/kinds/precache/manifests.ts';
 import type { PrecacheSettings } from '../jobs/kinds/precache/settings.ts';
 import { markWithDigest } from '../jobs/kinds/precache/spec-digest.ts';
-import { PINS_WORK } from '../transports/port/caches.ts';
 import type { NamedJob } from '../transports/port/port.ts';
 import type { SpokeJobNames, Workload } from '../transports/port/workload.ts';
 

@@ -1,15 +1,13 @@
 /** Observes one spoke by its actions and views, from watch caches alone. */
 
-import { Annotation, foreign, Label } from '@flotilla/api';
-import { JobStatus } from '@flotilla/api/core';
+import { Annotation, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import { cutInMiddle } from '@flotilla/api/ran';
 import type { ActionOutcome } from '@flotilla/rollout';
 import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
-import { z } from 'zod';
+import { ViewedObject } from '../../../trims.ts';
 import type { Answer, Failure, SpokeObservation, WatchedObject } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
-import { reportOf, trimText } from '../port/report.ts';
+import { reportOf } from '../port/report.ts';
 import type { SpokeJobNames, ViewDefinition } from '../port/workload.ts';
 import { ActionAnnotation } from './hub-objects.ts';
 
@@ -48,71 +46,6 @@ export interface ActionsSpoke {
   readonly actions: ReadonlyMap<string, ActionObservation>;
   /** Cached objects behind the observation; default: none. */
   readonly cached?: Pick<CachedSpoke, 'views' | 'actions'>;
-}
-
-/** Kubernetes allows no longer names. */
-const Name = z.string().max(253);
-
-/** Fields of a viewed object that decide something. */
-const ViewedObject = z.object({
-  kind: Name,
-  metadata: z.object({
-    name: Name,
-    namespace: Name.optional(),
-    deletionTimestamp: Name.optional(),
-    annotations: z.record(z.string(), z.string()).optional(),
-  }),
-  status: z.unknown().optional(),
-});
-
-/** The same fields, all optional, for answers without an identity. */
-const AnyObject = foreign(ViewedObject.partial().extend({ metadata: ViewedObject.shape.metadata.partial().optional() }));
-
-/** Annotations that tell an object's owner, spec and progress. */
-const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest, Annotation.progress];
-/** Longest value that the hub writes. */
-const MAX_MARK = 256;
-
-/** Drops fields that no step reads, so that thousands of views fit in memory. */
-export function trimView(view: ManagedClusterView): ManagedClusterView {
-  const parsed = AnyObject.safeParse(view.status?.result);
-  if (!parsed.success) return { ...view, ...(view.status && { status: { conditions: view.status.conditions, result: undefined } }) };
-  const { kind, metadata, status } = parsed.data;
-  const kept = KEPT_ANNOTATIONS.flatMap((name) => {
-    const value = metadata?.annotations?.[name];
-    return value === undefined ? [] : [[name, name === Annotation.progress ? trimText(value) : value.slice(0, MAX_MARK)]];
-  });
-  const trimmed = {
-    kind,
-    metadata: { ...metadata, annotations: kept.length > 0 ? Object.fromEntries(kept) : undefined },
-    status: kind === 'Job' || kind === undefined ? trimJobStatus(status) : undefined,
-  };
-  return { ...view, status: { conditions: view.status?.conditions, result: trimmed } };
-}
-
-/** Keeps the fields of a verdict; a malformed status stays malformed. */
-function trimJobStatus(status: unknown): unknown {
-  const parsed = JobStatus.safeParse(status ?? {});
-  if (!parsed.success) return 'malformed';
-  const { active, ready, succeeded, conditions } = parsed.data;
-  const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
-  return {
-    active,
-    ready,
-    succeeded,
-    ...(failed && {
-      conditions: [{ ...failed, reason: failed.reason?.slice(0, 256), message: failed.message && cutInMiddle(failed.message) }],
-    }),
-  };
-}
-
-/** Drops templates and echoes, which no step reads. */
-export function trimAction(action: ManagedClusterAction): ManagedClusterAction {
-  return {
-    ...action,
-    spec: { actionType: action.spec?.actionType },
-    ...(action.status && { status: { conditions: action.status.conditions, result: undefined } }),
-  };
 }
 
 /** Cached objects of a spoke, for one kind of job and one upgrade. */

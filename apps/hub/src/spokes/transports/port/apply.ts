@@ -1,8 +1,8 @@
 import { type KubeObject, Label, type Resource } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
+import type { SpokeJobCaches } from '../../../caches.ts';
 import { applyWrites, type Ownership, type Write } from '../../../writes/apply.ts';
-import type { SpokeJobCaches } from './caches.ts';
 import type { ObjectPlace } from './port.ts';
 
 /** Dependencies of `applySpokePlan`. */

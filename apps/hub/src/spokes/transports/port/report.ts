@@ -1,12 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { PullerReport } from '@flotilla/api/ran';
+import { MAX_TEXT } from '../../../trims.ts';
 import type { Answer } from './port.ts';
-
-/** Longest text of a spoke that is kept, in characters: the longest is a puller's report with its ten failures. */
-const MAX_TEXT = 16_384;
-
-/** Cuts a spoke's text to the length that caches keep; a cut report is invalid. */
-export const trimText = (text: string): string => text.slice(0, MAX_TEXT);
 
 /** Reads the last report of a Job's puller; undefined when it is malformed. */
 export const reportOf = (job: Answer | undefined): PullerReport | undefined =>

@@ -13,7 +13,7 @@ import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
 import type { Answer, SpokeObservation, WatchedObject } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
-import { reportOf, trimText } from '../port/report.ts';
+import { reportOf } from '../port/report.ts';
 import type { SpokeJobNames } from '../port/workload.ts';
 import { Value } from './feedback.ts';
 import { isFrozen } from './manifest-work.ts';
@@ -33,30 +33,6 @@ export interface CachedWorks {
 
 /** Milliseconds for which a refusal must last to be final: five tries of an action take as long. */
 const REFUSED_MS = 31_000;
-
-/** Drops manifests and long texts of a spoke, which no step reads. */
-export function trimJobWork({ apiVersion, kind, metadata, status }: ManifestWork): ManifestWork {
-  const manifests = status?.resourceStatus?.manifests?.slice(0, MAX_MANIFESTS).map(trimManifest);
-  return { apiVersion, kind, metadata, ...(status && { status: { conditions: status.conditions, resourceStatus: { manifests } } }) };
-}
-
-const MAX_MANIFESTS = 32;
-
-function trimManifest({ resourceMeta, conditions, statusFeedback }: ManifestStatus): ManifestStatus {
-  const isReadBack = (statusFeedback?.values ?? []).length > 0 || findCondition(conditions, WORK_APPLIED)?.status === 'False';
-  // Applied manifests without feedback decide nothing.
-  if (!isReadBack && !['Namespace', 'Job'].includes(resourceMeta.kind ?? '')) return { resourceMeta, conditions: [] };
-  return {
-    resourceMeta,
-    conditions,
-    statusFeedback: {
-      values: statusFeedback?.values?.map(({ name, fieldValue: { type, integer, string } }) => ({
-        name,
-        fieldValue: { type, ...(integer !== undefined && { integer }), ...(string !== undefined && { string: trimText(string) }) },
-      })),
-    },
-  };
-}
 
 /** Builds the observation of one spoke from its work. */
 export function observeWork(names: SpokeJobNames, { cluster, work, other, isClearing, now }: CachedWorks): SpokeObservation {

@@ -11,8 +11,9 @@ import {
   UPGRADE,
   viewObject,
 } from '../../../../../testing/observation-builders.ts';
+import { trimView } from '../../../../trims.ts';
 import { templateDigest } from '../../../transports/actions/hub-objects.ts';
-import { type ActionsSpoke, observeActions, trimView } from '../../../transports/actions/observe.ts';
+import { type ActionsSpoke, observeActions } from '../../../transports/actions/observe.ts';
 import type { Answer, SpokeTask } from '../../../transports/port/port.ts';
 import type { StepContext } from '../../interpret.ts';
 import { createBackupJob } from './job.ts';
