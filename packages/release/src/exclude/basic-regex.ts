@@ -1,99 +1,105 @@
-import { type Assertion, assertionHolds, type Node, parseBasicRegex } from './basic-regex-parser.ts';
+import { RE2JS, RE2JSSyntaxException } from 're2js';
 
-/** States of one compiled expression, so that no count blows up memory or time. */
+/** States of one expression: counted before it is compiled, so that no count blows up memory or time. */
 const MAX_STATES = 2_000;
 
-type State =
-  | { readonly kind: 'char'; readonly matches: (char: string) => boolean; readonly next: number }
-  | { readonly kind: 'split'; next: number; readonly other: number }
-  | { readonly kind: 'assert'; readonly assertion: Assertion; readonly next: number }
-  | { readonly kind: 'match' };
-
 interface BasicRegex {
-  /** States of the automaton: the bound on the work per character. */
+  /** States of the automaton, about: the bound on the work per character. */
   readonly size: number;
-  /** Looks for a match anywhere in the line. Work is at most states x characters, whatever the expression. */
+  /** Looks for a match anywhere in the line, in time linear in states times characters, whatever the expression. */
   test(line: string): boolean;
 }
 
 /**
- * Compiles a POSIX basic regular expression with GNU's additions (`\+`, `\?`, `\|`, `\w`, `\<`, …) as `grep -G` reads it.
- * Runs as a simulated automaton, not as a JavaScript RegExp: no expression can make it backtrack for ever.
+ * Compiles a POSIX basic regular expression with GNU's additions (`\+`, `\?`, `\|`, `\w`, `\<`, …) as `grep -G` reads it in a locale whose letters
+ * are those of ASCII.
  * @throws Error saying what is wrong with the expression; back-references are not supported
  */
 export function compileBasicRegex(source: string): BasicRegex {
-  const automaton = new Automaton();
-  const start = automaton.build(parseBasicRegex(source), automaton.add({ kind: 'match' }));
-  return { size: automaton.states.length, test: (line) => run(automaton.states, start, line) };
-}
-
-class Automaton {
-  readonly states: State[] = [];
-  #steps = 0;
-
-  add(state: State): number {
-    return this.states.push(state) - 1;
-  }
-
-  /** Adds the states of a node in front of `next`, back to front; returns where the node starts. */
-  build(node: Node, next: number): number {
-    // steps, not states alone: a repeated empty group adds none
-    if (++this.#steps > MAX_STATES) throw new Error(`is too large (more than ${MAX_STATES} states); use smaller \\{m,n\\} counts`);
-    switch (node.kind) {
-      case 'char':
-        return this.add({ kind: 'char', matches: node.matches, next });
-      case 'assert':
-        return this.add({ kind: 'assert', assertion: node.assertion, next });
-      case 'sequence':
-        return node.nodes.reduceRight((after, part) => this.build(part, after), next);
-      case 'either':
-        return node.nodes.map((part) => this.build(part, next)).reduceRight((other, one) => this.add({ kind: 'split', next: one, other }));
-      case 'repeat':
-        return this.#repeat(node, next);
-    }
-  }
-
-  #repeat({ node, min, max }: Extract<Node, { kind: 'repeat' }>, next: number): number {
-    let at = next;
-    if (max === undefined) {
-      const loop: Extract<State, { kind: 'split' }> = { kind: 'split', next: 0, other: next };
-      at = this.add(loop);
-      loop.next = this.build(node, at);
-    } else {
-      for (let i = min; i < max; i++) at = this.add({ kind: 'split', next: this.build(node, at), other: next });
-    }
-    for (let i = 0; i < min; i++) at = this.build(node, at);
-    return at;
+  const { text, size } = translate(source);
+  try {
+    const expression = RE2JS.compile(text, RE2JS.DOTALL | RE2JS.LOOKBEHINDS);
+    return { size, test: (line) => expression.matcher(line).find() };
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) throw new Error(`has an ${error.getDescription()}: ${error.getPattern()}`);
+    throw error;
   }
 }
 
-function run(states: readonly State[], start: number, line: string): boolean {
-  const chars = Array.from(line);
-  let current = new Set<number>();
-  for (let at = 0; ; at++) {
-    // unanchored: a match may start at every character
-    const reached = closure(states, [...current, start], (assertion) => assertionHolds(assertion, chars, at));
-    if (reached === 'match') return true;
-    const char = chars[at];
-    if (char === undefined) return false;
-    current = new Set();
-    for (const id of reached) {
-      const state = states[id];
-      if (state?.kind === 'char' && state.matches(char)) current.add(state.next);
-    }
-  }
+/** A part of an expression of RE2 that a repetition takes as one. */
+interface Atom {
+  readonly text: string;
+  readonly size: number;
+  /** False for places in the line and between alternatives: behind them `*` is itself. */
+  readonly repeatable: boolean;
 }
 
-/** Every state reachable without consuming a character, or `match` when that is one of them. */
-function closure(states: readonly State[], open: number[], holds: (assertion: Assertion) => boolean): Set<number> | 'match' {
-  const reached = new Set<number>();
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (reached.has(id)) continue;
-    reached.add(id);
-    const state = states[id];
-    if (state?.kind === 'match') return 'match';
-    if (state?.kind === 'split') open.push(state.next, state.other);
-    if (state?.kind === 'assert' && holds(state.assertion)) open.push(state.next);
+const token = /\\\{(?<min>\d*)(?<comma>,?)(?<max>\d*)\\\}|\[\^?\]?(?:\[:[a-z]+:\]|[^\]])*\]|\\?./gsu;
+const places: Readonly<Record<string, string>> = {
+  '\\<': '\\b(?<!\\w)',
+  '\\>': '\\b(?<=\\w)',
+  '\\b': '\\b',
+  '\\B': '\\B',
+  '\\`': '\\A',
+  "\\'": '\\z',
+  '\\|': '|',
+};
+const repetitions: Readonly<Record<string, string>> = { '*': '*', '\\+': '+', '\\?': '?' };
+
+/** Writes an expression as RE2 reads it. */
+function translate(source: string): Atom {
+  const open: Atom[][] = [[]];
+  const tokens = [...source.matchAll(token)];
+  for (const [index, { 0: part, groups }] of tokens.entries()) {
+    const atoms = open.at(-1) ?? [];
+    const last = atoms.at(-1);
+    if (part === '\\(') open.push([]);
+    else if (part === '\\)') closeGroup(open);
+    else if (last?.repeatable && (part in repetitions || part.startsWith('\\{'))) atoms.splice(-1, 1, repeated(last, part, groups));
+    else atoms.push(atomOf(part, last, tokens[index + 1]?.[0]));
   }
-  return reached;
+  const [whole, ...unclosed] = open.map(joined);
+  if (!whole || unclosed.length > 0) throw new Error('has \\( without \\)');
+  if (whole.size > MAX_STATES) throw new Error(`is too large (more than ${MAX_STATES} states); use smaller \\{m,n\\} counts`);
+  return whole;
+}
+
+function closeGroup(open: Atom[][]): void {
+  const inner = open.pop() ?? [];
+  const outer = open.at(-1);
+  if (!outer) throw new Error('has \\) without \\(');
+  outer.push(joined(inner));
+}
+
+/** `^` and `$` are themselves but at an end of the expression, of a group or of an alternative. */
+function atomOf(part: string, last: Atom | undefined, next = ''): Atom {
+  const isAnchor = part === '^' ? !last || last.text === '|' : part === '$' && ['', '\\|', '\\)'].includes(next);
+  const place = isAnchor ? part : places[part];
+  return { text: place ?? characterOf(part), size: 1, repeatable: place === undefined };
+}
+
+const joined = (atoms: readonly Atom[]): Atom => ({
+  text: `(?:${atoms.map(({ text }) => text).join('')})`,
+  size: atoms.reduce((sum, { size }) => sum + size, 1),
+  repeatable: true,
+});
+
+function repeated({ text, size }: Atom, part: string, count: Record<string, string> | undefined): Atom {
+  const simple = repetitions[part];
+  if (simple) return { text: `(?:${text})${simple}`, size: size + 1, repeatable: true };
+  const { min = '', comma = '', max = '' } = count ?? {};
+  if (!min && !comma) throw new Error('has \\{ without a count such as \\{1,3\\}');
+  const times = Math.max(Number(min) + 1, Number(max));
+  return { text: `(?:${text}){${min || 0}${comma}${max}}`, size: size * times + 1, repeatable: true };
+}
+
+/** One character, or a class of them; a backslash is itself inside brackets. */
+function characterOf(part: string): string {
+  if (part === '\\') throw new Error('ends with a backslash');
+  if (part === '[') throw new Error('has [ without ]');
+  if (/^\\[1-9]/.test(part)) throw new Error(`has the back-reference ${part}, which is not supported`);
+  if (part === '.' || /^\\[wWsS]$/.test(part)) return part;
+  if (!part.startsWith('[')) return RE2JS.quote(part.replaceAll('\\', ''));
+  if (/\[[.=]/.test(part)) throw new Error('has a collating element ([. .] or [= =]), which is not supported');
+  return `[${part.slice(1, -1).replaceAll(/\[:[a-z]+:\]|[\\[\]]/g, (found) => (found.length > 1 ? found : `\\${found}`))}]`;
 }
