@@ -1,8 +1,9 @@
-import { compareVersions, parseVersion, type Version } from '../semantic-version.ts';
+import { cmp, type Operator } from 'semver';
+import { parseVersion, type Version } from '../semantic-version.ts';
 
 /**
  * True for a version in a range as `skipRange` writes it: comparisons joined by blanks (all must hold), alternatives
- * joined by `||`. An unreadable comparison holds for no version.
+ * joined by `||`. An unreadable comparison holds for no version; those of npm's ranges (`~`, `^`, a missing number) are unreadable, as for OLM.
  */
 export function isInRange(version: Version, range: string): boolean {
   if (range.length > 1_024) return false;
@@ -17,23 +18,7 @@ export function isInRange(version: Version, range: string): boolean {
 }
 
 function isHeld(version: Version, comparison: string): boolean {
-  const found = /^(>=|<=|==|!=|>|<|=|!|)(.+)$/.exec(comparison);
-  const other = parseVersion(found?.[2] ?? '');
-  if (!found || !other) return false;
-  const order = compareVersions(version, other);
-  switch (found[1] ?? '') {
-    case '>':
-      return order > 0;
-    case '>=':
-      return order >= 0;
-    case '<':
-      return order < 0;
-    case '<=':
-      return order <= 0;
-    case '!':
-    case '!=':
-      return order !== 0;
-    default:
-      return order === 0;
-  }
+  const [, operator = '', text = ''] = /^(>=|<=|==|!=|>|<|=|!|)(.+)$/.exec(comparison) ?? [];
+  const other = parseVersion(text);
+  return other !== undefined && cmp(version, (operator === '!' ? '!=' : operator) as Operator, other);
 }

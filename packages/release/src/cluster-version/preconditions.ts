@@ -1,7 +1,8 @@
 import { findCondition } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
+import { compare } from 'semver';
 import { UpdateError } from '../graph/update-error.ts';
-import { compareVersions, differenceOf, parseStrictVersion, type Version } from '../semantic-version.ts';
+import { differenceOf, parseVersion, type Version } from '../semantic-version.ts';
 import { OVERRIDES_MESSAGE } from './risks.ts';
 
 /** Why an update may not be safe. */
@@ -40,7 +41,7 @@ const versionChecks: readonly (readonly [name: string, check: (question: Questio
 /** Every reason not to update that the cluster's own state gives (spec/cvo 4.7). */
 export function checkPreconditions(asked: AskedUpdate): readonly PreconditionFailure[] {
   const current = asked.clusterVersion.status?.desired?.version ?? '';
-  const [from, to] = [parseStrictVersion(current), parseStrictVersion(asked.target)];
+  const [from, to] = [parseVersion(current), parseVersion(asked.target)];
   const versions = versionChecks.map(([name, check]) => {
     if (from === undefined)
       return named(name, warns('InvalidCurrentVersion', `${JSON.stringify(current)} is not a valid semantic version`));
@@ -54,13 +55,13 @@ export function checkPreconditions(asked: AskedUpdate): readonly PreconditionFai
 const named = (name: string, verdict: Verdict): PreconditionFailure | undefined => verdict && { name, ...verdict };
 
 function rollback({ clusterVersion: { status }, current, target, from, to }: Question): Verdict {
-  if (compareVersions(to, from) >= 0) return undefined;
+  if (compare(to, from) >= 0) return undefined;
   const image = status?.desired?.image ?? '';
   const entry = status?.history?.find((one) => one.version !== current || one.image !== image);
-  const previous = entry && parseStrictVersion(entry.version);
+  const previous = entry && parseVersion(entry.version);
   const less = `${target} is less than the current target ${current}`;
   if (!entry || !previous) return blocks('LowDesiredVersion', `${less}, and the cluster has no previous Semantic Version`);
-  if (compareVersions(previous, to) !== 0)
+  if (compare(previous, to) !== 0)
     return blocks(
       'LowDesiredVersion',
       `${less}, and the only supported rollback is to the cluster's previous version ${entry.version} (${entry.image})`,
@@ -73,8 +74,8 @@ function rollback({ clusterVersion: { status }, current, target, from, to }: Que
 }
 
 function giantHop({ current, target, from, to }: Question): Verdict {
-  const [major, minor] = from.numbers;
-  const [toMajor, toMinor] = to.numbers;
+  const { major, minor } = from;
+  const { major: toMajor, minor: toMinor } = to;
   if (toMajor > major) {
     if (major === 4 && toMajor === 5 && toMinor === 0) return undefined;
     const also = major === 4 && toMajor === 5 ? ' or to 5.0' : '';
@@ -93,15 +94,15 @@ function giantHop({ current, target, from, to }: Question): Verdict {
 function upgradeable({ clusterVersion: { spec, status }, current, target, from, to }: Question): Verdict {
   const condition = findCondition(status?.conditions, 'Upgradeable');
   if (condition?.status !== 'False') return undefined;
-  if (compareVersions(to, from) > 0 && differenceOf(from, to) !== undefined) return blocks(condition.reason, condition.message);
+  if (compare(to, from) > 0 && differenceOf(from, to) !== undefined) return blocks(condition.reason, condition.message);
   if (spec.overrides?.some(({ unmanaged }) => unmanaged))
     return warns(
       'ClusterVersionOverridesSet',
       `Retarget from ${current} to ${target} is not blocked by ClusterVersionOverridesSet. But ${OVERRIDES_MESSAGE}`,
     );
   const done = status?.history?.find(({ state }) => state === 'Completed')?.version ?? '';
-  const completed = parseStrictVersion(done);
-  const step = completed && compareVersions(completed, from) < 0 ? differenceOf(completed, from) : undefined;
+  const completed = parseVersion(done);
+  const step = completed && compare(completed, from) < 0 ? differenceOf(completed, from) : undefined;
   const isMoving = findCondition(status?.conditions, 'Progressing')?.status === 'True';
   if (step === undefined || !isMoving || differenceOf(from, to) !== undefined) return undefined;
   return warns(

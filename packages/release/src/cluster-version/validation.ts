@@ -1,5 +1,5 @@
 import type { ClusterVersion, ClusterVersionSpec } from '@flotilla/api/config';
-import { isStrictVersion } from '../semantic-version.ts';
+import { parseVersion } from '../semantic-version.ts';
 import { updatesTo } from './desired-update.ts';
 
 /** A field that is wrong. */
@@ -60,7 +60,7 @@ function desiredVersion({ spec, status }: ClusterVersion): FieldError | undefine
   const { version = '', image = '' } = spec.desiredUpdate ?? {};
   const refuse = (expected: string) => invalid('spec.desiredUpdate.version', version, expected);
   if (version === '') return undefined;
-  if (!isStrictVersion(version)) return refuse('must be a semantic version (1.2.3[-...])');
+  if (!parseVersion(version)) return refuse('must be a semantic version (1.2.3[-...])');
   if (image !== '') return undefined;
   const payloads = updatesTo(status?.availableUpdates ?? [], version).length;
   if (payloads > 1) return refuse('there are multiple possible payloads for this version, specify the exact image');

@@ -2,7 +2,7 @@ import { isJsonObject } from '@flotilla/api';
 import type { Release } from '@flotilla/api/config';
 import { quoted } from '../errors.ts';
 import { type Json, objectAt } from '../json-values.ts';
-import { isStrictVersion } from '../semantic-version.ts';
+import { parseVersion } from '../semantic-version.ts';
 import { decodeUtf8 } from '../utf8.ts';
 
 type Details = Pick<Release, 'url' | 'architecture' | 'channels'>;
@@ -31,7 +31,7 @@ export function parseReleaseMetadata(content: Uint8Array): ReleaseMetadata {
   if (kind !== 'cincinnati-metadata-v0')
     throw new Error(`unrecognized Cincinnati metadata kind ${quoted(typeof kind === 'string' ? kind : '')}`);
   if (typeof version !== 'string' || version === '') throw new Error('missing required Cincinnati metadata version');
-  if (!isStrictVersion(version))
+  if (!parseVersion(version))
     throw new Error(`invalid Cincinnati metadata version ${quoted(version)}: it must be three numbers such as 4.20.1`);
   const problems: string[] = [];
   return { release: { version, ...parseReleaseDetails(objectAt(metadata), problems) }, problems };

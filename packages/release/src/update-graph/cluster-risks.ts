@@ -1,6 +1,6 @@
 import { type Condition, isSameJson, withCondition } from '@flotilla/api';
 import type { ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
-import { parseStrictVersion, stepUp } from '../semantic-version.ts';
+import { parseVersion, stepUp } from '../semantic-version.ts';
 import type { RiskVerdict } from './risk-rules.ts';
 import type { GraphUpdates, RiskyUpdate } from './updates.ts';
 
@@ -45,7 +45,7 @@ export function withClusterRisks(
 
 /** Versions that cannot be told apart may be any step. */
 function isBigStep(from: string, to: string): boolean {
-  const [one, other] = [parseStrictVersion(from), parseStrictVersion(to)];
+  const [one, other] = [parseVersion(from), parseVersion(to)];
   return one === undefined || other === undefined || stepUp(one, other) !== undefined;
 }
 

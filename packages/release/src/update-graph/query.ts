@@ -1,4 +1,4 @@
-import { parseStrictVersion } from '../semantic-version.ts';
+import { parseVersion } from '../semantic-version.ts';
 
 /** Where updates are asked for when neither an option nor the ClusterVersion names a service. */
 export const DEFAULT_UPDATE_SERVICE = 'https://api.openshift.com/api/upgrades_info/v1/graph';
@@ -49,7 +49,7 @@ const checks: readonly (readonly [holds: (query: UpdateQuery) => boolean, reason
   ],
   [({ channel }) => channel !== '', 'NoChannel', () => 'The update channel has not been configured.'],
   [
-    ({ version }) => parseStrictVersion(version) !== undefined,
+    ({ version }) => parseVersion(version) !== undefined,
     'InvalidCurrentVersion',
     () => 'The current cluster version is not a valid semantic version and cannot be used to calculate upgrades.',
   ],

@@ -1,7 +1,8 @@
 import { type Condition, withCondition } from '@flotilla/api';
 import type { ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
+import { compare } from 'semver';
 import { reasonOf } from '../condition-reason.ts';
-import { compareVersions, parseStrictVersion } from '../semantic-version.ts';
+import { parseVersion } from '../semantic-version.ts';
 import type { RiskVerdict } from './risk-rules.ts';
 import type { RiskyUpdate } from './updates.ts';
 
@@ -105,8 +106,8 @@ function fitting<T>(all: readonly T[], { entries, bytes }: { readonly entries: n
 
 /** Versions that are none stand last, by their text. */
 function newestFirst(a: Release, b: Release): number {
-  const [left, right] = [parseStrictVersion(a.version), parseStrictVersion(b.version)];
-  if (left && right) return compareVersions(right, left) || (a.image < b.image ? -1 : 1);
+  const [left, right] = [parseVersion(a.version), parseVersion(b.version)];
+  if (left && right) return compare(right, left) || (a.image < b.image ? -1 : 1);
   if (left || right) return left ? -1 : 1;
   return a.version < b.version ? 1 : -1;
 }

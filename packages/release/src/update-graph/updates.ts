@@ -1,6 +1,6 @@
 import type { ConditionalUpdateRisk, Release } from '@flotilla/api/config';
 import { parseReleaseDetails } from '../payload/metadata.ts';
-import { parseStrictVersion, type Version } from '../semantic-version.ts';
+import { parseVersion, type Version } from '../semantic-version.ts';
 import { type GraphRisk, invalidGraph, type UpdateGraph } from './graph.ts';
 import { retrievalFailed, type UpdateRefusal } from './query.ts';
 
@@ -33,7 +33,7 @@ type Node = UpdateGraph['nodes'][number];
  */
 export function findUpdates(graph: UpdateGraph, { version, channel, isMigration }: UpdateStart): GraphUpdates | UpdateRefusal {
   const places = placesOf(graph);
-  const wanted = parseStrictVersion(version);
+  const wanted = parseVersion(version);
   const at = wanted && places.get(keyOf(wanted));
   const node = at === undefined ? undefined : graph.nodes[at];
   if (node === undefined)
@@ -58,7 +58,7 @@ export function findUpdates(graph: UpdateGraph, { version, channel, isMigration 
 function placesOf({ nodes }: UpdateGraph): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [index, { version }] of nodes.entries()) {
-    const parsed = parseStrictVersion(version);
+    const parsed = parseVersion(version);
     if (!parsed) throw invalidGraph(`nodes.${index}.version: ${JSON.stringify(version).slice(0, 120)} is not a semantic version`);
     const key = keyOf(parsed);
     if (!places.has(key)) places.set(key, index);
@@ -67,7 +67,7 @@ function placesOf({ nodes }: UpdateGraph): ReadonlyMap<string, number> {
 }
 
 /** The same for versions that count as equal: builds do not matter. */
-const keyOf = ({ numbers, prerelease }: Version): string => `${numbers.join('.')}-${prerelease.join('.')}`;
+const keyOf = ({ version }: Version): string => version;
 
 const toRelease = ({ version, payload, metadata }: Node): Release => ({ version, image: payload, ...parseReleaseDetails(metadata ?? {}) });
 
@@ -85,7 +85,7 @@ function conditionalUpdates(
     (edges ?? [])
       .filter(({ from }) => from === version)
       .map(({ to }) => {
-        const target = parseStrictVersion(to);
+        const target = parseVersion(to);
         const node = target && nodes[places.get(keyOf(target)) ?? -1];
         if (!node) throw invalidGraph(`no node for conditional update ${to.slice(0, 120)}`);
         return { release: toRelease(node), risks: risks ?? [] };
