@@ -6,11 +6,10 @@ import { managedCrds } from '@flotilla/api/managed';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
 import { z } from 'zod';
+import { keysOf, reasonLinks } from './by-hand.ts';
 import { kindConditions } from './conditions.ts';
-import { keysOf } from './keys.ts';
 import { root } from './load-app.ts';
 import { code, page, table } from './markdown.ts';
-import { reasonLinks } from './reasons-page.ts';
 
 /** A node of a structural schema, as far as the page reads it. */
 interface Node {
