@@ -3,6 +3,7 @@ import { ClusterVersion } from '@flotilla/api/config';
 import { MachineConfigPool } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { createChannel, createLogger, systemClock } from '@flotilla/runtime';
+import type { StepName } from '@flotilla/upgrade';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { answer, cut, half, type Reply, say, silence, startHostileService } from '../testing/hostile-service.ts';
@@ -19,15 +20,10 @@ import { createNotifier } from './notify/notifier.ts';
 import { readOperatorConfig } from './operator-config/read-config.ts';
 import type { Ports } from './ports.ts';
 import { walkSteps } from './reconcilers/upgrade-config/apply.ts';
+import { Timers } from './reconcilers/upgrade-config/retries.ts';
 import { UpgradeDraft } from './reconcilers/upgrade-config/status.ts';
-import { Timers } from './reconcilers/upgrade-config/timers.ts';
-import { checkDependencies } from './steps/check-dependencies.ts';
-import { checkHealthAfter } from './steps/check-health-after.ts';
-import { checkHealthBefore } from './steps/check-health-before.ts';
-import { closeControlPlaneWindow, closeWorkersWindow } from './steps/close-window.ts';
-import { openControlPlaneWindow } from './steps/open-control-plane-window.ts';
-import { openWorkersWindow } from './steps/open-workers-window.ts';
-import type { Step, StepContext } from './steps/step.ts';
+import type { StepContext } from './steps/step.ts';
+import { stepsOf } from './upgraders.ts';
 
 const SECRET = 'top-secret-credential';
 const logger = createLogger({ name: 'test', level: 'silent' });
@@ -118,8 +114,9 @@ function surroundingsAt(places: Places, timeoutMs: number, gates: readonly strin
 }
 
 /** Walks one step and returns its condition, and whether the steps behind it are begun. */
-async function walk(step: Step, places: Places, timeoutMs = LONG_MS, gates: readonly string[] = []) {
+async function walk(step: StepName, places: Places, timeoutMs = LONG_MS, gates: readonly string[] = []) {
   const { ports, config } = surroundingsAt(places, timeoutMs, gates);
+  const steps = stepsOf('OSD', { cacheProof: { required: false, maxAge: 60 } }).filter(({ name }) => name === step);
   const draft = new UpgradeDraft(upgradeConfig, clusterVersion, () => Date.now());
   const told: string[] = [];
   const never = () => Promise.reject(new Error('not done here'));
@@ -142,7 +139,7 @@ async function walk(step: Step, places: Places, timeoutMs = LONG_MS, gates: read
     logger,
     signal: new AbortController().signal,
   });
-  const { isDone } = await walkSteps([step], draft, context, new Timers());
+  const { isDone } = await walkSteps(steps, draft, context, new Timers());
   return { condition: draft.entry.conditions?.[0], isDone, told };
 }
 
@@ -168,23 +165,23 @@ const WRONG: typeof OUTAGES = [
     why: /internal: full|not an answer of this service/,
   },
 ];
-const steps: { step: Step; does: 'waits' | 'goes on'; outages: typeof OUTAGES }[] = [
-  ...[checkHealthBefore, checkHealthAfter, openControlPlaneWindow, openWorkersWindow].map((step) => ({
+const steps: { step: StepName; does: 'waits' | 'goes on'; outages: typeof OUTAGES }[] = [
+  ...(['check-health-before', 'check-health-after', 'open-control-plane-window', 'open-workers-window'] as const).map((step) => ({
     step,
     does: 'waits' as const,
     outages: [...OUTAGES, ...WRONG],
   })),
   // Silences run out by themselves.
-  ...[closeControlPlaneWindow, closeWorkersWindow].map((step) => ({
+  ...(['close-control-plane-window', 'close-workers-window'] as const).map((step) => ({
     step,
     does: 'goes on' as const,
     outages: [...OUTAGES, ...WRONG],
   })),
   // Only whether it answers matters, not what.
-  { step: checkDependencies, does: 'waits', outages: OUTAGES.filter(({ outage }) => outage !== 'sends half an answer') },
+  { step: 'check-dependencies', does: 'waits', outages: OUTAGES.filter(({ outage }) => outage !== 'sends half an answer') },
 ];
 
-describe.each(steps)('$step.name $does', ({ step, does, outages }) => {
+describe.each(steps)('$step $does', ({ step, does, outages }) => {
   test.each(outages)('beside a service that $outage, and says so', async ({ reply, why }) => {
     await using service = await startHostileService(reply);
     const { condition, isDone } = await walk(step, everywhere(service.url), patienceWith(reply));
@@ -210,7 +207,7 @@ describe('the extended health check', () => {
       await using prometheus = await startHostileService(noAlerts);
       await using validation = await startHostileService(reply);
       const places = { ...everywhere(prometheus.url), validation: validation.url };
-      const { isDone, told } = await walk(checkHealthBefore, places, patienceWith(reply), ['PreHealthCheck']);
+      const { isDone, told } = await walk('check-health-before', places, patienceWith(reply), ['PreHealthCheck']);
       expect(isDone).toBe(true);
       expect(told).toEqual(['StateHealthCheckSL PDBHealthcheckFailed: []']);
     },
@@ -218,7 +215,7 @@ describe('the extended health check', () => {
 
   test('does not go on without Prometheus', async () => {
     await using prometheus = await startHostileService(500);
-    const { isDone, told } = await walk(checkHealthBefore, everywhere(prometheus.url), LONG_MS, ['PreHealthCheck']);
+    const { isDone, told } = await walk('check-health-before', everywhere(prometheus.url), LONG_MS, ['PreHealthCheck']);
     expect(isDone).toBe(false);
     expect(told).toEqual(['StateHealthCheckSL CriticalAlertsHealthcheckFailed,PDBHealthcheckFailed: []']);
   });

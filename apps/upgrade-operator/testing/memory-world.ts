@@ -1,8 +1,7 @@
 /** Surroundings of a cluster in memory, for tests. They outlive an operator, and the next one finds them as they are. */
 import type { CachedRelease } from '@flotilla/api/managed';
 import { type Clock, createChannel, type EventToRecord, systemClock } from '@flotilla/runtime';
-import { isControlPlane, isWorkers } from '../src/maintenance/silence-texts.ts';
-import { createSilences } from '../src/maintenance/silences.ts';
+import { createSilences, isControlPlane, isWorkers } from '../src/maintenance/silences.ts';
 import type { OperatorConfig } from '../src/operator-config/schema.ts';
 import type { HealthVerdict, Ports, ProviderProblem, UpgradeMetrics } from '../src/ports.ts';
 import { MemoryAlertmanager } from './memory-alertmanager.ts';

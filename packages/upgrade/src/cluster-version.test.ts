@@ -1,6 +1,12 @@
+import { mergePatched } from '@flotilla/api';
+import { ClusterVersion } from '@flotilla/api/config';
+import { CHANNEL_ANNOTATION } from '@flotilla/api/managed';
 import { expect, test } from 'vitest';
 import { buildSpec, buildVersion } from '../testing/upgrade-builders.ts';
 import {
+  channelChange,
+  channelKept,
+  channelReturn,
   commencement,
   currentVersion,
   hasCompleted,
@@ -9,8 +15,8 @@ import {
   precedingVersion,
   startedAt,
   targetOf,
+  upgradeObstacle,
 } from './cluster-version.ts';
-import { upgradeObstacle } from './upgradeable.ts';
 
 const image = 'r/12';
 const byVersion = { kind: 'version', version: '4.14.12', channel: 'stable-4.14' } as const;
@@ -123,3 +129,56 @@ test.each([
 ])('a cluster is under change while $name: $want', ({ spec, status = {}, want }) =>
   expect(isUnderChange(buildVersion(spec, status))).toBe(want),
 );
+
+const patched = (version: ClusterVersion, ...patches: (object | undefined)[]): ClusterVersion =>
+  patches.reduce<ClusterVersion>((now, patch) => ClusterVersion.schema.parse(mergePatched(now, patch ?? {})), version);
+const told = ({ metadata, spec }: ClusterVersion) => [spec.channel ?? null, metadata.annotations?.[CHANNEL_ANNOTATION]];
+
+test.each([
+  { name: 'comes back', change: ['stable-4.15'], want: ['stable-4.14', undefined] },
+  { name: 'comes back from the second of two upgrades', change: ['stable-4.15', 'stable-4.16'], want: ['stable-4.14', undefined] },
+  { name: 'comes back to none', from: null, change: ['stable-4.15'], want: [null, undefined] },
+  { name: 'stays where somebody has put it since', change: ['stable-4.15'], hand: 'fast-4.15', want: ['fast-4.15', undefined] },
+])('a channel that an upgrade has changed $name', ({ from = 'stable-4.14', change, hand, want }) => {
+  const begin = patched(buildVersion(), { spec: { channel: from } });
+  const changed = change.reduce((now, channel) => patched(now, channelChange(now, channel)), begin);
+  expect(changed.spec.channel).toBe(change.at(-1));
+  const now = hand === undefined ? changed : patched(changed, { spec: { channel: hand } });
+  expect(told(patched(now, channelReturn(now)))).toEqual(want);
+});
+
+test('the second upgrade returns to the channel that somebody chose between two upgrades', () => {
+  const first = patched(buildVersion(), channelChange(buildVersion(), 'stable-4.15'));
+  const chosen = patched(first, { spec: { channel: 'fast-4.15' } });
+  const second = patched(chosen, channelChange(chosen, 'stable-4.16'));
+  expect(told(patched(second, channelReturn(second)))).toEqual(['fast-4.15', undefined]);
+});
+
+test('with the cluster sent, the channel stays, and nothing is remembered', () => {
+  const changed = patched(buildVersion(), channelChange(buildVersion(), 'stable-4.15'));
+  expect(told(patched(changed, channelKept(changed)))).toEqual(['stable-4.15', undefined]);
+  expect(channelKept(buildVersion())).toEqual({});
+  expect(channelReturn(buildVersion())).toBeUndefined();
+});
+
+const said = (status: string) => [{ type: 'Upgradeable', status, reason: 'AdminAck', message: 'ack first' }];
+const AT = '2026-02-01T10:00:00Z';
+const REFUSED = (version: string) =>
+  `cluster upgrade to version ${version} on Sun Feb  1 10:00:00 UTC 2026 has been cancelled: AdminAck: ack first`;
+
+test.each([
+  { name: 'another minor version', version: '4.15.3', conditions: said('False'), want: REFUSED('4.15.3') },
+  { name: 'a minor version further on', version: '4.16.0', conditions: said('False'), want: REFUSED('4.16.0') },
+  { name: 'a candidate of another minor version', version: '4.15.0-rc.1', conditions: said('False'), want: REFUSED('4.15.0-rc.1') },
+  { name: 'the same minor version', version: '4.14.12', conditions: said('False'), want: undefined },
+  { name: 'an older minor version', version: '4.13.50', conditions: said('False'), want: undefined },
+  { name: 'another minor version when operators let it go', version: '4.15.3', conditions: said('True'), want: undefined },
+  { name: 'another minor version when they do not say', version: '4.15.3', conditions: said('Unknown'), want: undefined },
+  { name: 'another minor version when nothing is said', version: '4.15.3', conditions: [], want: undefined },
+])('$name: $want', ({ version, conditions, want }) => {
+  expect(upgradeObstacle(buildVersion({}, { conditions }), version, AT)).toBe(want);
+});
+
+test('the moment is that of UTC, whatever zone it is written in', () => {
+  expect(upgradeObstacle(buildVersion({}, { conditions: said('False') }), '4.15.3', '2026-02-01T12:00:00+02:00')).toBe(REFUSED('4.15.3'));
+});

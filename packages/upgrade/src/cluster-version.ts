@@ -1,6 +1,7 @@
-/** Facts of a ClusterVersion about an upgrade (spec/muo 1.7, 4.2, 4.4). */
+/** Facts of a ClusterVersion about an upgrade, and how it is sent to one (spec/muo 1.7, 4.2, 4.4). */
 import type { ClusterVersion, UpdateHistory } from '@flotilla/api/config';
-import type { UpgradeConfigSpec } from '@flotilla/api/managed';
+import { CHANNEL_ANNOTATION, type UpgradeConfigSpec } from '@flotilla/api/managed';
+import { parseVersion } from './versions.ts';
 
 /** Target of an upgrade. */
 export type UpgradeTarget =
@@ -106,4 +107,53 @@ export function isUnderChange({ spec: { desiredUpdate }, status }: ClusterVersio
   if (latest && latest.state !== 'Completed') return true;
   const { version = '', image = '' } = desiredUpdate ?? {};
   return version !== '' ? version !== latest?.version : image !== '' && image !== latest?.image;
+}
+
+/** A change of the channel, which an upgrade may need before it can start: until then the change is undone with the upgrade. */
+type ChannelPatch = {
+  readonly metadata: { readonly annotations: Record<string, string | null> };
+  readonly spec?: { readonly channel: string | null };
+};
+
+const noteOf = ({ metadata }: ClusterVersion): string | undefined => metadata.annotations?.[CHANNEL_ANNOTATION];
+const NO_NOTE = { metadata: { annotations: { [CHANNEL_ANNOTATION]: null } } };
+
+/** Builds the patch to another channel. It remembers the channel before the upgrade, even after several changes. */
+export function channelChange(clusterVersion: ClusterVersion, channel: string): ChannelPatch {
+  const { channel: current = '' } = clusterVersion.spec;
+  const [first, last] = noteOf(clusterVersion)?.split(' ') ?? [];
+  const before = last === current ? (first ?? '') : current;
+  return { metadata: { annotations: { [CHANNEL_ANNOTATION]: `${before} ${channel}` } }, spec: { channel } };
+}
+
+/** Builds the patch back to the channel before the upgrade, unless somebody has changed it since; undefined when no upgrade changed it. */
+export function channelReturn(clusterVersion: ClusterVersion): ChannelPatch | undefined {
+  const note = noteOf(clusterVersion);
+  if (note === undefined) return undefined;
+  const [before, since] = note.split(' ');
+  return since === clusterVersion.spec.channel ? { ...NO_NOTE, spec: { channel: before || null } } : NO_NOTE;
+}
+
+/** Adds to a commencing patch that the channel stays from then on. */
+export const channelKept = (clusterVersion: ClusterVersion): Partial<ChannelPatch> => (noteOf(clusterVersion) === undefined ? {} : NO_NOTE);
+
+/** Explains why the cluster's operators refuse another minor version (spec/muo 5.3, step 3); undefined when they allow it. */
+export function upgradeObstacle(clusterVersion: ClusterVersion, version: string, upgradeAt: string): string | undefined {
+  const blocking = clusterVersion.status?.conditions?.find(({ type, status }) => type === 'Upgradeable' && status === 'False');
+  if (!blocking) return undefined;
+  const current = parseVersion(currentVersion(clusterVersion) ?? '');
+  const desired = parseVersion(version);
+  if (desired.major < current.major || desired.minor <= current.minor) return undefined;
+  const { reason, message } = blocking;
+  return `cluster upgrade to version ${version} on ${unixDate(upgradeAt)} has been cancelled: ${reason}: ${message}`;
+}
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Formats a date as `date -u` does: `Mon Jan  2 15:04:05 UTC 2006`. */
+function unixDate(text: string): string {
+  const date = new Date(text);
+  const time = date.toISOString().slice(11, 19);
+  return `${DAYS[date.getUTCDay()]} ${MONTHS[date.getUTCMonth()]} ${String(date.getUTCDate()).padStart(2)} ${time} UTC ${date.getUTCFullYear()}`;
 }

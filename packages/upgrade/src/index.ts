@@ -1,7 +1,9 @@
 export { cacheObstacle } from './cache.ts';
-export { channelChange, channelKept, channelReturn } from './channel.ts';
 export {
   askedInstead,
+  channelChange,
+  channelKept,
+  channelReturn,
   commencement,
   completedVersions,
   currentVersion,
@@ -12,9 +14,18 @@ export {
   startedAt,
   targetOf,
   type UpgradeTarget,
+  upgradeObstacle,
 } from './cluster-version.ts';
-export { cordonOf, isBeingConfigured, isControlPlaneNode } from './drain/cordon.ts';
-export { type DrainSettings, type DrainStep, drainMoments, isDrainDue, planDrain } from './drain/drain.ts';
+export {
+  cordonOf,
+  type DrainSettings,
+  type DrainStep,
+  drainMoments,
+  isBeingConfigured,
+  isControlPlaneNode,
+  isDrainDue,
+  planDrain,
+} from './drain.ts';
 export {
   conditionOf,
   historyOf,
@@ -44,7 +55,6 @@ export { reportUpgrade, type UpgradeReport } from './report.ts';
 export { isEarly, scheduleOf } from './schedule.ts';
 export { type StepName, stepConditions, stepNames, type Upgrader, upgraders } from './steps.ts';
 export { hasWorkerSet, type ObservedMachines, planSurge, surgeRemains } from './surge.ts';
-export { upgradeObstacle } from './upgradeable.ts';
 export { validate } from './validation.ts';
 export { streamOf } from './versions.ts';
 export { describeHolders, describePaused, describeWorkers, stuckNodes, type WorkerFacts } from './worker-report.ts';

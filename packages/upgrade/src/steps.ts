@@ -1,7 +1,7 @@
 /** Steps of managed upgrades as data, for the operator and the command line. */
 import { UpgradeCondition, type UpgradeType } from '@flotilla/api/managed';
 
-/** Condition of every step. The step's code has the same name (apps/upgrade-operator/src/steps). */
+/** Condition of every step. The step's code has the same name in `apps/upgrade-operator/src/steps`. */
 export const stepConditions = {
   'send-started-notification': UpgradeCondition.startedNotificationSent,
   'report-delay': UpgradeCondition.startedNotificationSent,

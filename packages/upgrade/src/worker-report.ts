@@ -1,9 +1,7 @@
 /** Explains to people why workers are not done. */
 import type { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import type { MachineConfigPool } from '@flotilla/api/machine';
-import { cordonOf, isBeingConfigured, isControlPlaneNode } from './drain/cordon.ts';
-import { isOfNode } from './drain/drain.ts';
-import { protects } from './drain/selector.ts';
+import { cordonOf, isBeingConfigured, isControlPlaneNode, isOfNode, protects } from './drain.ts';
 
 const MOST_NODES = 3;
 const MOST_PODS = 5;

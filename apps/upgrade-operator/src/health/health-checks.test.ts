@@ -3,13 +3,10 @@ import { Node } from '@flotilla/api/core';
 import { MachineSet } from '@flotilla/api/machine';
 import { describe, expect, test } from 'vitest';
 import { ServiceError, ServiceErrorCode } from '../clients/errors.ts';
-import { capacity } from './capacity.ts';
-import { clusterOperators } from './cluster-operators.ts';
-import { criticalAlerts } from './critical-alerts.ts';
+import { capacity, clusterOperators, cordonedNodes, criticalAlerts, pressureTaints } from './checks.ts';
 import { type BudgetState, disruptionBudgets, reportedBudgets } from './disruption-budgets.ts';
 import { HealthReason, type Problem } from './finding.ts';
 import { verdictOf } from './health-checks.ts';
-import { cordonedNodes, pressureTaints } from './nodes.ts';
 
 const { signal } = new AbortController();
 const close = async () => undefined;

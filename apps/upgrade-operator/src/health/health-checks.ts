@@ -1,12 +1,9 @@
 import { FeatureGateName } from '@flotilla/api/managed';
 import type { Prometheus } from '../clients/prometheus.ts';
 import type { HealthChecks, HealthQuestion, HealthVerdict } from '../ports.ts';
-import { capacity } from './capacity.ts';
-import { clusterOperators } from './cluster-operators.ts';
-import { criticalAlerts } from './critical-alerts.ts';
+import { capacity, clusterOperators, cordonedNodes, criticalAlerts, pressureTaints } from './checks.ts';
 import { type BudgetSources, disruptionBudgets } from './disruption-budgets.ts';
 import type { HealthCheck, HealthReason, Problem } from './finding.ts';
-import { cordonedNodes, pressureTaints } from './nodes.ts';
 
 interface HealthOptions {
   readonly prometheus: Prometheus;

@@ -2,14 +2,12 @@ import { errorMessage, FlotillaError, isSameJson, mergePatch, refKey } from '@fl
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeConfigSpec } from '@flotilla/api/managed';
 import { type Client, createChannel, type Logger } from '@flotilla/runtime';
-import { beginningOf, heldMessage, isSent, upgradeInForce } from '@flotilla/upgrade';
+import { beginningOf, heldMessage, isSameBeginning, isSent, isUnderWay, upgradeInForce } from '@flotilla/upgrade';
 import { ClusterUnknownError, type OcmClient } from '../clients/ocm.ts';
 import type { OcmPolicy } from '../clients/ocm-answers.ts';
 import type { OperatorConfig } from '../operator-config/schema.ts';
 import type { ConfigSource, Provider, ProviderProblem } from '../ports.ts';
-import { Turns } from '../turns.ts';
 import { byNextRun, isActionable, specOf } from './ocm-policy.ts';
-import { planRefresh, type RefreshPlan } from './refresh-plan.ts';
 
 /** The provider could not be asked, or the UpgradeConfig not be changed. Code `FLOTILLA_PROVIDER_FAILED`. */
 class ProviderError extends FlotillaError {
@@ -171,3 +169,43 @@ async function write(
 }
 
 const OBJECT = { apiVersion: UpgradeConfig.apiVersion, kind: UpgradeConfig.kind };
+
+/** Act that makes an UpgradeConfig match the wish of its provider. */
+type RefreshPlan =
+  | { readonly act: 'nothing' }
+  /** It differs, but the cluster was sent: the end of its upgrade comes first. */
+  | { readonly act: 'later'; readonly current: UpgradeConfig }
+  | { readonly act: 'create' | 'change'; readonly spec: UpgradeConfigSpec }
+  | { readonly act: 'remove' };
+
+/**
+ * Decides it (spec/muo 3.2): the object stays, with its history, and is not changed from when the cluster was sent until the upgrade has ended. Pure.
+ * @param isSent the cluster was sent where the upgrade of an UpgradeConfig goes
+ */
+export function planRefresh(
+  current: UpgradeConfig | undefined,
+  wanted: UpgradeConfigSpec | undefined,
+  isSent: (upgradeConfig: UpgradeConfig) => boolean,
+): RefreshPlan {
+  if (!current) return wanted ? { act: 'create', spec: wanted } : { act: 'nothing' };
+  if (wanted && isSame(current.spec, wanted)) return { act: 'nothing' };
+  if (isUnderWay(current) && isSent(current)) return { act: 'later', current };
+  return wanted ? { act: 'change', spec: wanted } : { act: 'remove' };
+}
+
+const isSame = (a: UpgradeConfigSpec, b: UpgradeConfigSpec): boolean =>
+  isSameBeginning(beginningOf(a), beginningOf(b)) &&
+  a.PDBForceDrainTimeout === b.PDBForceDrainTimeout &&
+  (a.capacityReservation ?? false) === (b.capacityReservation ?? false);
+
+/** Has acts follow one another that must not overlap. */
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Runs the act when all that were asked for before have ended, however they did. */
+  take<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(act);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+}

@@ -1,8 +1,8 @@
 import { errorMessage, FlotillaError, isJsonObject } from '@flotilla/api';
 import { OPERATOR_CONFIG_MAP } from '@flotilla/api/managed';
 import { parseDocument } from 'yaml';
+import { z } from 'zod';
 import { type OperatorConfig, OperatorConfigFile } from './schema.ts';
-import { describeUnknownKeys } from './unknown-keys.ts';
 
 /** The operator's ConfigMap cannot be used; the message names every wrong key, its value and what is expected. Code `FLOTILLA_OPERATOR_CONFIG`. */
 class OperatorConfigError extends FlotillaError {
@@ -80,4 +80,32 @@ function describe(given: unknown, path: readonly PropertyKey[], message: string)
       ? `${key || OPERATOR_CONFIG_MAP.key} is missing`
       : `${key || OPERATOR_CONFIG_MAP.key} is ${JSON.stringify(value).slice(0, 200)}`;
   return `${words ? `${words}: ` : ''}${what}: ${message}`;
+}
+
+const MOST = 5;
+const LONGEST = 100;
+
+/** Keys of a document that a schema does not know, each with those that it knows there; undefined: it knows all. They count for nothing, as in the reference. */
+export function describeUnknownKeys(schema: z.ZodType, given: unknown): string | undefined {
+  const found = unknownKeys(schema, given, '');
+  if (found.length === 0) return undefined;
+  const more = found.length > MOST ? `; and ${found.length - MOST} more` : '';
+  return `keys that are not known count for nothing: ${found.slice(0, MOST).join('; ')}${more}`;
+}
+
+function unknownKeys(schema: z.ZodType, given: unknown, path: string): string[] {
+  const section = withoutDefault(schema);
+  if (!(section instanceof z.ZodObject) || !isJsonObject(given)) return [];
+  const known: Readonly<Record<string, z.ZodType>> = section.shape;
+  return Object.entries(given).flatMap(([key, value]) => {
+    const own = Object.hasOwn(known, key) ? known[key] : undefined;
+    if (own) return unknownKeys(own, value, `${path}${key}.`);
+    return [`${`${path}${key}`.slice(0, LONGEST)} (known here: ${Object.keys(known).join(', ')})`];
+  });
+}
+
+function withoutDefault(schema: z.ZodType): z.ZodType {
+  let inner: unknown = schema;
+  while (inner instanceof z.ZodPrefault || inner instanceof z.ZodDefault || inner instanceof z.ZodOptional) inner = inner.unwrap();
+  return inner instanceof z.ZodType ? inner : schema;
 }

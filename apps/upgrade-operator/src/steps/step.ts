@@ -57,6 +57,9 @@ export interface Step {
   readonly run: (context: StepContext) => Promise<StepOutcome>;
 }
 
+/** The code of each step, by its name. */
+export type StepCode = Readonly<Record<StepName, Omit<Step, 'name'>>>;
+
 /** The goal of the step is reached. */
 export const done: StepOutcome = { kind: 'done' };
 /** The upgrade goes on without what the step is for. @param reason why, for people */

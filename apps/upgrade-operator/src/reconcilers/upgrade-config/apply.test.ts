@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { NOW } from '../../../testing/step-case.ts';
 import { done, failed, type Step, type StepContext, type StepOutcome, skipped, waiting } from '../../steps/step.ts';
 import { walkSteps } from './apply.ts';
+import { Timers } from './retries.ts';
 import { UpgradeDraft } from './status.ts';
-import { Timers } from './timers.ts';
 
 const upgradeConfig = UpgradeConfig.schema.parse({
   metadata: { name: 'managed-upgrade-config', uid: 'u' },

@@ -2,9 +2,11 @@
 import { errorMessage } from '@flotilla/api';
 import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
 import { skippedWhy, stepConditions, surgeRemains } from '@flotilla/upgrade';
+import type { Ports } from '../../ports.ts';
+import { closeWindow, openWindows } from '../../steps/during.ts';
 import { done, type Step, type StepContext, type StepOutcome, skipped, WithdrawnError } from '../../steps/step.ts';
+import type { Timers } from './retries.ts';
 import type { UpgradeDraft } from './status.ts';
-import type { Timers } from './timers.ts';
 
 interface Walk {
   /** Every step is done or skipped, but for what may still be told. */
@@ -58,4 +60,26 @@ export async function giveUp(draft: UpgradeDraft, { cluster, ports, writes, noti
   draft.endStep(UpgradeCondition.controlPlaneWindowRemoved, { kind: 'waiting', reason: 'the end of its silences' });
   draft.sayFailed(isTold);
   logger.warn({ version: draft.entry.version }, 'Gave the upgrade up: its window ended before anything was changed');
+}
+
+interface Closing {
+  readonly draft: UpgradeDraft;
+  readonly ports: Pick<Ports, 'silences'>;
+  readonly timers: Timers;
+  readonly save: () => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** Closes what an upgrade that has ended left open, as soon as Alertmanager answers. */
+export async function closeOpenWindows({ draft, ports: { silences }, timers, save, signal }: Closing): Promise<void> {
+  const open = openWindows(draft.entry);
+  if (open.length === 0) return;
+  // The end is saved first, so that it is known before Alertmanager is waited for.
+  await save();
+  for (const type of open) {
+    const outcome = await closeWindow(type, { entry: draft.entry, silences, signal });
+    signal.throwIfAborted();
+    draft.endStep(type, outcome);
+    timers.lookAgain(outcome.lookAgainMs);
+  }
 }

@@ -32,14 +32,12 @@ import type { NotificationOutbox } from '../../notification-outbox.ts';
 import type { OperatorConfig } from '../../operator-config/schema.ts';
 import type { Ports } from '../../ports.ts';
 import { type Step, type StepContext, type Told, WithdrawnError } from '../../steps/step.ts';
-import { giveUp, walkSteps } from './apply.ts';
+import { closeOpenWindows, giveUp, walkSteps } from './apply.ts';
 import type { Leftovers } from './leftovers.ts';
-import { closeOpenWindows } from './open-windows.ts';
 import { givesUpAt, poolFacts } from './plan.ts';
 import { assertAsked, whileAsked } from './request.ts';
-import type { Retries } from './retries.ts';
+import type { Retries, Timers } from './retries.ts';
 import { TroubleReason, type UpgradeDraft, ValidationReason } from './status.ts';
-import type { Timers } from './timers.ts';
 
 /** Dependencies of a pass that outlive it. */
 export interface PassDeps {

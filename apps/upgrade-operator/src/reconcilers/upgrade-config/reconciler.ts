@@ -25,10 +25,9 @@ import { observeCluster, observeMachines, observeUpgradeConfig } from './observe
 import { throughPhases } from './phase-walk.ts';
 import { notify, type Pass, type PassDeps } from './phases.ts';
 import { momentsOf } from './plan.ts';
-import { Retries } from './retries.ts';
+import { Retries, Timers } from './retries.ts';
 import { TroubleReason, UpgradeDraft } from './status.ts';
 import { StatusWriter, UpgradeConfigGoneError } from './status-writer.ts';
-import { Timers } from './timers.ts';
 import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
 import { absentSubject, Farewell, tellOfWithdrawn, withdraw } from './withdrawal.ts';
 

@@ -1,3 +1,4 @@
+/** The times of passes that no watch wakes. */
 import { type BackOff, backOffMs } from '@flotilla/runtime';
 
 /** Schedules retries of work that no watch wakes, and remembers its last message. Kept in the process alone: another begins afresh. */
@@ -38,5 +39,20 @@ export class Retries {
 
   isDone(what: string): boolean {
     return this.#done.has(what);
+  }
+}
+
+/** Keeps the earliest time at which a pass asks to run again, because no watch may wake it. */
+export class Timers {
+  #earliestMs: number | undefined;
+
+  /** In so many milliseconds; undefined asks for nothing. */
+  lookAgain(afterMs: number | undefined): void {
+    if (afterMs === undefined) return;
+    this.#earliestMs = Math.min(this.#earliestMs ?? Number.POSITIVE_INFINITY, Math.max(0, afterMs));
+  }
+
+  get result(): { readonly requeueAfterMs?: number } {
+    return this.#earliestMs === undefined ? {} : { requeueAfterMs: this.#earliestMs };
   }
 }

@@ -1,6 +1,7 @@
 /** Plans steps against a drain that takes too long (spec/muo 7.6). */
-import type { Pod, PodDisruptionBudget } from '@flotilla/api/core';
-import { protects } from './selector.ts';
+import type { LabelSelector } from '@flotilla/api';
+import type { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
+import { MachineConfigAnnotation, MachineConfigState, MachineLabel, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 
 /** Limits of a drain, in minutes. */
 export interface DrainSettings {
@@ -119,3 +120,52 @@ const isRemovable = (pod: Pod, { ignoredNamespaces }: DrainSettings): boolean =>
 export const isOfNode = ({ metadata }: Pod): boolean =>
   metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet') === true ||
   metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
+
+/** Cordon of a node and its start; `unknown` when the taint has no time. */
+type Cordon = { readonly sinceMs: number } | 'unknown' | undefined;
+
+/** Reads the cordon: the node is unschedulable and has the taint for it (spec/muo 2.3). */
+export function cordonOf({ spec }: Node): Cordon {
+  const taint = spec?.taints?.find(({ key, effect }) => key === UNSCHEDULABLE_TAINT && effect === 'NoSchedule');
+  if (!spec?.unschedulable || !taint) return undefined;
+  const sinceMs = Date.parse(taint.timeAdded ?? '');
+  return Number.isNaN(sinceMs) ? 'unknown' : { sinceMs };
+}
+
+/** A daemon that gave a drain up is Degraded, while the cordoned node still waits for its pods to go. */
+const CHANGING: ReadonlySet<string | undefined> = new Set([
+  MachineConfigState.working,
+  MachineConfigState.degraded,
+  MachineConfigState.unreconcilable,
+]);
+
+/** True when the node's configuration changes, or is about to: its cordon serves that (spec/muo 12, 7). */
+export function isBeingConfigured({ metadata: { annotations = {} } }: Node): boolean {
+  const { state, current, desired } = MachineConfigAnnotation;
+  return CHANGING.has(annotations[state]) || (annotations[desired] !== undefined && annotations[desired] !== annotations[current]);
+}
+
+/** True for a node of the control plane, which the cluster version operator waits for. */
+export const isControlPlaneNode = ({ metadata: { labels = {} } }: Node): boolean =>
+  labels[MachineLabel.master] !== undefined || labels[MachineLabel.controlPlane] !== undefined;
+
+/** True when a budget covers a pod: same namespace, all labels and expressions. No selector selects nothing, an empty one everything. */
+export function protects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
+  if (metadata.namespace !== pod.metadata.namespace || !spec?.selector) return false;
+  return selects(spec.selector, pod.metadata.labels ?? {});
+}
+
+function selects({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => holds(operator, labels[key], values))
+  );
+}
+
+function holds(operator: string, value: string | undefined, values: readonly string[]): boolean {
+  if (operator === 'Exists') return value !== undefined;
+  if (operator === 'DoesNotExist') return value === undefined;
+  const isIn = value !== undefined && values.includes(value);
+  if (operator === 'In') return isIn;
+  return operator === 'NotIn' && !isIn;
+}

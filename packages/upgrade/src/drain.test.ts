@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { buildBudget, buildNode, buildPod } from '../../testing/upgrade-builders.ts';
-import { cordonOf } from './cordon.ts';
-import { type DrainSettings, drainMoments, isDrainDue, planDrain } from './drain.ts';
-import { protects } from './selector.ts';
+import { buildBudget, buildNode, buildPod } from '../testing/upgrade-builders.ts';
+import { cordonOf, type DrainSettings, drainMoments, isDrainDue, planDrain, protects } from './drain.ts';
 
 const MINUTE = 60_000;
 const since = Date.parse('2026-02-01T10:00:00Z');
