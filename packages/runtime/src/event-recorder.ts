@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { errorMessage, FlotillaError, type KubeObject } from '@flotilla/api';
+import { errorMessage, FlotillaError, type KubeObject, type Resource } from '@flotilla/api';
 import { Event } from '@flotilla/api/core';
 import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import type { Client } from './client.ts';
 import { ApiError, isAlreadyExists, RuntimeErrorCode } from './errors.ts';
-import { type EventToRecord, eventObject } from './event-recorder-object.ts';
+import { type EventSubject, type EventToRecord, eventObject } from './event-recorder-object.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import type { ReconcilerOptions, Trouble } from './reconciler.ts';
 
 /** In whose name events are written. */
 export interface EventRecorderOptions {
@@ -138,3 +139,34 @@ function createComplaints({ controller, logger, clock }: Required<Pick<EventReco
 /** No usable answer, or one that says "not now". */
 const isTransient = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
+
+/** Failures in a row that end before anybody reads of them. */
+const PASSING_TRIES = 4;
+
+/** True for a trouble that its object's users should hear of, once while it stays the same. */
+const isWorthTelling = ({ kind, attempt, times }: Trouble): boolean =>
+  kind === 'terminal' ? times === 1 : kind === 'retry' && attempt === PASSING_TRIES + 1;
+
+/** An object as events are about it; undefined for one that is gone. */
+export function eventSubject(kind: Resource, object: KubeObject): EventSubject;
+export function eventSubject(kind: Resource, object: KubeObject | undefined): EventSubject | undefined;
+export function eventSubject({ apiVersion, kind }: Resource, object: KubeObject | undefined): EventSubject | undefined {
+  if (!object) return undefined;
+  const { namespace, name, uid, resourceVersion } = object.metadata;
+  return { apiVersion, kind, namespace, name, uid, resourceVersion };
+}
+
+/** For keys that are no object of anybody's: what went wrong is logged, and that is all. */
+export const logOnly: ReconcilerOptions['onTrouble'] = async () => {};
+
+/**
+ * Reports what keeps a reconcile from ending well as a Warning event about its object: at once when it is terminal, else from the fifth failure
+ * in a row on.
+ * @param subjectOf the object of a key; undefined: nobody is to be told
+ */
+export const troubleEvents =
+  (recorder: Pick<EventRecorder, 'record'>, subjectOf: (key: string) => EventSubject | undefined): ReconcilerOptions['onTrouble'] =>
+  async (key, trouble) => {
+    const regarding = isWorthTelling(trouble) ? subjectOf(key) : undefined;
+    if (regarding) recorder.record({ type: 'Warning', reason: 'ReconcileFailed', action: 'Reconciling', note: trouble.message, regarding });
+  };

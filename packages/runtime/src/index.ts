@@ -13,7 +13,6 @@ export {
   type ServedResource,
   ServerRefusal,
 } from './discovery.ts';
-export { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
 export {
   ApiError,
   isAlreadyExists,
@@ -25,29 +24,30 @@ export {
   isUntrusted,
   RuntimeErrorCode,
 } from './errors.ts';
-export { createEventRecorder, type EventRecorder } from './event-recorder.ts';
+export { createEventRecorder, type EventRecorder, eventSubject, logOnly, troubleEvents } from './event-recorder.ts';
 export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
-
 export { readContextNamespace, readServerAddress, type ServerAddress } from './kubeconfig.ts';
 export { mergeKubeconfigs } from './kubeconfig-merge.ts';
 export { runWithLease } from './leader-election.ts';
 export { createLogger, type Logger } from './logger.ts';
-export { createMetrics, type Metrics } from './metrics.ts';
+export { createMetrics, type Metrics, type MetricTable, type Sample, serveSamples } from './metrics.ts';
 export type { Change } from './object-store.ts';
-
 export {
   checkOptions,
   describeOptions,
   type OptionRows,
   option,
   pathFromCaller,
+  proxiesOf,
+  proxySettings,
+  proxyUrl,
+  proxyVariables,
   readOptionFile,
   readOptions,
   schemaOf,
 } from './options.ts';
 export { serveProbes } from './probes.ts';
 export { embedProgram, type Program, type ProgramOptions, runProgram } from './program.ts';
-export { proxiesOf, proxySettings, proxyUrl, proxyVariables } from './proxies.ts';
 export type { BackendOptions, OpenBackend, QueueBackend } from './queue-backend.ts';
 export {
   type ReconcileContext,
@@ -58,11 +58,9 @@ export {
   type Trouble,
 } from './reconciler.ts';
 export { RefusedValues, refusedText } from './refused-values.ts';
-export { type MetricTable, type Sample, serveSamples } from './samples.ts';
-export { patchStatus, replaceStatus, writeTaken } from './status.ts';
+export { type DroppedFields, findDropped, isAllDropped, patchStatus, replaceStatus, writeTaken } from './status.ts';
 export { requestToken } from './token-request.ts';
 export { type AnswerStream, type Call, type Exchange, refusedAnswer } from './transport.ts';
-export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
 export { BUILD_CONSTANTS, type Build, readBuild, versionLine } from './version.ts';
 export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Watch, watch, whenChanged } from './watches.ts';

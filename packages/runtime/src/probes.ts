@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { Server as SecureServer } from 'node:https';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
+import { TLSSocket } from 'node:tls';
 import type { Registry } from 'prom-client';
-import { createProtectedServer, type ProtectedMetrics, refusalOf } from './protected-metrics.ts';
 
 /** Where a program is asked how it is. */
 export interface Listen {
@@ -90,3 +91,49 @@ const closed = (server: Server | SecureServer): Promise<void> =>
     server.close(() => resolve());
     server.closeAllConnections();
   });
+
+/** Has metrics served over TLS, and to one client alone, who shows a certificate. */
+interface ProtectedMetrics {
+  /** PEM; read again when it changes. */
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** PEM of the authorities that the client's certificate is from, as they are now; undefined while they are not known. */
+  readonly clientAuthorities: () => string | undefined;
+  /** Common name of the client. */
+  readonly client: string;
+}
+
+interface Refusal {
+  readonly code: 401 | 403 | 500;
+  readonly text: string;
+}
+
+/** A server whose certificate and authorities are those of the moment of each connection. Throws when the files cannot be read. */
+function createProtectedServer(protection: ProtectedMetrics, limits: { requestTimeout: number; headersTimeout: number }): SecureServer {
+  const material = () => ({
+    cert: readFileSync(protection.certFile),
+    key: readFileSync(protection.keyFile),
+    ca: protection.clientAuthorities() ?? [],
+  });
+  // whoever shows none is told so, which a refused handshake would not
+  const server = createSecureServer({ ...limits, ...material(), requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' });
+  server.prependListener('connection', () => {
+    try {
+      server.setSecureContext(material());
+    } catch {
+      // files that are just being replaced: those from before count
+    }
+  });
+  return server;
+}
+
+/** Whether a request may read; undefined when it may. The words are those that whoever scrapes the reference operator knows. */
+function refusalOf({ socket }: IncomingMessage, { client, clientAuthorities }: ProtectedMetrics): Refusal | undefined {
+  if (clientAuthorities() === undefined) return { code: 500, text: 'the authorities of client certificates are not known' };
+  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  if (!(socket instanceof TLSSocket) || !certificate) return { code: 401, text: 'client certificate required' };
+  if (!socket.authorized) return { code: 401, text: 'client certificate not trusted' };
+  const { subject } = certificate.toLegacyObject();
+  const name = [subject.CN ?? ''].flat().join(',');
+  return name === client ? undefined : { code: 403, text: `unauthorized common name: ${name}` };
+}

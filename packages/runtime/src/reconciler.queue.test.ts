@@ -2,11 +2,11 @@ import { TerminalError, WaitingError } from '@flotilla/api';
 import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
+import { logOnly } from './event-recorder.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 import type { OpenBackend, QueueBackend } from './queue-backend.ts';
 import { type Reconciler, type ReconcilerOptions, startReconciler, type Trouble } from './reconciler.ts';
-import { logOnly } from './trouble-event.ts';
 
 const HOUR = 3_600_000;
 const logger = createLogger({ name: 't', level: 'silent' });

@@ -5,10 +5,10 @@ import { expect, test, vi } from 'vitest';
 import { configMap, listOf, type Step, startScriptedServer, watchOf } from '../testing/scripted-server.ts';
 import { createClient } from './create-client.ts';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
+import { logOnly } from './event-recorder.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 import { type ReconcileResult, type ReconcilerOptions, startReconciler, type Trouble } from './reconciler.ts';
-import { logOnly } from './trouble-event.ts';
 import { WatchCache } from './watch-cache.ts';
 import { createChannel, watch } from './watches.ts';
 

@@ -15,8 +15,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from './client.ts';
-import { ApiError, isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
-import { describeForeign } from './foreign-answer.ts';
+import { ApiError, describeForeign, isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
 import { IdleTimer } from './idle-timer.ts';
 import { collectionPath, needNamespace, objectPath, query } from './resource-path.ts';
 import { type Call, describe, type Exchange, OBJECT_BYTES } from './transport.ts';

@@ -4,8 +4,7 @@ import { type BackOff, backOffMs, MAX_TIMEOUT_MS, systemClock } from '@flotilla/
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Connection, Dispatchers } from './connection.ts';
-import { ApiError, codeOf, type FieldCause, RuntimeErrorCode, transportError } from './errors.ts';
-import { describeForeign, describeNoConnection } from './foreign-answer.ts';
+import { ApiError, codeOf, describeForeign, describeNoConnection, type FieldCause, RuntimeErrorCode, transportError } from './errors.ts';
 
 /** One request. */
 export interface Call {

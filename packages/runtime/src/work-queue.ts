@@ -3,9 +3,8 @@ import { type BackOff, backOffMs, type Clock, systemClock } from '@flotilla/pace
 import { z } from 'zod';
 import { KeyTimers } from './key-timers.ts';
 import type { Logger } from './logger.ts';
-import { MemoryBackend } from './memory-backend.ts';
 import type { Metrics } from './metrics.ts';
-import type { OpenBackend, QueueBackend } from './queue-backend.ts';
+import { MemoryBackend, type OpenBackend, type QueueBackend } from './queue-backend.ts';
 
 /** Options of a work queue. */
 export interface WorkQueueOptions {
@@ -122,11 +121,6 @@ export class WorkQueue {
     this.#waiting.add(key);
     this.#backend?.add(key);
     this.#measure();
-  }
-
-  /** Runs the key again in so many milliseconds; for a run. */
-  requeue(key: string, afterMs: number): void {
-    this.add(key, { afterMs });
   }
 
   /** Counts the next failure as the first; for a run that did well, or cannot. */

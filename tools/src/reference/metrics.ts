@@ -17,7 +17,6 @@ interface MetricRow {
 export const METRIC_FILES = {
   every: 'packages/runtime/src/metrics.ts',
   upgrade: 'apps/upgrade-operator/src/metrics/upgrade-metrics.ts',
-  tables: 'packages/runtime/src/samples.ts',
 } as const;
 
 /** Every metric, by the heading it stands under. */

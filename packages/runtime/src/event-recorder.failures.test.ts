@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { troubleEvents } from './event-recorder.ts';
 import type { EventToRecord } from './event-recorder-object.ts';
 import { createLogger } from './logger.ts';
 import type { Trouble } from './reconciler.ts';
-import { troubleEvents } from './trouble-event.ts';
 
 const subject = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x' };
 const context = { logger: createLogger({ name: 'test', level: 'silent' }), signal: new AbortController().signal };

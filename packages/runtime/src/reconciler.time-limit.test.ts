@@ -1,6 +1,6 @@
 import { ManualClock } from '@flotilla/pace/testing';
 import { describe, expect, it } from 'vitest';
-import { boundedRun } from './bounded-run.ts';
+import { boundedRun } from './reconciler.ts';
 
 const clock = new ManualClock();
 const bounds = { key: 'a', timeoutMs: 20, signal: new AbortController().signal, clock };
