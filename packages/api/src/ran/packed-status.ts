@@ -13,6 +13,7 @@ type Stage = (status: Status, toRanges: ToRanges) => readonly [rest: Status, par
 
 /** Packs as little of the status as `maxBytes` of JSON require, as far as packing suffices. */
 export function packStatus(status: Status, maxBytes: number): Status {
+  if (bytesOf(status) <= maxBytes) return status;
   const roll = rollOf(status);
   const numberOf = new Map(roll.map((name, index) => [name, index]));
   const toRanges: ToRanges = (names) => formatRanges(names.map((name) => numberOf.get(name) ?? -1));
