@@ -1,9 +1,9 @@
 import { errorMessage, type KubeObject, refKey, WaitingError } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { backOffMs } from '@flotilla/pace';
 import { type HubWrite, identityOf, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
 import { type Client, isConflict, type Logger } from '@flotilla/runtime';
 import { applyWrites, describeWrites, type Ownership } from '../writes/apply.ts';
+import { Attempts } from '../writes/attempts.ts';
 import { type PlanCaches, placementWrites } from './plan.ts';
 
 /** Dependencies of `Placing`. */
@@ -20,30 +20,17 @@ interface PlacingDeps {
   readonly talmStrict?: boolean;
 }
 
-/** Milliseconds for which errors pass, and for which somebody who undoes writes is given in to a few times. */
-const LASTING_MS = 15_000;
-const MOST_IN_A_ROW = 12;
-const BACK_OFF = { baseMs: 500, maxMs: LASTING_MS };
 /** Milliseconds until a conflict is planned anew: the caches have its cause by then. */
 const CONFLICT_MS = 200;
-
-/** Attempts of the same writes in a row; times in milliseconds since the epoch. */
-interface Row {
-  readonly plan: string;
-  readonly since: number;
-  readonly times: number;
-  readonly hasFailed: boolean;
-  /** No attempt before. */
-  readonly pausedUntil: number;
-}
 
 /** Leaves each upgrade the Placements and PlacementBindings of its stored status. What it remembers can be forgotten. */
 export class Placing {
   readonly #deps: PlacingDeps;
-  readonly #rows = new Map<string, Row>();
+  readonly #attempts: Attempts;
 
   constructor(deps: PlacingDeps) {
     this.#deps = deps;
+    this.#attempts = new Attempts(deps.now);
   }
 
   /**
@@ -56,41 +43,27 @@ export class Placing {
     const { uid = '' } = upgrade.metadata;
     const writes = placementWrites(upgrade, caches, talmStrict);
     if (writes.length === 0) {
-      if (this.#rows.get(uid)?.hasFailed) this.#rows.delete(uid);
+      this.#attempts.done(uid, '');
       onPlaced(upgrade, undefined);
       return undefined;
     }
-    const row = this.#next(uid, describeWrites(writes));
-    const leftMs = row.pausedUntil - now();
-    // A longer pause predates a step back of the clock.
-    if (leftMs > 0 && leftMs <= LASTING_MS) return leftMs;
+    const until = this.#attempts.begin(uid, '', describeWrites(writes));
+    if (until !== undefined) return until - now();
     try {
       await this.#write(upgrade, writes);
-      const pausedUntil = row.times < MOST_IN_A_ROW ? 0 : row.since + LASTING_MS;
-      this.#rows.set(uid, { ...row, hasFailed: false, pausedUntil });
       onPlaced(upgrade, undefined);
       return undefined;
     } catch (error) {
       if (isConflict(error)) return CONFLICT_MS;
-      const isWaiting = error instanceof WaitingError;
-      logger[isWaiting ? 'debug' : 'warn']({ upgrade: refKey(upgrade.metadata), reason: errorMessage(error) }, 'Writing Placements failed');
+      const level = error instanceof WaitingError ? 'debug' : 'warn';
+      logger[level]({ upgrade: refKey(upgrade.metadata), reason: errorMessage(error) }, 'Writing Placements failed');
       onPlaced(upgrade, error);
-      const pauseMs = isWaiting ? error.retryAfterMs : backOffMs(BACK_OFF, row.times);
-      this.#rows.set(uid, { ...row, hasFailed: true, pausedUntil: now() + pauseMs });
-      return pauseMs;
+      return this.#attempts.failed(uid, '', error) - now();
     }
   }
 
   forget(uid: string): void {
-    this.#rows.delete(uid);
-  }
-
-  /** The row with one attempt more; a new one for other writes. */
-  #next(uid: string, plan: string): Row {
-    const now = this.#deps.now();
-    const row = this.#rows.get(uid);
-    const goesOn = row?.plan === plan && row.since <= now && (row.hasFailed || now - row.since < LASTING_MS);
-    return goesOn ? { ...row, times: row.times + 1 } : { plan, since: now, times: 1, hasFailed: false, pausedUntil: 0 };
+    this.#attempts.forget(uid);
   }
 
   async #write(upgrade: ClusterGroupUpgrade, writes: readonly HubWrite[]): Promise<void> {

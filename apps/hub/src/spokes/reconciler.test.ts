@@ -308,6 +308,18 @@ describe('a step that is handed over', () => {
     expect([taken, enqueued]).toEqual([['rollout a'], ['uid/a']]);
   });
 
+  test('is forgotten with its upgrade, and handed over at once for one that is restored', async () => {
+    await touch();
+    plans.clear();
+    isGone = true;
+    spokes.enqueue(wholeText('uid'));
+    await idle();
+    isGone = false;
+    plans.set('rollout a', { writes: 'w' });
+    await touch();
+    expect(enqueued).toHaveLength(2);
+  });
+
   test('and fails when it is late is a problem like others', async () => {
     isHeld = false;
     act = () => Promise.reject(AWAY);

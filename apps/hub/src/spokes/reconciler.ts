@@ -8,6 +8,7 @@ import {
   type ReconcilerOptions,
   startReconciler,
 } from '@flotilla/runtime';
+import { Attempts } from '../writes/attempts.ts';
 import type { SpokePart, SpokeStep } from './part.ts';
 import type { Problems } from './problems.ts';
 import { keyText, parseSpokeKey, type SpokeKey } from './spoke-key.ts';
@@ -17,6 +18,7 @@ interface HandsOver {
   lateInMs(part: SpokePart['name'], key: SpokeKey, plan: string): number | undefined;
   give(part: SpokePart['name'], key: SpokeKey, plan: string): number | undefined;
   done(part: SpokePart['name'], key: SpokeKey): void;
+  forget(upgradeUid: string): void;
 }
 
 /** Dependencies of `SpokeReconciler`. */
@@ -38,28 +40,17 @@ interface SpokeReconcilerDeps {
 
 /** Milliseconds after which a run fails. */
 const RUN_TIMEOUT_MS = 60_000;
-/** Bound of steps for one plan within so many milliseconds: somebody may undo each write for ever. */
-const MOST_IN_A_ROW = 12;
-const ROW_MS = 15_000;
 /** Spokes at a time with steps that nobody waits for: a whole fleet may return at once. */
 const MOST_YIELDING = 4;
 /** Milliseconds until a spoke is looked at again at the earliest: a time that has passed must not keep the loop busy. */
 const LEAST_MS = 50;
 const BACK_OFF = { baseMs: 500, maxMs: 60_000 };
 
-/** Steps for the same writes in a row. */
-interface Row {
-  readonly plan: string;
-  /** Milliseconds since the epoch. */
-  readonly since: number;
-  readonly times: number;
-}
-
 /** Writes what the stored statuses of upgrades want on each spoke, or has a worker do it. Only the leader has one; it decides nothing that a status says. */
 export class SpokeReconciler {
   readonly #deps: SpokeReconcilerDeps;
-  /** Rows by uid of the upgrade, then by part and cluster. */
-  readonly #rows = new Map<string, Map<string, Row>>();
+  /** Steps in a row by part and cluster. */
+  readonly #attempts: Attempts;
   /** Runs with steps in this process, with the uid of their upgrade. */
   readonly #underWay = new Map<Promise<unknown>, string>();
   /** Keys that take a step which nobody waits for, and keys that wait for their place. */
@@ -69,6 +60,7 @@ export class SpokeReconciler {
 
   constructor(deps: SpokeReconcilerDeps) {
     this.#deps = deps;
+    this.#attempts = new Attempts(() => deps.clock.now());
   }
 
   /** Starts reconciling, until the signal aborts. */
@@ -159,7 +151,7 @@ export class SpokeReconciler {
 
   /** Enqueues the spokes of an upgrade that have something to write, or to look at later: most of them have not. */
   #reconcileWhole(uid: string): void {
-    const { parts, problems, isGone, clock } = this.#deps;
+    const { parts, problems, isGone, handOver, clock } = this.#deps;
     const found = new Set(parts.flatMap((part) => [...(part.clustersOf?.(uid) ?? [])]));
     for (const cluster of found) {
       const key = { upgrade: uid, cluster };
@@ -170,8 +162,9 @@ export class SpokeReconciler {
           if (at !== undefined) this.#reconciler?.enqueue(keyText(key), { afterMs: Math.max(at - clock.now(), 0) });
     }
     if (!isGone(uid)) return;
-    this.#rows.delete(uid);
+    this.#attempts.forget(uid);
     problems.forget(uid);
+    handOver?.forget(uid);
   }
 
   /** @returns when to look again, milliseconds since the epoch */
@@ -200,10 +193,7 @@ export class SpokeReconciler {
   #done(part: SpokePart, key: SpokeKey): undefined {
     this.#deps.problems.note(part.name, key, undefined);
     this.#deps.handOver?.done(part.name, key);
-    const rows = this.#rows.get(key.upgrade);
-    const id = rowOf(part, key);
-    if ((rows?.get(id)?.since ?? Number.POSITIVE_INFINITY) + ROW_MS <= this.#deps.clock.now()) rows?.delete(id);
-    if (rows?.size === 0) this.#rows.delete(key.upgrade);
+    this.#attempts.done(key.upgrade, idOf(part, key));
   }
 
   /** Takes the step of a part, or hands it over. */
@@ -212,7 +202,7 @@ export class SpokeReconciler {
     const handOver = part.leaderAlone ? undefined : this.#deps.handOver;
     const leftMs = handOver?.lateInMs(part.name, key, plan);
     if (leftMs !== undefined) return clock.now() + leftMs;
-    const until = this.#pausedUntil(part, key, plan);
+    const until = this.#attempts.begin(key.upgrade, idOf(part, key), plan);
     if (until !== undefined) return until;
     const waitMs = handOver?.give(part.name, key, plan);
     if (waitMs !== undefined) return clock.now() + waitMs;
@@ -220,19 +210,6 @@ export class SpokeReconciler {
     this.#deps.problems.note(part.name, key, undefined);
     return undefined;
   }
-
-  /** Counts a step; returns until when there is none, milliseconds since the epoch. */
-  #pausedUntil(part: SpokePart, key: SpokeKey, plan: string): number | undefined {
-    const { upgrade } = key;
-    const now = this.#deps.clock.now();
-    const rows = this.#rows.get(upgrade) ?? new Map<string, Row>();
-    const id = rowOf(part, key);
-    const row = rows.get(id);
-    const goesOn = row?.plan === plan && row.since <= now && now - row.since < ROW_MS;
-    if (goesOn && row.times >= MOST_IN_A_ROW) return row.since + ROW_MS;
-    this.#rows.set(upgrade, rows.set(id, goesOn ? { ...row, times: row.times + 1 } : { plan, since: now, times: 1 }));
-    return undefined;
-  }
 }
 
-const rowOf = (part: SpokePart, { cluster }: SpokeKey): string => `${part.name} ${cluster}`;
+const idOf = (part: SpokePart, { cluster }: SpokeKey): string => `${part.name} ${cluster}`;

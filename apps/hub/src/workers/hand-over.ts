@@ -104,6 +104,11 @@ export class HandOver {
   done(part: SpokePart['name'], key: SpokeKey): void {
     this.#handed.delete(idOf(part, key));
   }
+
+  /** The upgrade is gone: its keys need not come again. */
+  forget(upgradeUid: string): void {
+    for (const id of this.#handed.keys()) if (id.includes(` ${upgradeUid}/`)) this.#handed.delete(id);
+  }
 }
 
 const idOf = (part: SpokePart['name'], key: SpokeKey): string => `${part} ${keyText(key)}`;
