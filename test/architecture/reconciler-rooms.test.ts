@@ -8,7 +8,7 @@ const ALL_BUT_RECONCILER = 'observe, plan, apply, status';
 /** Folders that start a reconciler and lack some of its five files, and why. */
 const EXCUSED = new Map<string, Excuse>([
   ['apps/hub/src', [ALL, 'starts the reconciler of ClusterGroupUpgrade, whose room has its files']],
-  ['apps/hub/src/spokes', [ALL_BUT_RECONCILER, 'its parts plan and apply: jobs/, rollout/, unpin/, cleaning']],
+  ['apps/hub/src/spokes', [ALL_BUT_RECONCILER, 'its parts plan and apply: jobs/, rollout/, cleaning']],
   ['apps/hub/src/workers', [ALL, 'takes the steps that spokes/ hands over']],
   ['apps/spoke-agent/src', [ALL, 'starts three reconcilers; packages/agent observes, plans and applies for them']],
   ['apps/upgrade-operator/src/reconcilers/node', [ALL_BUT_RECONCILER, 'a drain is one call of drain/']],

@@ -31,6 +31,7 @@ import { type BackupJobs, backupCleaning, createBackupJob } from './spokes/jobs/
 import type { BackupSettings } from './spokes/jobs/kinds/backup/settings.ts';
 import { createPrecacheJob, type PrecacheJobs, precacheCleaning } from './spokes/jobs/kinds/precache/job.ts';
 import type { PrecacheSettings } from './spokes/jobs/kinds/precache/settings.ts';
+import { Unpinning } from './spokes/jobs/kinds/unpin/part.ts';
 import { SpokeJobs } from './spokes/jobs/part.ts';
 import { type CleanedJob, subjectOfLeftover } from './spokes/leftovers.ts';
 import type { SpokeStep } from './spokes/part.ts';
@@ -38,7 +39,6 @@ import { Problems } from './spokes/problems.ts';
 import { SpokeReconciler } from './spokes/reconciler.ts';
 import { createRolloutStep } from './spokes/rollout/apply.ts';
 import { SpokeRollouts } from './spokes/rollout/part.ts';
-import { Unpinning } from './spokes/unpin/part.ts';
 import { createUpdateGraph } from './update-graph.ts';
 import { UpgradeJobs } from './upgrades/jobs.ts';
 import { UpgradeReconciler } from './upgrades/reconciler.ts';
@@ -78,7 +78,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
 
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
   const step = createRolloutStep(stepDeps, store.isShared);
-  const rollout = new SpokeRollouts({ caches, step, problems, clock, talmStrict: config.talmStrict });
+  const rollout = new SpokeRollouts({ ...stepDeps, step, problems, clock });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
   const cleaningOf = (job: CleanedJob, claims: PrecacheJobs | BackupJobs) =>
     new Cleaning({ ...jobsDeps, job, claims, onClean: (uid) => requeueOf(uid, CLEAN_GATHER_MS) });

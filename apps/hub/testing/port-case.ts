@@ -181,7 +181,7 @@ export class PortDriver {
     const signal = new AbortController().signal;
     await eventually(
       async () => {
-        await cleaning.step({ upgrade: uid, cluster: this.#cluster }, signal);
+        await cleaning.plan({ upgrade: uid, cluster: this.#cluster }).apply?.(signal);
         return cleaning.isClean(ended, false);
       },
       this.#story(`${this.#cluster} to be cleaned`),

@@ -8,7 +8,7 @@ import { objectsIn, objectsOf } from '../lookups.ts';
 import { describeWrites } from '../writes/apply.ts';
 import { type CleaningPlan, isCleaned, Leftovers, type LeftoversDeps } from './leftovers.ts';
 import type { PartPlan, SpokePart } from './part.ts';
-import { keyText, type SpokeKey } from './spoke-key.ts';
+import { keyOf, keyText, type SpokeKey } from './spoke-key.ts';
 import { isLeftover } from './transports/actions/hub-objects.ts';
 import { type ApplyPlanDeps, applySpokePlan } from './transports/port/apply.ts';
 import { SpokePlan } from './transports/port/spoke-plan.ts';
@@ -37,7 +37,6 @@ interface Ending {
 export class Cleaning implements SpokePart {
   readonly name: SpokePart['name'];
   readonly watches: SpokePart['watches'];
-  readonly leaderAlone = true;
   readonly #deps: CleaningDeps;
   readonly #endings = new Map<string, Ending>();
   readonly #leftovers: Leftovers;
@@ -66,28 +65,24 @@ export class Cleaning implements SpokePart {
 
   /** Plans what is left to remove for a spoke. */
   plan(key: SpokeKey): PartPlan {
-    const { plan, task, isDone, yields } = this.#plan(key) ?? {};
-    if (!plan || !task) return { writes: '' };
+    const found = this.#plan(key);
+    if (!found) return { writes: '' };
+    const { plan, isDone, yields } = found;
     if (isDone && plan.writes.length === 0) this.#done(key);
-    return { writes: describeWrites(plan.writes), at: plan.requeueAt, yields };
+    return { writes: describeWrites(plan.writes), at: plan.requeueAt, yields, apply: (signal) => this.#apply(key, found, signal) };
   }
 
-  readonly step: SpokePart['step'] = async (key, signal) => {
+  async #apply(key: SpokeKey, { plan, task, isDone }: CleaningPlan, signal: AbortSignal): Promise<void> {
     const { client, caches } = this.#deps;
-    const found = this.#plan(key);
-    if (!found) return false;
-    const { plan, task, isDone } = found;
     try {
       await applySpokePlan(plan, task, { client, caches, signal });
     } catch (error) {
       // A cluster without a namespace, as one that was never accepted, and a hub without the kind have nothing of ours.
       if (!this.#isHarmless(key, error)) throw error;
-      this.#done(key);
-      return true;
+      return this.#done(key);
     }
     if (isDone) this.#done(key);
-    return plan.writes.length > 0;
-  };
+  }
 
   #isHarmless({ upgrade: uid, cluster }: SpokeKey, error: unknown): boolean {
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
@@ -222,6 +217,3 @@ export class Cleaning implements SpokePart {
 
 /** True for an upgrade at whose end its jobs are removed, and wait to be. */
 const isTornDown = (upgrade: ClusterGroupUpgrade): boolean => isEnding(upgrade) && stateOf(upgrade) === 'ended' && !keepsObjects(upgrade);
-
-const keyOf = ({ metadata: { labels, namespace = '' } }: KubeObject): string =>
-  keyText({ upgrade: labels?.[Label.upgradeUid] ?? '', cluster: namespace });

@@ -140,7 +140,8 @@ export class Leftovers {
 }
 
 /** Upgrade of an object. The label cuts long names, which nothing compares. */
-function labelled({ metadata: { labels } }: KubeObject): UpgradeIdentity {
+export function labelled(object: KubeObject | undefined): UpgradeIdentity {
+  const { labels } = object?.metadata ?? {};
   return {
     namespace: labels?.[Label.upgradeNamespace] ?? '',
     name: labels?.[Label.upgradeName] ?? '',

@@ -75,7 +75,8 @@ function partOf(name: SpokePart['name']): SpokePart {
   const plan = ({ cluster }: SpokeKey): PartPlan => {
     planned.push(`${name} ${cluster}`);
     const found = plans.get(`${name} ${cluster}`) ?? NOTHING;
-    return typeof found === 'function' ? found() : found;
+    const made = typeof found === 'function' ? found() : found;
+    return { ...made, apply: (signal) => step({ upgrade: 'uid', cluster }, signal) };
   };
   return { name, watches: [], plan, step };
 }

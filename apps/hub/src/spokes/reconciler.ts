@@ -9,7 +9,7 @@ import {
   startReconciler,
 } from '@flotilla/runtime';
 import { Attempts } from '../writes/attempts.ts';
-import type { SpokePart, SpokeStep } from './part.ts';
+import type { PartPlan, SpokePart, SpokeStep } from './part.ts';
 import type { Problems } from './problems.ts';
 import { keyText, parseSpokeKey, type SpokeKey } from './spoke-key.ts';
 
@@ -107,9 +107,8 @@ export class SpokeReconciler {
   async #take(key: SpokeKey, signal: AbortSignal): Promise<boolean> {
     let wrote = false;
     for (const part of this.#deps.parts) {
-      if (part.leaderAlone) continue;
       try {
-        wrote = (await part.step(key, signal)) || wrote;
+        wrote = (await part.step?.(key, signal)) || wrote;
       } catch (error) {
         if (!this.#deps.signal.aborted) this.#deps.problems.note(part.name, key, error);
         throw error;
@@ -173,9 +172,9 @@ export class SpokeReconciler {
     let failure: unknown;
     for (const part of this.#deps.parts) {
       try {
-        const { writes, at, yields } = part.plan(key);
-        if (yields && writes !== '' && this.#yields(key)) times.push(at);
-        else times.push(at, writes === '' ? this.#done(part, key) : await this.#write(part, key, writes, signal));
+        const plan = part.plan(key);
+        if (plan.yields && plan.writes !== '' && this.#yields(key)) times.push(plan.at);
+        else times.push(plan.at, plan.writes === '' ? this.#done(part, key) : await this.#write(part, key, plan, signal));
       } catch (error) {
         if (this.#deps.signal.aborted) throw error;
         this.#deps.problems.note(part.name, key, error);
@@ -196,17 +195,17 @@ export class SpokeReconciler {
     this.#attempts.done(key.upgrade, idOf(part, key));
   }
 
-  /** Takes the step of a part, or hands it over. */
-  async #write(part: SpokePart, key: SpokeKey, plan: string, signal: AbortSignal): Promise<number | undefined> {
+  /** Applies the plan of a part, or hands its step over. */
+  async #write(part: SpokePart, key: SpokeKey, { writes, apply }: PartPlan, signal: AbortSignal): Promise<number | undefined> {
     const { clock } = this.#deps;
-    const handOver = part.leaderAlone ? undefined : this.#deps.handOver;
-    const leftMs = handOver?.lateInMs(part.name, key, plan);
+    const handOver = part.step && this.#deps.handOver;
+    const leftMs = handOver?.lateInMs(part.name, key, writes);
     if (leftMs !== undefined) return clock.now() + leftMs;
-    const until = this.#attempts.begin(key.upgrade, idOf(part, key), plan);
+    const until = this.#attempts.begin(key.upgrade, idOf(part, key), writes);
     if (until !== undefined) return until;
-    const waitMs = handOver?.give(part.name, key, plan);
+    const waitMs = handOver?.give(part.name, key, writes);
     if (waitMs !== undefined) return clock.now() + waitMs;
-    await part.step(key, signal);
+    await apply?.(signal);
     this.#deps.problems.note(part.name, key, undefined);
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { type KubeObject, Label } from '@flotilla/api';
 import { z } from 'zod';
 
 const SpokeKey = z.strictObject({
@@ -9,6 +10,10 @@ export type SpokeKey = Readonly<z.output<typeof SpokeKey>>;
 
 /** Serializes a key; equal keys give equal texts. */
 export const keyText = ({ upgrade, cluster }: SpokeKey): string => `${upgrade}/${cluster}`;
+
+/** The text of the spoke that a hub object is for. */
+export const keyOf = ({ metadata: { labels, namespace = '' } }: KubeObject): string =>
+  keyText({ upgrade: labels?.[Label.upgradeUid] ?? '', cluster: namespace });
 
 /** The text that stands for all spokes of an upgrade; no key of one spoke has it. */
 export const wholeText = (upgrade: string): string => `${upgrade}/`;

@@ -39,8 +39,8 @@ import { type PrecacheInputs, type PrecacheJobs, pinsWanted } from '../spokes/jo
 import { rollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spokes/jobs/kinds/precache/spec-digest.ts';
+import { owePins } from '../spokes/jobs/kinds/unpin/mark.ts';
 import type { JobRequest, JudgedJobs } from '../spokes/jobs/part.ts';
-import { owePins } from '../spokes/unpin/apply.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
 

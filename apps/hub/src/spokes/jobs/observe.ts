@@ -1,5 +1,6 @@
 /** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
 import { perObject } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { findAway, isEnding, isRunning, keepsObjects, waitMessage } from '@flotilla/rollout';
 import type { SpokeJobCaches } from '../../caches.ts';
@@ -8,7 +9,7 @@ import type { SpokeReach, SpokeTask } from '../transports/port/port.ts';
 import { holdsSpoke, reachSpoke } from '../transports/reach.ts';
 import { ownerOfObjects } from './claims.ts';
 import type { StepContext } from './interpret.ts';
-import type { JobState, SpokeJob } from './kind.ts';
+import type { JobState, ObservedJob, SpokeJob } from './kind.ts';
 
 /** Dependencies of `observe` and `observeStep`. */
 export interface ObserveDeps {
@@ -23,7 +24,7 @@ export interface ObserveDeps {
 }
 
 /** Observation of one spoke for a step. */
-interface ObservedStep<S extends JobState> {
+export interface ObservedStep<S extends JobState> {
   readonly state: S;
   readonly task: SpokeTask;
   readonly reach: SpokeReach;
@@ -70,15 +71,23 @@ export function observe<S extends JobState, I>(
   cluster: string,
   { caches, now, reach: seen }: ObserveDeps,
 ) {
-  const managed = caches.clusters.get({ name: cluster });
   const reach = seen ?? reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
+  return { reach, ...contextOf(job, { uid, inputs, clusters }, { cluster, managed: caches.clusters.get({ name: cluster }), now: now() }) };
+}
+
+/** Derives the workload of a spoke, and its facts besides the observation. Pure. */
+export function contextOf<S extends JobState, I>(
+  job: ObservedJob<S, I>,
+  { uid, inputs, clusters }: { readonly uid: string; readonly inputs: I; readonly clusters: number },
+  { cluster, managed, now }: { readonly cluster: string; readonly managed: ManagedCluster | undefined; readonly now: number },
+) {
   const workload = job.workload(inputs, { upgradeUid: uid, managed, cluster, clusters });
   const denial = findDenial(managed);
   const context: StepContext<S> = {
     job,
     upgradeUid: uid,
     cluster,
-    now: now(),
+    now,
     deadlineAt: Number.POSITIVE_INFINITY,
     heldBy: undefined,
     holderEnded: false,
@@ -88,7 +97,7 @@ export function observe<S extends JobState, I>(
     problem: denial ? waitMessage(denial) : workload.problem,
     failsWithoutNodes: workload.failsWithoutNodes,
   };
-  return { reach, workload, context };
+  return { workload, context };
 }
 
 /** Stored state of one spoke's job: with the observation, the only input of a step. */

@@ -4,19 +4,18 @@ import type { Clock, Logger } from '@flotilla/runtime';
 import { BY_UID, BY_WORK_AND_CLUSTER, spokeKey } from '../../caches.ts';
 import { hubObjectsOf } from '../../lookups.ts';
 import { describeWrites } from '../../writes/apply.ts';
-import type { PartPlan, SpokePart, SpokeStep } from '../part.ts';
+import type { PartPlan, SpokePart } from '../part.ts';
 import type { Problem } from '../problems.ts';
-import { keyText, type SpokeKey } from '../spoke-key.ts';
+import { keyOf, keyText, type SpokeKey } from '../spoke-key.ts';
 import { holdsSpoke, logTransports } from '../transports/reach.ts';
 import { Admission } from './admission.ts';
-import { createSpokeStep, type SpokeStepDeps } from './apply.ts';
+import { createSpokeStep, planSpoke, type SpokeStepDeps } from './apply.ts';
 import { Claims, type Holder, type Purpose } from './claims.ts';
 import { type JudgedSpoke, type Judgement, judgeSpoke } from './judge.ts';
 import type { JobState, SpokeJob } from './kind.ts';
-import { findUnderWay, observeStep, stateIn } from './observe.ts';
-import { planStep } from './plan.ts';
+import { findUnderWay, stateIn } from './observe.ts';
 import { haveAllVerdicts, isBeginning, isOnItsWay } from './states.ts';
-import { hasBegun, idOf, watchSpokes } from './watches.ts';
+import { hasBegun, watchSpokes } from './watches.ts';
 
 /** Dependencies of `SpokeJobs`. */
 interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
@@ -68,7 +67,7 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
   readonly job: SpokeJob<S, I>;
   readonly name: SpokeJob<S, I>['work'];
   readonly watches: SpokePart['watches'];
-  readonly step: SpokeStep;
+  readonly step: ReturnType<typeof createSpokeStep<S, I>>;
   readonly #deps: SpokeJobsDeps;
   readonly #claims: Claims;
   readonly #admission: Admission;
@@ -93,7 +92,7 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
     this.#admission = new Admission({ clock, onAdmitted: enqueue });
     this.watches = watchSpokes(job, caches, (cluster) => this.#claims.ownerOf(cluster));
     const detach = caches.actions.subscribe(({ type, object }) => {
-      if (type === 'set' && hasBegun(job, object)) this.#admission.leave(idOf(object));
+      if (type === 'set' && hasBegun(job, object)) this.#admission.leave(keyOf(object));
     });
     const stop = () => {
       this.#admission.stop();
@@ -209,19 +208,21 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
     const { caches, now } = this.#deps;
     const { upgrade: uid, cluster } = key;
     const [upgrade] = caches.upgrades.byIndex(BY_UID, uid);
-    const observed = observeStep(this.job, upgrade, cluster, { caches, now, mayBegin: this.#mayBegin });
-    const plan = observed && planStep(observed.task, { current: observed.state, stored: observed.state }, observed.reach, observed.context);
+    const planned = planSpoke(this.job, upgrade, cluster, { caches, now, mayBegin: this.#mayBegin });
+    const plan = planned?.plan;
     this.#settle(key, upgrade, plan?.state);
-    if (!observed || !plan || plan.writes.length === 0) {
+    if (!planned || !plan || plan.writes.length === 0) {
       this.#cleanings.delete(keyText(key));
       return { writes: '', at: plan?.requeueAt };
     }
-    const begins = !observed.context.isStopping && isBeginning(plan.state);
+    const begins = !planned.context.isStopping && isBeginning(plan.state);
     if (begins && !this.#admission.admit(keyText(key))) return { writes: '', at: plan.requeueAt };
-    const cleanAt = upgrade && this.#cleanAt(key, upgrade, observed.state);
+    const cleanAt = upgrade && this.#cleanAt(key, upgrade, planned.state);
     if (cleanAt !== undefined && cleanAt > now()) return { writes: '', at: cleanAt };
     // Cleaning is never urgent while others still begin.
-    return { writes: `${plan.state}: ${describeWrites(plan.writes)}`, at: plan.requeueAt, yields: cleanAt !== undefined };
+    const yields = cleanAt !== undefined;
+    const apply = (signal: AbortSignal) => this.step(key, signal, planned);
+    return { writes: `${plan.state}: ${describeWrites(plan.writes)}`, at: plan.requeueAt, yields, apply };
   }
 
   /** Frees what a spoke has no need of any more: its place among those that begin, and its cluster. */

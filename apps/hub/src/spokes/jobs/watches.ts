@@ -5,7 +5,7 @@ import { isEnding } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
 import { BY_UID, type SpokeJobCaches } from '../../caches.ts';
 import { objectsIn, objectsOf } from '../../lookups.ts';
-import { keyText } from '../spoke-key.ts';
+import { keyOf, keyText } from '../spoke-key.ts';
 import { hasClusterChanged } from '../transports/cluster-change.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { differs, stateIn } from './observe.ts';
@@ -29,13 +29,13 @@ export function watchSpokes<S extends JobState, I>(
   const idsIn = (cluster: string) => {
     const upgrade = claimant(cluster);
     const claimed = upgrade === undefined ? [] : [keyText({ upgrade, cluster })];
-    return new Set([...claimed, ...objectsIn(caches, job.work, cluster).map(idOf), ...begunIn(job, caches, cluster)]);
+    return new Set([...claimed, ...objectsIn(caches, job.work, cluster).map(keyOf), ...begunIn(job, caches, cluster)]);
   };
   const decisive: ReadonlySet<string> = new Set(Object.values(job.names.actions));
   const isOurs = ({ object }: Change<KubeObject>) => object.metadata.labels?.[Label.work] === job.work;
   // Another upgrade may wait for the name of a deleted object.
   const enqueue = ({ type, object }: Change<KubeObject>) =>
-    new Set([idOf(object), ...(type === 'deleted' ? idsIn(object.metadata.namespace ?? '') : [])]);
+    new Set([keyOf(object), ...(type === 'deleted' ? idsIn(object.metadata.namespace ?? '') : [])]);
   const ofJob = <T extends KubeObject>(cache: WatchCache<T>, matters: (object: T) => boolean, isLate?: (object: T) => boolean) =>
     watch(cache, {
       select: (change) => isOurs(change) && (change.type === 'deleted' || matters(change.object)),
@@ -97,10 +97,6 @@ function isDecisive({ metadata, status }: ManagedClusterAction, decisive: Readon
   const [condition] = status?.conditions ?? [];
   return condition !== undefined && (condition.status === 'False' || decisive.has(metadata.name));
 }
-
-/** Key of the spoke that a hub object is for, as text. */
-export const idOf = ({ metadata: { labels, namespace = '' } }: KubeObject): string =>
-  keyText({ upgrade: labels?.[Label.upgradeUid] ?? '', cluster: namespace });
 
 /** True for the action that has created the job. */
 export const hasBegun = ({ names }: Pick<SpokeJob<JobState, never>, 'names'>, { metadata, status }: ManagedClusterAction): boolean =>

@@ -6,7 +6,7 @@ import { BY_UID } from '../../caches.ts';
 import { createReadStored, type ReadStored } from '../../lookups.ts';
 import { applyWrites, type Ownership } from '../../writes/apply.ts';
 import type { SpokeStep } from '../part.ts';
-import { type PlanDeps, planRolloutSpoke } from './plan.ts';
+import { type PlanDeps, planRolloutSpoke, type RolloutSpokePlan } from './plan.ts';
 
 /** Dependencies of `createRolloutStep`. */
 interface RolloutStepDeps extends PlanDeps {
@@ -18,13 +18,13 @@ interface RolloutStepDeps extends PlanDeps {
  * Creates the step that applies an upgrade's stored status to one spoke.
  * @param isShared other processes take steps too, and this process's watch of upgrades may lag behind their writes
  */
-export function createRolloutStep(deps: RolloutStepDeps, isShared: boolean): SpokeStep {
+export function createRolloutStep(deps: RolloutStepDeps, isShared: boolean): SpokeStep<RolloutSpokePlan> {
   // A stale status would bring the work of a finished template back. A process that takes all steps has read each status its writes were made for, and watches never go back.
   const readStored: ReadStored = isShared ? createReadStored(deps.client) : async (known) => known;
-  return async ({ upgrade: uid, cluster }, signal) => {
+  return async ({ upgrade: uid, cluster }, signal, planned) => {
     const [known] = deps.caches.upgrades.byIndex(BY_UID, uid);
     if (!known) return false;
-    const expected = planRolloutSpoke(known, cluster, deps);
+    const expected = planned ?? planRolloutSpoke(known, cluster, deps);
     const upgrade = expected.writes.length > 0 ? await readStored(known) : known;
     if (!upgrade) return false;
     const { writes, wakeAt } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);

@@ -10,7 +10,6 @@ import { MemoryHub } from '../../../testing/memory-hub.ts';
 import { BY_UID, createCaches, fillCaches } from '../../caches.ts';
 import { placementWrites } from '../../placements/plan.ts';
 import { HandOver } from '../../workers/hand-over.ts';
-import type { SpokeStep } from '../part.ts';
 import { Problems } from '../problems.ts';
 import { SpokeReconciler } from '../reconciler.ts';
 import { parseSpokeKey, type SpokeKey } from '../spoke-key.ts';
@@ -31,7 +30,7 @@ let hub: MemoryHub;
 let stop: AbortController;
 let clock: ManualClock;
 let rollouts: SpokeRollouts;
-let step: SpokeStep;
+let step: ReturnType<typeof createRolloutStep>;
 /** Uids of upgrades whose problems have changed. */
 let told: string[];
 /** Clusters whose steps were handed over, in order. */

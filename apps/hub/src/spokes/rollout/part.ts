@@ -21,14 +21,16 @@ import type { PartPlan, SpokePart, SpokeStep } from '../part.ts';
 import type { Problems } from '../problems.ts';
 import { keyText, type SpokeKey, wholeText } from '../spoke-key.ts';
 import { hasClusterChanged } from '../transports/cluster-change.ts';
-import { planRolloutSpoke } from './plan.ts';
+import { type PlanDeps, planRolloutSpoke, type RolloutSpokePlan } from './plan.ts';
 
 /** Dependencies of `SpokeRollouts`. */
 interface RolloutsDeps {
   readonly caches: RolloutCaches;
-  readonly step: SpokeStep;
+  readonly step: SpokeStep<RolloutSpokePlan>;
   readonly problems: Problems;
   readonly clock: Clock;
+  /** See `PlanDeps`: the plans are those of the step. */
+  readonly viewSeconds?: number | undefined;
   /** Decide as the reference does; default false. */
   readonly talmStrict?: boolean;
 }
@@ -40,18 +42,18 @@ const PLACEMENTS = '';
 export class SpokeRollouts implements SpokePart {
   readonly name = 'rollout';
   readonly watches: SpokePart['watches'];
-  readonly step: SpokeStep;
+  readonly step: SpokeStep<RolloutSpokePlan>;
   readonly #deps: RolloutsDeps;
-  readonly #planning: Parameters<typeof planRolloutSpoke>[2];
+  readonly #planning: PlanDeps;
   /** Missing writes of Placements by the object of their upgrade, within one turn of the event loop: planning them takes longer than a spoke. */
   readonly #placing = new WeakMap<ClusterGroupUpgrade, boolean>();
 
   constructor(deps: RolloutsDeps) {
-    const { caches, clock, talmStrict, step } = deps;
+    const { caches, clock, talmStrict, viewSeconds, step } = deps;
     this.#deps = deps;
     this.step = step;
     this.watches = watchesOf(caches);
-    this.#planning = { caches, now: () => clock.now(), talmStrict };
+    this.#planning = { caches, now: () => clock.now(), talmStrict, viewSeconds };
   }
 
   /**
@@ -112,11 +114,13 @@ export class SpokeRollouts implements SpokePart {
   plan({ upgrade: uid, cluster }: SpokeKey): PartPlan {
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
     if (!upgrade) return { writes: '' };
-    const { target, writes, wakeAt } = planRolloutSpoke(upgrade, cluster, this.#planning);
+    const planned = planRolloutSpoke(upgrade, cluster, this.#planning);
+    const { target, writes, wakeAt } = planned;
     if (writes.length === 0 || this.#waitsForPolicy(upgrade, target)) return { writes: '', at: wakeAt };
     // Cleaning up after a batch is not urgent while the next one begins.
     const yields = target.phase === 'cleanup' && isRunning(upgrade);
-    return { writes: `${describe(target)}: ${describeWrites(writes)}`, at: wakeAt, yields };
+    const apply = (signal: AbortSignal) => this.step({ upgrade: uid, cluster }, signal, planned);
+    return { writes: `${describe(target)}: ${describeWrites(writes)}`, at: wakeAt, yields, apply };
   }
 
   /** A view made before its object stays blind for an interval, so the policy is enforced first. */

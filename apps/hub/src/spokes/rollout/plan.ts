@@ -10,13 +10,13 @@ export interface PlanDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Seconds between an agent's polls of a Subscription or InstallPlan; default 10. */
-  readonly viewSeconds?: number;
+  readonly viewSeconds?: number | undefined;
   /** Decide as the reference does; default false. */
   readonly talmStrict?: boolean | undefined;
 }
 
 /** Target of a spoke, and its missing writes. */
-interface RolloutSpokePlan {
+export interface RolloutSpokePlan {
   readonly target: SpokeTarget;
   readonly writes: readonly HubWrite[];
   /** Time of the next plan even without events, milliseconds since the epoch. */

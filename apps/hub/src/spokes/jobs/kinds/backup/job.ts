@@ -1,5 +1,5 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
-import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
+import { BACKUP_WORK, BackupAction, BackupName, type BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, importCounts, strictBackupJobMachine } from '@flotilla/rollout';
 import type { CleanedJob } from '../../../leftovers.ts';
 import type { SpokeJobNames } from '../../../transports/port/workload.ts';
@@ -62,7 +62,6 @@ export function createBackupJob({
     work: 'backup',
     machine: talmStrict ? strictBackupJobMachine : backupJobMachine,
     cleansFirst: talmStrict,
-    states: BackupState,
     names: talmStrict ? strictNames : backupNames,
     words: { work: 'the backup', doing: 'backing up', active: 'running' },
     statesIn: (status) => status?.backup?.status,

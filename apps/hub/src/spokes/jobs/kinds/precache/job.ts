@@ -10,7 +10,7 @@ import {
   PRECACHE_WORK,
   type PreCachingConfig,
   PrecacheAction,
-  PrecacheState,
+  type PrecacheState,
   PrecacheView,
   type PrecachingSpec,
   readBandwidth,
@@ -113,7 +113,6 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
   return {
     work: 'precache',
     machine: precacheJobMachine,
-    states: PrecacheState,
     names: precacheNames,
     transport: settings.transport,
     words: {

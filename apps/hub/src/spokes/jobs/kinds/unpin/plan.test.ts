@@ -8,14 +8,15 @@ import {
   clusterObject,
   foundJob,
   reachBuilt,
-} from '../../../testing/observation-builders.ts';
-import type { ActionsSpoke } from '../transports/actions/observe.ts';
-import { pinsJob } from './job.ts';
-import { markOf, type ObservedPins, type OwedPins, owedPins } from './observe.ts';
-import { planPins, taskOf } from './plan.ts';
+} from '../../../../../testing/observation-builders.ts';
+import type { ActionsSpoke } from '../../../transports/actions/observe.ts';
+import { createUnpinJob, pinsNames } from './job.ts';
+import { markOf, type OwedPins, owedPins } from './mark.ts';
+import { type ObservedPins, planPins } from './plan.ts';
 
 const UID = '11111111-aaaa-4bbb-8ccc-000000000001';
 const settings = buildPrecacheSettings({ image: 'registry.test/puller:1', imageAllow: ['registry.test/puller'], graceMs: 60_000 });
+const job = createUnpinJob(settings);
 const now = 10_000_000;
 /** Time after which the hub gives the job up. */
 const PATIENCE_MS = 360_000;
@@ -31,7 +32,7 @@ function observedFor(owed: OwedPins | undefined, { spoke = {}, ...observed }: Sp
     cluster: 'spoke',
     managed: clusterObject(true),
     owed,
-    reach: reachBuilt(pinsJob.names, buildSpoke(spoke)),
+    reach: reachBuilt(pinsNames, buildSpoke(spoke)),
     hasBegun: Object.keys(spoke).some((key) => key !== 'available'),
     isThere: spoke.available ?? true,
     thereSince: 0,
@@ -43,15 +44,17 @@ type SpokeParts = Partial<ObservedPins> & { readonly spoke?: Partial<ActionsSpok
 
 function plan({ isFree = true, ...parts }: SpokeParts & { readonly isFree?: boolean } = {}) {
   const all = observedFor(OWED, parts);
-  const { writes, ...rest } = planPins(all, taskOf(all, settings), { isFree, now });
+  const { writes, ...rest } = planPins(all, job, { isFree, now });
   return { ...rest, writes, said: writes.map(({ verb, kind }) => `${verb} ${kind.kind}`) };
 }
 const view = (answer: Parameters<typeof buildView>[0], createdAt = now - 10_000) => buildView(answer, { createdAt, digest: 'unpin' });
 const begun = (job: unknown, createdAt?: number): Partial<ActionsSpoke> => ({
   namespaceView: view({ kind: 'absent' }, createdAt),
   jobView: view(foundJob(job), createdAt),
-  actions: new Map([[pinsJob.names.actions.createJob, buildAction({ digest: 'unpin' })]]),
+  actions: new Map([[pinsNames.actions.createJob, buildAction({ digest: 'unpin' })]]),
 });
+const manifestsOf = (owed: OwedPins): string =>
+  JSON.stringify(job.workload(owed, { upgradeUid: UID, managed: clusterObject(true), clusters: 1 }).manifests());
 const unmarked = { metadata: { annotations: { [`pins.flotilla.io/${UID}`]: null } } };
 
 test('a marked spoke that is there is looked at, and held for as long as the job takes', () => {
@@ -59,13 +62,13 @@ test('a marked spoke that is there is looked at, and held for as long as the job
 });
 
 test('sets are removed by a job that knows of them', () => {
-  const env = (owed: OwedPins) => JSON.stringify(taskOf(observedFor(owed), settings).workload.manifests());
-  expect(env(SETS)).toContain('{"name":"PIN_BY","value":"pinned-image-set"}');
-  expect(env(OWED)).not.toContain('PIN_BY');
+  expect(manifestsOf(SETS)).toContain('{"name":"PIN_BY","value":"pinned-image-set"}');
+  expect(manifestsOf(OWED)).not.toContain('PIN_BY');
 });
 
 test('a spoke that is away keeps its mark and is nobody’s meanwhile', () => {
-  expect(plan({ spoke: { available: false } })).toMatchObject({ writes: [], holds: false, requeueAt: undefined });
+  const away = plan({ spoke: { available: false } });
+  expect([away.writes, away.holds, away.requeueAt]).toEqual([[], false, undefined]);
 });
 
 test.each([{ isFree: false }, { isPrecached: true }])('a spoke where pre-caching is not over is left alone: %j', (parts) => {
@@ -88,7 +91,10 @@ test('a failure that is not the third keeps the mark: what it left goes, and the
   const failed = plan({ owed: { ...OWED, failures: 1 }, spoke: left });
   expect([failed.failure, failed.writes[0]]).toMatchObject([undefined, { patch: marked('registry.test/puller:2 2!') }]);
   const cleaning = { ...OWED, failures: 2, isCleaning: true };
-  expect(plan({ owed: cleaning, spoke: left })).toMatchObject({ said: ['create ManagedClusterAction'], holds: true });
+  expect(plan({ owed: cleaning, spoke: left })).toMatchObject({
+    said: ['create ManagedClusterAction', 'deleteCollection ManagedClusterView'],
+    holds: true,
+  });
   const again = plan({ owed: cleaning });
   expect([again.said, again.writes[0]]).toMatchObject([['patch ManagedCluster'], { patch: marked('registry.test/puller:2 2') }]);
   expect(plan({ owed: { ...cleaning, isCleaning: false } }).said).toEqual(['create ManagedClusterView']);
@@ -105,12 +111,15 @@ test('a job without a verdict is given up after its time, of which an absence is
 
 test('what the job left goes when the mark is gone, first on the spoke, then on the hub', () => {
   const left = begun({ succeeded: 1 });
-  expect(plan({ owed: undefined, spoke: left })).toMatchObject({ said: ['create ManagedClusterAction'], holds: true });
+  expect(plan({ owed: undefined, spoke: left })).toMatchObject({
+    said: ['create ManagedClusterAction', 'deleteCollection ManagedClusterView'],
+    holds: true,
+  });
   const removed = buildAction({ deletes: 'after', digest: 'unpin' });
-  const cleaned = plan({ owed: undefined, spoke: { ...left, actions: new Map([[pinsJob.names.actions.deleteNamespace, removed]]) } });
+  const cleaned = plan({ owed: undefined, spoke: { ...left, actions: new Map([[pinsNames.actions.deleteNamespace, removed]]) } });
   expect(cleaned.writes.map(({ verb, kind }) => [verb, kind])).toEqual([
-    ['deleteCollection', ManagedClusterAction],
     ['deleteCollection', ManagedClusterView],
+    ['deleteCollection', ManagedClusterAction],
   ]);
 });
 
@@ -122,10 +131,7 @@ test('of a cluster that is gone the hub’s objects go at once', () => {
 });
 
 test('the Job removes the pins of that upgrade on every node, with an image that the hub allows', () => {
-  const manifests = (image: string): string => {
-    const observed = { upgrade: { uid: UID }, managed: clusterObject(true), owed: { ...OWED, image }, cluster: 'spoke' } as ObservedPins;
-    return JSON.stringify(taskOf(observed, settings).workload.manifests());
-  };
+  const manifests = (image: string): string => manifestsOf({ ...OWED, image });
   const text = manifests('registry.test/puller:2');
   for (const part of ['{"name":"MODE","value":"unpin"}', `{"name":"PIN_FOR","value":"${UID}"}`, 'registry.test/puller:2'])
     expect(text).toContain(part);

@@ -4,12 +4,12 @@ import { ManualClock } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { createLogger, type EventToRecord } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type HubProcess, MemoryHub } from '../../../testing/memory-hub.ts';
-import { agentCondition, buildPrecacheSettings, clusterObject } from '../../../testing/observation-builders.ts';
-import { startParts } from '../../../testing/parts-world.ts';
-import { there, workOf } from '../../../testing/work-builders.ts';
-import { Claims } from '../jobs/claims.ts';
-import { owePins } from './apply.ts';
+import { type HubProcess, MemoryHub } from '../../../../../testing/memory-hub.ts';
+import { agentCondition, buildPrecacheSettings, clusterObject } from '../../../../../testing/observation-builders.ts';
+import { startParts } from '../../../../../testing/parts-world.ts';
+import { there, workOf } from '../../../../../testing/work-builders.ts';
+import { Claims } from '../../claims.ts';
+import { owePins } from './mark.ts';
 import { Unpinning } from './part.ts';
 
 const UID = '11111111-aaaa-4bbb-8ccc-000000000001';
