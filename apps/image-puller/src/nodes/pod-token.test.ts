@@ -22,8 +22,8 @@ function tokenWith(claims: object = {}, key = privateKey): string {
   return `${signed}.${sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
 }
 
-test('a token that the cluster has signed for a puller names pod and node', () =>
-  expect(verifyPodToken(tokenWith(), keys, NOW)).toEqual({ pod: 'uid-p1', node: NODE }));
+test('a token that the cluster has signed for a puller names pod and node', async () =>
+  expect(await verifyPodToken(tokenWith(), keys, NOW)).toEqual({ pod: 'uid-p1', node: NODE }));
 
 test.each([
   {
@@ -40,5 +40,12 @@ test.each([
     want: { refusal: expect.stringContaining('another account, or for another audience'), node: NODE },
   },
   { name: 'has another signature', token: tokenWith({}, anotherKey), want: { refusal: expect.stringContaining('none of the keys') } },
+  { name: 'has no end', token: tokenWith({ exp: undefined }), want: { refusal: expect.stringContaining('another account'), node: NODE } },
+  { name: 'names no pod', token: tokenWith({ 'kubernetes.io': {} }), want: { refusal: 'its token is no token of a pod' } },
+  {
+    name: 'has an algorithm without a key',
+    token: tokenWith().replace(/^[^.]+/, Buffer.from('{"alg":"none"}').toString('base64url')),
+    want: { refusal: 'its token is no token of a pod' },
+  },
   { name: 'is none', token: 'sesame', want: { refusal: 'its token is no token of a pod' } },
-])('a token that $name is refused with that', ({ token, want }) => expect(verifyPodToken(token, keys, NOW)).toEqual(want));
+])('a token that $name is refused with that', async ({ token, want }) => expect(await verifyPodToken(token, keys, NOW)).toEqual(want));

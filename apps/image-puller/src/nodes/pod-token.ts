@@ -1,16 +1,9 @@
-import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { POD_AUDIENCE, SpokeName } from '@flotilla/api/ran';
+import { createLocalJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { z } from 'zod';
 
 const named = z.object({ name: z.string().max(253), uid: z.string().max(64) });
-const Header = z.object({ alg: z.enum(['RS256', 'ES256', 'ES384', 'ES512', 'RS384', 'RS512']), kid: z.string().optional() });
-const Claims = z.object({
-  aud: z.union([z.string(), z.array(z.string())]),
-  exp: z.number(),
-  sub: z.string(),
-  'kubernetes.io': z.object({ pod: named, node: named.optional() }),
-});
-const Keys = z.object({ keys: z.array(z.looseObject({ kid: z.string().optional(), kty: z.string() })).max(100) });
+const Claims = z.object({ 'kubernetes.io': z.object({ pod: named, node: named.optional() }) });
 
 /** A pod as its cluster vouches for it. Clusters before Kubernetes 1.30 name no node. */
 export interface PodIdentity {
@@ -24,53 +17,44 @@ export interface RefusedToken {
   readonly node?: PodIdentity['node'];
 }
 
-/** Key that the cluster signs tokens with. */
-interface SigningKey {
-  readonly kid: string | undefined;
-  readonly jwk: JsonWebKey;
-}
-
 /** Parses the cluster's key set. */
-export const parseKeys = (text: string): SigningKey[] =>
-  Keys.parse(JSON.parse(text)).keys.map((key) => ({ kid: key.kid, jwk: key as JsonWebKey }));
+export const parseKeys = (text: string): JWTVerifyGetKey => createLocalJWKSet(JSON.parse(text));
+
+/** Signatures that Kubernetes makes. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'];
 
 /**
  * Verifies a token of a node's puller against the cluster's keys.
  * @param nowMs milliseconds since the epoch
  */
-export function verifyPodToken(token: string, keys: readonly SigningKey[], nowMs: number): PodIdentity | RefusedToken {
+export async function verifyPodToken(token: string, keys: JWTVerifyGetKey, nowMs: number): Promise<PodIdentity | RefusedToken> {
   try {
-    const [head = '', body = '', signature = '', ...rest] = token.split('.');
-    if (rest.length > 0) return NO_TOKEN;
-    const { alg, kid } = Header.parse(decode(head));
-    const data = Buffer.from(`${head}.${body}`);
-    const isSigned = keys
-      .filter((key) => kid === undefined || key.kid === kid)
-      .some(({ jwk }) => isSignedBy(jwk, { alg, data, signature: Buffer.from(signature, 'base64url') }));
-    if (!isSigned) return { refusal: 'its token is signed by none of the keys that the cluster publishes' };
-    const { sub, aud, exp, 'kubernetes.io': of } = Claims.parse(decode(body));
-    const { pod, node } = of;
-    const account = `system:serviceaccount:${SpokeName.namespace}:${SpokeName.nodeAccount}`;
-    if (sub !== account || ![aud].flat().includes(POD_AUDIENCE))
-      return { refusal: 'its token is of another account, or for another audience', node };
-    if (exp * 1_000 <= nowMs) return { refusal: ranOut(exp), node };
+    const { payload } = await jwtVerify(token, keys, {
+      algorithms,
+      subject: `system:serviceaccount:${SpokeName.namespace}:${SpokeName.nodeAccount}`,
+      audience: POD_AUDIENCE,
+      requiredClaims: ['exp'],
+      currentDate: new Date(nowMs),
+    });
+    const { pod, node } = Claims.parse(payload)['kubernetes.io'];
     return { pod: pod.uid, node };
-  } catch {
-    return NO_TOKEN;
+  } catch (error) {
+    return refusedFor(error);
   }
 }
 
-const NO_TOKEN: RefusedToken = { refusal: 'its token is no token of a pod' };
+function refusedFor(error: unknown): RefusedToken {
+  if (error instanceof errors.JWTExpired) return { refusal: ranOut(Number(error.payload.exp)), node: nodeOf(error.payload) };
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return { refusal: 'its token is of another account, or for another audience', node: nodeOf(error.payload) };
+  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSNoMatchingKey)
+    return { refusal: 'its token is signed by none of the keys that the cluster publishes' };
+  return { refusal: 'its token is no token of a pod' };
+}
+
+/** The node that the cluster has signed: a token that is refused for its claims has its signature. */
+const nodeOf = (payload: unknown): PodIdentity['node'] => Claims.safeParse(payload).data?.['kubernetes.io'].node;
 
 /** The kubelet renews a token long before its end. */
 const ranOut = (exp: number): string =>
   `its token ran out at ${new Date(exp * 1_000).toISOString()} by the clock of the lead's node: compare the clocks of both, and see that its kubelet reaches the API server`;
-
-const decode = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-
-function isSignedBy(jwk: JsonWebKey, { alg, data, signature }: { alg: string; data: Buffer; signature: Buffer }): boolean {
-  const isElliptic = alg.startsWith('ES');
-  if (jwk.kty !== (isElliptic ? 'EC' : 'RSA')) return false;
-  const key = createPublicKey({ key: jwk, format: 'jwk' });
-  return verify(`sha${alg.slice(2)}`, data, isElliptic ? { key, dsaEncoding: 'ieee-p1363' } : key, signature);
-}
