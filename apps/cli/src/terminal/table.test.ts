@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { table, wrap } from './table.ts';
+import { cut, table, wrap } from './table.ts';
 
 const rows = [
   ['policy upgrade-4.18 is NonCompliant on the cluster', '3', 'site-0093', '2 min'],
@@ -64,6 +64,21 @@ describe('a table on a narrow terminal', () => {
     expect(table(heading, rows, { width: 200 })).toBe(table(heading, rows));
   });
 });
+
+test.each([
+  { name: 'a letter with its mark', texts: ['e\u0301te\u0301', 'ete'] },
+  { name: 'a picture', texts: ['✅ ok', '日 ok'] },
+])('$name takes the cells that terminals give it', ({ texts }) => {
+  const lines = table(
+    ['A', 'B'],
+    texts.map((text) => [text, 'x']),
+  )
+    .split('\n')
+    .slice(1);
+  expect(lines.map((line) => line.slice(texts[lines.indexOf(line)]?.length))).toEqual(['   x', '   x']);
+});
+
+test('a text is cut between letters, each with its marks', () => expect(cut('e\u0301te\u0301s', 3)).toBe('e\u0301t…'));
 
 test('gaps of several blanks are kept within a line and dropped at its end', () => {
   expect(wrap('fleet/release   waiting   batch 1 of 3', 24, '  ')).toBe('fleet/release   waiting\n  batch 1 of 3');

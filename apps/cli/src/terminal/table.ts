@@ -1,3 +1,4 @@
+import cells from 'string-width';
 import { safeText } from './safe-text.ts';
 
 /** Layout of a table. */
@@ -67,12 +68,15 @@ function shrink(natural: readonly number[], width: number): readonly number[] | 
   return total(most) <= room || last === 0 ? within(most) : undefined;
 }
 
+/** Parts a text into what stands as one on the screen: a letter with its marks, a picture of several. */
+const signs = new Intl.Segmenter();
+
 /** The text in at most so many cells, with `…` for what is left out. */
 export function cut(text: string, width: number | undefined): string {
   if (width === undefined || cells(text) <= width) return text;
   let used = 0;
   let kept = '';
-  for (const sign of Array.from(text)) {
+  for (const { segment: sign } of signs.segment(text)) {
     const size = cells(sign);
     if (used + size > width - 1) break;
     kept += sign;
@@ -105,12 +109,3 @@ export function wrap(text: string, width: number | undefined, hang = ''): string
 }
 
 const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(width - cells(text), 0));
-
-/** Signs of East Asian scripts and most pictures take two cells. */
-const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}]/u;
-
-function cells(text: string): number {
-  let count = 0;
-  for (const sign of text) count += WIDE.test(sign) ? 2 : 1;
-  return count;
-}
