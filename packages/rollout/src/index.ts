@@ -12,17 +12,12 @@ export { rolloutClusterMachine } from './batches/cluster-machine.ts';
 export { toldAt } from './batches/drift.ts';
 export { estimateEnd, leastLeftMs } from './batches/estimate.ts';
 export { describeNewcomer, takeBackImported, withImports } from './batches/imported-again.ts';
-export { joinRollout } from './batches/join.ts';
-export { lastBatch } from './batches/last-batch.ts';
-export { latePulls, newcomers } from './batches/late-clusters.ts';
-export { countRetries, findRetry, retriedPrecaches, retryInRollout } from './batches/retry.ts';
+export { countRetries, findRetry, joinRollout, latePulls, newcomers, retriedPrecaches, retryInRollout } from './batches/late-clusters.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';
-export { isTurningPoint } from './batches/turning-point.ts';
-export { isAvailable } from './clusters/availability.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';
 export { selectPresent } from './clusters/cluster-selection.ts';
-export { importCounts, withImportsOf } from './clusters/imports.ts';
-export { NAME_LABEL } from './clusters/name-label.ts';
+export { importCounts, namedClusters, withImportsOf } from './clusters/imports.ts';
+export { isAvailable, NAME_LABEL } from './clusters/managed-cluster.ts';
 export {
   awaitsStatusUntil,
   isTakenOut,
@@ -45,12 +40,11 @@ export { explainWindow, judgeWindow } from './gates/window.ts';
 export { judgePlacements } from './placements/placement-problems.ts';
 export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements/placements.ts';
 export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
-export { CHILD_POLICIES, trimChild } from './policies/child-policy.ts';
 export { readMeant, rememberMeant } from './policies/meant.ts';
 export { policyMode } from './policies/policy-mode.ts';
 export { objectDefinitions, type PolicyStructure, readInPieces } from './policies/policy-structure.ts';
 export { findAway, type PolicyWays } from './policies/reach.ts';
-export { placementOf, trimPlacement } from './policies/user-placement.ts';
+export { CHILD_POLICIES, placementOf, trimChild, trimPlacement } from './policies/trims.ts';
 export { advanceProofs, type ClusterProof, deferUnproven, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
 export type { ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
@@ -60,13 +54,17 @@ export { trimRolloutView } from './spoke/answers.ts';
 export { type ObservedSpoke, planSpoke } from './spoke/spoke-plan.ts';
 export { desiredViewNames, policyContent } from './spoke/subscriptions.ts';
 export { targetOf, targetsOf } from './spoke/targets.ts';
-export { backupJobMachine, strictBackupJobMachine } from './spoke-jobs/backup.ts';
-export { precacheJobMachine } from './spoke-jobs/precache.ts';
-export type { SpokeJobEffect, SpokeJobEvent, SpokeJobMachine } from './spoke-jobs/spoke-job.ts';
+export {
+  backupJobMachine,
+  precacheJobMachine,
+  type SpokeJobEffect,
+  type SpokeJobEvent,
+  type SpokeJobMachine,
+  strictBackupJobMachine,
+} from './spoke-jobs/spoke-job.ts';
 export { inspectObjects, type SpokeObject } from './spoke-node/inspect-objects.ts';
-export { mountOf, PULLER_SECURITY, SCC_ANNOTATION } from './spoke-node/puller-pod.ts';
 export type { PullerVariables } from './spoke-node/puller-variables.ts';
-export { type SpokeNode, spokeNode } from './spoke-node/spoke-node.ts';
+export { mountOf, PULLER_SECURITY, SCC_ANNOTATION, type SpokeNode, spokeNode } from './spoke-node/spoke-node.ts';
 export { type ActionOutcome, countOf, endedAt, observeOutcome } from './transport/action-outcome.ts';
 export { type Choice, chooseTransport, Transport } from './transport/choice.ts';
 export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
@@ -74,8 +72,16 @@ export { findUnknownAnnotation, WINDOW_KEYS } from './upgrade/annotations.ts';
 export { setCondition } from './upgrade/conditions.ts';
 export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
 export type { HubWrite } from './upgrade/hub-write.ts';
-export { identityOf, type UpgradeIdentity } from './upgrade/identity.ts';
-export { actionIndexValue, isAttributed, isOurs, isReferencesAction, ROLLOUT_WORK } from './upgrade/labels.ts';
+export {
+  actionIndexValue,
+  identityOf,
+  isAttributed,
+  isOurs,
+  isReferencesAction,
+  ROLLOUT_WORK,
+  type UpgradeIdentity,
+  workLabels,
+} from './upgrade/identity.ts';
 export {
   type PolicyRef,
   RecordState,
@@ -84,14 +90,22 @@ export {
   type RolloutProblem,
   type SpokeTarget,
 } from './upgrade/model.ts';
-export { namedClusters } from './upgrade/named-clusters.ts';
 export { rolloutMachine } from './upgrade/rollout-machine.ts';
 export { desiredWorkName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
-export { isComplete, isEnding, isPrecached, isRunning, keepsObjects, stateOf, templatesOf, wasCleaned } from './upgrade/stage.ts';
+export {
+  isComplete,
+  isEnding,
+  isPrecached,
+  isRunning,
+  isTurningPoint,
+  keepsObjects,
+  lastBatch,
+  stateOf,
+  templatesOf,
+  wasCleaned,
+} from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
-export { workLabels } from './upgrade/work-labels.ts';
 export { quote } from './values/go-format.ts';
 export { readWait, saidOf, type Wait, WHOLE_UPGRADE, waitBy, waitMessage } from './waits/wait.ts';
-export { manifestWorkMode } from './works/manifest-work-mode.ts';
-export { judgeWork, trimWork } from './works/manifest-works.ts';
+export { judgeWork, manifestWorkMode, trimWork } from './works/manifest-works.ts';
 export { findOtherVersion, withTemplateVersions } from './works/template-versions.ts';

@@ -13,8 +13,7 @@ import { CLUSTER_API_MISSING, type ClusterSelection, findNobodySelected, selectC
 import { type Missing, missingMembers } from './clusters/returning.ts';
 import type { Tenancy } from './clusters/tenancy.ts';
 import { findOtherPlan, planDigest } from './plan-digest.ts';
-import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
-import { examinePolicies, type PolicyExamination } from './policies/policies.ts';
+import { createComplianceTest, examinePolicies, isManifestWorkMode, type PolicyExamination } from './policies/policies.ts';
 import type { PolicyStructure } from './policies/policy-structure.ts';
 import type { PolicyWays } from './policies/reach.ts';
 import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';

@@ -4,7 +4,7 @@ import { Annotation, type KubeObject } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { VIEW_ANNOTATION } from '../src/spoke/attempts.ts';
-import { actionLabels, upgradeLabels } from '../src/upgrade/labels.ts';
+import { actionLabels, upgradeLabels } from '../src/upgrade/identity.ts';
 
 /** The upgrade under test. */
 export const UPGRADE = { namespace: 'ns', name: 'upgrade', uid: 'uid-upgrade' };

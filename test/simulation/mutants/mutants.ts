@@ -178,7 +178,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'decisions beyond the members are bound',
     seenBy: 'strangers are left alone',
-    file: 'packages/rollout/src/placements/binding-choice.ts',
+    file: placements,
     from: 'if (![...decided].every((cluster) => wanted.has(cluster))) return false;',
     to: 'if (![...decided].some((cluster) => wanted.has(cluster))) return false;',
   },

@@ -25,9 +25,10 @@ import {
   waitingForPlacement,
 } from '../upgrade/texts.ts';
 import { WHOLE_UPGRADE, waitMessage, withSince } from '../waits/wait.ts';
+import { firstOpen, firstPending } from './cluster-progress.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
-import { chooseAgain, type Drift, findDrift, firstOpen, firstPending, toldAt } from './drift.ts';
-import { judgeLate } from './late-gate.ts';
+import { chooseAgain, type Drift, findDrift, toldAt } from './drift.ts';
+import { judgeLate } from './late-clusters.ts';
 import { RolloutClock } from './rollout-clock.ts';
 
 /** Everything a pass looks at. */

@@ -42,3 +42,15 @@ const at = (kind: RolloutMode['kind'], index: number): ClusterProgress =>
   kind === 'policy'
     ? { state: ProgressState.inProgress, policyIndex: index }
     : { state: ProgressState.inProgress, manifestWorkIndex: index };
+
+/** Index of the first policy or template that is pending on a cluster. */
+export function firstPending({ count, standing }: RolloutMode, cluster: string): number | undefined {
+  for (let index = 0; index < count; index += 1) if (standing(cluster, index) === 'pending') return index;
+  return undefined;
+}
+
+/** Index of the first policy or template that is pending on a cluster, or of which nobody can say. */
+export function firstOpen({ count, standing }: RolloutMode, cluster: string): number | undefined {
+  for (let index = 0; index < count; index += 1) if (['pending', 'unseen'].includes(standing(cluster, index))) return index;
+  return undefined;
+}

@@ -3,6 +3,7 @@
  * policy is enforced again with the last batch, on as many clusters at a time as a batch has, on canaries first and one by one. Pure.
  */
 import type { RolloutObservation } from '../upgrade/model.ts';
+import { firstPending } from './cluster-progress.ts';
 import type { ClustersUnderWay } from './clusters-under-way.ts';
 
 /** A policy that is not enforced on a cluster any more is judged anew there, and may be without a verdict meanwhile. */
@@ -24,18 +25,6 @@ export function findDrift(clusters: ClustersUnderWay, { mode, exists, drift }: R
     const policy = clusters.isComplete(cluster) && exists(cluster) ? firstPending(mode, cluster) : undefined;
     return policy === undefined ? [] : [{ cluster, policy, since: drift.since(cluster) }];
   });
-}
-
-/** Index of the first policy or template that is pending on a cluster. */
-export function firstPending({ count, standing }: RolloutObservation['mode'], cluster: string): number | undefined {
-  for (let index = 0; index < count; index += 1) if (standing(cluster, index) === 'pending') return index;
-  return undefined;
-}
-
-/** Index of the first policy or template that is pending on a cluster, or of which nobody can say. */
-export function firstOpen({ count, standing }: RolloutObservation['mode'], cluster: string): number | undefined {
-  for (let index = 0; index < count; index += 1) if (['pending', 'unseen'].includes(standing(cluster, index))) return index;
-  return undefined;
 }
 
 /** When a drift lasts long enough to be told, milliseconds since the epoch. */

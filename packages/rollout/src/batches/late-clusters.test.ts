@@ -1,7 +1,7 @@
+import { Annotation } from '@flotilla/api';
 import { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { joinRollout } from './join.ts';
-import { lateClusters } from './late-clusters.ts';
+import { findRetry, joinRollout, lateClusters, latePulls, retriedPrecaches, retryInRollout } from './late-clusters.ts';
 
 const running = (status: object) =>
   ClusterGroupUpgradeStatus.parse({
@@ -64,4 +64,127 @@ test('a late batch that has started is as any other, and the next who join come 
   const joined = joinRollout(status, { ...input, selected: ['y'] });
   expect(joined.remediationPlan).toEqual([['a', 'b'], ['c'], ['x'], ['y']]);
   expect(lateClusters(joined)).toEqual(['y']);
+});
+
+const upgrade = (annotations: Record<string, string>, lastHandledRetryAt?: string) => ({
+  metadata: { name: 'u', annotations },
+  status: ClusterGroupUpgradeStatus.parse({ lastHandledRetryAt }),
+});
+const all = { at: 't', isMeant: () => true };
+
+describe('what is asked', () => {
+  test.each([
+    { name: 'nothing', at: undefined, want: undefined },
+    { name: 'a new time', at: '2026-01-01T00:00:00Z', want: '2026-01-01T00:00:00Z' },
+    { name: 'a time that was handled', at: 'before', want: undefined },
+    { name: 'blanks', at: '  ', want: undefined },
+  ])('$name', ({ at, want }) => expect(findRetry(upgrade(at === undefined ? {} : { [Annotation.retryAt]: at }, 'before'))?.at).toBe(want));
+
+  test('clusters by name, all without one', () => {
+    const meant = (names?: string) => {
+      const annotations = { [Annotation.retryAt]: 't', ...(names !== undefined && { [Annotation.retryClusters]: names }) };
+      return ['a', 'b', 'c'].filter((cluster) => findRetry(upgrade(annotations))?.isMeant(cluster));
+    };
+    expect(meant()).toEqual(['a', 'b', 'c']);
+    expect(meant(' a, c ')).toEqual(['a', 'c']);
+    expect(meant('')).toEqual(['a', 'b', 'c']);
+    expect(meant('other')).toEqual([]);
+  });
+
+  test('a huge value is confirmed as it is compared', () => {
+    const annotations = { [Annotation.retryAt]: 'x'.repeat(10_000) };
+    const { at = '' } = findRetry(upgrade(annotations)) ?? {};
+    expect(at.length).toBeLessThan(1000);
+    expect(findRetry(upgrade(annotations, at))).toBeUndefined();
+  });
+});
+
+test('pre-caching is tried again where it failed', () => {
+  const states = { a: 'Succeeded', b: 'UnrecoverableError', c: 'PrecacheTimeout', d: 'Active' } as const;
+  expect(retriedPrecaches(states, all)).toEqual(['b', 'c']);
+  expect(retriedPrecaches(states, { at: 't', isMeant: (cluster) => cluster === 'c' })).toEqual(['c']);
+  expect(retriedPrecaches(undefined, all)).toEqual([]);
+});
+
+const halfway = (status: object) =>
+  ClusterGroupUpgradeStatus.parse({ remediationPlan: [['a', 'b'], ['c', 'd'], ['e']], computedMaxConcurrency: 2, ...status });
+const record = (name: string, state: string) => ({ name, state });
+
+describe('in a rollout', () => {
+  test('clusters of batches that have ended come in last batches, of the size of a batch', () => {
+    const before = halfway({
+      clusters: [record('a', 'timedout'), record('b', 'timedout'), record('c', 'failed'), record('d', 'complete')],
+      status: {
+        currentBatch: 3,
+        currentBatchStartedAt: '2026-01-01T00:00:00Z',
+        currentBatchRemediationProgress: { e: { state: 'InProgress' } },
+      },
+    });
+    const after = retryInRollout(before, all);
+    expect(after.remediationPlan).toEqual([['a', 'b'], ['c', 'd'], ['e'], ['a', 'b'], ['c']]);
+    expect(after.clusters).toEqual([record('d', 'complete')]);
+    expect(after.lastHandledRetryAt).toBe('t');
+    expect(after.status).toEqual(before.status);
+  });
+
+  test('a cluster leaves the batch that runs, with its progress', () => {
+    const before = halfway({
+      clusters: [record('c', 'failed')],
+      status: {
+        currentBatch: 2,
+        currentBatchStartedAt: '2026-01-01T00:00:00Z',
+        currentBatchRemediationProgress: { c: { state: 'InProgress', policyIndex: 1 }, d: { state: 'InProgress' } },
+      },
+    });
+    const after = retryInRollout(before, all);
+    expect(after.remediationPlan).toEqual([['a', 'b'], ['d'], ['e'], ['c']]);
+    expect(after.status.currentBatchRemediationProgress).toEqual({ d: { state: 'InProgress' } });
+  });
+
+  test.each([
+    { name: 'before the first batch', status: {} },
+    { name: 'before the batch has passed the gates', status: { currentBatch: 1 } },
+  ])('a cluster whose batch is to come is tried there: $name', ({ status }) => {
+    const after = retryInRollout(halfway({ clusters: [record('a', 'failed')], status }), all);
+    expect(after.remediationPlan).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
+    expect(after.clusters).toEqual([]);
+  });
+
+  test('nobody who is complete, not meant, or failed before the rollout; the request is confirmed', () => {
+    const before = halfway({
+      clusters: [record('a', 'complete'), record('b', 'timedout'), record('z', 'failed')],
+      status: { currentBatch: 2 },
+    });
+    expect(retryInRollout(before, { at: 't', isMeant: (cluster) => cluster !== 'b' })).toEqual({ ...before, lastHandledRetryAt: 't' });
+  });
+});
+
+describe('a cluster that failed pre-caching', () => {
+  const precaching = { spec: {}, status: { z: 'UnrecoverableError', y: 'PrecacheTimeout', a: 'Succeeded' } } as const;
+
+  test('pulls again and comes in a last batch, which late ones fill up', () => {
+    const before = halfway({ precaching, clusters: [record('z', 'failed'), record('y', 'failed')], status: { currentBatch: 2 } });
+    const first = retryInRollout(before, { at: 't', isMeant: (cluster) => cluster === 'z' });
+    expect(first).toMatchObject({
+      batchesAtStart: 3,
+      remediationPlan: [['a', 'b'], ['c', 'd'], ['e'], ['z']],
+      clusters: [record('y', 'failed')],
+      precaching: { retries: { z: 1 }, status: { z: 'NotStarted', y: 'PrecacheTimeout', a: 'Succeeded' } },
+    });
+    expect(latePulls(first)).toEqual(['z']);
+    const second = retryInRollout(first, { at: 'u', isMeant: () => true });
+    expect(second.remediationPlan?.slice(3)).toEqual([['z', 'y']]);
+    expect(second.precaching?.retries).toEqual({ z: 1, y: 1 });
+  });
+
+  test('stays where it is when its late batch has not started, and pulls once more', () => {
+    const failed = {
+      ...halfway({ precaching: { spec: {}, status: { z: 'UnrecoverableError' }, retries: { z: 1 } }, clusters: [record('z', 'failed')] }),
+      remediationPlan: [['a', 'b'], ['z']],
+      batchesAtStart: 1,
+      status: { currentBatch: 2 },
+    };
+    const after = retryInRollout(failed, all);
+    expect(after).toMatchObject({ remediationPlan: [['a', 'b'], ['z']], precaching: { retries: { z: 2 }, status: { z: 'NotStarted' } } });
+  });
 });

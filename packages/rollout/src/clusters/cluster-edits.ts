@@ -1,7 +1,7 @@
 /** Edits of a ManagedCluster's labels and annotations (spec/talm 2.9). Pure. */
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterEdits } from '../upgrade/model.ts';
-import { NAME_LABEL } from './name-label.ts';
+import { NAME_LABEL } from './managed-cluster.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

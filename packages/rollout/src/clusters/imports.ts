@@ -4,8 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { perObject } from '@flotilla/api';
-import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { namedClusters } from '../upgrade/named-clusters.ts';
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 
 type Status = ClusterGroupUpgradeStatus;
 
@@ -98,3 +97,19 @@ function digestOfUid(uid: string | undefined): string | undefined {
   known.set(uid, found);
   return found;
 }
+
+/**
+ * The clusters that an upgrade names in its spec and its stored status. Nothing is created for it elsewhere, so what bears its labels there is
+ * somebody else's doing and holds nothing up. Each spoke of an upgrade that ends asks.
+ */
+export const namedClusters = perObject(
+  ({ spec, status }: Pick<ClusterGroupUpgrade, 'spec' | 'status'>): ReadonlySet<string> =>
+    new Set([
+      ...(spec?.clusters ?? []),
+      ...(status?.remediationPlan ?? []).flat(),
+      ...(status?.clusters ?? []).map(({ name }) => name),
+      ...Object.keys(status?.status.currentBatchRemediationProgress ?? {}),
+      ...Object.keys(status?.precaching?.status ?? {}),
+      ...Object.keys(status?.backup?.status ?? {}),
+    ]),
+);

@@ -1,7 +1,7 @@
 /** Placements of a running upgrade that select too few clusters or too many: told by cluster, with the reason of the placement controller. */
 import { findCondition } from '@flotilla/api';
 import { type ManagedCluster, PLACEMENT_SATISFIED, type Placement } from '@flotilla/api/ocm';
-import { findNameLabelProblem, NAME_LABEL } from '../clusters/name-label.ts';
+import { findNameLabelProblem, NAME_LABEL } from '../clusters/managed-cluster.ts';
 import type { Sightings } from '../upgrade/first-seen.ts';
 import { formatSlice } from '../values/go-format.ts';
 import type { Wait } from '../waits/wait.ts';

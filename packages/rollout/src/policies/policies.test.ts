@@ -3,10 +3,9 @@ import { Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { buildChild, buildPolicy, clusterVersion } from '../../testing/policy-builders.ts';
 import { planBatches } from '../batches/batches.ts';
-import { createComplianceTest } from './compliance.ts';
-import { indexCompliance } from './compliance-index.ts';
-import { examinePolicies } from './policies.ts';
+import { createComplianceTest, examinePolicies } from './policies.ts';
 import { objectDefinitions } from './policy-structure.ts';
+import { indexCompliance } from './standing.ts';
 
 const clusters = ['spoke-1', 'spoke-2'];
 

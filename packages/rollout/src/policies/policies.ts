@@ -1,5 +1,6 @@
 import { Label, perObject } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import type { PolicyRef } from '../upgrade/model.ts';
 import { type SearchResult, searchText } from '../values/json-value.ts';
 import type { PolicyObject, ReadPolicy } from './policy-structure.ts';
@@ -145,7 +146,7 @@ const isLeftAlone = ({ policy, look }: ManagedPolicy, clusters: readonly string[
   isEnforced(policy) && clusters.every((cluster) => isSettled(look(cluster)));
 
 /** The cluster is done with the policy, or is known to have nothing to do with it. */
-export const isSettled = ({ standing }: PolicyLook): boolean => standing === 'done' || standing === 'notMatched';
+const isSettled = ({ standing }: PolicyLook): boolean => standing === 'done' || standing === 'notMatched';
 
 /** Namespaces whose policy of that name may be for the upgrade. The reference passes over one that its author enforces; here it is waited for. */
 function candidates({ namespaces, enforced }: Placed, { ways }: Pick<PolicySelection, 'ways'>): string[] {
@@ -224,3 +225,35 @@ function hubTemplateProblem(child: Policy): string | undefined {
 /** A policy that looks at a `status` is never taken as done beforehand: what it waits for may change with the upgrade. */
 const isDone = ({ objects, look }: ManagedPolicy, clusters: readonly string[]): boolean =>
   !objects.some(({ definition }) => 'status' in definition) && clusters.every((cluster) => look(cluster).standing === 'done');
+
+/** Facts that decide whether a cluster has to be worked on. */
+interface WorkInput {
+  readonly spec: Pick<ClusterGroupUpgradeSpec, 'managedPolicies' | 'manifestWorkTemplates' | 'preCaching'>;
+  /** Ignored in ManifestWork mode. */
+  readonly examination: Pick<PolicyExamination, 'forUpgrade'>;
+  /** Decide as the reference does where we differ. */
+  readonly talmStrict: boolean;
+}
+
+/** True when the upgrade rolls out ManifestWorks; its policies, if any, are then never looked at (spec/talm 1.1). */
+export const isManifestWorkMode = (spec: Pick<ClusterGroupUpgradeSpec, 'manifestWorkTemplates'>): boolean =>
+  (spec.manifestWorkTemplates?.length ?? 0) > 0;
+
+/**
+ * True for an upgrade that only pre-caches: it names neither policies nor ManifestWorks. The reference calls its clusters
+ * compliant and pulls nothing; we pull what its PreCachingConfig names onto all of them, so that a plain Kubernetes hub
+ * without the policy framework can pre-cache too. With `talmStrict` it is as in the reference.
+ */
+const isPrecacheOnly = ({ spec, talmStrict }: Omit<WorkInput, 'examination'>): boolean =>
+  spec.preCaching && !talmStrict && !isManifestWorkMode(spec) && (spec.managedPolicies?.length ?? 0) === 0;
+
+/**
+ * The test that `planBatches` asks of each cluster (spec/talm 2.7). ManifestWork mode: none is compliant. Policies: a
+ * cluster is compliant when it is done with each policy for upgrade, or is known to have nothing to do there. Neither: all are
+ * compliant, except where `isPrecacheOnly`.
+ */
+export function createComplianceTest(input: WorkInput): (cluster: string) => boolean {
+  if (isManifestWorkMode(input.spec) || isPrecacheOnly(input)) return () => false;
+  const { forUpgrade } = input.examination;
+  return (cluster) => forUpgrade.every(({ look }) => isSettled(look(cluster)));
+}

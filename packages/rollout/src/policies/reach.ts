@@ -9,7 +9,7 @@ import {
   type PlacementDecision,
   type Policy,
 } from '@flotilla/api/ocm';
-import { isAvailable } from '../clusters/availability.ts';
+import { isAvailable } from '../clusters/managed-cluster.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
 import type { Wait } from '../waits/wait.ts';
 

@@ -1,9 +1,10 @@
 /** The standing of a cluster to one policy: by the roll-up, the copies, and the objects that place the policy. Pure. */
+
+import { isJsonObject } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
-import { isAvailable } from '../clusters/availability.ts';
+import { isAvailable } from '../clusters/managed-cluster.ts';
 import type { Meant, PolicyRef, Standing } from '../upgrade/model.ts';
 import type { Wait } from '../waits/wait.ts';
-import { type Compliance, indexCompliance } from './compliance-index.ts';
 import { awayOf, type PolicyWays, reachOf, type Why } from './reach.ts';
 
 /** One look at a cluster and a policy. */
@@ -84,4 +85,24 @@ function lookCarefully(facts: PolicyFacts, complianceOf: (cluster: string) => Co
     const says = `${name} was Compliant when ${cluster} reported last: ${away.says}`;
     return unseen(compliance, 'cluster-unavailable', { ...away, says }, 'meant');
   };
+}
+
+/** Compliance of one cluster with one policy, as the reference names it. Not matched: neither the roll-up nor a copy has the cluster. */
+type Compliance = 'Compliant' | 'NonCompliant' | 'NotMatchedWithPolicy';
+
+/**
+ * Compliance per cluster from the parent's roll-up (spec/talm 2.6.8): only `Compliant` counts as such; without a roll-up
+ * every cluster is non-compliant; with one, a cluster that is not in it is not matched. Where the reference stops there we ask for the
+ * policy's copy: a cluster that has one is matched, and the roll-up has only not got to it yet.
+ */
+export function indexCompliance(policy: Policy, hasCopy: (cluster: string) => boolean): (cluster: string) => Compliance {
+  const entries: unknown = policy.status?.status;
+  if (!Array.isArray(entries)) return () => 'NonCompliant';
+  const index = new Map<unknown, Compliance>();
+  for (const entry of entries) {
+    // The first entry of a cluster counts, as in a linear search.
+    if (isJsonObject(entry) && !index.has(entry.clustername))
+      index.set(entry.clustername, entry.compliant === 'Compliant' ? 'Compliant' : 'NonCompliant');
+  }
+  return (cluster) => index.get(cluster) ?? (hasCopy(cluster) ? 'NonCompliant' : 'NotMatchedWithPolicy');
 }

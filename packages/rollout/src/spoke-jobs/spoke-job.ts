@@ -1,5 +1,6 @@
 /**
- * A job on one spoke, from the first look at the spoke to the verdict (spec/talm 3.4 and 5.1, without their defects).
+ * A job on one spoke, from the first look at the spoke to the verdict (spec/talm 3.4 and 5.1, without their defects). The diagrams in
+ * apps/hub/README.md are generated from the machines.
  *
  *   NotStarted ─START▶ PreparingToStart ─NAMESPACE_GONE▶ Starting ─JOB_ACTIVE▶ Active ─SUCCEEDED▶ Succeeded
  *                        ↺ CLEANUP_REQUESTED                 │ SUCCEEDED ▶ Succeeded      ↺ JOB_ACTIVE
@@ -12,6 +13,8 @@
  * States carry in `meta.ensure` the effects that must hold while a spoke is in them. They are idempotent: a step runs
  * them again whenever it looks, so a killed process or a lost wake-up costs time, never state.
  */
+
+import { BackupState, PrecacheState } from '@flotilla/api/ran';
 import { type AnyStateMachine, setup, transition } from 'xstate';
 
 /** Events that an observation can mean to a machine. */
@@ -94,7 +97,7 @@ interface SpokeJobShape<S extends string> {
 }
 
 /** The machine of one kind of job. */
-export function createSpokeJobMachine<S extends string>(shape: SpokeJobShape<S>): SpokeJobMachine<S> {
+function createSpokeJobMachine<S extends string>(shape: SpokeJobShape<S>): SpokeJobMachine<S> {
   const machine = buildMachine(shape);
   const ensured = new Map<string, readonly SpokeJobEffect[]>(
     Object.entries(machine.states).map(([state, node]) => [state, (node.meta as StateMeta | undefined)?.ensure ?? []]),
@@ -165,3 +168,30 @@ function remembered<S extends string>(advance: SpokeJobMachine<S>['advance']): S
     return answer;
   };
 }
+
+/** Backup of one spoke. The reference knows no state before PreparingToStart: a spoke that waits for another upgrade waits there. */
+export const backupJobMachine = createSpokeJobMachine<BackupState>({
+  id: 'backup',
+  states: BackupState,
+  initial: 'PreparingToStart',
+  timeout: 'BackupTimeout',
+  followsSpec: true,
+});
+
+/** The same as the reference takes it: the deletions are made in `PreparingToStart` without looking whether there is anything to delete. */
+export const strictBackupJobMachine = createSpokeJobMachine<BackupState>({
+  id: 'strictBackup',
+  states: BackupState,
+  initial: 'PreparingToStart',
+  timeout: 'BackupTimeout',
+  cleansFirst: true,
+});
+
+/** Pre-caching of one spoke; a spoke that waits for another upgrade has not started. */
+export const precacheJobMachine = createSpokeJobMachine<PrecacheState>({
+  id: 'precache',
+  states: PrecacheState,
+  initial: 'NotStarted',
+  timeout: 'PrecacheTimeout',
+  followsSpec: true,
+});

@@ -2,9 +2,8 @@
 import { gzipSync } from 'node:zlib';
 import { SccRole } from '@flotilla/api';
 import { INSPECT_NAMESPACE, LAYER_LIST_KEY, type LayerList, SpokeName } from '@flotilla/api/ran';
-import { mountOf, PULLER_SECURITY, SCC_ANNOTATION } from './puller-pod.ts';
 import type { PullerVariables } from './puller-variables.ts';
-import type { SpokeNode } from './spoke-node.ts';
+import { mountOf, PULLER_SECURITY, SCC_ANNOTATION, type SpokeNode } from './spoke-node.ts';
 
 /** An object on a spoke. */
 export interface SpokeObject extends Record<string, unknown> {

@@ -1,4 +1,4 @@
-/** Derives the facts about a spoke's nodes from its ManagedCluster alone. Pure. */
+/** The facts about a spoke's nodes, from its ManagedCluster alone, and the parts that every pod of the puller has for them. Pure. */
 import { posix } from 'node:path';
 import { Annotation, perObject } from '@flotilla/api';
 import {
@@ -16,7 +16,7 @@ import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCK
 import type { PullerVariable, PullerVariables } from './puller-variables.ts';
 
 /** A path of the node, mounted read-only below `/host` in the puller's pod. */
-export interface NodeMount {
+interface NodeMount {
   /** Name of its volume. */
   readonly name: string;
   readonly path: string;
@@ -41,7 +41,7 @@ export interface SpokeNode {
 }
 
 /** Path of a node's file in the puller's pod. */
-export const inPod = (path: string): string => `/host${path}`;
+const inPod = (path: string): string => `/host${path}`;
 
 /** OpenShift products, by claim `product.open-cluster-management.io` or label `vendor`. */
 const OPENSHIFT = new Set(['OpenShift', 'OpenShiftDedicated', 'OSD', 'ROSA', 'ARO']);
@@ -135,3 +135,26 @@ function usable(found: Draft, annotation: string, value: string | undefined, pla
   found.problems.push(problem);
   return undefined;
 }
+
+/** Requires this SecurityContextConstraint: admission could choose another one that is open to the account. */
+export const SCC_ANNOTATION = { 'openshift.io/required-scc': 'privileged' };
+
+/** It runs as root for the runtime's socket, without any other privilege. */
+export const PULLER_SECURITY = {
+  runAsUser: 0,
+  privileged: false,
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+  // SELinux forbids a confined container the runtime's socket; the type has no effect elsewhere.
+  seLinuxOptions: { type: 'spc_t' },
+};
+
+/** A socket accepts connections through a read-only mount. Mounts below a folder are read-only too where the kernel supports it. */
+export const mountOf = ({ name, path, type }: NodeMount): Record<string, unknown> => ({
+  name,
+  mountPath: inPod(path),
+  readOnly: true,
+  ...(type !== 'File' && { recursiveReadOnly: 'IfPossible' }),
+});

@@ -3,8 +3,7 @@ import { Annotation, type KubeObject } from '@flotilla/api';
 import { ManagedClusterAction } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
 import { type ActionOutcome, endedAt, observeOutcome } from '../transport/action-outcome.ts';
-import type { UpgradeIdentity } from '../upgrade/identity.ts';
-import { actionLabels } from '../upgrade/labels.ts';
+import { actionLabels, type UpgradeIdentity } from '../upgrade/identity.ts';
 import type { InstallPlan } from './answers.ts';
 
 /** Annotation of an action: uid of the view whose answer it was made from, for later steps that do not read its template. */

@@ -13,7 +13,7 @@ import {
   SPOKE,
   UPGRADE,
 } from '../../testing/spoke-builders.ts';
-import { actionLabels, upgradeLabels } from '../upgrade/labels.ts';
+import { actionLabels, upgradeLabels } from '../upgrade/identity.ts';
 import type { SpokeTarget } from '../upgrade/model.ts';
 import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
 import { type ObservedSpoke, planSpoke } from './spoke-plan.ts';

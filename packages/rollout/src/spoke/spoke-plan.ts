@@ -3,12 +3,19 @@
 import { Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, type ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { isAvailable } from '../clusters/availability.ts';
 import { clusterPatch, type EditOptions } from '../clusters/cluster-edits.ts';
+import { isAvailable } from '../clusters/managed-cluster.ts';
 import { findPause } from '../gates/pause.ts';
 import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
-import { identityOf, type UpgradeIdentity } from '../upgrade/identity.ts';
-import { isAttributed, isOurs, isReferences, isReferencesAction, upgradeLabels } from '../upgrade/labels.ts';
+import {
+  identityOf,
+  isAttributed,
+  isOurs,
+  isReferences,
+  isReferencesAction,
+  type UpgradeIdentity,
+  upgradeLabels,
+} from '../upgrade/identity.ts';
 import type { ClusterEdits, SpokeTarget } from '../upgrade/model.ts';
 import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
 import { isComplete, isRunning, keepsObjects } from '../upgrade/stage.ts';

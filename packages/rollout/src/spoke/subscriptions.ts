@@ -4,8 +4,7 @@ import { ManagedClusterAction, ManagedClusterView, type ViewScope } from '@floti
 import { isKind, type PolicyObject } from '../policies/policy-structure.ts';
 import { readViewAnswer } from '../transport/view-answer.ts';
 import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
-import type { UpgradeIdentity } from '../upgrade/identity.ts';
-import { upgradeLabels } from '../upgrade/labels.ts';
+import { type UpgradeIdentity, upgradeLabels } from '../upgrade/identity.ts';
 import type { SubscriptionRef } from '../upgrade/model.ts';
 import { InstallPlan, Subscription } from './answers.ts';
 import { approvalAction, observeAttempt } from './attempts.ts';

@@ -1,8 +1,7 @@
-/** Where an upgrade is between its start and its end, by its stored status alone. Pure. */
-
+/** Where an upgrade is between its start and its end, by its stored status alone, and what ends a stage. Pure. */
 import { findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { RecordState } from './model.ts';
+import { ProgressState, RecordState } from './model.ts';
 import type { RolloutState } from './rollout-machine.ts';
 
 /** The state that its stored status puts an upgrade in; before its start that says nothing but `validating`. */
@@ -54,3 +53,32 @@ export const wasCleaned = ({ spec, status }: ClusterGroupUpgrade): boolean =>
 /** The part of a cluster in the upgrade has ended well. */
 export const isComplete = ({ status }: ClusterGroupUpgrade, cluster: string): boolean =>
   status?.clusters?.some(({ name, state }) => name === cluster && state === RecordState.complete) === true;
+
+/** Number of the batch that an upgrade is at, or was at last; 0 before the first. The end takes it from the status: the summary keeps it. */
+export const lastBatch = ({ status, summary }: ClusterGroupUpgradeStatus): number =>
+  status.currentBatch ?? (status.completedAt === undefined ? 0 : Number.parseInt(summary?.batch ?? '0', 10));
+
+/**
+ * True when the next status hands over to another batch, starts it, ends or pauses the rollout, takes a retry up, or says of the last cluster
+ * of a batch that it is done. No cluster is at work then, so each moment until it is stored is lost. There are a few of these per batch, however many clusters.
+ */
+export function isTurningPoint(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeStatus): boolean {
+  const ends = !hasEnded(before) && hasEnded(after);
+  const handsOver =
+    before.status.currentBatch !== after.status.currentBatch || before.status.currentBatchStartedAt !== after.status.currentBatchStartedAt;
+  const isPaused = (status: ClusterGroupUpgradeStatus) =>
+    findCondition(status.conditions, ClusterGroupUpgradeCondition.paused) !== undefined;
+  const isRetried = before.lastHandledRetryAt !== after.lastHandledRetryAt;
+  return ends || handsOver || isRetried || isPaused(before) !== isPaused(after) || (isAtWork(before) && !isAtWork(after));
+}
+
+const hasEnded = ({ conditions }: ClusterGroupUpgradeStatus): boolean =>
+  findCondition(conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
+
+/** Some cluster of the current batch is under way; who is recorded as timed out or failed is not waited for any more. */
+function isAtWork({ status, clusters = [] }: ClusterGroupUpgradeStatus): boolean {
+  const recorded = new Set(clusters.map(({ name }) => name));
+  return Object.entries(status.currentBatchRemediationProgress ?? {}).some(
+    ([cluster, { state }]) => state === ProgressState.inProgress && !recorded.has(cluster),
+  );
+}

@@ -9,7 +9,7 @@ import {
   type PreCachingConfig,
 } from '@flotilla/api/ran';
 import { findEditProblem } from '../clusters/cluster-edits.ts';
-import { findNameLabelProblem } from '../clusters/name-label.ts';
+import { findNameLabelProblem } from '../clusters/managed-cluster.ts';
 import type { Tenancy } from '../clusters/tenancy.ts';
 import { findMembershipProblem } from '../gates/membership.ts';
 import { readPins } from '../gates/pins.ts';

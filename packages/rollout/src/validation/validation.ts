@@ -1,7 +1,7 @@
+import { isJsonObject } from '@flotilla/api';
 import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { type ConditionReason, explain } from '@flotilla/api/ran';
-import { findUnresolvableDependency } from '../policies/dependencies.ts';
-import type { PolicyExamination } from '../policies/policies.ts';
+import type { ManagedPolicy, PolicyExamination } from '../policies/policies.ts';
 import { readSoak } from '../policies/policy-mode.ts';
 import { findPlatformImage, type LookUpRelease } from '../software/platform-image.ts';
 import { formatSlice, formatSortedJson } from '../values/go-format.ts';
@@ -138,4 +138,30 @@ export function validateUpgrade(input: ValidationInput): Validation | 'pending' 
     }
   }
   return { status: 'True', reason: 'ValidationCompleted', message: 'Completed validation' };
+}
+
+/** A policy that would be enforced before something it depends on. */
+interface UnresolvableDependency {
+  readonly policy: string;
+  readonly dependency: string;
+}
+
+/**
+ * The first policy whose dependency comes later in the order of the upgrade (spec/talm 2.6.10). A dependency without a
+ * namespace is looked for in the policy's own, as the policy framework does; kinds other than Policy are none of ours.
+ */
+export function findUnresolvableDependency(
+  forUpgrade: readonly Pick<ManagedPolicy, 'name' | 'namespace' | 'policy'>[],
+): UnresolvableDependency | undefined {
+  const positions = new Map(forUpgrade.map(({ namespace, name }, index) => [`${namespace}/${name}`, index]));
+  for (const [index, { name, namespace, policy }] of forUpgrade.entries()) {
+    for (const dependency of policy.spec?.dependencies ?? []) {
+      if (!isJsonObject(dependency) || typeof dependency.name !== 'string') continue;
+      if (dependency.kind !== undefined && dependency.kind !== 'Policy') continue;
+      const where = typeof dependency.namespace === 'string' && dependency.namespace !== '' ? dependency.namespace : namespace;
+      const position = positions.get(`${where}/${dependency.name}`);
+      if (position !== undefined && position > index) return { policy: name, dependency: dependency.name };
+    }
+  }
+  return undefined;
 }

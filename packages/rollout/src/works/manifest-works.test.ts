@@ -1,8 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
-import { parseExpectedValues } from './expected-values.ts';
-import { desiredWork, findTemplateProblem, judgeWork, trimWork, trimWorkStatus } from './manifest-works.ts';
+import { desiredWork, findTemplateProblem, judgeWork, parseExpectedValues, trimWork, trimWorkStatus } from './manifest-works.ts';
 
 type Status = 'True' | 'False' | 'Unknown';
 const condition = (type: string, status: Status = 'True', more: Record<string, unknown> = {}) => ({

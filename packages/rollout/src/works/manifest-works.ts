@@ -1,6 +1,5 @@
-/** The ManifestWorks of a rollout: what they must be, and whether they are done (spec/talm 2.11, 2.12). Pure. */
-
-import { Annotation, type Condition, findCondition, type KubeObject } from '@flotilla/api';
+/** The ManifestWorks of a rollout: what they must be, whether they are done, and progress by them (spec/talm 2.11, 2.12). Pure. */
+import { Annotation, type Condition, findCondition, foreign, type KubeObject, readJson } from '@flotilla/api';
 import {
   type FeedbackValue,
   MAX_WORK_BYTES,
@@ -12,10 +11,10 @@ import {
   WORK_AVAILABLE,
 } from '@flotilla/api/ocm';
 import { cutInMiddle } from '@flotilla/api/ran';
-import type { UpgradeIdentity } from '../upgrade/identity.ts';
-import { upgradeLabels } from '../upgrade/labels.ts';
+import { z } from 'zod';
+import { type UpgradeIdentity, upgradeLabels } from '../upgrade/identity.ts';
+import type { RolloutMode } from '../upgrade/model.ts';
 import { quote } from '../values/go-format.ts';
-import { type ExpectedValue, parseExpectedValues } from './expected-values.ts';
 import { judgeFreshness, withGenerations } from './work-generations.ts';
 
 /** The work of one template on one cluster. */
@@ -68,7 +67,7 @@ export function findTemplateProblem({ metadata, spec }: ManifestWorkReplicaSet):
 const UNFILLED = /"image":"([^"]{0,200}\$\{[^"]{0,200})"/;
 
 /** Verdict on a work: complete, or the value or condition that it waits for. */
-export type WorkVerdict =
+type WorkVerdict =
   | { readonly complete: true }
   | {
       readonly complete: false;
@@ -80,7 +79,7 @@ export type WorkVerdict =
     };
 
 /** Facts that a work is judged by besides its own status. */
-export interface WorkSight {
+interface WorkSight {
   readonly now: number;
   /** Since when the hub has seen the work applied as it is, milliseconds since the epoch. */
   readonly appliedSince: (work: ManifestWork) => number;
@@ -201,3 +200,83 @@ const pick = (annotations: Readonly<Record<string, string>> | undefined, key: st
   const value = annotations?.[key];
   return value === undefined ? undefined : { [key]: value };
 };
+
+/** One value that a manifest must report. */
+interface ExpectedValue {
+  /** Index of the manifest in the work. */
+  readonly manifestIndex: number;
+  /** Name of the feedback value. */
+  readonly name: string;
+  /** Its value as a text. */
+  readonly value: string;
+}
+
+/** The list, or what is wrong with the annotation. */
+type ExpectedValues =
+  | { readonly values: readonly ExpectedValue[]; readonly problem?: undefined }
+  | { readonly problem: string; readonly values?: undefined };
+
+const List = foreign(
+  z
+    .array(
+      z.object({
+        // A list that is written in Go may leave out values that are 0 or empty.
+        manifestIndex: z.int().min(0).default(0),
+        name: z.string().min(1),
+        // The reference wants a text; a number or a truth value can only mean its text.
+        value: z.union([z.string(), z.number(), z.boolean()]).transform(String).default(''),
+      }),
+    )
+    .nullable()
+    .transform((list) => list ?? []),
+);
+
+const SHAPE =
+  'expected a JSON list of {"manifestIndex": number, "name": text, "value": text}, of which the index and the value may be left out';
+
+/** Reads the annotation; absent and empty mean that nothing is expected. The problem names field, value and fix. */
+export function parseExpectedValues(text: string | undefined): ExpectedValues {
+  if (text === undefined || text.trim() === '') return { values: [] };
+  const at = `annotation ${Annotation.expectedValues}`;
+  const json = readJson(text);
+  if (json === undefined) return { problem: `${at} ${quote(text, 120)} is no JSON: ${SHAPE}` };
+  const list = List.safeParse(json);
+  if (list.success) return { values: list.data };
+  const [issue] = list.error.issues;
+  const where =
+    issue && issue.path.length > 0
+      ? ` at ${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')}`
+      : '';
+  return { problem: `${at} ${quote(text, 120)} is malformed${where}: ${SHAPE}` };
+}
+
+/**
+ * The templates of a running rollout, in order.
+ * @param work the ManifestWork of a template on a cluster, if this upgrade's is there and stays
+ */
+export function manifestWorkMode(
+  templates: readonly string[],
+  work: (cluster: string, template: string) => ManifestWork | undefined,
+  sight: WorkSight,
+): RolloutMode {
+  const at = (cluster: string, index: number): ManifestWork | undefined => work(cluster, templates[index] ?? '');
+  const judge = (cluster: string, index: number): WorkVerdict | undefined => {
+    const found = at(cluster, index);
+    return found && judgeWork(found, sight);
+  };
+  return {
+    kind: 'manifestWork',
+    count: templates.length,
+    name: (index) => templates[index] ?? '',
+    standing: (cluster, index) => (judge(cluster, index)?.complete ? 'done' : 'pending'),
+    doneAt: (cluster, index) => {
+      const verdict = judge(cluster, index);
+      return verdict?.complete === false ? verdict.countsAt : undefined;
+    },
+    soakSeconds: () => 0,
+    detail: (cluster, index) => {
+      const found = at(cluster, index);
+      return { currentManifestWork: { name: templates[index] ?? '', ...(found && { status: trimWorkStatus(found) }) } };
+    },
+  };
+}

@@ -1,5 +1,6 @@
-/** The label `name` of ManagedClusters, by which Placements select. Pure. */
-import type { ManagedCluster } from '@flotilla/api/ocm';
+/** A ManagedCluster as upgrades read it. Pure. */
+import { findCondition } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { explain } from '@flotilla/api/ran';
 
 /** Key of the label. */
@@ -12,3 +13,7 @@ export function findNameLabelProblem(cluster: string, managed: ManagedCluster | 
   const problem = `ManagedCluster ${cluster} has the label ${NAME_LABEL}=${JSON.stringify(value)}, by which no Placement selects it`;
   return explain('InvalidNameLabel', problem, { name: JSON.stringify(cluster) });
 }
+
+/** False when the spoke's agent is known to be away, or nobody knows; a cluster of which nothing is said at all counts as available. */
+export const isAvailable = (cluster: ManagedCluster | undefined): boolean =>
+  cluster !== undefined && (findCondition(cluster.status?.conditions, CLUSTER_AVAILABLE)?.status ?? 'True') === 'True';

@@ -1,8 +1,7 @@
 import { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { stateDiagram } from '../diagram.ts';
-import { precacheJobMachine } from './precache.ts';
-import type { SpokeJobEvent } from './spoke-job.ts';
+import { precacheJobMachine, type SpokeJobEvent } from './spoke-job.ts';
 
 const { advance, ensured, machine } = precacheJobMachine;
 const transitions: { name: string; from: PrecacheState; event: SpokeJobEvent['type']; to: PrecacheState }[] = [

@@ -1,8 +1,7 @@
 import { BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { stateDiagram } from '../diagram.ts';
-import { backupJobMachine, strictBackupJobMachine } from './backup.ts';
-import type { SpokeJobEvent } from './spoke-job.ts';
+import { backupJobMachine, type SpokeJobEvent, strictBackupJobMachine } from './spoke-job.ts';
 
 const { advance, ensured, isFinal, initial, machine } = backupJobMachine;
 const events: SpokeJobEvent['type'][] = [
