@@ -3,7 +3,7 @@ import { Annotation } from '@flotilla/api';
 import { type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, cutAtWord, explain, type PrecachingSpec } from '@flotilla/api/ran';
 import type { PolicyExamination } from './policies/policies.ts';
 import type { Validation } from './validation/validation.ts';
-import { digestOf } from './values/digest.ts';
+import { digestOf } from './values/json-value.ts';
 
 /** The parts that a digest tells apart, in its order, each with what a sentence calls it. */
 const PARTS = { batches: 'the batches', images: 'the images to pre-cache', changes: 'what the policies or templates change' } as const;

@@ -133,6 +133,8 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
     precachingClusters: [],
     isCompliant: () => false,
     compliant: [],
+    stopped: undefined,
+    recheckAfterMs: undefined,
   };
   if (selection.failure) {
     const again = selection.failure.reason === 'WaitingForMembers' && observed.missing ? observed.missing.until - deps.now() : undefined;
@@ -140,9 +142,9 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
   }
 
   const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, clusters, deps);
-  if (policies.unread.length > 0) return { ...base, policies, stopped: 'policyReading', recheckAfterMs: undefined };
+  if (policies.unread.length > 0) return { ...base, policies, stopped: 'policyReading' };
   const validation = validate(observed, spec, policies, deps);
-  if (validation === 'pending') return { ...base, policies, stopped: 'releaseLookup', recheckAfterMs: undefined };
+  if (validation === 'pending') return { ...base, policies, stopped: 'releaseLookup' };
   if (validation.status !== 'True')
     return { ...base, policies, validation, stopped: 'validation', recheckAfterMs: validation.recheckAfterMs };
 
@@ -154,7 +156,7 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
   const { batches } = planFor(deps.talmStrict);
   const unselectable =
     policies.forUpgrade.length > 0 ? validateNameLabels(new Set(planFor(true).batches.flat()), observed.managed) : undefined;
-  if (unselectable) return { ...base, policies, validation: unselectable, stopped: 'validation', recheckAfterMs: undefined };
+  if (unselectable) return { ...base, policies, validation: unselectable, stopped: 'validation' };
   // The rollout has nothing to do for an upgrade that only pre-caches, as in the reference.
   const { isCompliant, compliant } = planFor(true);
   const planned = { ...base, policies, validation, batches, isCompliant, compliant };
@@ -163,22 +165,16 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
     const refused = findOtherPlan(observed.upgrade, () => planDigest(plan, spec, observed.template));
     return refused ? { ...plan, validation: refused, precaching: undefined, precachingClusters: [], stopped: 'validation' } : plan;
   };
-  if (!spec.preCaching || batches.length === 0) return bound({ ...planned, stopped: undefined, recheckAfterMs: undefined });
+  if (!spec.preCaching || batches.length === 0) return bound(planned);
 
   const software = derive(observed, spec, policies, deps);
-  if ('pending' in software) return { ...planned, stopped: 'releaseLookup', recheckAfterMs: undefined };
+  if ('pending' in software) return { ...planned, stopped: 'releaseLookup' };
   const precachingClusters = batches.flat();
   if (software.failure) {
     const recheckAfterMs = software.failure.transient ? RECHECK_MS : undefined;
     return { ...planned, precaching: { failure: software.failure }, precachingClusters, stopped: 'precacheSpec', recheckAfterMs };
   }
-  return bound({
-    ...planned,
-    precaching: { spec: software.spec, note: software.note },
-    precachingClusters,
-    stopped: undefined,
-    recheckAfterMs: undefined,
-  });
+  return bound({ ...planned, precaching: { spec: software.spec, note: software.note }, precachingClusters });
 }
 
 /** Nobody is no failure for the reference, which then ends as if all were done. */

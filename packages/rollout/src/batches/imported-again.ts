@@ -10,9 +10,9 @@ import {
 } from '@flotilla/api/ran';
 import { findImportedAgain, formatImports, importCounts, readImports, type UidOf } from '../clusters/imports.ts';
 import { RecordState } from '../upgrade/model.ts';
-import { isRunning } from '../upgrade/stage.ts';
+import { begunClusters, isRunning } from '../upgrade/stage.ts';
 import type { Wait } from '../waits/wait.ts';
-import { appendClusters, startedBatches, withPulls } from './late-clusters.ts';
+import { appendClusters, startedBatches, without, withoutParts, withPulls } from './late-clusters.ts';
 
 type Status = ClusterGroupUpgradeStatus;
 
@@ -35,7 +35,7 @@ export function takeBackImported(
   const again = new Map([...findImportedAgain(imports, uidOf)].filter(([cluster]) => isOpen(cluster)));
   if (again.size === 0) return upgrade;
   const cluster = (name: string): boolean => again.has(name);
-  const left = withoutJobs(isRun ? withoutPart(status, [...again.keys()]) : status, cluster);
+  const left = withoutJobs(isRun ? withoutPart(status, again) : status, cluster);
   return { ...upgrade, status: { ...left, clusterUids: formatImports(left, new Map([...imports, ...again])) } };
 }
 
@@ -56,8 +56,6 @@ function openIn(
 /** States of jobs are those of machines that nothing was done for. */
 function withoutJobs(status: Status, isAgain: (cluster: string) => boolean): Status {
   const { precaching, backup } = status;
-  const without = <T>(entries: Readonly<Record<string, T>> | undefined): Record<string, T> | undefined =>
-    entries && Object.fromEntries(Object.entries(entries).filter(([cluster]) => !isAgain(cluster)));
   const anew = <T>(states: Readonly<Record<string, T>> | undefined, initial: T): Record<string, T> | undefined =>
     states && Object.fromEntries(Object.entries(states).map(([cluster, state]) => [cluster, isAgain(cluster) ? initial : state]));
   const proofs = precaching?.proofs?.map((proof) => ({ ...proof, clusters: proof.clusters.filter((cluster) => !isAgain(cluster)) }));
@@ -67,32 +65,29 @@ function withoutJobs(status: Status, isAgain: (cluster: string) => boolean): Sta
       precaching: {
         ...precaching,
         status: anew<PrecacheState>(precaching.status, 'NotStarted'),
-        messages: without(precaching.messages),
-        progress: without(precaching.progress),
+        messages: without(precaching.messages, isAgain),
+        progress: without(precaching.progress, isAgain),
         ...(proofs && { proofs }),
       },
     }),
     ...(backup && {
-      backup: { ...backup, status: anew<BackupState>(backup.status, 'PreparingToStart'), messages: without(backup.messages) },
+      backup: {
+        ...backup,
+        status: anew<BackupState>(backup.status, 'PreparingToStart'),
+        messages: without(backup.messages, isAgain),
+      },
     }),
   };
 }
 
 /** Clusters in their batch, or in one to come, have not begun; others that were complete or under way come last, as those that join. */
-function withoutPart(status: Status, again: readonly string[]): Status {
-  const { remediationPlan: plan = [], clusters = [], messages = {}, status: times } = status;
-  const { currentBatch = 0, currentBatchRemediationProgress: progress = {} } = times;
-  const ahead = new Set(plan.slice(Math.max(currentBatch - 1, 0)).flat());
-  const isAgain = new Set(again);
-  const begun = new Set([...clusters.map(({ name }) => name), ...Object.keys(progress)]);
-  const last = again.filter((cluster) => !ahead.has(cluster) && begun.has(cluster));
-  const left = Object.fromEntries(Object.entries(progress).filter(([cluster]) => !isAgain.has(cluster)));
-  const next: Status = {
-    ...status,
-    clusters: clusters.filter(({ name }) => !isAgain.has(name)),
-    messages: Object.fromEntries(Object.entries(messages).filter(([cluster]) => !isAgain.has(cluster))),
-    status: { ...times, currentBatchRemediationProgress: left },
-  };
+function withoutPart(status: Status, again: ReadonlyMap<string, unknown>): Status {
+  const { remediationPlan: plan = [], status: times } = status;
+  const ahead = new Set(plan.slice(Math.max((times.currentBatch ?? 0) - 1, 0)).flat());
+  const begun = begunClusters(status);
+  const last = [...again.keys()].filter((cluster) => !ahead.has(cluster) && begun.has(cluster));
+  const isAgain = (cluster: string) => again.has(cluster);
+  const next = { ...withoutParts(status, isAgain), messages: without(status.messages ?? {}, isAgain) };
   return withPulls(appendClusters(next, last), last);
 }
 

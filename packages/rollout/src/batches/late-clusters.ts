@@ -15,6 +15,7 @@ import { importCounts } from '../clusters/imports.ts';
 import type { Refusal } from '../gates/gates.ts';
 import { rememberMeant } from '../policies/meant.ts';
 import { RecordState, type RolloutObservation } from '../upgrade/model.ts';
+import { begunClusters } from '../upgrade/stage.ts';
 import { planBatches } from './batches.ts';
 import { firstPending } from './cluster-progress.ts';
 
@@ -30,11 +31,10 @@ export function lateClusters({ remediationPlan = [], batchesAtStart, status }: C
 /** Members that were imported again and whose part has not begun, in a rollout whose batches have. */
 export function newcomers(status: ClusterGroupUpgradeStatus): string[] {
   const counts = importCounts(status);
-  const { remediationPlan = [], clusters = [], status: times } = status;
-  const { currentBatch = 0, currentBatchRemediationProgress: progress = {} } = times;
+  const { currentBatch = 0 } = status.status;
   if (counts.size === 0 || currentBatch === 0) return [];
-  const begun = new Set([...clusters.map(({ name }) => name), ...Object.keys(progress)]);
-  return remediationPlan
+  const begun = begunClusters(status);
+  return (status.remediationPlan ?? [])
     .slice(currentBatch - 1)
     .flat()
     .filter((cluster) => counts.has(cluster) && !begun.has(cluster));
@@ -61,6 +61,19 @@ export function appendClusters(status: ClusterGroupUpgradeStatus, clusters: read
   return { ...status, batchesAtStart, remediationPlan: [...kept, ...batches] };
 }
 
+/** Entries by cluster without those of some. */
+export const without = <T>(
+  entries: Readonly<Record<string, T>> | undefined,
+  isLeftOut: (cluster: string) => boolean,
+): Record<string, T> | undefined => entries && Object.fromEntries(Object.entries(entries).filter(([cluster]) => !isLeftOut(cluster)));
+
+/** The status without the part that some clusters had so far. */
+export const withoutParts = (status: ClusterGroupUpgradeStatus, isLeftOut: (cluster: string) => boolean): ClusterGroupUpgradeStatus => ({
+  ...status,
+  clusters: (status.clusters ?? []).filter(({ name }) => !isLeftOut(name)),
+  status: { ...status.status, currentBatchRemediationProgress: without(status.status.currentBatchRemediationProgress ?? {}, isLeftOut) },
+});
+
 /** The status with these pre-caches to be begun. */
 export function withPulls(status: ClusterGroupUpgradeStatus, clusters: readonly string[]): ClusterGroupUpgradeStatus {
   const { precaching } = status;
@@ -81,11 +94,7 @@ interface JoinInput extends Pick<RolloutObservation, 'mode' | 'exists'> {
 /** A rollout with the clusters that are selected, have something to do, and were never part of it. A cluster that was and has gone does not come back. */
 export function joinRollout(status: ClusterGroupUpgradeStatus, input: JoinInput): ClusterGroupUpgradeStatus {
   const { selected, eligible, mode, exists, preCaching } = input;
-  const known = new Set([
-    ...(status.remediationPlan ?? []).flat(),
-    ...(status.clusters ?? []).map(({ name }) => name),
-    ...Object.keys(status.status.currentBatchRemediationProgress ?? {}),
-  ]);
+  const known = new Set([...(status.remediationPlan ?? []).flat(), ...begunClusters(status)]);
   const isNew = (cluster: string) => !known.has(cluster) && exists(cluster) && (eligible?.has(cluster) ?? true);
   const joining = selected.filter((cluster) => isNew(cluster) && firstPending(mode, cluster) !== undefined);
   return withPulls(appendClusters(rememberMeant(status, mode, joining), joining), preCaching ? joining : []);
@@ -124,19 +133,17 @@ export function retryInRollout(before: ClusterGroupUpgradeStatus, { at, isMeant 
   );
   if (failed.length === 0) return { ...before, lastHandledRetryAt: at };
   const again = new Set(failed);
-  const isNotAgain = (cluster: string) => !again.has(cluster);
-  const { currentBatch = 0, currentBatchRemediationProgress: progress = {} } = times;
+  const isAgain = (cluster: string) => again.has(cluster);
   const begun = startedBatches(times);
   const ahead = new Set(plan.slice(begun).flat());
-  const kept = plan.map((batch, index) => (index === begun - 1 && begun === currentBatch ? batch.filter(isNotAgain) : batch));
-  const left = Object.fromEntries(Object.entries(progress).filter(([cluster]) => isNotAgain(cluster)));
+  const kept = plan.map((batch, index) =>
+    index === begun - 1 && begun === times.currentBatch ? batch.filter((cluster) => !isAgain(cluster)) : batch,
+  );
   const pulls = failed.filter((cluster) => unpulled.has(cluster));
   const status = {
-    ...before,
+    ...withoutParts(before, isAgain),
     lastHandledRetryAt: at,
     remediationPlan: kept,
-    clusters: records.filter(({ name }) => isNotAgain(name)),
-    status: { ...times, currentBatchRemediationProgress: left },
     ...(precaching && { precaching: { ...precaching, retries: countRetries(precaching.retries, pulls) } }),
   };
   const late = failed.filter((cluster) => !ahead.has(cluster));

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { perObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { begunClusters } from '../upgrade/stage.ts';
 
 type Status = ClusterGroupUpgradeStatus;
 
@@ -107,8 +108,7 @@ export const namedClusters = perObject(
     new Set([
       ...(spec?.clusters ?? []),
       ...(status?.remediationPlan ?? []).flat(),
-      ...(status?.clusters ?? []).map(({ name }) => name),
-      ...Object.keys(status?.status.currentBatchRemediationProgress ?? {}),
+      ...(status ? begunClusters(status) : []),
       ...Object.keys(status?.precaching?.status ?? {}),
       ...Object.keys(status?.backup?.status ?? {}),
     ]),

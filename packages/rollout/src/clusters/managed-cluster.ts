@@ -3,7 +3,7 @@ import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { explain } from '@flotilla/api/ran';
 
-/** Key of the label. */
+/** Label of a ManagedCluster by which Placements select it. */
 export const NAME_LABEL = 'name';
 
 /** A label that names another cluster, with value and fix; undefined when it is right, or missing: then it is added. */

@@ -11,6 +11,7 @@ import {
   hasFailedPrecache,
   isFinalBackupState,
 } from '@flotilla/api/ran';
+import { startedBatches } from '../batches/late-clusters.ts';
 import { importCounts } from '../clusters/imports.ts';
 import { TROUBLE_PREFIX } from '../upgrade/texts.ts';
 import { readWait, saidOf } from '../waits/wait.ts';
@@ -123,8 +124,7 @@ const recorded = (status: Status | undefined, wanted: string): string[] =>
 
 /** The last batch that has started, from 1; 0 for none. A verdict may have cleared the current batch: what is recorded tells. */
 function lastStarted(status: Status | undefined, batches: readonly Batch[]): number {
-  const { currentBatch = 0, currentBatchStartedAt } = status?.status ?? {};
-  const current = currentBatchStartedAt === undefined ? Math.max(0, currentBatch - 1) : currentBatch;
+  const current = startedBatches(status?.status ?? {});
   if (!verdictOf(status)) return current;
   // A cluster that timed out before its batch has nothing it was at.
   const tried = new Set(

@@ -8,7 +8,7 @@ import {
   explain,
 } from '@flotilla/api/ran';
 import { isEnding, isRunning } from '../upgrade/stage.ts';
-import { digestOf } from '../values/digest.ts';
+import { digestOf } from '../values/json-value.ts';
 import { isOpenToMembers } from './membership.ts';
 
 type Effect = NonNullable<ClusterGroupUpgradeStatus['effect']>;

@@ -1,7 +1,8 @@
 /** The annotation that asks for proofs: how old one may be when a cluster's part begins. Pure. */
 import { Annotation, type ObjectMeta } from '@flotilla/api';
 import { type ClusterGroupUpgrade, explain } from '@flotilla/api/ran';
-import { MINUTE_MS, quote, readDuration } from '../values/go-format.ts';
+import { MINUTE_MS, readDuration } from '../values/duration.ts';
+import { quote } from '../values/go-format.ts';
 
 /** Shorter than this a proof would be old before the next begins; a week is longer than any window. */
 const BOUNDS = { shortestMs: 5 * MINUTE_MS, longestMs: 168 * 60 * MINUTE_MS };

@@ -12,6 +12,7 @@ import {
   type PrecacheState,
 } from '@flotilla/api/ran';
 import { appendClusters } from '../batches/late-clusters.ts';
+import { begunClusters } from '../upgrade/stage.ts';
 
 /** The job of one cluster. */
 export type ClusterProof = Omit<CacheProof, 'clusters'>;
@@ -126,10 +127,10 @@ export function deferUnproven(
   status: ClusterGroupUpgradeStatus,
   { isLater, isAbsent, canaries = [] }: Deferral,
 ): ClusterGroupUpgradeStatus {
-  const { remediationPlan: plan = [], clusters: records = [], status: times } = status;
-  const { currentBatch = 0, currentBatchStartedAt, currentBatchRemediationProgress: progress = {} } = times;
+  const { remediationPlan: plan = [], clusters: records = [] } = status;
+  const { currentBatch = 0, currentBatchStartedAt } = status.status;
   if (currentBatchStartedAt === undefined || currentBatch < 1 || currentBatch >= plan.length) return status;
-  const stays = new Set([...canaries, ...records.map(({ name }) => name), ...Object.keys(progress)]);
+  const stays = new Set([...canaries, ...begunClusters(status)]);
   const current = plan[currentBatch - 1] ?? [];
   const late = current.filter((cluster) => !stays.has(cluster) && isLater(cluster));
   const ended = new Set(records.map(({ name }) => name));

@@ -98,11 +98,6 @@ export const NODE_PATHS: readonly NodePath[] = [
   },
 ];
 
-/** All allowed host paths of the puller, in order. The spoke's admission policy has the same list. */
-export const HOST_PLACES: readonly string[] = [
-  ...new Set([RUN_DIRECTORY, ...SOCKET_PATH.places, ...NODE_PATHS.flatMap(({ places }) => places)]),
-].toSorted();
-
 /** Explains why an annotation's path cannot be used; undefined when it can. */
 export function pathProblem(annotation: string, path: string, places: readonly string[]): string | undefined {
   const isPlain = path.length <= 256 && /^\/[\w./@+-]+$/.test(path) && posix.normalize(path) === path && !path.endsWith('/');

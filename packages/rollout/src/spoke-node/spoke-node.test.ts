@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { HOST_PLACES, NODE_PATHS } from './node-paths.ts';
+import { NODE_PATHS, RUN_DIRECTORY, SOCKET_PATH } from './node-paths.ts';
 import { PULLER_VARIABLES } from './puller-variables.ts';
 import { spokeNode } from './spoke-node.ts';
 
@@ -161,6 +161,9 @@ test('an unknown annotation of ours is reported with the closest known one; othe
   expect(spokeNode(cluster({ annotations: Object.fromEntries(known.map((key) => [key, ''])) })).unknown).toBeUndefined();
   expect(spokeNode(undefined).unknown).toBeUndefined();
 });
+
+/** All allowed host paths of the puller, in order. */
+const HOST_PLACES = [...new Set([RUN_DIRECTORY, ...SOCKET_PATH.places, ...NODE_PATHS.flatMap(({ places }) => places)])].toSorted();
 
 test('no place is the root or a folder with everything of a node', () => {
   for (const place of HOST_PLACES) expect(place).not.toMatch(/^\/(etc|var|usr|root|home|var\/lib|var\/lib\/kubelet|etc\/kubernetes)?$/);

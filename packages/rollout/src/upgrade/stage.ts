@@ -23,7 +23,7 @@ export const isRunning = (upgrade: ClusterGroupUpgrade): boolean =>
 
 /** True from the verdict on, and from the moment the upgrade is deleted. */
 export const isEnding = ({ metadata, status }: ClusterGroupUpgrade): boolean =>
-  metadata.deletionTimestamp !== undefined || findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
+  metadata.deletionTimestamp !== undefined || (status !== undefined && hasEnded(status));
 
 /**
  * Templates that are rolled out, in order; empty in policy mode. Those of the spec until the start; from then on those of the status,
@@ -49,6 +49,10 @@ export const isPrecached = ({ conditions }: Pick<ClusterGroupUpgradeStatus, 'con
 /** True once the hub objects of an upgrade were removed at its end: what is on the spokes since is others'. */
 export const wasCleaned = ({ spec, status }: ClusterGroupUpgrade): boolean =>
   status?.status.completedAt !== undefined && spec?.actions?.afterCompletion?.deleteObjects !== false;
+
+/** Clusters whose part has begun, or has ended. */
+export const begunClusters = ({ clusters = [], status }: ClusterGroupUpgradeStatus): ReadonlySet<string> =>
+  new Set([...clusters.map(({ name }) => name), ...Object.keys(status.currentBatchRemediationProgress ?? {})]);
 
 /** The part of a cluster in the upgrade has ended well. */
 export const isComplete = ({ status }: ClusterGroupUpgrade, cluster: string): boolean =>

@@ -3,7 +3,7 @@ import { Annotation, perObject } from '@flotilla/api';
 import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { templatesOf } from '../upgrade/stage.ts';
-import { digestOf } from '../values/digest.ts';
+import { digestOf } from '../values/json-value.ts';
 import type { Wait } from '../waits/wait.ts';
 
 type FindTemplate = (name: string) => ManifestWorkReplicaSet | undefined;
