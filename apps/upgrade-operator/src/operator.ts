@@ -3,8 +3,7 @@ import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
 import { type Client, type Clock, createChannel, type Logger, type Metrics } from '@flotilla/runtime';
 import { type Caches, createCaches } from './caches.ts';
 import type { ProgramSettings } from './config.ts';
-import { DrainTroubles } from './drain/drain-troubles.ts';
-import { createNodeDrains } from './drain/node-drains.ts';
+import { createNodeDrains, DrainFailures } from './drain/node-drains.ts';
 import type { Ports } from './ports.ts';
 import { startNodeKeeper } from './reconcilers/node/reconciler.ts';
 import { startOtherUpgradeConfigs } from './reconcilers/other-upgrade-config/reconciler.ts';
@@ -49,10 +48,10 @@ export async function runOperator(deps: OperatorDeps, { createPorts, steps = ste
     hasForcedDrain = true;
     wake();
   };
-  const drainTroubles = new DrainTroubles(wake);
+  const drainFailures = new DrainFailures(wake);
   const retryMs = retrySeconds * 1000;
-  const upgradeConfigs = startUpgradeConfigs({ ...common, client, steps, looks, takeForcedDrain, drainTroubles, retryMs }, signal);
-  const nodes = startNodeKeeper({ ...common, onForcedDrain, drainTroubles }, signal);
+  const upgradeConfigs = startUpgradeConfigs({ ...common, client, steps, looks, takeForcedDrain, drainFailures, retryMs }, signal);
+  const nodes = startNodeKeeper({ ...common, onForcedDrain, drainFailures }, signal);
   const others = startOtherUpgradeConfigs({ client, ports: common.ports, namespace, logger, metrics, clock }, signal);
   const { upgradeConfigs: watched } = caches;
   const reported =

@@ -10,8 +10,8 @@ import { reportedBudgets } from './health/disruption-budgets.ts';
 import { createSilences } from './maintenance/silences.ts';
 import { byNextRun, isActionable, specOf } from './managers/ocm-policy.ts';
 import { stateOf } from './notify/ocm-states.ts';
-import { readGoExpression } from './operator-config/go-expression.ts';
 import { readOperatorConfig } from './operator-config/read-config.ts';
+import { readGoExpression } from './operator-config/schema.ts';
 
 const CONFIG = {
   upgradeType: 'OSD',

@@ -1,7 +1,7 @@
 export { type BackOff, backOffMs, type Clock, pause, Semaphore, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
-export { Autoscalers, type ScaledObject, scaledKeyOf, scaleTargetOf } from './autoscalers.ts';
-export type { Client, PatchOptions, WatchEvent, WatchOptions } from './client.ts';
+export { Autoscalers, scaledKeyOf, scaleTargetOf } from './autoscalers.ts';
+export type { Client, WatchEvent, WatchOptions } from './client.ts';
 export { createClient, createClientOver } from './create-client.ts';
 export {
   groupVersion,
@@ -65,4 +65,3 @@ export { BUILD_CONSTANTS, type Build, readBuild, versionLine } from './version.t
 export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Watch, watch, whenChanged } from './watches.ts';
 
-export type { EnqueueOptions } from './work-queue.ts';

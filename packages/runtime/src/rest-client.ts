@@ -16,8 +16,8 @@ import type {
   WriteOptions,
 } from './client.ts';
 import { ApiError, describeForeign, isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
-import { IdleTimer } from './idle-timer.ts';
 import { collectionPath, needNamespace, objectPath, query } from './resource-path.ts';
+import { IdleTimer } from './timers.ts';
 import { type Call, describe, type Exchange, OBJECT_BYTES } from './transport.ts';
 import { lines, nameOf, parseEvent } from './watch-stream.ts';
 

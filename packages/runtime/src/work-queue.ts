@@ -1,10 +1,10 @@
 import { FlotillaError } from '@flotilla/api';
 import { type BackOff, backOffMs, type Clock, systemClock } from '@flotilla/pace';
 import { z } from 'zod';
-import { KeyTimers } from './key-timers.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { MemoryBackend, type OpenBackend, type QueueBackend } from './queue-backend.ts';
+import { KeyTimers } from './timers.ts';
 
 /** Options of a work queue. */
 export interface WorkQueueOptions {

@@ -276,7 +276,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a timer asked for later puts off the earlier',
     seenBy: ['every upgrade ends', 'nothing is left'],
-    file: 'packages/runtime/src/key-timers.ts',
+    file: 'packages/runtime/src/timers.ts',
     from: 'if (current && current.at <= at) return;',
     to: '',
   },

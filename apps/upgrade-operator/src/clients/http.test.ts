@@ -5,8 +5,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { answer, cut, half, type Reply, say, silence, startHostileService } from '../../testing/hostile-service.ts';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type HttpOptions } from './http.ts';
-import { DEFAULT_RETRY, retryDelayMs } from './retry.ts';
+import { createHttp, DEFAULT_RETRY, type HttpOptions, retryDelayMs } from './http.ts';
 
 const QUICK = { attempts: 3, baseMs: 1, maxMs: 5 };
 const clientOf = (options: Partial<HttpOptions> = {}) => createHttp({ name: 'Service', clock: systemClock, retry: QUICK, ...options });

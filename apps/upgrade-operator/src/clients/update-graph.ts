@@ -3,8 +3,7 @@ import { FlotillaError } from '@flotilla/api';
 import { MAX_REDIRECTS } from '@flotilla/http';
 import { z } from 'zod';
 import { ServiceError } from './errors.ts';
-import { createHttp, type HttpSurroundings } from './http.ts';
-import { NO_RETRY } from './retry.ts';
+import { createHttp, type HttpSurroundings, NO_RETRY } from './http.ts';
 
 /** Update graph of clusters that name none. */
 export const DEFAULT_UPSTREAM = 'https://api.openshift.com/api/upgrades_info/v1/graph';

@@ -61,7 +61,7 @@ function world(pods: readonly unknown[]) {
 
 test('asks nobody before the first wait is over, and wakes exactly then', async () => {
   const { calls, force } = world([pod('p')]);
-  expect(await force(40)).toEqual({ isLate: false, lookAgainMs: 5 * MINUTE + 1 });
+  expect(await force(40)).toEqual({ isLate: false, afterMs: 5 * MINUTE + 1 });
   expect(calls).toEqual([]);
 });
 
@@ -71,7 +71,7 @@ test('reads the pods of the node alone, and removes those whose time is over', a
     pod('hung', { finalizers: ['x/y'], deletionTimestamp: '2026-02-01T10:00:00Z' }),
     pod('g', { labels: { app: 'guarded' } }),
   ]);
-  expect(await force(46)).toEqual({ isLate: false, lookAgainMs: MINUTE });
+  expect(await force(46)).toEqual({ isLate: false, afterMs: MINUTE });
   expect(calls).toEqual([
     'list pods spec.nodeName=n',
     'list poddisruptionbudgets',
@@ -86,7 +86,7 @@ test('counts a drain from no moment before it can have begun', async () => {
   const drains = createNodeDrains(client);
   expect(await drains.force(node(), { ...context(500), notBeforeMs: since + 480 * MINUTE })).toEqual({
     isLate: false,
-    lookAgainMs: 25 * MINUTE + 1,
+    afterMs: 25 * MINUTE + 1,
   });
   expect(calls).toEqual([]);
 });
@@ -103,7 +103,7 @@ test('is late when nothing helped', async () =>
 
 test('removes nothing when strategies are off, and is late all the same', async () => {
   const { calls, force } = world([pod('p')]);
-  expect(await force(46, true)).toEqual({ isLate: true, lookAgainMs: undefined });
+  expect(await force(46, true)).toEqual({ isLate: true, afterMs: undefined });
   expect(calls).toEqual([]);
 });
 
@@ -111,6 +111,6 @@ test('leaves a node alone that is not cordoned, or does not say since when', asy
   const { client, context, calls } = world([pod('p')]);
   const drains = createNodeDrains(client);
   expect(await drains.force(NodeKind.schema.parse({ metadata: { name: 'n' } }), context(500))).toEqual({ isLate: false });
-  expect(await drains.force(node(''), context(500))).toEqual({ isLate: false, lookAgainMs: MINUTE });
+  expect(await drains.force(node(''), context(500))).toEqual({ isLate: false, afterMs: MINUTE });
   expect(calls).toEqual([]);
 });

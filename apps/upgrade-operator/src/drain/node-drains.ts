@@ -2,8 +2,7 @@ import { type Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { NotificationState, type UpgradeConfig } from '@flotilla/api/managed';
 import { type Client, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
 import { cordonOf, type DrainSettings, type DrainStep, drainMoments, isDrainDue, planDrain } from '@flotilla/upgrade';
-import { readGoExpression } from '../operator-config/go-expression.ts';
-import type { OperatorConfig } from '../operator-config/schema.ts';
+import { type OperatorConfig, readGoExpression } from '../operator-config/schema.ts';
 
 /** Input for judging the drain of a node. */
 export interface DrainContext {
@@ -24,7 +23,7 @@ export interface DrainContext {
 export interface DrainState {
   readonly isLate: boolean;
   /** Delay until the next look although nothing changes. */
-  readonly lookAgainMs?: number;
+  readonly afterMs?: number;
 }
 
 /** Removes what keeps nodes from being drained. */
@@ -45,17 +44,17 @@ export function createNodeDrains(client: Pick<Client, 'list' | 'patch' | 'delete
       if (!cordon) return { isLate: false };
       if (cordon === 'unknown') {
         logger.warn({ node: node.metadata.name }, 'Node is cordoned, but its taint has no timeAdded: its drain is not watched');
-        return { isLate: false, lookAgainMs: AGAIN_MS };
+        return { isLate: false, afterMs: AGAIN_MS };
       }
       const settings = settingsOf(context);
       const sinceMs = Math.max(cordon.sinceMs, notBeforeMs);
-      if (!isDrainDue(sinceMs, settings, nowMs)) return { isLate: false, lookAgainMs: untilNext(sinceMs, settings, nowMs) };
+      if (!isDrainDue(sinceMs, settings, nowMs)) return { isLate: false, afterMs: untilNext(sinceMs, settings, nowMs) };
       const { pods, budgets } = settings.disabled ? { pods: [], budgets: [] } : await readPods(client, node.metadata.name, signal);
       const { steps, forcesBudgets, isLate } = planDrain(sinceMs, pods, budgets, settings, nowMs);
       for (const step of steps) await carryOut(client, step, logger, signal);
       if (forcesBudgets) await notify(NotificationState.delayed, 'drain');
       const next = untilNext(sinceMs, settings, nowMs);
-      return { isLate, lookAgainMs: pods.length > 0 ? Math.min(next ?? AGAIN_MS, AGAIN_MS) : next };
+      return { isLate, afterMs: pods.length > 0 ? Math.min(next ?? AGAIN_MS, AGAIN_MS) : next };
     },
   };
 }
@@ -99,4 +98,32 @@ async function carryOut(
 
 function unlessGone(error: unknown): void {
   if (!isNotFound(error) && !isConflict(error)) throw error;
+}
+
+/** Nodes whose pods could not be removed at the last try: the status of the upgrade says so, and has another writer. */
+export class DrainFailures {
+  readonly #byNode = new Map<string, string>();
+  readonly #wake: () => void;
+
+  /** @param wake called at each change */
+  constructor(wake: () => void) {
+    this.#wake = wake;
+  }
+
+  note(node: string, message: string): void {
+    if (this.#byNode.get(node) === message) return;
+    this.#byNode.set(node, message);
+    this.#wake();
+  }
+
+  /** The last try went well, or there is nothing to remove any more. */
+  end(node: string): void {
+    if (this.#byNode.delete(node)) this.#wake();
+  }
+
+  /** The nodes and why, for people; undefined where all went well. */
+  get message(): string | undefined {
+    const all = [...this.#byNode].toSorted(([a], [b]) => a.localeCompare(b)).map(([node, message]) => `node ${node}: ${message}`);
+    return all.length === 0 ? undefined : `Pods that hold up a drain cannot be removed: ${all.join('; ')}`;
+  }
 }

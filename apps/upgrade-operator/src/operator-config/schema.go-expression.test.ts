@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readGoExpression } from './go-expression.ts';
+import { readGoExpression } from './schema.ts';
 
 const matches = (pattern: string, text: string) => {
   const read = readGoExpression(pattern);

@@ -1,7 +1,7 @@
 import { readNamePattern } from '@flotilla/api';
 import { UPGRADE_CONFIG_NAME, UpgradeType } from '@flotilla/api/managed';
+import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { z } from 'zod';
-import { readGoExpression } from './go-expression.ts';
 
 /** Whole numbers of at least `least`; more than a year of minutes is a mistake. */
 const whole = (least: number, most = 525_600) => {
@@ -101,3 +101,22 @@ export const OperatorConfigFile = z.object({
 });
 /** Configuration of the operator, as its ConfigMap has it. */
 export type OperatorConfig = Readonly<z.output<typeof OperatorConfigFile>>;
+
+const INTRODUCTION = 'error parsing regexp: ';
+/** Characters: a longer one would keep a program for a quarter of a second when it is read, and again for each namespace. */
+const MAX_LENGTH = 10_000;
+
+/**
+ * Reads an expression as the reference does: what administrators wrote for that one means the same here. A text says why it is none. Tests take time
+ * linear in text times expression, whatever either is.
+ */
+export function readGoExpression(text: string): Pick<RegExp, 'test'> | string {
+  if (text.length > MAX_LENGTH) return `has ${text.length} characters, at most ${MAX_LENGTH} are read; write several expressions`;
+  try {
+    const expression = RE2JS.compile(text);
+    return { test: (given) => expression.matcher(given).find() };
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) return error.message.replace(INTRODUCTION, '');
+    throw error;
+  }
+}

@@ -21,7 +21,7 @@ export const before = {
       const { delayTrigger } = config.upgradeWindow;
       if (delayTrigger <= 0) return done;
       const delayedAt = Date.parse(entry.startTime ?? '') + delayTrigger * MINUTE;
-      if (nowMs <= delayedAt) return { ...done, lookAgainMs: delayedAt - nowMs + 1 };
+      if (nowMs <= delayedAt) return { ...done, afterMs: delayedAt - nowMs + 1 };
       await notify(NotificationState.delayed);
       return done;
     },
@@ -59,7 +59,7 @@ export const before = {
       const { maxAge } = config.cacheProof;
       const notes = (await ports.cachedReleases.read(signal)).values();
       const obstacle = cacheObstacle({ cluster, target, notes, maxAge, nowMs });
-      return obstacle === undefined ? { ...done, lookAgainMs: LOOK_MS } : waiting(obstacle, LOOK_MS);
+      return obstacle === undefined ? { ...done, afterMs: LOOK_MS } : waiting(obstacle, LOOK_MS);
     },
   },
   /** Adds a worker for each set of workers. When they do not come in time, the upgrade goes on without them. */

@@ -38,7 +38,7 @@ export async function closeWindow(
     await CLOSINGS[type](silences, signal);
     return done;
   } catch (error) {
-    return { ...failed(errorMessage(error)), goesOn: true, lookAgainMs: MINUTE };
+    return { ...failed(errorMessage(error)), goesOn: true, afterMs: MINUTE };
   }
 }
 
@@ -143,7 +143,7 @@ export const during = {
         logger.info({ machineSet: set.metadata.name }, 'Took reserved capacity away');
       }
       if (homeless !== undefined) return failed(`an upgrade machine ${homeless} exists but has no node association`);
-      let lookAgainMs: number | undefined;
+      let afterMs: number | undefined;
       for (const name of nodes) {
         const node = cluster.nodes.find(({ metadata }) => metadata.name === name);
         const drain = node && (await drains.force(node, { upgradeConfig, config, nowMs, notify, logger, signal }));
@@ -151,12 +151,12 @@ export const during = {
           ports.metrics.drainTimeout(name, true);
           return failed(name);
         }
-        lookAgainMs = Math.min(lookAgainMs ?? Number.POSITIVE_INFINITY, drain?.lookAgainMs ?? Number.POSITIVE_INFINITY);
+        afterMs = Math.min(afterMs ?? Number.POSITIVE_INFINITY, drain?.afterMs ?? Number.POSITIVE_INFINITY);
       }
       if (machines.length > 0)
         return waiting(
           `machine ${machines.map(({ metadata }) => metadata.name).join(', ')} to go`,
-          Number.isFinite(lookAgainMs) ? lookAgainMs : undefined,
+          Number.isFinite(afterMs) ? afterMs : undefined,
         );
       if (sets.length > 0) return waiting(`MachineSet ${sets.map(({ metadata }) => metadata.name).join(', ')} to go`);
       ports.metrics.clearDrainTimeouts();

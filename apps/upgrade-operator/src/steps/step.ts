@@ -35,9 +35,9 @@ export interface StepContext {
 /** Outcome of a notification. */
 export type Told = { readonly isTold: true } | { readonly isTold: false; readonly problem?: string };
 
-/** Outcome of a step; `lookAgainMs` asks for another pass where no watch wakes it. */
+/** Outcome of a step; `afterMs` asks for another pass where no watch wakes it. */
 export type StepOutcome = StepEnd & {
-  readonly lookAgainMs?: number;
+  readonly afterMs?: number;
   /** The steps after it are begun all the same. */
   readonly goesOn?: boolean;
 };
@@ -64,11 +64,11 @@ export type StepCode = Readonly<Record<StepName, Omit<Step, 'name'>>>;
 export const done: StepOutcome = { kind: 'done' };
 /** The upgrade goes on without what the step is for. @param reason why, for people */
 export const skipped = (reason: string): StepOutcome => ({ kind: 'skipped', reason });
-/** @param lookAgainMs where no watch tells of the end, or a deadline comes */
-export const waiting = (reason: string, lookAgainMs?: number): StepOutcome => ({
+/** @param afterMs where no watch tells of the end, or a deadline comes */
+export const waiting = (reason: string, afterMs?: number): StepOutcome => ({
   kind: 'waiting',
   reason,
-  ...(lookAgainMs !== undefined && { lookAgainMs: Math.max(1, lookAgainMs) }),
+  ...(afterMs !== undefined && { afterMs: Math.max(1, afterMs) }),
 });
 /** Tried again although nothing changes. @param message why, for people */
 export const failed = (message: string): StepOutcome => ({ kind: 'failed', message });

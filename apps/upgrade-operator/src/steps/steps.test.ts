@@ -60,7 +60,7 @@ describe('report-delay', () => {
   const step = (minutes: number, delayTrigger = 30) =>
     run('report-delay', { entry: { startTime: minutesAgo(minutes) }, config: { upgradeWindow: { delayTrigger, timeOut: 120 } } });
   test('waits for its time, without holding anything up', async () =>
-    expect(await step(29)).toMatchObject({ told: [], outcome: { kind: 'done', lookAgainMs: MINUTE + 1 } }));
+    expect(await step(29)).toMatchObject({ told: [], outcome: { kind: 'done', afterMs: MINUTE + 1 } }));
   test('tells after it', async () => expect(await step(31)).toMatchObject({ told: ['StateDelayed'], outcome: { kind: 'done' } }));
   test('tells nothing when it is off', async () => expect((await step(500, 0)).told).toEqual([]));
 });
@@ -114,7 +114,7 @@ describe('check-cache', () => {
     expect((await step('before')).outcome).toEqual({
       kind: 'waiting',
       reason: 'a proof that 1 of 1 nodes have the images of release 4.14.12: a',
-      lookAgainMs: 10_000,
+      afterMs: 10_000,
     }));
 });
 
@@ -157,7 +157,7 @@ describe('reserve-capacity', () => {
   test('waits until its copy is too old', async () =>
     expect((await step({ cluster: { machineSets: [workers, surge()] } })).outcome).toMatchObject({
       kind: 'waiting',
-      lookAgainMs: 20 * MINUTE + 1,
+      afterMs: 20 * MINUTE + 1,
     }));
   test('goes on without it when it is late, and tells', async () => {
     const late = await step({ cluster: { machineSets: [workers, surge()] }, nowMs: NOW + 21 * MINUTE });
@@ -213,7 +213,7 @@ describe('the windows', () => {
     async (name) => {
       const world = new MemoryWorld();
       world.alertmanager.outage = new Error('refused');
-      expect((await run(name, { world })).outcome).toEqual({ kind: 'failed', message: 'refused', goesOn: true, lookAgainMs: MINUTE });
+      expect((await run(name, { world })).outcome).toEqual({ kind: 'failed', message: 'refused', goesOn: true, afterMs: MINUTE });
       const conditions = [said('ControlPlaneMaintenanceWindowRemoved', 'True'), said('WorkersMaintenanceWindowRemoved', 'True')];
       expect((await run(name, { world, entry: { conditions } })).outcome.kind).toBe('done');
     },
@@ -258,7 +258,7 @@ describe('await-control-plane', () => {
   const step = (given: StepCase) => run('await-control-plane', { ...commenced, ...given });
   test('waits, with a timer for its being late', async () => {
     const entry = { conditions: [said('UpgradeCommenced', 'True', minutesAgo(60))] };
-    expect((await step({ entry })).outcome).toMatchObject({ kind: 'waiting', lookAgainMs: 30 * MINUTE + 1 });
+    expect((await step({ entry })).outcome).toMatchObject({ kind: 'waiting', afterMs: 30 * MINUTE + 1 });
   });
   test('is late from its own beginning on, not from upgradeAt', async () => {
     const late = await step({ entry: { conditions: [said('UpgradeCommenced', 'True', minutesAgo(91))] } });
@@ -311,7 +311,7 @@ describe('await-workers', () => {
       cluster: { pools: [pool(2, 2, 'old')] },
       entry: { poolConfigurations: { worker: 'old' }, conditions: [said('ControlPlaneUpgraded', 'True', minutesAgo(minutes))] },
     });
-    expect((await step(given(1))).outcome).toMatchObject({ kind: 'waiting', lookAgainMs: 4 * MINUTE });
+    expect((await step(given(1))).outcome).toMatchObject({ kind: 'waiting', afterMs: 4 * MINUTE });
     expect((await step(given(5))).outcome.kind).toBe('done');
   });
   test('names nodes that are stuck, and pools that are degraded or paused', async () => {
@@ -343,12 +343,10 @@ describe('remove-capacity', () => {
       outcome: { kind: 'waiting' },
     }));
   test('waits for machines that go, as long as their drain says', async () =>
-    expect((await step({ cluster: { machines: [going], nodes: [node] }, drain: { isLate: false, lookAgainMs: 7 } })).outcome).toMatchObject(
-      {
-        kind: 'waiting',
-        lookAgainMs: 7,
-      },
-    ));
+    expect((await step({ cluster: { machines: [going], nodes: [node] }, drain: { isLate: false, afterMs: 7 } })).outcome).toMatchObject({
+      kind: 'waiting',
+      afterMs: 7,
+    }));
   test('names the node whose drain is late', async () => {
     const late = await step({ cluster: { machines: [going], nodes: [node] }, drain: { isLate: true } });
     expect(late.outcome).toEqual({ kind: 'failed', message: 'n' });

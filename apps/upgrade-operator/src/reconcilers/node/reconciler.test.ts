@@ -7,8 +7,7 @@ import { type Client, createLogger, createMetrics } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { MemoryWorld } from '../../../testing/memory-world.ts';
 import { createCaches } from '../../caches.ts';
-import { DrainTroubles } from '../../drain/drain-troubles.ts';
-import type { DrainContext, DrainState } from '../../drain/node-drains.ts';
+import { type DrainContext, DrainFailures, type DrainState } from '../../drain/node-drains.ts';
 import { startNodeKeeper } from './reconciler.ts';
 
 type Fields = Record<string, unknown>;
@@ -72,7 +71,7 @@ async function keep({ nodes, phase = 'Upgrading', updated = 0, drain = { isLate:
         },
       },
       onForcedDrain: () => undefined,
-      drainTroubles: new DrainTroubles(() => undefined),
+      drainFailures: new DrainFailures(() => undefined),
       namespace: 'o',
       logger,
       metrics: createMetrics({ process: false }),

@@ -11,13 +11,13 @@ import {
   whenChanged,
 } from '@flotilla/runtime';
 import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, upgradeInForce, workerPools } from '@flotilla/upgrade';
-import type { DrainTroubles } from '../../drain/drain-troubles.ts';
+import type { DrainFailures } from '../../drain/node-drains.ts';
 import type { ReconcilerDeps } from '../deps.ts';
 
 interface NodeDeps extends ReconcilerDeps {
   /** Called when pods with a disruption budget were removed. */
   readonly onForcedDrain: () => void;
-  readonly drainTroubles: DrainTroubles;
+  readonly drainFailures: DrainFailures;
 }
 
 /**
@@ -25,7 +25,7 @@ interface NodeDeps extends ReconcilerDeps {
  * administrator has cordoned stays as it is.
  */
 export function startNodeKeeper(deps: NodeDeps, signal: AbortSignal): Reconciler {
-  const { caches, drainTroubles, logger, metrics, clock } = deps;
+  const { caches, drainFailures, logger, metrics, clock } = deps;
   const tell = troubleEvents(deps.ports.events, (name) => eventSubject(Node, caches.nodes.get({ name })));
   const cordoned = () => caches.nodes.list().filter((node) => cordonOf(node) !== undefined);
   return startReconciler({
@@ -34,11 +34,11 @@ export function startNodeKeeper(deps: NodeDeps, signal: AbortSignal): Reconciler
     watches: [watch(caches.upgradeConfigs, { enqueue: cordoned }), watch(caches.pools, { enqueue: cordoned })],
     reconcile: async (name, context) => {
       const result = await reconcile(deps, name, context);
-      drainTroubles.end(name);
+      drainFailures.end(name);
       return result;
     },
     onTrouble: async (name, trouble, context) => {
-      drainTroubles.note(name, trouble.message);
+      drainFailures.note(name, trouble.message);
       await tell(name, trouble, context);
     },
     logger,
@@ -63,7 +63,7 @@ async function reconcile(deps: NodeDeps, name: string, { logger, signal }: Recon
   const nowMs = clock.now();
   // A node that was cordoned days before has as much time as others; nothing is due while the start of the workers is unknown.
   const notBeforeMs = Date.parse(upgradeInForce(upgradeConfig).entry?.workerStartTime ?? '') || nowMs;
-  const { isLate, lookAgainMs } = await drains.force(node, {
+  const { isLate, afterMs } = await drains.force(node, {
     upgradeConfig,
     config,
     watchOnly: config.nodeDrain.disableDrainStrategies,
@@ -74,7 +74,7 @@ async function reconcile(deps: NodeDeps, name: string, { logger, signal }: Recon
     signal,
   });
   ports.metrics.drainTimeout(name, isLate && !node.metadata.deletionTimestamp);
-  return lookAgainMs === undefined ? {} : { requeueAfterMs: lookAgainMs };
+  return afterMs === undefined ? {} : { requeueAfterMs: afterMs };
 }
 
 const facts = (node: Node) => [cordonOf(node), isBeingConfigured(node), isControlPlaneNode(node), node.metadata.deletionTimestamp];

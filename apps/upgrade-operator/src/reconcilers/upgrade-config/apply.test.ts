@@ -126,8 +126,8 @@ test('a step that ends with the commencement is done then, without being run', a
 test('of several timers the earliest counts', async () => {
   const { timers } = await walk({
     steps: [
-      ['report-delay', { ...done, lookAgainMs: 900 }],
-      ['check-upgradable', { ...done, lookAgainMs: 300 }],
+      ['report-delay', { ...done, afterMs: 900 }],
+      ['check-upgradable', { ...done, afterMs: 300 }],
       ['commence', waiting('x', 600)],
     ],
   });

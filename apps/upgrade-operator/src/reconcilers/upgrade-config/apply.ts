@@ -26,7 +26,7 @@ export async function walkSteps(steps: readonly Step[], draft: UpgradeDraft, con
     const context = contextOf();
     const outcome = await runStep(step, context);
     context.signal.throwIfAborted();
-    timers.lookAgain(outcome.lookAgainMs);
+    timers.requeueAfter(outcome.afterMs);
     const condition = stepConditions[step.name];
     if (outcome.kind !== 'done' || !open.has(condition)) draft.endStep(condition, outcome);
     if (outcome.kind === 'done' || outcome.kind === 'skipped') continue;
@@ -80,6 +80,6 @@ export async function closeOpenWindows({ draft, ports: { silences }, timers, sav
     const outcome = await closeWindow(type, { entry: draft.entry, silences, signal });
     signal.throwIfAborted();
     draft.endStep(type, outcome);
-    timers.lookAgain(outcome.lookAgainMs);
+    timers.requeueAfter(outcome.afterMs);
   }
 }

@@ -68,11 +68,11 @@ test('extra workers and the channel go whenever they are seen', async () => {
 test('what cannot be taken back is tried again, later and later, and until then nobody is asked', async () => {
   const { leftovers, done, state, clock } = setUp();
   state.problem = new Error('connect ECONNREFUSED');
-  const { hasWritten, againMs: first = 0 } = await leftovers.takeBack(left, undefined, signal);
+  const { hasWritten, afterMs: first = 0 } = await leftovers.takeBack(left, undefined, signal);
   expect(hasWritten).toBe(false);
   expect(first).toBeGreaterThan(0);
   state.problem = undefined;
-  expect((await leftovers.takeBack(left, undefined, signal)).againMs).toBeCloseTo(first, 3);
+  expect((await leftovers.takeBack(left, undefined, signal)).afterMs).toBeCloseTo(first, 3);
   expect(done).toEqual([]);
   await clock.advance(first);
   expect(await leftovers.takeBack(left, undefined, signal)).toEqual({ hasWritten: true });

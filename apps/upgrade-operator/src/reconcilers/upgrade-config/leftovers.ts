@@ -21,7 +21,7 @@ interface TakenBack {
   /** The MachineSets or the ClusterVersion are not as they were observed any more. */
   readonly hasWritten: boolean;
   /** Milliseconds until the next try; undefined when nothing is left to do. */
-  readonly againMs?: number;
+  readonly afterMs?: number;
   /** Why something cannot be taken back yet, and of which object. */
   readonly problem?: string;
 }
@@ -68,7 +68,7 @@ export class Leftovers {
   async takeBack(machines: ObservedMachines, clusterVersion: ClusterVersion | undefined, signal: AbortSignal): Promise<TakenBack> {
     const { writes, silences, clock } = this.#deps;
     if (!this.#mayBeSilenced && !this.isSeen(machines, clusterVersion)) return { hasWritten: false };
-    if (this.#retryAt > clock.now()) return { hasWritten: false, againMs: this.#retryAt - clock.now(), ...this.#said };
+    if (this.#retryAt > clock.now()) return { hasWritten: false, afterMs: this.#retryAt - clock.now(), ...this.#said };
     const channel = clusterVersion && channelReturn(clusterVersion);
     const inCluster = [
       ...surgeRemains(machines).sets.map((set) => writes.deleteMachineSet(set, signal)),
@@ -88,7 +88,7 @@ export class Leftovers {
       this.#retries.reset();
       return { hasWritten };
     }
-    return { hasWritten, againMs: this.#fail(failures.join('; ')), ...this.#said };
+    return { hasWritten, afterMs: this.#fail(failures.join('; ')), ...this.#said };
   }
 
   get #said(): Pick<TakenBack, 'problem'> {

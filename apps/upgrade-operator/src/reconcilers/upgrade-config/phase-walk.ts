@@ -17,7 +17,7 @@ export async function throughPhases(pass: Pass): Promise<void> {
     logger.info({ from: phase, phase: next, version: draft.entry.version }, 'Upgrade is in another phase');
     // The provider has replaced the object, so the next pass looks at the new one.
     if (look.provider === 'replaced') {
-      timers.lookAgain(0);
+      timers.requeueAfter(0);
       return save();
     }
     // The start must be saved before the first effect of the upgrade.

@@ -113,7 +113,7 @@ async function lookAtPending(pass: Pass): Promise<ManagedUpgradeLook> {
   const target = targetOf(upgradeConfig.spec);
   const isDue = schedule?.isReady === true || (target !== undefined && isCommenced(cluster.clusterVersion, target));
   if (!isDue) {
-    timers.lookAgain(schedule && schedule.untilUpgradeMs + 1);
+    timers.requeueAfter(schedule && schedule.untilUpgradeMs + 1);
     return { ...NOTHING, isValid: true };
   }
   try {
@@ -123,7 +123,7 @@ async function lookAtPending(pass: Pass): Promise<ManagedUpgradeLook> {
   } catch (error) {
     if (error instanceof WithdrawnError) throw error;
     // Its provider says why, in the condition about what is asked for.
-    timers.lookAgain(retries.after('provider'));
+    timers.requeueAfter(retries.after('provider'));
     return NOTHING;
   }
 }
@@ -157,7 +157,7 @@ async function isValid(pass: Pass, remark: string): Promise<boolean> {
           draft.sayValidated(ValidationReason.refused, verdict.message);
           ports.metrics.validationFailed(true);
           // Nothing in the cluster changes when the graph offers the version after all.
-          timers.lookAgain(answers.updates && GRAPH_AGAIN_MS);
+          timers.requeueAfter(answers.updates && GRAPH_AGAIN_MS);
           return false;
         case 'valid':
           draft.sayValidated(ValidationReason.valid, verdict.message + remark);
@@ -167,7 +167,7 @@ async function isValid(pass: Pass, remark: string): Promise<boolean> {
     } catch (error) {
       draft.sayValidated(ValidationReason.unknown, errorMessage(error));
       ports.metrics.validationFailed(true);
-      timers.lookAgain(retries.after('validation'));
+      timers.requeueAfter(retries.after('validation'));
       return false;
     }
   }
@@ -179,7 +179,7 @@ async function resolveVersion({ client, upgradeConfig, caches, timers, signal }:
   const patch = { metadata: { uid }, spec: { desired: { version } } };
   const stored = await client.patch(UpgradeConfigKind, { namespace, name }, patch, { type: 'merge', signal });
   caches.upgradeConfigs.wrote(stored);
-  timers.lookAgain(0);
+  timers.requeueAfter(0);
 }
 
 async function lookAtUpgrading(pass: Pass): Promise<ManagedUpgradeLook> {
@@ -191,12 +191,12 @@ async function lookAtUpgrading(pass: Pass): Promise<ManagedUpgradeLook> {
   const endsAt = givesUpAt(draft.entry, config, upgraders[upgradeConfig.spec.type], commenced);
   const contextOf = () => contextFor(pass, target, commenced);
   if (endsAt !== undefined && endsAt < clock.now()) return { ...NOTHING, isGivenUp: await tryToGiveUp(pass, contextOf()) };
-  timers.lookAgain(endsAt && endsAt - clock.now() + 1);
+  timers.requeueAfter(endsAt && endsAt - clock.now() + 1);
   await repeatNotifications(pass);
   const { isDone, failure } = await walkSteps(pass.steps(upgradeConfig.spec.type, config), draft, contextOf, timers);
   if (failure) {
     if (retries.isNews(failure.step, failure.message)) logger.warn({ step: failure.step, reason: failure.message }, 'A step failed');
-    timers.lookAgain(retries.after(failure.step));
+    timers.requeueAfter(retries.after(failure.step));
   } else retries.reset();
   return { ...NOTHING, isDone };
 }
@@ -208,7 +208,7 @@ async function tryToGiveUp({ draft, retries, timers, logger }: Pass, context: St
   } catch (error) {
     draft.noteTrouble({ reason: TroubleReason.notGivenUp, message: `The upgrade cannot be given up yet: ${errorMessage(error)}` });
     logger.warn({ reason: errorMessage(error) }, 'The upgrade cannot be given up yet');
-    timers.lookAgain(retries.after('give-up'));
+    timers.requeueAfter(retries.after('give-up'));
     return false;
   }
 }
@@ -279,6 +279,6 @@ async function reportResult({ draft, upgradeConfig, ports, retries, timers, logg
   } catch (error) {
     if (retries.isNews(key, errorMessage(error)))
       logger.warn({ reason: errorMessage(error) }, 'The result of the upgrade is not known yet');
-    timers.lookAgain(retries.after(key));
+    timers.requeueAfter(retries.after(key));
   }
 }

@@ -14,7 +14,7 @@ import {
 } from '@flotilla/runtime';
 import { heldMessage, isSent, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
-import type { DrainTroubles } from '../../drain/drain-troubles.ts';
+import type { DrainFailures } from '../../drain/node-drains.ts';
 import { restoreGauges } from '../../metrics/restored-gauges.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
 import type { UpgradeMetrics } from '../../ports.ts';
@@ -38,7 +38,7 @@ interface UpgradeConfigDeps extends ReconcilerDeps {
   readonly looks: Channel;
   /** Pods with a disruption budget were removed from a node since it was last asked. */
   readonly takeForcedDrain: () => boolean;
-  readonly drainTroubles: Pick<DrainTroubles, 'message'>;
+  readonly drainFailures: Pick<DrainFailures, 'message'>;
   /** Longest time between two tries of what fails. */
   readonly retryMs: number;
 }
@@ -122,7 +122,7 @@ async function takeBackOrphans(shared: Shared, { signal }: ReconcileContext): Pr
     if (leftovers.isSeen(machines, cluster.clusterVersion)) farewell.sayUnattended(cluster, absentSubject(namespace), ports);
     return {};
   }
-  const { againMs: requeueAfterMs } = await leftovers.takeBack(machines, cluster?.clusterVersion, signal);
+  const { afterMs: requeueAfterMs } = await leftovers.takeBack(machines, cluster?.clusterVersion, signal);
   return requeueAfterMs === undefined ? {} : { requeueAfterMs };
 }
 
@@ -183,21 +183,21 @@ function unlessGone(error: unknown): void {
 async function passOver(
   pass: Pass,
   held: UpgradeBeginning | undefined,
-  { takeForcedDrain, drainTroubles }: Pick<UpgradeConfigDeps, 'takeForcedDrain' | 'drainTroubles'>,
+  { takeForcedDrain, drainFailures }: Pick<UpgradeConfigDeps, 'takeForcedDrain' | 'drainFailures'>,
 ): Promise<void> {
   const { draft, cluster, leftovers, ports, timers, save, signal } = pass;
   const isUnderWay = draft.entry.phase === 'Upgrading';
   if (!isUnderWay && (leftovers.isOwed || !isChanging(cluster))) {
-    const { hasWritten, againMs, problem } = await leftovers.takeBack(cluster, cluster.clusterVersion, signal);
+    const { hasWritten, afterMs, problem } = await leftovers.takeBack(cluster, cluster.clusterVersion, signal);
     if (problem !== undefined) draft.noteTrouble({ reason: TroubleReason.leftovers, message: problem });
     // Watches tell at once; a write that changes nothing, as where an admission reverts it, is not repeated in a tight loop.
-    timers.lookAgain(hasWritten ? AGAIN_MS : againMs);
+    timers.requeueAfter(hasWritten ? AGAIN_MS : afterMs);
     // An upgrade that is due begins on the cluster as it is now, not on what this pass has observed.
     if (hasWritten) return save();
   }
   if (held && isUnderWay && !isSent({ ...pass, entry: draft.entry }, cluster.clusterVersion)) return withdraw(pass, held);
   if (isUnderWay && takeForcedDrain()) await notify(pass, NotificationState.delayed, { detail: 'drain' });
-  const { message } = drainTroubles;
+  const { message } = drainFailures;
   if (isUnderWay && message !== undefined) draft.noteTrouble({ reason: TroubleReason.drain, message });
   await throughPhases(pass);
   await tellOfWithdrawn(pass);
@@ -215,7 +215,7 @@ const NO_CLUSTER_VERSION = {
 /** Says what waits for the end of this upgrade, and has it looked at then. @param held what the spec asks for by now */
 function saySynced({ upgradeConfig, draft, ports, timers }: Pass, held: UpgradeBeginning | undefined): void {
   const isUnderWay = draft.entry.phase === 'Upgrading';
-  if (held && !isUnderWay) timers.lookAgain(0);
+  if (held && !isUnderWay) timers.requeueAfter(0);
   const ofProvider = ports.provider.problem();
   const ofSpec = held && { reason: 'ChangeHeld', message: heldMessage('the UpgradeConfig', held, upgradeConfig) };
   const waiting = ofProvider?.reason === 'ChangeHeld' ? ofProvider : ofSpec;

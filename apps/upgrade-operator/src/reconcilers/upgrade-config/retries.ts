@@ -47,7 +47,7 @@ export class Timers {
   #earliestMs: number | undefined;
 
   /** In so many milliseconds; undefined asks for nothing. */
-  lookAgain(afterMs: number | undefined): void {
+  requeueAfter(afterMs: number | undefined): void {
     if (afterMs === undefined) return;
     this.#earliestMs = Math.min(this.#earliestMs ?? Number.POSITIVE_INFINITY, Math.max(0, afterMs));
   }

@@ -25,7 +25,7 @@ import type { UpgradeDraft } from './status.ts';
 export async function withdraw(pass: Pass, wanted: UpgradeBeginning): Promise<void> {
   const { cluster, draft, leftovers, ports, save, timers, logger, signal } = pass;
   leftovers.owe();
-  timers.lookAgain((await leftovers.takeBack(cluster, cluster.clusterVersion, signal)).againMs);
+  timers.requeueAfter((await leftovers.takeBack(cluster, cluster.clusterVersion, signal)).afterMs);
   if (wasStartTold(draft.entry)) await notify(pass, NotificationState.cancelled);
   ports.metrics.resetFailed();
   const why = askedMessage('the UpgradeConfig', wanted);
@@ -34,7 +34,7 @@ export async function withdraw(pass: Pass, wanted: UpgradeBeginning): Promise<vo
   await save();
   logger.info({ version: draft.entry.version, reason: why }, 'The upgrade was withdrawn before it changed anything');
   // The next pass looks at what is asked for instead.
-  timers.lookAgain(0);
+  timers.requeueAfter(0);
 }
 
 const wasStartTold = ({ notifications = [] }: UpgradeHistory): boolean =>

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/pace';
 import { ManualClock } from '@flotilla/pace/testing';
-import { describe, expect, it } from 'vitest';
-import { KeyTimers } from './key-timers.ts';
+import { describe, expect, it, test } from 'vitest';
+import { IdleTimer, KeyTimers } from './timers.ts';
 
 const START = 1_000_000;
 
@@ -107,4 +107,25 @@ it('a span is as long as it is, whatever the clock on the wall does', async () =
   expect(fired).toEqual(['span']);
   await clock.advance(3_600_000);
   expect(fired).toEqual(['span', 'time']);
+});
+
+test('it fires once nothing has refreshed it for the time', async () => {
+  const clock = new ManualClock();
+  const fired: number[] = [];
+  const begin = clock.now();
+  using timer = new IdleTimer(clock, 100, () => fired.push(clock.now() - begin));
+  await clock.advance(60);
+  timer.refresh();
+  await clock.advance(60);
+  expect(fired).toEqual([]);
+  await clock.advance(1_000);
+  expect(fired).toEqual([160]);
+});
+
+test('a disposed one does not fire', async () => {
+  const clock = new ManualClock();
+  const fired: string[] = [];
+  new IdleTimer(clock, 100, () => fired.push('fired'))[Symbol.dispose]();
+  await clock.advance(1_000);
+  expect([fired, clock.pending]).toEqual([[], 0]);
 });
