@@ -58,7 +58,7 @@ export {
   type Trouble,
 } from './reconciler.ts';
 export { RefusedValues, refusedText } from './refused-values.ts';
-export { type DroppedFields, findDropped, isAllDropped, patchStatus, replaceStatus, writeTaken } from './status.ts';
+export { patchStatus, replaceStatus, SentStatus, writeTaken } from './status.ts';
 export { requestToken } from './token-request.ts';
 export { type AnswerStream, type Call, type Exchange, refusedAnswer } from './transport.ts';
 export { BUILD_CONSTANTS, type Build, readBuild, versionLine } from './version.ts';

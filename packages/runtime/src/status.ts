@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isJsonObject, type KubeObject, mergePatch, type Resource } from '@flotilla/api';
 import type { Client } from './client.ts';
 import { isNotFound } from './errors.ts';
@@ -7,6 +8,13 @@ interface StatusOptions {
   readonly signal?: AbortSignal;
   /** Values that this server refused before: the status is written without them, and without those that it refuses now. Default: none is left out. */
   readonly refused?: RefusedValues | undefined;
+}
+
+interface PatchOptions extends StatusOptions {
+  /** The kind's CRD has it; default true. */
+  readonly subresource?: boolean;
+  /** Memory of this object. Default: a status of which the server drops a part is sent each time. */
+  readonly sent?: SentStatus;
 }
 
 /**
@@ -19,15 +27,21 @@ export async function patchStatus<T extends KubeObject>(
   kind: Resource<T>,
   object: KubeObject & { readonly status?: unknown },
   status: unknown,
-  options: StatusOptions & { /** The kind's CRD has it; default true. */ readonly subresource?: boolean } = {},
+  options: PatchOptions = {},
 ): Promise<T | undefined> {
   const { namespace, name, uid, resourceVersion } = object.metadata;
-  const { signal, refused, subresource = true } = options;
+  const { signal, refused, sent, subresource = true } = options;
   return writeTaken(status, refused, async (taken) => {
     const changes = mergePatch(isJsonObject(object.status) ? object.status : {}, taken);
-    if (changes === undefined) return undefined;
+    if (changes === undefined || sent?.isLast(object, taken)) return undefined;
     const patch = { metadata: { uid, resourceVersion }, status: changes };
-    return client.patch(kind, { namespace, name }, patch, { type: 'merge', signal, ...(subresource && { subresource: 'status' }) });
+    const stored = await client.patch(kind, { namespace, name }, patch, {
+      type: 'merge',
+      signal,
+      ...(subresource && { subresource: 'status' }),
+    });
+    sent?.note(stored, taken);
+    return stored;
   });
 }
 
@@ -49,6 +63,24 @@ export function replaceStatus<T extends KubeObject & { readonly status?: unknown
       : client.replace(kind, { ...object, status: taken }, { subresource: 'status', signal }),
   );
 }
+
+/** Remembers the last status that was sent of an object: a server whose definition drops fields of it is not sent the same again. */
+export class SentStatus {
+  #last = '';
+
+  /** True when this status was sent last, and the object has not changed since. */
+  isLast(object: Pick<KubeObject, 'metadata'>, status: unknown): boolean {
+    return this.#last === markOf(object, status);
+  }
+
+  /** @param stored the object as the answer has it */
+  note(stored: Pick<KubeObject, 'metadata'>, status: unknown): void {
+    this.#last = markOf(stored, status);
+  }
+}
+
+const markOf = ({ metadata }: Pick<KubeObject, 'metadata'>, status: unknown): string =>
+  `${metadata.resourceVersion} ${createHash('sha256').update(JSON.stringify(status)).digest('base64')}`;
 
 /** Each try leaves out what the last one was refused for; an entry of a list may go field by field first. */
 const MOST_TRIES = 8;

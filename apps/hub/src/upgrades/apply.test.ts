@@ -1,25 +1,45 @@
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/rollout/testing';
-import { ApiError, type Client, RefusedValues, RuntimeErrorCode } from '@flotilla/runtime';
+import { ApiError, type Client, RefusedValues, RuntimeErrorCode, SentStatus } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { writeStatus } from './apply.ts';
 import { KeptFields } from './kept-fields.ts';
 
-test('writes that are under way beside one another both teach what the server drops: neither is sent again', async () => {
+test('a status of which the server drops a part is sent once, and again when it or the object changes', async () => {
+  let stored = buildClusterGroupUpgrade({ metadata: { resourceVersion: '1' }, status: { status: {} } });
+  const sent: unknown[] = [];
+  // This server keeps records alone.
+  const patch = async (_kind: unknown, _ref: unknown, { status }: { status: ClusterGroupUpgradeStatus }) => {
+    sent.push(status);
+    stored = { ...stored, status: { status: {}, clusters: status.clusters ?? stored.status?.clusters } };
+    return stored;
+  };
+  const memory = { client: { patch } as unknown as Client, kept: new KeptFields(), sent: new SentStatus(), now: 0 };
+  const write = (status: Partial<ClusterGroupUpgradeStatus>) => writeStatus(stored, { status: {}, ...status }, memory);
+  const waits = [{ for: 'policy p', clusters: 1, names: ['a'] }];
+  await write({ waits });
+  expect(await write({ waits })).toBeUndefined();
+  expect(sent).toEqual([{ waits }]);
+  const clusters = [{ name: 'a', state: 'complete' }];
+  expect((await write({ waits, clusters }))?.status?.clusters).toEqual(clusters);
+  expect(await write({ waits, clusters })).toBeUndefined();
+  stored = { ...stored, metadata: { ...stored.metadata, resourceVersion: '3' } };
+  await write({ waits, clusters });
+  expect(sent).toEqual([{ waits }, { waits, clusters }, { waits }]);
+});
+
+test('a server that drops what is packed is asked before it is sent any, and gets the states in full', async () => {
   const stored = buildClusterGroupUpgrade({ status: { status: {} } });
-  const answers: (() => void)[] = [];
-  // This server drops every field.
-  const patch = () => new Promise((resolve) => answers.push(() => resolve(stored)));
-  const client = { patch } as unknown as Client;
-  const kept = new KeptFields();
-  const write = (status: Partial<ClusterGroupUpgradeStatus>) => writeStatus(stored, { status: {}, ...status }, { client, kept });
-  const waits = { waits: [{ for: 'policy p', clusters: 1, names: ['a'] }] };
-  const messages = { messages: { a: 'held' } };
-  const under = [write(waits), write(messages)];
-  for (const answer of answers) answer();
-  await Promise.all(under);
-  expect([kept.changesNothing({ waits: [], messages: {} }), kept.changesNothing({ status: {} })]).toEqual([true, false]);
-  expect([await write(waits), await write(messages), answers.length]).toEqual([undefined, undefined, 2]);
+  const sent: ClusterGroupUpgradeStatus[] = [];
+  const patch = async (_kind: unknown, _ref: unknown, { status }: { status: ClusterGroupUpgradeStatus }, { dryRun = false }) => {
+    if (!dryRun) sent.push(status);
+    return { ...stored, status: { ...status, packed: undefined } };
+  };
+  const plan = [Array.from({ length: 3_000 }, (_, index) => `${index}`.padStart(200, 'a'))];
+  const memory = { client: { patch } as unknown as Client, kept: new KeptFields(), sent: new SentStatus(), now: 0 };
+  const written = await writeStatus(stored, { status: {}, remediationPlan: plan }, memory);
+  expect(sent).toEqual([{ remediationPlan: plan }]);
+  expect(written?.status?.remediationPlan).toEqual(plan);
 });
 
 test('a value that the served definition refuses costs that value alone, and is written once the definition takes it', async () => {
@@ -36,7 +56,7 @@ test('a value that the served definition refuses costs that value alone, and is 
   };
   const told: string[] = [];
   const refused = new RefusedValues({ tell: ({ field }) => told.push(field) });
-  const deps = { client: { patch } as unknown as Client, kept: new KeptFields(), refused };
+  const deps = { client: { patch } as unknown as Client, kept: new KeptFields(), sent: new SentStatus(), now: 0, refused };
   const status: ClusterGroupUpgradeStatus = {
     status: {},
     messages: { a: 'held' },

@@ -1,7 +1,7 @@
 import { Label, mergePatch } from '@flotilla/api';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { takenUpValue } from '@flotilla/rollout';
-import { type Client, isNotFound, patchStatus, type RefusedValues } from '@flotilla/runtime';
+import { type Client, isNotFound, patchStatus, type RefusedValues, type SentStatus } from '@flotilla/runtime';
 import { withWholeStatus } from '../trims.ts';
 import type { KeptFields } from './kept-fields.ts';
 import { fitStatus } from './status-budget.ts';
@@ -9,32 +9,37 @@ import { fitStatus } from './status-budget.ts';
 /** Memory of what a server takes of a status. */
 interface StatusWriting {
   readonly client: Client;
-  /** Learns from the answer; concurrent writes share it. */
+  /** Learns from the answer; all upgrades share it. */
   readonly kept: KeptFields;
+  /** Last status of this upgrade. */
+  readonly sent: SentStatus;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
   /** Learns from refusals. Default: a value that is refused refuses the status. */
   readonly refused?: RefusedValues;
 }
 
 /**
- * Patches the changes of the status, if any; fields that the server is known to drop do not count, and values that it refuses are left out. A conflict means that the name belongs to another
- * object, or that the object has changed since: a stale cache must not undo our own last write.
+ * Patches the changes of the status, if any; values that the server refuses are left out, and nothing is packed where it would drop what is packed.
+ * A conflict means that the name belongs to another object, or that the object has changed since: a stale cache must not undo our own last write.
  * @returns the upgrade as stored, with its status in full; undefined without a write
  */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,
   desired: ClusterGroupUpgradeStatus,
-  { client, kept, refused }: StatusWriting,
+  { client, kept, sent, refused, now }: StatusWriting,
 ): Promise<ClusterGroupUpgrade | undefined> {
-  const canPack = kept.isPackedKept;
-  const changes = changesOf(upgrade, desired, kept);
+  let changes = changesOf(upgrade, desired, kept);
+  if (changes?.fitted.packed) {
+    await kept.ask(upgrade, { client, now });
+    if (!kept.isPackedKept) changes = changesOf(upgrade, desired, kept);
+  }
   if (!changes) return undefined;
   const { before, fitted } = changes;
-  const answer = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted, { refused });
+  const answer = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted, { refused, sent });
   if (!answer) return undefined;
   kept.learn(refused?.without(fitted) ?? fitted, answer.status);
-  const stored = withWholeStatus(answer);
-  // A CRD without `packed` has dropped the packed fields, so the status is written again in full.
-  return canPack && !kept.isPackedKept ? ((await writeStatus(stored, desired, { client, kept, refused })) ?? stored) : stored;
+  return withWholeStatus(answer);
 }
 
 /**
@@ -59,14 +64,14 @@ export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boole
   }
 }
 
-/** The status before and after a write, as the server keeps both; undefined where the write would change nothing. */
+/** The status before and after a write, as both fit; undefined where they are the same. */
 export function changesOf(
-  { status }: Pick<ClusterGroupUpgrade, 'status'>,
+  { status }: ClusterGroupUpgrade,
   desired: ClusterGroupUpgradeStatus,
-  kept: KeptFields,
+  kept: Pick<KeptFields, 'isPackedKept'>,
 ): { readonly before: ClusterGroupUpgradeStatus | undefined; readonly fitted: ClusterGroupUpgradeStatus } | undefined {
   const canPack = kept.isPackedKept;
   const fitted = fitStatus(desired, { canPack });
   const before = status && fitStatus(status, { canPack });
-  return kept.changesNothing(mergePatch(before ?? {}, fitted) ?? {}) ? undefined : { before, fitted };
+  return mergePatch(before ?? {}, fitted) === undefined ? undefined : { before, fitted };
 }

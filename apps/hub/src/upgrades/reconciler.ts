@@ -13,12 +13,13 @@ import {
   eventsBetween,
   isRunning,
   isTurningPoint,
+  readProofWithin,
   stateOf,
   takeBackImported,
   wasMadeAgain,
   withImports,
 } from '@flotilla/rollout';
-import { type Client, type EventRecorder, type ReconcileResult, RefusedValues, refusedText } from '@flotilla/runtime';
+import { type Client, type EventRecorder, type ReconcileResult, RefusedValues, refusedText, SentStatus } from '@flotilla/runtime';
 import type { Placing } from '../placements/apply.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';
 import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
@@ -63,6 +64,7 @@ interface Memory {
   writtenAt: number;
   /** Bytes of the last written status. */
   writtenBytes: number;
+  readonly sent: SentStatus;
   /** Time of the last pass before the start. */
   preparedAt?: number | undefined;
   /** Time of the last pass of the rollout. */
@@ -166,7 +168,8 @@ export class UpgradeReconciler {
       await this.#write(upgrade, this.#read(upgrade, unreadable), memory);
       return {};
     }
-    if (!this.#deps.talmStrict) await this.#kept.ask(upgrade, { client: this.#deps.client, now: this.#deps.now() });
+    if (!this.#deps.talmStrict && readProofWithin(upgrade).withinMs !== undefined)
+      await this.#kept.ask(upgrade, { client: this.#deps.client, now: this.#deps.now() });
     const uidOf = (name: string) => this.#deps.caches.clusters.get({ name })?.metadata.uid;
     const hasFallenBack = (cluster: string) => this.#passes.hasFallenBack(upgrade, cluster);
     const seen = this.#deps.talmStrict ? upgrade : takeBackImported(upgrade, uidOf, hasFallenBack);
@@ -271,7 +274,9 @@ export class UpgradeReconciler {
     const written = await writeStatus(upgrade, withSummary(upgrade, desired), {
       client: this.#deps.client,
       kept: this.#kept,
+      sent: memory.sent,
       refused: this.#refused,
+      now: this.#deps.now(),
     });
     if (!written) return;
     memory.writtenAt = this.#deps.now();
@@ -285,7 +290,7 @@ export class UpgradeReconciler {
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;
     if (known) void this.#deps.jobs.end(known.uid);
-    const memory: Memory = { uid, writtenAt: 0, writtenBytes: 0 };
+    const memory: Memory = { uid, writtenAt: 0, writtenBytes: 0, sent: new SentStatus() };
     this.#memory.set(key, memory);
     return memory;
   }

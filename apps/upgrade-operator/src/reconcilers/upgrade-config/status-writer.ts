@@ -1,15 +1,6 @@
 import { FlotillaError, mergePatch } from '@flotilla/api';
 import { UpgradeConfig, type UpgradeConfigStatus } from '@flotilla/api/managed';
-import {
-  type Client,
-  type DroppedFields,
-  findDropped,
-  isAllDropped,
-  isNotFound,
-  type RefusedValues,
-  type WatchCache,
-  writeTaken,
-} from '@flotilla/runtime';
+import { type Client, isNotFound, type RefusedValues, SentStatus, type WatchCache, writeTaken } from '@flotilla/runtime';
 
 /** The UpgradeConfig of a pass is gone, or its name is another's by now: the pass ends. Code `FLOTILLA_UPGRADE_CONFIG_GONE`. */
 export class UpgradeConfigGoneError extends FlotillaError {
@@ -25,10 +16,10 @@ interface StatusWriterDeps {
   readonly refused: RefusedValues;
 }
 
-/** Writes the status of the UpgradeConfig, and remembers what the server's definition of the kind drops or refuses. */
+/** Writes the status of the UpgradeConfig, and remembers what the server's definition of the kind refuses. */
 export class StatusWriter {
   readonly #deps: StatusWriterDeps;
-  #dropped: DroppedFields = {};
+  readonly #sent = new SentStatus();
 
   constructor(deps: StatusWriterDeps) {
     this.#deps = deps;
@@ -42,10 +33,9 @@ export class StatusWriter {
   async write(stored: UpgradeConfig, status: UpgradeConfigStatus, signal: AbortSignal): Promise<UpgradeConfig | undefined> {
     const { cache, refused } = this.#deps;
     return writeTaken(status, refused, async (taken) => {
-      const changes = mergePatch(stored.status ?? {}, taken);
-      if (changes === undefined || isAllDropped(changes, this.#dropped)) return undefined;
+      if (mergePatch(stored.status ?? {}, taken) === undefined || this.#sent.isLast(stored, taken)) return undefined;
       const written = await this.#replace(stored, taken, signal);
-      this.#dropped = findDropped(taken, written.status, this.#dropped);
+      this.#sent.note(written, taken);
       cache.wrote(written);
       return written;
     });
