@@ -1,7 +1,17 @@
 import { Label, mergePatch } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { takenUpValue } from '@flotilla/rollout';
-import { type Client, isNotFound, patchStatus, type RefusedValues, type SentStatus } from '@flotilla/runtime';
+import {
+  type Client,
+  type EventRecorder,
+  isNotFound,
+  type Logger,
+  patchStatus,
+  RefusedValues,
+  refusedText,
+  type SentStatus,
+} from '@flotilla/runtime';
 import { withWholeStatus } from '../trims.ts';
 import type { KeptFields } from './kept-fields.ts';
 import { fitStatus } from './status-budget.ts';
@@ -74,4 +84,26 @@ export function changesOf(
   const fitted = fitStatus(desired, { canPack });
   const before = status && fitStatus(status, { canPack });
   return mergePatch(before ?? {}, fitted) === undefined ? undefined : { before, fitted };
+}
+
+/** Remembers values that the served definition refuses; the event is about the definition, because it is older than the status. */
+export function refusedValues({
+  recorder,
+  logger,
+}: {
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly logger: Logger;
+}): RefusedValues {
+  const { apiVersion, kind, plural } = CustomResourceDefinition;
+  const name = `${ClusterGroupUpgrade.plural}.${ClusterGroupUpgrade.apiVersion.split('/')[0]}`;
+  return new RefusedValues({
+    tell: (value) => {
+      logger.warn(
+        { definition: `${plural} ${name}`, reason: refusedText(value) },
+        'The server does not take a value of a status, which is left out',
+      );
+      const regarding = { apiVersion, kind, name };
+      recorder.record({ type: 'Warning', reason: 'StatusValueRefused', action: 'WriteStatus', note: refusedText(value), regarding });
+    },
+  });
 }

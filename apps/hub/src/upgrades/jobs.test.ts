@@ -44,7 +44,7 @@ test('a pause reaches pulls that run also while the plan is refused', () => {
   });
   const { jobs, asked } = createJobs();
   const plan = { selection: { clusters: [] }, stopped: 'validation', precachingClusters: [] } as never;
-  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
+  jobs.precache(upgrade, plan, PASS);
   expect(asked.map(({ clusters, paused }) => [clusters, paused?.stops])).toEqual([[['a'], true]]);
 });
 
@@ -57,7 +57,7 @@ test('a cluster that left the plan is asked about while its job has begun, or th
   });
   const { jobs, asked } = createJobs({ hasHubObjects: (_, cluster) => cluster === 'stopped' });
   const plan = { selection: { clusters: ['planned'] }, precaching: { spec: {} }, precachingClusters: ['planned'] } as never;
-  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
+  jobs.precache(upgrade, plan, PASS);
   expect(asked.map(({ clusters, stored }) => [clusters, stored])).toEqual([[['planned', 'begun', 'stopped'], status]]);
 });
 
@@ -125,7 +125,7 @@ test('the leader judges by the rules of the PreCachingConfig that the steps foll
   const { jobs, asked } = createJobs({ job });
   const spec = { platformImage: 'registry.test/release:1' };
   const plan = { selection: { clusters: ['a'] }, precaching: { spec }, precachingClusters: ['a'] } as never;
-  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
+  jobs.precache(upgrade, plan, PASS);
   const stored = { ...upgrade, status: { status: {}, precaching: { spec, status: {} } } } as ClusterGroupUpgrade;
   expect(asked[0]?.inputs.nodes?.rules?.absent).toBe('fail');
   expect(asked.map(({ inputs }) => inputs)).toEqual([{ ...job.inputsIn(stored), retries: {}, proofs: undefined }]);
@@ -143,7 +143,7 @@ test('what the status says of clusters goes with each request, so that a new lea
   });
   const { jobs, asked } = createJobs();
   const plan = { selection: { clusters: ['failed'] }, precaching: { spec: {} }, precachingClusters: ['failed'] } as never;
-  jobs.precache(upgrade, upgrade.spec ?? expect.fail('no spec'), plan, PASS);
+  jobs.precache(upgrade, plan, PASS);
   jobs.backUp(upgrade, { enabled: false, wantsBackup: true, planned: ['failed'], blocking: {}, upgrade } as never, PASS.sightings);
   expect(asked.map((request) => request.said)).toEqual([said, said]);
 });

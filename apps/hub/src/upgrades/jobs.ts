@@ -1,15 +1,11 @@
 import {
   type BackupState,
   type ClusterGroupUpgrade,
-  type ClusterGroupUpgradeSpec,
-  type ClusterGroupUpgradeStatus,
   hasFailedPrecache,
   isFinalBackupState,
   isFinalPrecacheState,
-  PIN_LIFE_MS,
   type PinWay,
   type PrecacheState,
-  type PrecachingSpec,
 } from '@flotilla/api/ran';
 import type { Proofs, Sightings, UpgradePlan } from '@flotilla/rollout';
 import {
@@ -20,56 +16,34 @@ import {
   identityOf,
   importCounts,
   judgeGates,
-  keepsObjects,
   latePulls,
   newcomers,
   pauseWait,
   remainingClusters,
   retriedPrecaches,
-  strongerPins,
   waitMessage,
 } from '@flotilla/rollout';
-import type { Client } from '@flotilla/runtime';
-import type { SpokeJobCaches } from '../caches.ts';
 import type { Cleaning } from '../spokes/cleaning.ts';
 import type { BackupJobs } from '../spokes/jobs/kinds/backup/job.ts';
 import { type BackupReport, judgeBackup } from '../spokes/jobs/kinds/backup/report.ts';
 import type { BackupSettings } from '../spokes/jobs/kinds/backup/settings.ts';
-import { type PrecacheInputs, type PrecacheJobs, pinsWanted } from '../spokes/jobs/kinds/precache/job.ts';
+import { type PrecacheJobs, pinsWanted } from '../spokes/jobs/kinds/precache/job.ts';
 import { rollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spokes/jobs/kinds/precache/spec-digest.ts';
-import { owePins } from '../spokes/jobs/kinds/unpin/mark.ts';
 import type { JobRequest, JudgedJobs } from '../spokes/jobs/part.ts';
 import { nextProofs, type ProofAsk } from './cache-proofs.ts';
+import { owePinsOf, type PinsDeps } from './pins.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
 
 /** Dependencies of `UpgradeJobs`. */
-interface UpgradeJobsDeps {
-  readonly client: Client;
-  readonly caches: SpokeJobCaches;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Stops writes. */
-  readonly signal: AbortSignal;
+interface UpgradeJobsDeps extends PinsDeps {
   /** Resolves once nothing of an upgrade is written for a spoke in this process. */
   readonly settled: (upgradeUid: string) => Promise<void>;
   readonly precaching: { readonly jobs: PrecacheJobs; readonly settings: PrecacheSettings };
   readonly backup: { readonly jobs: BackupJobs; readonly settings: BackupSettings };
   /** Cleaning after both. */
   readonly cleaning: readonly Pick<Cleaning, 'isClean'>[];
-}
-
-/** The jobs of one kind, and what a pass has found of them. */
-interface JudgedPrecaching extends JudgedJobs<PrecacheState> {
-  readonly clusters: readonly string[];
-  readonly inputs: PrecacheInputs;
-}
-
-/** Jobs of a rollout that runs. */
-interface LateJobs {
-  readonly pulls?: LatePulls;
-  readonly proofs?: ProofReport;
 }
 
 /** Pre-caching and backup of upgrades, as their reconciler requests them. */
@@ -86,126 +60,77 @@ export class UpgradeJobs {
    */
   precache(
     upgrade: ClusterGroupUpgrade,
-    spec: ClusterGroupUpgradeSpec,
     plan: UpgradePlan,
     { ask, sightings }: { readonly ask: ProofAsk | undefined; readonly sightings: Sightings },
   ): PrecachingReport | undefined {
+    const { jobs, settings } = this.#deps.precaching;
+    const { talmStrict } = settings;
+    const { uid } = identityOf(upgrade);
+    const { status: stored = { status: {} } } = upgrade;
+    const { status: all = {}, spec, retries, proofs: before } = stored.precaching ?? {};
+    const wanted = plan.precaching?.spec;
     const proofs = ask && this.nextProofs(upgrade, ask);
-    const judged = this.#judgePrecaching(upgrade, spec, plan, { proofs, sightings });
+    const retry = talmStrict ? undefined : findRetry(upgrade);
+    const again = new Set(retry && retriedPrecaches(all, retry));
+    const states = pick(all, (cluster) => !again.has(cluster));
+    const asked = new Set(wanted ? plan.precachingClusters : []);
+    // A cluster that left the plan may be under way, or have the objects of a job that a pause has stopped. Nothing begins on one that another tenant has.
+    const isBound = plan.selection.failure?.reason !== 'ClusterNotBound';
+    const isLeft = (cluster: string) => isBegun(states[cluster]) || (isBound && !wanted) || jobs.hasHubObjects(uid, cluster);
+    const clusters = [...new Set([...asked, ...Object.keys(states).filter(isLeft)])];
+    if (clusters.length === 0 && !wanted) return undefined;
+    const next = {
+      ...stored.precaching,
+      ...(wanted && { spec: wanted }),
+      retries: countRetries(retries, [...again]),
+      proofs: plan.stopped === undefined ? proofs?.entries : before,
+    };
+    // A verdict about another spec is none, and neither is one about the job before a new proof.
+    const isOther = wanted !== undefined && (spec === undefined || specDigest(spec) !== specDigest(wanted));
+    const isAnother = (cluster: string, state: PrecacheState) =>
+      proofs?.renewed.has(cluster) || (isOther && asked.has(cluster) && isFinalPrecacheState(state));
+    const about = pick(states, (cluster, state) => !isAnother(cluster, state));
+    const judged = this.#judge({ ...upgrade, status: { ...stored, precaching: next } }, clusters, about, sightings);
     if (!judged) return undefined;
-    const { clusters, inputs, spokes, at } = judged;
-    const planned = plan.stopped === undefined ? plan.precachingClusters : clusters;
     // A cluster that is proven or restored has pulled; only a restoration that failed takes it back.
     const stateOf = (cluster: string, state: PrecacheState): PrecacheState =>
       proofs?.byCluster.has(cluster) && !(proofs.byCluster.get(cluster)?.kind === 'pull' && hasFailedPrecache(state)) ? 'Succeeded' : state;
-    const states = new Map([...spokes].map(([cluster, { state }]) => [cluster, stateOf(cluster, state)]));
-    const { talmStrict } = this.#deps.precaching.settings;
-    const told = plan.stopped === undefined ? proofs?.entries : upgrade.status?.precaching?.proofs;
-    const report = { clusters, spokes, retries: inputs.retries ?? {}, proofs: told, pins: inputs.pins, at };
-    return { rollUp: rollUp(planned, states, talmStrict), ...report };
+    const seen = new Map([...judged.spokes].map(([cluster, { state }]) => [cluster, stateOf(cluster, state)]));
+    const planned = plan.stopped === undefined ? plan.precachingClusters : clusters;
+    const report = { clusters, retries: next.retries, proofs: next.proofs, pins: pinsWanted(upgrade, settings) };
+    return { rollUp: rollUp(planned, seen, talmStrict), spokes: judged.spokes, at: judged.at, ...report };
   }
 
   /** The proofs of an upgrade in its next pass; undefined where there are none. */
   nextProofs(upgrade: ClusterGroupUpgrade, ask: ProofAsk): Proofs | undefined {
     const { jobs } = this.#deps.precaching;
-    const { uid = '' } = upgrade.metadata;
+    const { uid } = identityOf(upgrade);
     const proofs = nextProofs(upgrade, ask, (cluster) => jobs.hasHubObjects(uid, cluster));
     return proofs.entries.length > 0 || upgrade.status?.precaching?.proofs ? proofs : undefined;
-  }
-
-  #judgePrecaching(
-    upgrade: ClusterGroupUpgrade,
-    spec: ClusterGroupUpgradeSpec,
-    plan: UpgradePlan,
-    { proofs, sightings }: { readonly proofs: Proofs | undefined; readonly sightings: Sightings },
-  ): JudgedPrecaching | undefined {
-    const { jobs, settings } = this.#deps.precaching;
-    const { uid = '' } = upgrade.metadata;
-    const wanted = plan.precaching?.spec;
-    const { states, retries } = this.#afterRetry(upgrade);
-    const renewed = proofs ? pick(states, (cluster) => !proofs.renewed.has(cluster)) : states;
-    const asked = new Set(wanted ? plan.precachingClusters : []);
-    const clusters = new Set(asked);
-    // A cluster that left the plan may be under way, or have the objects of a job that a pause has stopped. Nothing begins on one that another tenant has.
-    const isBound = plan.selection.failure?.reason !== 'ClusterNotBound';
-    const isLeft = (cluster: string) => isBegun(states[cluster]) || (isBound && !wanted) || jobs.hasHubObjects(uid, cluster);
-    for (const cluster of Object.keys(states)) if (!asked.has(cluster) && isLeft(cluster)) clusters.add(cluster);
-    if (clusters.size === 0 && !wanted) return undefined;
-    // As whoever takes a step reads them from the status, so that both decide by the same rules of nodes and of the link.
-    const precaching = { ...upgrade.status?.precaching, status: states, ...(wanted && { spec: wanted }), retries };
-    const own = jobs.job.inputsIn({ ...upgrade, spec, status: { status: {}, ...upgrade.status, precaching } });
-    if (!own) return undefined;
-    const inputs = { ...own, imports: this.#importsOf(upgrade), proofs: proofs?.byCluster ?? (wanted ? undefined : own.proofs) };
-    const stored = wanted ? stillValid(upgrade, renewed, wanted, asked) : renewed;
-    const paused = settings.talmStrict ? undefined : pauseOf(upgrade);
-    const said = upgrade.status?.precaching?.messages;
-    const request = { upgrade: identityOf(upgrade), clusters: [...clusters], stored, said, inputs, paused, sightings };
-    return { ...jobs.judge(request), clusters: request.clusters, inputs };
-  }
-
-  /** The stored states but of clusters that are tried again, and how often each was. The same until a status confirms the retry. */
-  #afterRetry(
-    upgrade: ClusterGroupUpgrade,
-  ): Pick<Required<PrecachingReport>, 'retries'> & { states: Readonly<Record<string, PrecacheState>> } {
-    const { status: states = {}, retries = {} } = upgrade.status?.precaching ?? {};
-    const retry = this.#deps.precaching.settings.talmStrict ? undefined : findRetry(upgrade);
-    const again = retry ? retriedPrecaches(states, retry) : [];
-    if (again.length === 0) return { states, retries };
-    const isAgain = new Set(again);
-    return {
-      states: pick(states, (cluster) => !isAgain.has(cluster)),
-      retries: countRetries(retries, again),
-    };
-  }
-
-  /** Judges the backup when its gate is next; a begun backup goes on even when a gate closes. */
-  backUp(upgrade: ClusterGroupUpgrade, gates: GateInput, sightings: Sightings): BackupReport | undefined {
-    const { jobs, settings } = this.#deps.backup;
-    const { status: stored = {}, messages: said } = upgrade.status?.backup ?? {};
-    const isNext = judgeGates(gates)?.gate === 'backup';
-    if (!gates.wantsBackup || !(Object.keys(stored).length > 0 || isNext)) return undefined;
-    const clusters = remainingClusters(gates);
-    const imports = this.#importsOf(upgrade);
-    return judgeBackup(jobs, settings, { upgrade: identityOf(upgrade), clusters, stored, said, imports, sightings });
-  }
-
-  /** Judges backups of members of a running rollout that were imported again; undefined where there are none. @param status the next one, which names them */
-  backUpLate(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus, sightings: Sightings): BackupReport | undefined {
-    const { jobs, settings } = this.#deps.backup;
-    const { status: stored = {}, messages: said } = status.backup ?? {};
-    const isOpen = (state: BackupState | undefined): boolean => state !== undefined && !isFinalBackupState(state);
-    const clusters = settings.talmStrict ? [] : newcomers(status).filter((cluster) => isOpen(stored[cluster]));
-    if (clusters.length === 0) return undefined;
-    const imports = this.#importsOf(upgrade);
-    return judgeBackup(jobs, settings, { upgrade: identityOf(upgrade), clusters, stored, said, imports, sightings });
-  }
-
-  #importsOf({ status }: ClusterGroupUpgrade): ReadonlyMap<string, number> | undefined {
-    return this.#deps.precaching.settings.talmStrict ? undefined : importCounts(status ?? { status: {} });
   }
 
   /**
    * Judges the jobs of a rollout that runs: pulls of clusters that came to it, and proofs of those whose part is about to begin. Reports each where
    * there are any.
-   * @param status the next one, which names these clusters
+   * @param upgrade with its next status, which names these clusters
    */
   precacheLate(
     upgrade: ClusterGroupUpgrade,
-    status: ClusterGroupUpgradeStatus,
     { proofs, sightings }: { readonly proofs: Proofs | undefined; readonly sightings: Sightings },
-  ): LateJobs {
+  ): { readonly pulls?: LatePulls; readonly proofs?: ProofReport } {
     const { jobs, settings } = this.#deps.precaching;
+    const { status = { status: {} } } = upgrade;
     const pulls = settings.talmStrict ? [] : latePulls(status).filter((cluster) => !proofs?.byCluster.has(cluster));
-    const own = pulls.length > 0 || proofs ? jobs.job.inputsIn({ ...upgrade, status }) : undefined;
-    if (!own) return {};
+    if (pulls.length === 0 && !proofs) return {};
     const { uid } = identityOf(upgrade);
-    const { status: all = {}, messages: said } = status.precaching ?? {};
-    const stored = proofs ? pick(all, (cluster) => !proofs.renewed.has(cluster)) : all;
-    const unclean = Object.keys(all).filter((cluster) => jobs.hasHubObjects(uid, cluster));
+    const { status: states = {} } = status.precaching ?? {};
+    const stored = pick(states, (cluster) => !proofs?.renewed.has(cluster));
+    const unclean = Object.keys(states).filter((cluster) => jobs.hasHubObjects(uid, cluster));
     const clusters = [...new Set([...unclean, ...(proofs?.byCluster.keys() ?? []), ...pulls])];
-    const inputs = { ...own, imports: this.#importsOf(upgrade), ...(proofs && { proofs: proofs.byCluster }) };
-    const paused = pauseOf(upgrade);
-    const { spokes, at } = jobs.judge({ upgrade: identityOf(upgrade), clusters, stored, said, inputs, paused, sightings });
+    const precaching = { ...status.precaching, ...(proofs && { proofs: proofs.entries }) };
+    const judged = this.#judge({ ...upgrade, status: { ...status, precaching } }, clusters, stored, sightings);
+    if (!judged) return {};
+    const { spokes, at } = judged;
     const seen = new Map(Object.entries(stored));
     for (const cluster of pulls) seen.set(cluster, spokes.get(cluster)?.state ?? 'NotStarted');
     const isNews = clusters.some((cluster) => spokes.get(cluster)?.state !== stored[cluster]);
@@ -213,6 +138,42 @@ export class UpgradeJobs {
       ...(pulls.length > 0 && { pulls: { rollUp: rollUp([...seen.keys()], seen, false), clusters: pulls, spokes, at } }),
       ...(proofs && { proofs: { entries: proofs.entries, clusters, spokes, isNews, at } }),
     };
+  }
+
+  /** Judges by what the next status has of pre-caching, so that both say the same. @param stored states that are about it */
+  #judge(
+    upgrade: ClusterGroupUpgrade,
+    clusters: readonly string[],
+    stored: Readonly<Record<string, PrecacheState>>,
+    sightings: Sightings,
+  ): JudgedJobs<PrecacheState> | undefined {
+    const { jobs, settings } = this.#deps.precaching;
+    const inputs = jobs.job.inputsIn(upgrade);
+    const paused = settings.talmStrict ? undefined : pauseOf(upgrade);
+    const said = upgrade.status?.precaching?.messages;
+    return inputs && jobs.judge({ upgrade: identityOf(upgrade), clusters, stored, said, inputs, paused, sightings });
+  }
+
+  /** Judges the backup when its gate is next; a begun backup goes on even when a gate closes. */
+  backUp(upgrade: ClusterGroupUpgrade, gates: GateInput, sightings: Sightings): BackupReport | undefined {
+    const isBegun = Object.keys(upgrade.status?.backup?.status ?? {}).length > 0;
+    if (!gates.wantsBackup || !(isBegun || judgeGates(gates)?.gate === 'backup')) return undefined;
+    return this.#judgeBackup(upgrade, remainingClusters(gates), sightings);
+  }
+
+  /** Judges backups of members of a running rollout that were imported again; undefined where there are none. @param upgrade with its next status, which names them */
+  backUpLate(upgrade: ClusterGroupUpgrade, sightings: Sightings): BackupReport | undefined {
+    const { status = { status: {} } } = upgrade;
+    const isOpen = (state: BackupState | undefined): boolean => state !== undefined && !isFinalBackupState(state);
+    const clusters = newcomers(status).filter((cluster) => isOpen(status.backup?.status?.[cluster]));
+    return this.#deps.backup.settings.talmStrict || clusters.length === 0 ? undefined : this.#judgeBackup(upgrade, clusters, sightings);
+  }
+
+  #judgeBackup(upgrade: ClusterGroupUpgrade, clusters: readonly string[], sightings: Sightings): BackupReport {
+    const { jobs, settings } = this.#deps.backup;
+    const { status: stored = {}, messages: said } = upgrade.status?.backup ?? {};
+    const imports = settings.talmStrict || !upgrade.status ? undefined : importCounts(upgrade.status);
+    return judgeBackup(jobs, settings, { upgrade: identityOf(upgrade), clusters, stored, said, imports, sightings });
   }
 
   /** Ends an upgrade's jobs. Resolves once nothing of it is written for a spoke in this process. */
@@ -223,26 +184,9 @@ export class UpgradeJobs {
     await settled(uid);
   }
 
-  /**
-   * Marks the clusters of an upgrade that has ended, if it had pins: they are removed by themselves from then on (pins/).
-   * @returns way of the pins that it had; undefined where there were none, or they were owed before
-   */
-  async owePins(upgrade: ClusterGroupUpgrade): Promise<PinWay | undefined> {
-    const { client, caches, signal, precaching } = this.#deps;
-    const { pins, status: states = {} } = upgrade.status?.precaching ?? {};
-    // An older CRD keeps no such field.
-    const way = strongerPins(pins, pinsWanted(upgrade, precaching.settings));
-    if (way === undefined || this.#werePinsOwed(upgrade)) return undefined;
-    const image = precaching.jobs.job.inputsIn(upgrade)?.image ?? '';
-    await owePins(maybePinned(states, upgrade), { uid: upgrade.metadata.uid ?? '', image, way }, { client, caches, signal });
-    return way;
-  }
-
-  /** They were owed when the upgrade ended, unless a hub ended it that knew no pins: it has dropped what the status said of them. */
-  #werePinsOwed({ status }: ClusterGroupUpgrade): boolean {
-    const { completedAt } = status?.status ?? {};
-    if (completedAt === undefined) return false;
-    return status?.precaching?.pins !== undefined || this.#deps.now() > Date.parse(completedAt) + PIN_LIFE_MS;
+  /** Has the pins of an upgrade that has ended removed. @returns as `owePinsOf` */
+  owePins(upgrade: ClusterGroupUpgrade): Promise<PinWay | undefined> {
+    return owePinsOf(upgrade, this.#deps);
   }
 
   /**
@@ -256,12 +200,6 @@ export class UpgradeJobs {
   }
 }
 
-/** Clusters of an upgrade that may have pins. A failed job that is kept for its users has made none on its node, and is not taken from them. */
-const maybePinned = (states: Readonly<Record<string, PrecacheState>>, upgrade: ClusterGroupUpgrade): string[] =>
-  Object.entries(states).flatMap(([cluster, state]) =>
-    isBegun(state) && !(hasFailedPrecache(state) && keepsObjects(upgrade)) ? [cluster] : [],
-  );
-
 /** The pause as the clusters that it keeps from beginning say it. */
 function pauseOf(upgrade: ClusterGroupUpgrade): JobRequest<never, never>['paused'] {
   const pause = findPause(upgrade);
@@ -269,18 +207,6 @@ function pauseOf(upgrade: ClusterGroupUpgrade): JobRequest<never, never>['paused
 }
 
 const isBegun = (state: PrecacheState | undefined): boolean => state !== undefined && state !== 'NotStarted';
-
-/** Drops stored verdicts about another spec, of clusters that are asked for. */
-function stillValid(
-  { status }: ClusterGroupUpgrade,
-  states: Readonly<Record<string, PrecacheState>>,
-  wanted: PrecachingSpec,
-  asked: ReadonlySet<string>,
-): Readonly<Record<string, PrecacheState>> {
-  const { spec } = status?.precaching ?? {};
-  if (spec && specDigest(spec) === specDigest(wanted)) return states;
-  return pick(states, (cluster, state) => !asked.has(cluster) || !isFinalPrecacheState(state));
-}
 
 const pick = <S>(states: Readonly<Record<string, S>>, wanted: (cluster: string, state: S) => boolean): Record<string, S> =>
   Object.fromEntries(Object.entries(states).filter(([cluster, state]) => wanted(cluster, state)));

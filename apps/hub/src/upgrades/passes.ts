@@ -116,7 +116,7 @@ export class UpgradePasses {
     // A proof is about the images that were pulled, and none is made of others.
     const { spec: pulled = {} } = upgrade.status?.precaching ?? {};
     const isPulled = isSameSoftware(pulled, plan.precaching?.spec ?? pulled);
-    const precaching = jobs.precache(upgrade, spec, plan, { ask: isPulled ? asked?.ask : undefined, sightings });
+    const precaching = jobs.precache(upgrade, plan, { ask: isPulled ? asked?.ask : undefined, sightings });
     const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
     const backup = jobs.backUp(upgrade, gates, sightings);
     const final = { ...gates, backup: backup?.rollUp };
@@ -191,9 +191,9 @@ export class UpgradePasses {
     const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
     const deferred = deferUnproven(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
     const next = withImportsOf(deferred, stored);
-    const late = jobs.precacheLate(upgrade, next, { proofs, sightings });
+    const late = jobs.precacheLate({ ...upgrade, status: next }, { proofs, sightings });
     const pulled = describeLatePulls(next, late.pulls);
-    const backups = jobs.backUpLate(upgrade, pulled, sightings);
+    const backups = jobs.backUpLate({ ...upgrade, status: pulled }, sightings);
     const status = describeLateBackups(pulled, backups, { now: new Date(at) });
     const advance = advanceRollout({ spec, status, observation, gates, now: at, talmStrict });
     const described = describeRollout(status, advance, {

@@ -1,8 +1,7 @@
 import { foreign, limitsOf, refOfKey } from '@flotilla/api';
-import { CustomResourceDefinition } from '@flotilla/api/core';
 import {
   CLEANUP_FINALIZER,
-  ClusterGroupUpgrade,
+  type ClusterGroupUpgrade,
   ClusterGroupUpgradeSpec,
   type ClusterGroupUpgradeStatus,
   type PinWay,
@@ -19,13 +18,14 @@ import {
   wasMadeAgain,
   withImports,
 } from '@flotilla/rollout';
-import { type Client, type EventRecorder, type ReconcileResult, RefusedValues, refusedText, SentStatus } from '@flotilla/runtime';
+import { type Client, type EventRecorder, type ReconcileResult, type RefusedValues, SentStatus } from '@flotilla/runtime';
 import type { Placing } from '../placements/apply.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';
-import { changesOf, writeFinalizer, writeStatus } from './apply.ts';
+import { changesOf, refusedValues, writeFinalizer, writeStatus } from './apply.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { KeptFields } from './kept-fields.ts';
 import { earliest, type PassDeps, UpgradePasses } from './passes.ts';
+import { withPins } from './pins.ts';
 import { withReading } from './ready.ts';
 import { describeCleaning, describeEnd, describeMadeAgain, describeUnreadable } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
@@ -306,23 +306,3 @@ export class UpgradeReconciler {
     this.#turns.forget(key);
   }
 }
-
-/** Values that the served definition refuses; the event is about the definition, because it is older than the status. */
-function refusedValues({ recorder, logger }: Pick<ReconcilerDeps, 'recorder' | 'logger'>): RefusedValues {
-  const { apiVersion, kind, plural } = CustomResourceDefinition;
-  const name = `${ClusterGroupUpgrade.plural}.${ClusterGroupUpgrade.apiVersion.split('/')[0]}`;
-  return new RefusedValues({
-    tell: (value) => {
-      logger.warn(
-        { definition: `${plural} ${name}`, reason: refusedText(value) },
-        'The server does not take a value of a status, which is left out',
-      );
-      const regarding = { apiVersion, kind, name };
-      recorder.record({ type: 'Warning', reason: 'StatusValueRefused', action: 'WriteStatus', note: refusedText(value), regarding });
-    },
-  });
-}
-
-/** Says of an ended upgrade that it had pins, so that no later leader looks for them again. */
-const withPins = (status: ClusterGroupUpgradeStatus, pins: PinWay | 'settled'): ClusterGroupUpgradeStatus =>
-  pins === 'settled' || !status.precaching ? status : { ...status, precaching: { ...status.precaching, pins } };
