@@ -150,14 +150,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'Ready is said with the start of the last batch',
     seenBy: 'generic tools',
-    file: 'apps/hub/src/upgrades/ready.ts',
+    file: 'apps/hub/src/upgrades/status-readings.ts',
     from: "const isReady = verdict?.status === 'True' && obstacle === undefined;",
     to: 'const isReady = obstacle === undefined;',
   },
   {
     name: 'a failure stalls nothing',
     seenBy: 'generic tools',
-    file: 'apps/hub/src/upgrades/ready.ts',
+    file: 'apps/hub/src/upgrades/status-readings.ts',
     from: '...(obstacle ? [condition(Type.stalled, true, obstacle)] : []),',
     to: '',
   },

@@ -26,12 +26,9 @@ import type { UpgradeJobs } from './jobs.ts';
 import { KeptFields } from './kept-fields.ts';
 import { earliest, type PassDeps, UpgradePasses } from './passes.ts';
 import { withPins } from './pins.ts';
-import { withReading } from './ready.ts';
 import { describeCleaning, describeEnd, describeMadeAgain, describeUnreadable } from './status.ts';
-import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
-import { withSummary } from './status-summary.ts';
-import { EndedTurns } from './status-turns.ts';
-import { withWaits } from './status-waits.ts';
+import { EndedTurns, type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
+import { withReading, withSummary, withWaits } from './status-readings.ts';
 
 /** Dependencies of `UpgradeReconciler`. */
 interface ReconcilerDeps extends PassDeps {

@@ -6,7 +6,10 @@ import {
   cutInMiddle,
   hasFailedPrecache,
   isFinalPrecacheState,
+  MAX_FAILED_NODES,
+  type NodesProgress,
   type PinWay,
+  type PrecacheNodes,
   type PrecacheProgress,
   type PrecacheState,
   summarizeTrouble,
@@ -18,7 +21,6 @@ import { type BackupReport, describeBackup } from '../spokes/jobs/kinds/backup/r
 import type { RollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
 import { orAbsent } from './status-budget.ts';
 import type { Conditions, ConditionText, Wording } from './status-conditions.ts';
-import { sumNodes } from './status-nodes.ts';
 
 /** Most entries of `precaching.progress`. */
 const PROGRESS_LIMIT = 1000;
@@ -189,3 +191,32 @@ export function describeSpokes(
   const pulling = Object.fromEntries(progress.slice(0, PROGRESS_LIMIT));
   status.precaching = { ...status.precaching, messages: orAbsent(messages), progress: orAbsent(pulling) };
 }
+
+/** Sums the nodes of clusters, in bounds: counts, the slowest and some that failed. Undefined where no cluster has more than one. */
+function sumNodes(
+  clusters: readonly string[],
+  spokes: ReadonlyMap<string, { readonly nodes?: NodesProgress | undefined }>,
+): PrecacheNodes | undefined {
+  const known = clusters.flatMap((cluster) => {
+    const nodes = spokes.get(cluster)?.nodes;
+    return nodes ? [{ cluster, nodes }] : [];
+  });
+  if (known.length === 0) return undefined;
+  const count = (field: 'total' | 'done' | 'failed' | 'absent'): number => known.reduce((sum, { nodes }) => sum + nodes[field], 0);
+  const slow = known.flatMap(({ cluster, nodes: { slowest } }) => (slowest ? [{ cluster, ...slowest }] : []));
+  const slowest = slow.reduce<(typeof slow)[number] | undefined>(
+    (most, each) => (most && left(most) >= left(each) ? most : each),
+    undefined,
+  );
+  const problems = known.flatMap(({ cluster, nodes }) => (nodes.problems ?? []).map((problem) => ({ cluster, ...problem })));
+  return {
+    total: count('total'),
+    done: count('done'),
+    failed: count('failed'),
+    absent: count('absent'),
+    ...(slowest && { slowest }),
+    ...(problems.length > 0 && { problems: problems.slice(0, MAX_FAILED_NODES) }),
+  };
+}
+
+const left = ({ bytesDone, bytesTotal }: { readonly bytesDone: number; readonly bytesTotal: number }): number => bytesTotal - bytesDone;

@@ -1,7 +1,7 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
 import type { Change } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { Departures } from './departures.ts';
+import { Departures } from './observe.ts';
 
 const cluster = (metadata: object = {}) => ManagedCluster.schema.parse({ metadata: { name: 'a', ...metadata } });
 const LEAVING = { deletionTimestamp: '2026-01-01T00:00:00Z' };

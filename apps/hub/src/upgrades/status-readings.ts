@@ -1,8 +1,25 @@
-/** Derives the status for tools that know nothing of upgrades: `Ready`, `Stalled` while somebody has to act, generations, edits that do not count. Pure. */
-
-import { type Condition, datedCondition, findCondition } from '@flotilla/api';
+/**
+ * Derives what others read of a status. Tools that know nothing of upgrades: `Ready`, `Stalled` while somebody has to act, generations, edits that
+ * do not count. `kubectl get -o wide`: four values, because a column can only show a field. People: what clusters wait for. Pure.
+ */
+import { type Condition, conditionTime, datedCondition, findCondition } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, ClusterGroupUpgradeCondition as Type } from '@flotilla/api/ran';
-import { describeIgnoredEdits, effectOf, isRunning, type Stall } from '@flotilla/rollout';
+import {
+  describeIgnoredEdits,
+  effectOf,
+  estimateEnd,
+  Inquiry,
+  isEnding,
+  isRunning,
+  lastBatch,
+  NOTHING_OF_CLUSTERS,
+  RecordState,
+  type Stall,
+  summarizeWaits,
+} from '@flotilla/rollout';
+import type { WatchCache } from '@flotilla/runtime';
+import { orAbsent } from './status-budget.ts';
 
 /** Surroundings of a reading. */
 interface ReadingOptions {
@@ -73,4 +90,54 @@ function ownConditions(
     ...(obstacle ? [condition(Type.stalled, true, obstacle)] : []),
     ...(ignored ? [condition(Type.editsIgnored, true, ignored)] : []),
   ];
+}
+
+/** The status with its summary; without one before there is a plan. None of its values changes more often than the states it is made of. */
+export function withSummary(upgrade: ClusterGroupUpgrade, status: ClusterGroupUpgradeStatus): ClusterGroupUpgradeStatus {
+  const { remediationPlan: batches = [], precaching, clusters = [] } = status;
+  const states = Object.values(precaching?.status ?? {});
+  if (batches.length === 0 && states.length === 0) return { ...status, summary: undefined };
+  const end = isEnding({ ...upgrade, status }) ? undefined : estimateEnd({ ...upgrade, status });
+  return {
+    ...status,
+    summary: {
+      cached: states.length > 0 ? `${states.filter((state) => state === 'Succeeded').length}/${states.length}` : undefined,
+      batch: batches.length > 0 ? `${lastBatch(status)}/${batches.length}` : undefined,
+      failed: clusters.filter(({ state }) => state !== RecordState.complete).length,
+      eta: end === undefined ? undefined : conditionTime(end),
+    },
+  };
+}
+
+/** Facts beside the status. */
+interface WaitFacts {
+  readonly caches: {
+    readonly upgrades: Pick<WatchCache<ClusterGroupUpgrade>, 'get'>;
+    readonly clusters: Pick<WatchCache<ManagedCluster>, 'get'>;
+  };
+  /** Since when clusters do not comply any more, milliseconds since the epoch. */
+  readonly fallenSince?: ReadonlyMap<string, number> | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Objects of single clusters say who is to blame, not what is waited for. */
+const SKIPPED = { kind: 'skipped' } as const;
+
+/** The status with its waits, as `flotilla why` answers them for one cluster; none once there is a verdict. */
+export function withWaits(
+  upgrade: ClusterGroupUpgrade,
+  status: ClusterGroupUpgradeStatus,
+  { caches, fallenSince = new Map(), now }: WaitFacts,
+): ClusterGroupUpgradeStatus {
+  const inquiry = new Inquiry({
+    upgrade: { ...upgrade, status: { ...status, waits: upgrade.status?.waits } },
+    now,
+    hub: SKIPPED,
+    cluster: (name) => ({ kind: 'read', object: caches.clusters.get({ name }) }),
+    upgradeAt: (ref) => ({ kind: 'read', object: caches.upgrades.get(ref) }),
+    ...NOTHING_OF_CLUSTERS,
+  });
+  const since = new Map([...fallenSince].map(([cluster, at]) => [cluster, conditionTime(at)]));
+  return { ...status, waits: orAbsent(summarizeWaits(inquiry, since)) };
 }

@@ -3,7 +3,7 @@ import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/a
 import { buildCluster } from '@flotilla/rollout/testing';
 import { expect, test } from 'vitest';
 import { describeCleaning } from './status.ts';
-import { withWaits } from './status-waits.ts';
+import { withWaits } from './status-readings.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const FELL = '2026-01-01T11:30:00Z';
