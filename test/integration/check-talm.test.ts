@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { KubeObject, type Resource, untyped } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import { policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
+import { policyCrds } from '@flotilla/api/testing';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { registerSpokes } from '@flotilla/control-plane/simulators';

@@ -1,7 +1,8 @@
 import { Annotation, findCondition } from '@flotilla/api';
 import { Event, Namespace } from '@flotilla/api/core';
-import { CLUSTER_AVAILABLE, ManagedCluster, Policy, policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, ManagedCluster, Policy, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { policyCrds } from '@flotilla/api/testing';
 import { startPolicyPropagator } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';

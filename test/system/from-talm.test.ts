@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { untyped } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
-import { policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { policyCrds } from '@flotilla/api/testing';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';

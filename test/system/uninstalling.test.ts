@@ -5,8 +5,9 @@ import { CLUSTER_VERSION_NAME, ClusterVersion, VERSION_NAMESPACE } from '@flotil
 import { ConfigMap, Lease, Namespace } from '@flotilla/api/core';
 import { PinnedImageSet, POOL_ROLE } from '@flotilla/api/machine';
 import { OPERATOR_LEASE, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
-import { ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { ManifestWork, Placement, transportCrds } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { policyCrds } from '@flotilla/api/testing';
 import { registerSpokes, startPolicyPropagator, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';

@@ -2,8 +2,9 @@
 
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
-import { clusterSetCrds, ManagedCluster, ManifestWork, policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { clusterSetCrds, ManagedCluster, ManifestWork, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
+import { policyCrds } from '@flotilla/api/testing';
 import { beforeWrites, clientWith, holdWatches, MemoryServer, type SentWrite } from '@flotilla/control-plane/memory';
 import { ManualClock } from '@flotilla/pace/testing';
 import { type ApiError, type Client, createLogger, createMetrics } from '@flotilla/runtime';

@@ -1,9 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
+import { policyCrds } from '../testing/policy-crds.ts';
 import { lintStructural } from '../testing/structural-lint.ts';
 import { configCrds } from './config/crds.ts';
 import type { CrdManifest } from './crd.ts';
-import { clusterSetCrds, policyCrds, transportCrds } from './ocm/crds.ts';
+import { clusterSetCrds, transportCrds } from './ocm/crds.ts';
 import { ranCrds } from './ran/crds.ts';
 
 const Version = z.object({

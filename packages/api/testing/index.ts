@@ -2,3 +2,4 @@ export { buildClusterGroupUpgrade, buildOpenDefinition, type OpenKind } from './
 export { kstatus } from './kstatus.ts';
 export { machineCrds } from './machine-crds.ts';
 export { nulledFields } from './nulls.ts';
+export { policyCrds } from './policy-crds.ts';

@@ -1,7 +1,11 @@
-import { anyObject, choice, condition, flag, int32, int64, labelSelector, list, object, text, texts } from '../schema-parts.ts';
+import { type CrdManifest, crd } from '../src/crd.ts';
+import { Placement, PlacementDecision } from '../src/ocm/placement.ts';
+import { PlacementBinding } from '../src/ocm/placement-binding.ts';
+import { Policy } from '../src/ocm/policy.ts';
+import { anyObject, choice, condition, flag, int32, int64, labelSelector, list, object, text, texts } from '../src/schema-parts.ts';
 
 /** `spec` and `status` of Policy (spec/ocm 3.1, 3.3): used fields are typed, others kept, none required. */
-export const policySchema = {
+const policySchema = {
   spec: {
     ...object({
       disabled: flag,
@@ -31,7 +35,7 @@ const reference = (groups: readonly string[], kinds: readonly string[]) =>
   object({ apiGroup: choice(...groups), kind: choice(...kinds), name: named }, ['apiGroup', 'kind', 'name']);
 
 /** Fields of PlacementBinding, which has them at the top level (spec/ocm 3.5); its status is empty. */
-export const placementBindingSchema = {
+const placementBindingSchema = {
   fields: {
     placementRef: reference(['apps.open-cluster-management.io', 'cluster.open-cluster-management.io'], ['PlacementRule', 'Placement']),
     subjects: { ...list(reference(['policy.open-cluster-management.io'], ['Policy', 'PolicySet'])), minItems: 1 },
@@ -50,7 +54,7 @@ const tolerationKey = {
 const claimSelector = object({ matchExpressions: labelSelector.properties.matchExpressions });
 
 /** `spec` and `status` of Placement (spec/ocm 2.4). Ranking and grouping of decisions are kept unread. */
-export const placementSchema = {
+const placementSchema = {
   spec: object({
     clusterSets: texts,
     numberOfClusters: int32,
@@ -83,6 +87,16 @@ export const placementSchema = {
 };
 
 /** `status` of PlacementDecision, which has no spec (spec/ocm 2.4). */
-export const placementDecisionSchema = {
+const placementDecisionSchema = {
   status: object({ decisions: list(object({ clusterName: text, reason: text, score: int64 }, ['clusterName', 'reason'])) }, ['decisions']),
 };
+
+/** CRDs of the policy framework and of placements (spec/ocm 2.4, 3), for tests: hubs with the framework have them. */
+export function policyCrds(): CrdManifest[] {
+  return [
+    crd(Policy, { description: 'A policy and how the clusters comply with it.', ...policySchema, shortNames: ['plc'] }),
+    crd(PlacementBinding, { description: 'Binds policies to a placement.', ...placementBindingSchema, shortNames: ['pb'] }),
+    crd(Placement, { description: 'A choice of clusters.', ...placementSchema }),
+    crd(PlacementDecision, { description: 'Clusters that a placement chose.', ...placementDecisionSchema }),
+  ];
+}

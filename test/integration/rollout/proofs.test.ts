@@ -1,6 +1,7 @@
 import { Annotation, conditionTime } from '@flotilla/api';
-import { policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
+import { policyCrds } from '@flotilla/api/testing';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { describe, expect, test as testAlone } from 'vitest';

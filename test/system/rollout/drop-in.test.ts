@@ -10,9 +10,9 @@ import {
   ManifestWork,
   Placement,
   PlacementBinding,
-  policyCrds,
   transportCrds,
 } from '@flotilla/api/ocm';
+import { policyCrds } from '@flotilla/api/testing';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';

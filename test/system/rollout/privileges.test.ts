@@ -13,9 +13,9 @@ import {
   Placement,
   PlacementBinding,
   Policy,
-  policyCrds,
 } from '@flotilla/api/ocm';
 import { BackupName, ClusterGroupUpgrade, PreCachingConfig, SpokeName } from '@flotilla/api/ran';
+import { policyCrds } from '@flotilla/api/testing';
 import { type ControllerManager, startControllerManager } from '@flotilla/control-plane/servers';
 import {
   type PolicyPropagator,

@@ -12,10 +12,10 @@ import {
   Placement,
   PlacementBinding,
   Policy,
-  policyCrds,
   transportCrds,
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { policyCrds } from '@flotilla/api/testing';
 import {
   type PolicyPropagator,
   registerSpokes,

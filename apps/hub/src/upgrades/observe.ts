@@ -2,7 +2,7 @@ import { Annotation } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP } from '@flotilla/api/ran';
 import type { ObservedUpgrade } from '@flotilla/rollout';
-import type { Change } from '@flotilla/runtime';
+import type { Change, WatchCache } from '@flotilla/runtime';
 import { BY_CLUSTER, BY_NAME, type HubCaches, type TenancyCaches } from '../caches.ts';
 import { tenancyOf, waysFrom } from '../lookups.ts';
 

@@ -11,10 +11,6 @@ import {
 } from './managed-cluster-set.ts';
 import { ManagedClusterView } from './managed-cluster-view.ts';
 import { ManifestWork, ManifestWorkReplicaSet } from './manifest-work.ts';
-import { Placement, PlacementDecision } from './placement.ts';
-import { PlacementBinding } from './placement-binding.ts';
-import { Policy } from './policy.ts';
-import { placementBindingSchema, placementDecisionSchema, placementSchema, policySchema } from './policy-crd-schemas.ts';
 import { manifestWorkReplicaSetSchema, manifestWorkSchema } from './work-crd-schemas.ts';
 
 const statusOf = (condition: string): string => `.status.conditions[?(@.type=="${condition}")].status`;
@@ -58,15 +54,5 @@ export function clusterSetCrds(): CrdManifest[] {
       ...managedClusterSetBindingSchema,
       shortNames: ['mclsetbinding', 'mclsetbindings'],
     }),
-  ];
-}
-
-/** CRDs of the policy framework and of placements (spec/ocm 2.4, 3), for tests and the demo: hubs with the framework have them. */
-export function policyCrds(): CrdManifest[] {
-  return [
-    crd(Policy, { description: 'A policy and how the clusters comply with it.', ...policySchema, shortNames: ['plc'] }),
-    crd(PlacementBinding, { description: 'Binds policies to a placement.', ...placementBindingSchema, shortNames: ['pb'] }),
-    crd(Placement, { description: 'A choice of clusters.', ...placementSchema }),
-    crd(PlacementDecision, { description: 'Clusters that a placement chose.', ...placementDecisionSchema }),
   ];
 }

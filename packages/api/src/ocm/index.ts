@@ -11,7 +11,7 @@ export {
 } from './cluster-claim.ts';
 
 export { managedClusterSchema } from './crd-schemas.ts';
-export { clusterSetCrds, policyCrds, spokeWorkCrds, transportCrds } from './crds.ts';
+export { clusterSetCrds, spokeWorkCrds, transportCrds } from './crds.ts';
 export { AGENT_ACCOUNT, AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, leaseSecondsOf, ManagedCluster } from './managed-cluster.ts';
 export { ACTION_COMPLETED, ActionReason, ManagedClusterAction } from './managed-cluster-action.ts';
 export { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from './managed-cluster-set.ts';
