@@ -64,4 +64,3 @@ export { type AnswerStream, type Call, type Exchange, refusedAnswer } from './tr
 export { BUILD_CONSTANTS, type Build, readBuild, versionLine } from './version.ts';
 export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Watch, watch, whenChanged } from './watches.ts';
-

@@ -2,9 +2,9 @@
 import { type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, hasFailedPrecache, PIN_LIFE_MS, type PinWay } from '@flotilla/api/ran';
 import { identityOf, keepsObjects, strongerPins } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
+import type { SpokeJobCaches } from '../caches.ts';
 import { type PrecacheJob, pinsWanted } from '../spokes/jobs/kinds/precache/job.ts';
 import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/settings.ts';
-import type { SpokeJobCaches } from '../caches.ts';
 import { owePins } from '../spokes/jobs/kinds/unpin/mark.ts';
 
 /** Dependencies of `owePinsOf`. */
