@@ -55,7 +55,8 @@ export class World implements Disposable {
   readonly #hubs = new Map<number, { process: SimulatedProcess; close: () => void }>();
   #started = 0;
 
-  constructor(story: Story) {
+  /** @param tracksFields the server notes who wrote which field when; no property asks for it */
+  constructor(story: Story, { tracksFields = false } = {}) {
     this.story = story;
     const random = createRandom(story.seed, 'order');
     this.scheduler = new Scheduler(random, START);
@@ -67,8 +68,7 @@ export class World implements Disposable {
       namespaces: ['policies'],
       clock: this.scheduler,
       seed: story.seed,
-      // Nobody here applies.
-      tracksFields: false,
+      tracksFields,
       onStored: (kind, change) => {
         this.changes.push({ kind, change });
         this.note(`${change.type} ${kind.plural} ${change.after.namespace}/${change.after.name} ${change.version}`);

@@ -56,6 +56,14 @@ describe('a cluster of which nobody can say whether it complies', () => {
     });
   });
 
+  test('is told to wait for the pause where one stops the rollout: nothing else ends that', () => {
+    const paused: Wait = { cause: 'paused', says: 'Paused', since: T0 };
+    const observed = { ...withWait(UNSEEN), wait: (cluster?: string) => (cluster === 'a' ? paused : undefined) };
+    expect(advance({ status: running(1, { a: at(0) }), observed }).messages).toEqual({
+      a: 'waits (paused) since 2026-01-01T00:00:00Z: Paused',
+    });
+  });
+
   test('is told since when that has been so', () => {
     const before = advance({ status: running(1, { a: at(0) }), observed: withWait(UNSEEN), minutes: 5 });
     const later = advance({ status: running(1, { a: at(0) }), observed: withWait(UNSEEN), minutes: 9, messages: before.messages });

@@ -186,11 +186,11 @@ export class ClustersUnderWay {
 
   #waitOf(cluster: string): string | undefined {
     const { mode, wait } = this.#input.observation;
+    const first = wait?.(cluster);
+    if (first) return this.#say(cluster, first);
     const progress = this.progress[cluster];
     const held = progress?.state === ProgressState.inProgress ? mode.wait?.(cluster, indexOf(progress, mode.kind)) : undefined;
-    if (held) return this.#say(cluster, { ...held, since: undefined, until: this.until });
-    const other = wait?.(cluster);
-    return other && this.#say(cluster, other);
+    return held && this.#say(cluster, { ...held, since: undefined, until: this.until });
   }
 
   /** The status remembers since when a cluster has been held by the same. */

@@ -20,5 +20,6 @@ export function describeSilence(
   if (now - from < SILENT_MS) return { ...remark, requeueAt: from + SILENT_MS };
   const silentMs = SILENT_MS * 2 ** Math.floor(Math.log2((now - from) / SILENT_MS));
   const problem = `no word from the agent of ${cluster} for ${silentMs / 1000} s${note === undefined ? '' : ` (${note})`}`;
-  return { message: waitMessage(waitBy('agent-silent', 'AgentSilent', problem, { cluster })), requeueAt: from + silentMs * 2 };
+  const wait = { ...waitBy('agent-silent', 'AgentSilent', problem, { cluster }), since: from };
+  return { message: waitMessage(wait), requeueAt: from + silentMs * 2 };
 }
