@@ -1,11 +1,18 @@
 import { mapConcurrently } from '@flotilla/pace';
 import { isImageName, parseImageReference, RegistryError, RegistryErrorCode } from '@flotilla/registry';
-import { type ChannelHead, compileExcludePatterns, type ExcludePatterns } from '@flotilla/release';
+import {
+  type ChannelHead,
+  type ComponentImage,
+  compileExcludePatterns,
+  type ExcludePatterns,
+  IMAGE_REFERENCES_PATH,
+  imageReferencesLimits,
+  parseImageReferences,
+} from '@flotilla/release';
 import { SoftwareErrorCode, SpecError } from './errors.ts';
 import type { ImageSource, Layer, ResolvedImage } from './image-source.ts';
 import { listOperatorHeads } from './operator-images.ts';
 import type { PullSpec } from './pull-spec.ts';
-import { listReleaseImages } from './release-images.ts';
 
 /** A wanted image, with every pull spec that names it. */
 export interface WantedImage {
@@ -182,4 +189,21 @@ function byDigest(resolved: readonly ResolvedImage[]): WantedImage[] {
     else images.set(digest, { digest, pullSpecs: [{ pullSpec, referenceDigest }], layers });
   }
   return [...images.values()];
+}
+
+/**
+ * Lists the components of a release image.
+ * @throws SpecError when the image is no release image; ReleaseError when its references are malformed
+ */
+async function listReleaseImages(source: ImageSource, releaseImage: string, signal: AbortSignal): Promise<readonly ComponentImage[]> {
+  const image = await source.resolve(releaseImage, signal);
+  const { bytes } = imageReferencesLimits;
+  const files = await source.readFiles(image, { paths: [IMAGE_REFERENCES_PATH], maxFileBytes: bytes, maxTotalBytes: bytes }, signal);
+  const content = files.get(IMAGE_REFERENCES_PATH);
+  if (!content)
+    throw new SpecError(
+      SoftwareErrorCode.imageUnsuitable,
+      `platform.image ${releaseImage} has no file ${IMAGE_REFERENCES_PATH}; name a release image`,
+    );
+  return parseImageReferences(content, releaseImage).images;
 }
