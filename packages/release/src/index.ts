@@ -34,8 +34,8 @@ export {
   unfoundUpdate,
   wrongVersionMessage,
 } from './cluster-version/acceptance.ts';
-export { howText } from './cluster-version/awaited.ts';
 export { resolveDesiredUpdate, type WantedRelease } from './cluster-version/desired-update.ts';
+export { howText } from './cluster-version/failure.ts';
 export { checkPreconditions, summarizePreconditions } from './cluster-version/preconditions.ts';
 export { ACCEPT_RISKS, acceptedExposure } from './cluster-version/risky-updates.ts';
 export {
@@ -63,9 +63,8 @@ export {
   releaseCapabilities,
   type WantedCapabilities,
 } from './inclusion/capabilities.ts';
-export { featureSets } from './inclusion/features.ts';
-export { type ExcludedManifest, exclusionOf, type InclusionFilter, partManifests } from './inclusion/inclusion.ts';
-export { releaseFeatureGates } from './inclusion/release-features.ts';
+export { type ExcludedManifest, exclusionOf, type InclusionFilter, partManifests, releaseFeatureGates } from './inclusion/inclusion.ts';
+export { featureSets } from './inclusion/refusals.ts';
 export type { Json } from './json-values.ts';
 export { payloadHash } from './payload/hash.ts';
 export {

@@ -1,2 +1,2 @@
-export type { Finding } from './lint/finding.ts';
 export { lintClusterOperatorFile, lintPayload } from './lint/lint-payload.ts';
+export type { Finding } from './lint/source.ts';

@@ -2,11 +2,11 @@ import { describe, expect, it, test } from 'vitest';
 import { payloadManifest } from '../../testing/payload-fixture.ts';
 import { type Json, objectAt, objectsAt } from '../json-values.ts';
 import { expectedOperator, judgeOperator } from './cluster-operator.ts';
-import { deployment } from './deployment.ts';
 import { builderOf, buildObject, intentOf } from './dispatch.ts';
 import { generic } from './generic.ts';
 import { mergeMetadata } from './merge.ts';
 import { tlsOf } from './tls.ts';
+import { deployment } from './workloads.ts';
 
 const FILE = 'release-manifests/0000_50_a_x.yaml';
 const manifestOf = (object: object) => payloadManifest(FILE, { apiVersion: 'v1', kind: 'ConfigMap', ...object });

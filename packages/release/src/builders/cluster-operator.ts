@@ -2,7 +2,7 @@ import { saidText } from '../errors.ts';
 import { UpdateError } from '../graph/update-error.ts';
 import { type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
-import { merged } from './merged.ts';
+import { merged } from './merge.ts';
 import { conditionOf } from './rollout.ts';
 
 /**

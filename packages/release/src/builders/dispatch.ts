@@ -1,17 +1,12 @@
-import { ManifestAnnotation } from '@flotilla/api/config';
+import { CLUSTER_VERSION_NAME, ManifestAnnotation } from '@flotilla/api/config';
 import { UpdateError } from '../graph/update-error.ts';
-import type { Json } from '../json-values.ts';
+import { defined, type Json, objectAt, objectsAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import type { BuildContext, Builder } from './builder.ts';
 import { clusterOperator } from './cluster-operator.ts';
-import { cronJob } from './cron-job.ts';
 import { customResourceDefinition } from './custom-resource-definition.ts';
-import { daemonSet } from './daemon-set.ts';
-import { deployment } from './deployment.ts';
 import { generic } from './generic.ts';
-import { job } from './job.ts';
-import { withOwner } from './owner.ts';
-import { securityContextConstraints } from './security-context-constraints.ts';
+import { cronJob, job } from './jobs.ts';
 import {
   clusterRole,
   configMap,
@@ -20,11 +15,12 @@ import {
   operatorGroup,
   role,
   roleBinding,
+  securityContextConstraints,
   service,
   serviceAccount,
+  validatingWebhookConfiguration,
 } from './simple-kinds.ts';
-import { statefulSet } from './stateful-set.ts';
-import { validatingWebhookConfiguration } from './validating-webhook.ts';
+import { daemonSet, deployment, statefulSet } from './workloads.ts';
 
 /** Kinds with rules of their own, in exactly this version (spec/cvo 3.1). */
 const builders: ReadonlyMap<string, Builder> = new Map([
@@ -71,3 +67,22 @@ export function intentOf({ annotations }: Pick<Manifest, 'annotations'>): Intent
   if (deletion === 'true') return 'delete';
   return annotations?.[ManifestAnnotation.createOnly]?.toLowerCase() === 'true' ? 'create-only' : 'apply';
 }
+
+/** The object with its owners: those of its manifest, or the ClusterVersion (spec/cvo 3.2). Status and times are not a manifest's to say. */
+function withOwner(manifest: Json, { ownerUid }: BuildContext): Json {
+  const { status: _status, metadata, ...rest } = manifest;
+  const { creationTimestamp: _created, ownerReferences, ...meta } = objectAt(metadata);
+  const others = objectsAt(ownerReferences).filter(({ kind }) => kind !== 'ClusterVersion');
+  const owners =
+    others.length > 0 ? others : ownerUid === undefined ? undefined : [clusterVersionOwner(ownerUid, objectAt(meta.annotations))];
+  return { ...rest, metadata: defined({ ...meta, ownerReferences: owners }) };
+}
+
+const clusterVersionOwner = (uid: string, annotations: Json) =>
+  defined({
+    apiVersion: 'config.openshift.io/v1',
+    kind: 'ClusterVersion',
+    name: CLUSTER_VERSION_NAME,
+    uid,
+    controller: annotations[ManifestAnnotation.createOnly] === 'true' ? undefined : true,
+  });

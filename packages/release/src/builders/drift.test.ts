@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../json-values.ts';
-import { deployment } from './deployment.ts';
 import { driftOf } from './drift.ts';
 import { generic } from './generic.ts';
 import { configMap } from './simple-kinds.ts';
+import { deployment } from './workloads.ts';
 
 const wrote = (manager: string, fieldsV1: Json, more: Json = {}): Json => ({ manager, operation: 'Update', fieldsV1, ...more });
 const object = (fields: Json, ...managedFields: Json[]): Json => ({ metadata: { name: 'x', managedFields }, ...fields });

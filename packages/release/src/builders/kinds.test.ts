@@ -3,7 +3,6 @@ import { type Json, objectAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
 import { customResourceDefinition } from './custom-resource-definition.ts';
 import { generic } from './generic.ts';
-import { securityContextConstraints } from './security-context-constraints.ts';
 import {
   clusterRole,
   configMap,
@@ -12,10 +11,11 @@ import {
   operatorGroup,
   role,
   roleBinding,
+  securityContextConstraints,
   service,
   serviceAccount,
+  validatingWebhookConfiguration,
 } from './simple-kinds.ts';
-import { validatingWebhookConfiguration } from './validating-webhook.ts';
 
 /** True when a server may have made the live object of the built one. */
 const seems = ({ merge, resembles }: Builder, live: Json, built: Json): boolean => resembles(live, merge(live, built));

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { type Json, objectAt } from '../json-values.ts';
-import { deployment } from './deployment.ts';
 import { isSameContent } from './deviation.ts';
 import { SHARED_FIELD_MANAGER } from './field-owners.ts';
 import { writesSharedList } from './leftovers.ts';
 import { configMap } from './simple-kinds.ts';
+import { deployment } from './workloads.ts';
 
 const OURS = 'flotilla-version-operator';
 const REFERENCE = 'cluster-version-operator';

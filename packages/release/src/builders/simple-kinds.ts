@@ -1,7 +1,6 @@
 import { defined, flagOf, type Json, objectAt, objectsAt, textAt } from '../json-values.ts';
 import { leaveKeys } from './leftovers.ts';
-import { mergeByKey, mergeMaps, textOr } from './merge.ts';
-import { merged } from './merged.ts';
+import { mergeByKey, merged, mergeMaps, textOr } from './merge.ts';
 import { injectTls } from './tls.ts';
 
 /** Kinds whose rules are a few lines each (spec/cvo 3.6). */
@@ -83,3 +82,62 @@ const operatorGroupSpec = (before: Json, next: Json): Json =>
     staticProvidedAPIs: flagOf(next.staticProvidedAPIs),
     upgradeStrategy: textOr(next.upgradeStrategy, before.upgradeStrategy) ?? 'Default',
   });
+
+/** ValidatingWebhookConfigurations: the list of webhooks is the manifest's (spec/cvo 3.6). */
+export const validatingWebhookConfiguration = merged((_, built) => ({ webhooks: objectsAt(built.webhooks).map(withDefaults) }));
+
+function withDefaults(webhook: Json): Json {
+  const client = objectAt(webhook.clientConfig);
+  return {
+    failurePolicy: 'Fail',
+    matchPolicy: 'Equivalent',
+    namespaceSelector: {},
+    objectSelector: {},
+    timeoutSeconds: 10,
+    ...webhook,
+    clientConfig: {
+      ...client,
+      ...(client.service !== undefined && { service: { port: 443, ...objectAt(client.service) } }),
+    },
+    rules: objectsAt(webhook.rules).map((rule) => ({ scope: '*', ...rule })),
+  };
+}
+
+/** Fields that every object of the kind has, and what they are where a manifest leaves them out: its CRD wants them said. */
+const REQUIRED: Json = {
+  priority: null,
+  allowPrivilegedContainer: false,
+  defaultAddCapabilities: null,
+  requiredDropCapabilities: null,
+  allowedCapabilities: null,
+  allowHostDirVolumePlugin: false,
+  volumes: null,
+  allowHostNetwork: false,
+  allowHostPorts: false,
+  allowHostPID: false,
+  allowHostIPC: false,
+  readOnlyRootFilesystem: false,
+  allowPrivilegeEscalation: true,
+};
+const OPTIONAL = [
+  'allowedFlexVolumes',
+  'defaultAllowPrivilegeEscalation',
+  'seLinuxContext',
+  'runAsUser',
+  'supplementalGroups',
+  'fsGroup',
+  'users',
+  'groups',
+  'seccompProfiles',
+  'allowedUnsafeSysctls',
+  'forbiddenSysctls',
+];
+
+/** SecurityContextConstraints: every field is the manifest's (spec/cvo 3.6). */
+export const securityContextConstraints = merged(
+  (live, built) => ({
+    ...Object.fromEntries([...Object.keys(REQUIRED), ...OPTIONAL].map((field) => [field, built[field]])),
+    userNamespaceLevel: built.userNamespaceLevel ?? live.userNamespaceLevel,
+  }),
+  { build: (manifest) => ({ ...REQUIRED, ...manifest }) },
+);

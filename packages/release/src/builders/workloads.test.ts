@@ -1,10 +1,9 @@
 import { describe, expect, it, test } from 'vitest';
 import { type Json, objectAt, objectsAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
-import { cronJob } from './cron-job.ts';
-import { deployment } from './deployment.ts';
 import { isSameContent } from './deviation.ts';
-import { job } from './job.ts';
+import { cronJob, job } from './jobs.ts';
+import { deployment } from './workloads.ts';
 
 /** True when a server may have made the live object of the built one. */
 const seems = ({ merge, resembles }: Builder, live: Json, built: Json): boolean => resembles(live, merge(live, built));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Channel, headOfChannel } from './channel-head.ts';
+import { parseVersion } from '../semantic-version.ts';
+import { type Channel, headOfChannel, isInRange } from './channel-head.ts';
 
 type ChannelEntry = Channel['entries'][number];
 
@@ -73,4 +74,31 @@ describe('refused, naming package, channel and entries', () => {
 test('a chain of 20,000 entries takes no recursion', () => {
   const entries = Array.from({ length: 20_000 }, (_, i) => ({ name: `v${i}`, replaces: `v${i - 1}` }));
   expect(head(entries)).toBe('v19999');
+});
+
+test.each([
+  ['1.2.0', '>=1.0.0 <1.3.0', true],
+  ['1.3.0', '>=1.0.0 <1.3.0', false],
+  ['1.2.0', '>= 1.0.0 < 1.3.0', true],
+  ['3.0.0', '<1.0.0 || >2.0.0', true],
+  ['1.5.0', '<1.0.0 || >2.0.0', false],
+  ['1.5.0', '>1.0.0 !1.5.0', false],
+  ['1.5.0', '=1.5.0', true],
+  ['1.5.0', '1.5.0', true],
+  ['1.5.0', '', false],
+  ['1.5.0', 'rubbish', false],
+  ['1.5.0', '!1.5.0', false],
+  ['1.5.0-rc.1', '<1.5.0', true],
+  ['1.5.0', '==1.5.0', true],
+  ['1.5.0', '>=1.0', false],
+  ['1.5.0', '^1.0.0', false],
+  ['1.5.0', '~1.5.0', false],
+  ['1.5.0', `${'>=1.0.0 '.repeat(10_000)}`, false],
+])('%s in %s: %s', (text, range, wanted) => {
+  const version = parseVersion(text);
+  expect(version && isInRange(version, range)).toBe(wanted);
+});
+
+test.each(['', 'v1.0.0', '1.0', '1.0.0.0', 'a.b.c', `1.0.0-${'a'.repeat(1000)}`])('%j is no version', (text) => {
+  expect(parseVersion(text)).toBeUndefined();
 });

@@ -1,8 +1,8 @@
+import { cmp, type Operator } from 'semver';
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { parseVersion, type Version } from '../semantic-version.ts';
 import { catalogueLimits, catalogueName } from './documents.ts';
-import { isInRange } from './version-range.ts';
 
 /** One entry of an `olm.channel`. */
 const Entry = z.object({
@@ -66,4 +66,26 @@ function cycleIn(entries: readonly ChannelEntry[]): string[] {
   }
   if (at === undefined || !seen.has(at)) return entries.map(({ name }) => name);
   return [...[...seen].slice([...seen].indexOf(at)), at];
+}
+
+/**
+ * True for a version in a range as `skipRange` writes it: comparisons joined by blanks (all must hold), alternatives
+ * joined by `||`. An unreadable comparison holds for no version; those of npm's ranges (`~`, `^`, a missing number) are unreadable, as for OLM.
+ */
+export function isInRange(version: Version, range: string): boolean {
+  if (range.length > 1_024) return false;
+  return range.split('||').some((alternative) => {
+    // blanks after an operator belong to it: `>= 1.0.0`
+    const comparisons = alternative
+      .replaceAll(/(?<![<>=!])([<>=!]+)\s+/g, '$1')
+      .trim()
+      .split(/\s+/);
+    return comparisons[0] !== '' && comparisons.every((comparison) => isHeld(version, comparison));
+  });
+}
+
+function isHeld(version: Version, comparison: string): boolean {
+  const [, operator = '', text = ''] = /^(>=|<=|==|!=|>|<|=|!|)(.+)$/.exec(comparison) ?? [];
+  const other = parseVersion(text);
+  return other !== undefined && cmp(version, (operator === '!' ? '!=' : operator) as Operator, other);
 }

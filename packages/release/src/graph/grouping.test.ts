@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type FileGroup, fileGroupOf } from './grouping.ts';
-import { permuteOrder, shiftOrder } from './order.ts';
+import { permuteOrder, shiftOrder } from './plan.ts';
 
 test.each<{ name: string; want: FileGroup | undefined }>([
   { name: '0000_03_authorization-openshift_01_rb.crd.yaml', want: { level: '03', component: 'authorization-openshift' } },

@@ -1,12 +1,11 @@
 import { isJsonObject, perObject } from '@flotilla/api';
 import { namesOf, quoted } from '../errors.ts';
 import { knownCapabilities, releaseCapabilities } from '../inclusion/capabilities.ts';
-import { featureSets } from '../inclusion/features.ts';
 import { InclusionAnnotation } from '../inclusion/inclusion.ts';
-import { majorVersionRefusal } from '../inclusion/major-version.ts';
+import { featureSets, majorVersionRefusal } from '../inclusion/refusals.ts';
 import { namesAt, objectAt, objectsAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 type Annotations = Readonly<Record<string, string>>;

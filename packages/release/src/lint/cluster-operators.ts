@@ -3,7 +3,7 @@ import { quoted } from '../errors.ts';
 import { fileGroupOf } from '../graph/grouping.ts';
 import { objectAt, objectsAt, textAt } from '../json-values.ts';
 import { fileNameOf, type Manifest } from '../payload/manifest.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource, type ManifestFinding } from './source.ts';
 
 /** True for the manifest of a ClusterOperator, in any version of its API. */

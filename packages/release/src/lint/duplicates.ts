@@ -1,9 +1,8 @@
 import { enabledCapabilities, knownCapabilities } from '../inclusion/capabilities.ts';
-import { featureSets } from '../inclusion/features.ts';
-import { InclusionAnnotation, partManifests } from '../inclusion/inclusion.ts';
-import { releaseFeatureGates } from '../inclusion/release-features.ts';
+import { InclusionAnnotation, partManifests, releaseFeatureGates } from '../inclusion/inclusion.ts';
+import { featureSets } from '../inclusion/refusals.ts';
 import { type Manifest, textOfId } from '../payload/manifest.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 const INCLUDE = InclusionAnnotation.include('');

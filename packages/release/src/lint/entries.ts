@@ -1,7 +1,7 @@
 import { isJsonObject } from '@flotilla/api';
 import { quoted } from '../errors.ts';
 import { objectsAt } from '../json-values.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 /** Lists whose entries servers tell apart by a field. */

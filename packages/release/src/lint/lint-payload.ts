@@ -5,7 +5,6 @@ import { checkAnnotations } from './annotations.ts';
 import { checkClusterOperators, isClusterOperator } from './cluster-operators.ts';
 import { checkDuplicates } from './duplicates.ts';
 import { checkEntries } from './entries.ts';
-import { type Finding, inOrderOfFiles } from './finding.ts';
 import { checkKinds } from './kinds.ts';
 import { checkOrder } from './order.ts';
 import { checkOwners } from './owners.ts';
@@ -13,6 +12,7 @@ import { readSource } from './read-source.ts';
 import { checkReportedConditions } from './reported-conditions.ts';
 import { checkSizes } from './sizes.ts';
 import type { LintCheck } from './source.ts';
+import { type Finding, inOrderOfFiles } from './source.ts';
 import { checkUndeclared } from './undeclared.ts';
 import { checkKeys, checkNumbers } from './values.ts';
 

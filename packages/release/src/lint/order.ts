@@ -3,7 +3,7 @@ import { ManifestAnnotation } from '@flotilla/api/config';
 import { fileGroupOf } from '../graph/grouping.ts';
 import { objectAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 /** Namespaces that every cluster has, or that the operator makes. */

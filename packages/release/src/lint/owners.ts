@@ -1,7 +1,7 @@
 import { quoted } from '../errors.ts';
 import { objectAt, objectsAt, textAt } from '../json-values.ts';
 import { groupOf, type Manifest } from '../payload/manifest.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 interface Owner {

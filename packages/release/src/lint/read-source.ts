@@ -5,8 +5,7 @@ import { isPayloadPath, manifestPaths, type PayloadFile, PayloadPath, payloadLim
 import { type Manifest, parseManifests } from '../payload/manifest.ts';
 import { parseReleaseMetadata } from '../payload/metadata.ts';
 import { renderTemplate, TemplateError } from '../payload/template.ts';
-import type { Finding, LintRule } from './finding.ts';
-import type { LintSource } from './source.ts';
+import type { Finding, LintRule, LintSource } from './source.ts';
 
 /** Reads as much of a payload as can be read; what cannot becomes a finding. */
 export async function readSource(

@@ -1,7 +1,7 @@
 import { objectAt, objectsAt, textAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { isClusterOperator } from './cluster-operators.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource, type ManifestFinding } from './source.ts';
 
 interface Reported {

@@ -1,6 +1,6 @@
 import { objectAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 /** Limits in bytes: etcd's default for one request, and those of API servers for annotations and for the data of a ConfigMap or Secret. */

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@flotilla/api';
 import { type Json, objectAt, objectsAt } from '../json-values.ts';
-import type { Finding } from './finding.ts';
 import { definedKind } from './order.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 /** Fields of one object that are named. */

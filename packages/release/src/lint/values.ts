@@ -1,7 +1,7 @@
 import { quoted } from '../errors.ts';
 import { splitYaml } from '../payload/documents.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './source.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 /** Findings of one rule in one file: a file of another kind of text would have thousands. */

@@ -4,8 +4,7 @@ import { readEnvironment } from '@flotilla/control-plane/processes';
 import { expect, test } from 'vitest';
 import { planApply } from '../graph/plan.ts';
 import { enabledCapabilities } from '../inclusion/capabilities.ts';
-import { partManifests } from '../inclusion/inclusion.ts';
-import { releaseFeatureGates } from '../inclusion/release-features.ts';
+import { partManifests, releaseFeatureGates } from '../inclusion/inclusion.ts';
 import { payloadHash } from './hash.ts';
 import { loadPayload } from './payload.ts';
 

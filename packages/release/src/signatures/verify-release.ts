@@ -1,7 +1,6 @@
 import { errorMessage } from '@flotilla/api';
+import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { refusalOfSignature } from './container-signature.ts';
-import { isVerifiableDigest } from './digest.ts';
 import type { Keyring } from './keyring.ts';
 import { signatureLimits } from './verification-config.ts';
 
@@ -134,3 +133,47 @@ class SignatureSearch {
     return unverified(problems.length === 0 ? text : `${text} (${problems.join('; ').slice(0, 2_000)})`);
   }
 }
+
+/** Content of a signature: it says that a digest is of an image of some name. Nothing else may be in it. */
+const ContainerSignature = z.strictObject({
+  critical: z.strictObject({
+    type: z.literal('atomic container signature', { error: 'must be "atomic container signature"' }),
+    image: z.strictObject({ 'docker-manifest-digest': z.string() }),
+    identity: z.strictObject({ 'docker-reference': z.string().min(1, { error: 'is empty: the signature must say of which image it is' }) }),
+  }),
+  optional: z.strictObject({ creator: z.string().optional(), timestamp: z.number().optional() }).nullish(),
+});
+
+/**
+ * Says why signed content does not vouch for a digest; undefined when it does. Pure.
+ * @param content what was signed, as bytes of JSON
+ */
+function refusalOfSignature(content: Uint8Array, digest: string): string | undefined {
+  let document: unknown;
+  try {
+    document = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
+  } catch {
+    return 'the signed content is not JSON';
+  }
+  const parsed = ContainerSignature.safeParse(document);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return `the signed content is no container signature: ${issue?.path.join('.') || 'the document'}: ${issue?.message ?? 'wrong type'}`;
+  }
+  const signed = parsed.data.critical.image['docker-manifest-digest'];
+  return signed === digest ? undefined : `the signature is of ${signed.slice(0, 200)}, not of ${digest}`;
+}
+
+/** `algorithm:hash` as it may become part of a URL or of a file's name. */
+const DIGEST = /^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$/;
+/** No digest of today is longer than 140 characters. */
+const MOST_CHARACTERS = 512;
+
+/** The digest of a pull spec: what is behind its last `@`, else empty. */
+export function digestOfPullSpec(pullSpec: string): string {
+  const at = pullSpec.lastIndexOf('@');
+  return at < 0 ? '' : pullSpec.slice(at + 1);
+}
+
+/** True for a digest whose signatures can be requested, by its length and characters. */
+const isVerifiableDigest = (digest: string): boolean => digest.length <= MOST_CHARACTERS && DIGEST.test(digest);

@@ -2,9 +2,8 @@ import { saidText } from '../errors.ts';
 import { UpdateError } from '../graph/update-error.ts';
 import { defined, isSame, type Json, objectAt, textAt } from '../json-values.ts';
 import { type Builder, failed, type Judging, type ObjectVerdict, ready, waiting } from './builder.ts';
-import { withoutLeftovers } from './leftovers.ts';
-import { mergeMetadata } from './merge.ts';
-import { isMuchTheSame } from './merged.ts';
+import { leaveCronJobSpec, withoutLeftovers } from './leftovers.ts';
+import { isMuchTheSame, merged, mergeMetadata } from './merge.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { conditionOf, numberAt, STUCK_MS, workloadId } from './rollout.ts';
 
@@ -12,7 +11,7 @@ import { conditionOf, numberAt, STUCK_MS, workloadId } from './rollout.ts';
 const DEFAULTS = { backoffLimit: 6, suspend: false, completionMode: 'NonIndexed' };
 
 /** Merges a Job's spec (spec/cvo 3.6); a selector that the server chose stays. */
-export function mergeJobSpec(live: unknown, wanted: unknown, defaults: Partial<typeof DEFAULTS> = DEFAULTS): Json {
+function mergeJobSpec(live: unknown, wanted: unknown, defaults: Partial<typeof DEFAULTS> = DEFAULTS): Json {
   const [before, next] = [objectAt(live), objectAt(wanted)];
   return defined({
     ...before,
@@ -88,3 +87,30 @@ function failedJob(id: string, failure: Json | undefined): ObjectVerdict {
     names: [id],
   });
 }
+
+/** CronJobs (spec/cvo 3.6). */
+export const cronJob: Builder = merged(
+  (live, built) => {
+    const [before, next] = [objectAt(live.spec), objectAt(built.spec)];
+    const [jobBefore, job] = [objectAt(before.jobTemplate), objectAt(next.jobTemplate)];
+    return {
+      spec: defined({
+        ...before,
+        schedule: next.schedule,
+        timeZone: next.timeZone,
+        startingDeadlineSeconds: next.startingDeadlineSeconds,
+        concurrencyPolicy: next.concurrencyPolicy ?? 'Allow',
+        suspend: next.suspend ?? false,
+        successfulJobsHistoryLimit: next.successfulJobsHistoryLimit ?? 3,
+        failedJobsHistoryLimit: next.failedJobsHistoryLimit ?? 1,
+        jobTemplate: defined({
+          ...jobBefore,
+          metadata: mergeMetadata(jobBefore.metadata, job.metadata),
+          spec: mergeJobSpec(jobBefore.spec, job.spec, {}),
+        }),
+      }),
+    };
+  },
+  {},
+  { spec: leaveCronJobSpec },
+);
