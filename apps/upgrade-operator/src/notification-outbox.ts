@@ -9,8 +9,6 @@ interface OutboxDeps {
   /** Called when it is worth asking again: told, failed, or due once more. */
   readonly wake: () => void;
   readonly signal: AbortSignal;
-  /** Longest wait of `tell` for an answer. Default 2 000. */
-  readonly patienceMs?: number;
 }
 
 interface Letter {
@@ -22,6 +20,8 @@ interface Letter {
   retryAt: number;
 }
 
+/** Longest wait of `tell` for an answer. */
+const PATIENCE_MS = 2_000;
 /** Between two tries after an error. */
 const BACK_OFF: BackOff = { baseMs: 2_000, maxMs: 300_000 };
 
@@ -36,10 +36,10 @@ export class NotificationOutbox {
 
   /** Begins to tell, unless that is under way, was done or failed a moment ago; resolves soon to how it is. */
   async tell(notification: Notification): Promise<Told> {
-    const { clock, signal, patienceMs = 2_000 } = this.#deps;
+    const { clock, signal } = this.#deps;
     const letter = this.#letterOf(notification);
     if (!letter.isTold && !letter.delivery && letter.retryAt <= clock.now()) letter.delivery = this.#deliver(letter, notification);
-    if (letter.delivery) await Promise.race([letter.delivery, pause(clock, patienceMs, signal)]);
+    if (letter.delivery) await Promise.race([letter.delivery, pause(clock, PATIENCE_MS, signal)]);
     return letter.isTold ? { isTold: true } : { isTold: false, ...(letter.problem !== undefined && { problem: letter.problem }) };
   }
 
@@ -65,6 +65,6 @@ export class NotificationOutbox {
       void pause(clock, delay, signal).then(wake);
     }
     letter.delivery = undefined;
-    if (clock.now() - started >= (this.#deps.patienceMs ?? 2_000)) wake();
+    if (clock.now() - started >= PATIENCE_MS) wake();
   }
 }

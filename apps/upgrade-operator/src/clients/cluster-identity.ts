@@ -3,6 +3,7 @@ import { Secret } from '@flotilla/api/core';
 import type { Client, Clock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
+import { kept } from './kept.ts';
 import type { ClusterIdentity } from './ocm.ts';
 
 interface IdentityOptions {
@@ -10,27 +11,23 @@ interface IdentityOptions {
   /** `spec.clusterID` of the ClusterVersion; undefined while it is not known. */
   readonly clusterId: () => string | undefined;
   readonly clock: Clock;
-  /** Milliseconds a pull secret is used without reading it again. Default 600 000; one that is refused is read at once. */
-  readonly keepMs?: number;
 }
 
+/** Milliseconds a pull secret is used without reading it again; one that is refused is read at once. */
+const KEEP_MS = 600_000;
 const PULL_SECRET = { namespace: 'openshift-config', name: 'pull-secret' };
 const REGISTRY = 'cloud.openshift.com';
 const DockerConfig = foreign(z.looseObject({ auths: z.record(z.string(), z.looseObject({ auth: z.string().optional() })) }));
 
 /** The cluster's identity for OCM, read once and kept. Its messages never hold the credential. */
-export function createClusterIdentity({
-  client,
-  clusterId,
-  clock,
-  keepMs = 600_000,
-}: IdentityOptions): (refused: boolean) => Promise<ClusterIdentity> {
-  let kept: { readonly token: string; readonly readAt: number } | undefined;
+export function createClusterIdentity({ client, clusterId, clock }: IdentityOptions): (refused: boolean) => Promise<ClusterIdentity> {
+  const keep = () => kept({ clock, keepMs: KEEP_MS }, () => readToken(client));
+  let token = keep();
   return async (refused) => {
     const id = clusterId();
     if (!id) throw missing('the ClusterVersion named version has no spec.clusterID');
-    if (refused || !kept || clock.now() - kept.readAt >= keepMs) kept = { token: await readToken(client), readAt: clock.now() };
-    return { clusterId: id, token: kept.token };
+    if (refused) token = keep();
+    return { clusterId: id, token: await token() };
   };
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { OcmCluster, OcmPolicy } from '../clients/ocm-answers.ts';
 import { readOperatorConfig } from '../operator-config/read-config.ts';
 import { byNextRun, channelOf, isActionable, specOf } from './ocm-policy.ts';
-import { planRefresh, Turns } from './provider.ts';
+import { planRefresh } from './provider.ts';
 import { jittered, runSync } from './sync-loop.ts';
 
 const policy = (more: object = {}) => OcmPolicy.parse({ id: 'p', version: '4.14.12', next_run: '2026-01-01T02:00:00+02:00', ...more });
@@ -187,24 +187,4 @@ describe('the sync', () => {
     [0.5, 60_000],
     [1, 66_000],
   ])('a minute is spread by a tenth: at %d it is %i ms', (random, ms) => expect(jittered(60_000, () => random)).toBe(ms));
-});
-
-test('acts follow one another, also after one that fails', async () => {
-  const turns = new Turns();
-  const done: string[] = [];
-  const first = Promise.withResolvers<void>();
-  const acts = [
-    turns.take(async () => {
-      await first.promise;
-      done.push('first');
-      throw new Error('refused');
-    }),
-    turns.take(async () => void done.push('second')),
-  ];
-  await Promise.resolve();
-  expect(done).toEqual([]);
-  first.resolve();
-  await expect(acts[0]).rejects.toThrow('refused');
-  await acts[1];
-  expect(done).toEqual(['first', 'second']);
 });

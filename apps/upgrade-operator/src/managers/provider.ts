@@ -1,7 +1,7 @@
 import { errorMessage, FlotillaError, isSameJson, mergePatch, refKey } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeConfigSpec } from '@flotilla/api/managed';
-import { type Client, createChannel, type Logger } from '@flotilla/runtime';
+import { type Client, createChannel, type Logger, Semaphore } from '@flotilla/runtime';
 import { beginningOf, heldMessage, isSameBeginning, isSent, isUnderWay, upgradeInForce } from '@flotilla/upgrade';
 import { ClusterUnknownError, type OcmClient } from '../clients/ocm.ts';
 import type { OcmPolicy } from '../clients/ocm-answers.ts';
@@ -43,14 +43,14 @@ export function createProvider(options: ProviderOptions): Provider {
     if (problem) logger.info({ reason: problem.reason, message: problem.message }, 'The UpgradeConfig may not be what is wanted');
     watch.enqueue(refKey({ namespace, name: UPGRADE_CONFIG_NAME }));
   };
-  const [refreshes, changes] = [new Turns(), new Turns()];
+  const [refreshes, changes] = [new Semaphore(1), new Semaphore(1)];
   const refresh = async (signal: AbortSignal): Promise<boolean> => {
     signal.throwIfAborted();
     const ocm = ocmOf(options);
     if (!ocm) return false;
     try {
       const { wanted, unreadable } = await wantedByOcm(ocm.client, ocm.config, signal);
-      const { plan, isChanged } = await changes.take(() => carryOut(options, wanted, signal));
+      const { plan, isChanged } = await changes.run(() => carryOut(options, wanted, signal));
       say(plan.act === 'later' ? heldProblem(plan.current, wanted) : unreadable);
       return isChanged;
     } catch (error) {
@@ -61,8 +61,8 @@ export function createProvider(options: ProviderOptions): Provider {
   };
   return {
     // Refreshes take turns, so that an older answer is never written after a newer one.
-    refresh: (signal) => refreshes.take(() => refresh(signal)),
-    whileUnchanged: (act) => changes.take(act),
+    refresh: (signal) => refreshes.run(() => refresh(signal)),
+    whileUnchanged: (act) => changes.run(act),
     problem: () => (ocmOf(options) ? last : undefined),
     watch,
   };
@@ -197,15 +197,3 @@ const isSame = (a: UpgradeConfigSpec, b: UpgradeConfigSpec): boolean =>
   isSameBeginning(beginningOf(a), beginningOf(b)) &&
   a.PDBForceDrainTimeout === b.PDBForceDrainTimeout &&
   (a.capacityReservation ?? false) === (b.capacityReservation ?? false);
-
-/** Has acts follow one another that must not overlap. */
-export class Turns {
-  #last: Promise<unknown> = Promise.resolve();
-
-  /** Runs the act when all that were asked for before have ended, however they did. */
-  take<T>(act: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(act);
-    this.#last = turn.catch(() => undefined);
-    return turn;
-  }
-}

@@ -80,7 +80,7 @@ describe('a condition', () => {
       ({ memory } = next);
       status = told(next.status);
       const { status: now, message, lastTransitionTime } = condition(status, 'Degraded') ?? {};
-      return [now, message, lastTransitionTime, next.againAfterMs];
+      return [now, message, lastTransitionTime, next.afterMs];
     });
   };
 

@@ -54,7 +54,7 @@ const isBad: Readonly<Record<ConditionName, (status: Condition['status']) => boo
 interface NextOperatorStatus {
   readonly status: Readonly<Record<string, unknown>>;
   readonly memory: ReporterMemory;
-  readonly againAfterMs: number | undefined;
+  readonly afterMs: number | undefined;
 }
 
 /**
@@ -74,7 +74,7 @@ export function nextOperatorStatus(
   const told = settled(report, versions);
   const since = new Map<string, number>();
   let conditions: readonly ConfigCondition[] = before?.conditions ?? [];
-  let againAfterMs: number | undefined;
+  let afterMs: number | undefined;
   for (const type of conditionNames) {
     const next = told[type];
     if (!next) continue;
@@ -84,14 +84,14 @@ export function nextOperatorStatus(
       since.set(type, from);
       const waitMs = from + (inertia[type] ?? 0) - nowMs;
       if (waitMs > 0 && now && !isBad[type](now.status)) {
-        againAfterMs = Math.min(againAfterMs ?? waitMs, waitMs);
+        afterMs = Math.min(afterMs ?? waitMs, waitMs);
         continue;
       }
     }
     conditions = withCondition(conditions.map(toCondition), { type, ...next }, nowMs);
   }
   const status = { ...before, conditions, versions, relatedObjects: inOrder(report.relatedObjects) };
-  return { status, memory: since, againAfterMs };
+  return { status, memory: since, afterMs };
 }
 
 const conditionNames: readonly ConditionName[] = ['Available', 'Progressing', 'Degraded', 'Upgradeable'];

@@ -56,7 +56,7 @@ export function startClusterOperatorReporter(options: ClusterOperatorReporterOpt
     const next = nextOperatorStatus(object.status, latest, { inertia, memory, nowMs: clock.now() });
     memory = next.memory;
     await patchStatus(client, ClusterOperator, object, next.status, context);
-    return { requeueAfterMs: next.againAfterMs };
+    return { requeueAfterMs: next.afterMs };
   };
   const { stopped } = startReconciler({
     onTrouble: logOnly,

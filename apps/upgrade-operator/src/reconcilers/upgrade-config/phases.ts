@@ -37,7 +37,7 @@ import type { Leftovers } from './leftovers.ts';
 import { givesUpAt, poolFacts } from './plan.ts';
 import { assertAsked, whileAsked } from './request.ts';
 import type { Retries, Timers } from './retries.ts';
-import { TroubleReason, type UpgradeDraft, ValidationReason } from './status.ts';
+import { FailureReason, type UpgradeDraft, ValidationReason } from './status.ts';
 
 /** Dependencies of a pass that outlive it. */
 export interface PassDeps {
@@ -206,7 +206,7 @@ async function tryToGiveUp({ draft, retries, timers, logger }: Pass, context: St
     await giveUp(draft, context);
     return true;
   } catch (error) {
-    draft.noteTrouble({ reason: TroubleReason.notGivenUp, message: `The upgrade cannot be given up yet: ${errorMessage(error)}` });
+    draft.noteFailure({ reason: FailureReason.notGivenUp, message: `The upgrade cannot be given up yet: ${errorMessage(error)}` });
     logger.warn({ reason: errorMessage(error) }, 'The upgrade cannot be given up yet');
     timers.requeueAfter(retries.after('give-up'));
     return false;

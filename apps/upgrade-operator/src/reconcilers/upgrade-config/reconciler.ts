@@ -26,7 +26,7 @@ import { throughPhases } from './phase-walk.ts';
 import { notify, type Pass, type PassDeps } from './phases.ts';
 import { momentsOf } from './plan.ts';
 import { Retries, Timers } from './retries.ts';
-import { TroubleReason, UpgradeDraft } from './status.ts';
+import { FailureReason, UpgradeDraft } from './status.ts';
 import { StatusWriter, UpgradeConfigGoneError } from './status-writer.ts';
 import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
 import { absentSubject, Farewell, tellOfWithdrawn, withdraw } from './withdrawal.ts';
@@ -70,7 +70,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
       clock,
       logger,
       retryMs,
-      tell: (note) => warn(TroubleReason.leftovers, note),
+      tell: (note) => warn(FailureReason.leftovers, note),
     }),
     farewell: new Farewell(),
     measure: measureOne(ports.metrics),
@@ -159,7 +159,7 @@ async function carryOut(shared: Shared, asked: Pass['upgradeConfig'], { logger, 
     const isWithdrawn = error instanceof WithdrawnError;
     if (!isWithdrawn && !(error instanceof UpgradeConfigGoneError)) {
       signal.throwIfAborted();
-      draft.noteTrouble({ reason: TroubleReason.failed, message: errorMessage(error) });
+      draft.noteFailure({ reason: FailureReason.failed, message: errorMessage(error) });
       draft.sayPassed(held !== undefined);
       // The cause of the pass's end is thrown, also where the status cannot be written either.
       await save().catch(() => undefined);
@@ -189,7 +189,7 @@ async function passOver(
   const isUnderWay = draft.entry.phase === 'Upgrading';
   if (!isUnderWay && (leftovers.isOwed || !isChanging(cluster))) {
     const { hasWritten, afterMs, problem } = await leftovers.takeBack(cluster, cluster.clusterVersion, signal);
-    if (problem !== undefined) draft.noteTrouble({ reason: TroubleReason.leftovers, message: problem });
+    if (problem !== undefined) draft.noteFailure({ reason: FailureReason.leftovers, message: problem });
     // Watches tell at once; a write that changes nothing, as where an admission reverts it, is not repeated in a tight loop.
     timers.requeueAfter(hasWritten ? AGAIN_MS : afterMs);
     // An upgrade that is due begins on the cluster as it is now, not on what this pass has observed.
@@ -198,7 +198,7 @@ async function passOver(
   if (held && isUnderWay && !isSent({ ...pass, entry: draft.entry }, cluster.clusterVersion)) return withdraw(pass, held);
   if (isUnderWay && takeForcedDrain()) await notify(pass, NotificationState.delayed, { detail: 'drain' });
   const { message } = drainFailures;
-  if (isUnderWay && message !== undefined) draft.noteTrouble({ reason: TroubleReason.drain, message });
+  if (isUnderWay && message !== undefined) draft.noteFailure({ reason: FailureReason.drain, message });
   await throughPhases(pass);
   await tellOfWithdrawn(pass);
   saySynced(pass, held);

@@ -37,7 +37,7 @@ export const ValidationReason = {
 export type ValidationReason = (typeof ValidationReason)[keyof typeof ValidationReason];
 
 /** Reasons of the condition `Reconciled` where it is False. */
-export const TroubleReason = {
+export const FailureReason = {
   /** A pass was broken off, and is made again. */
   failed: 'PassFailed',
   /** Something of an ended upgrade cannot be taken back. */
@@ -79,7 +79,7 @@ export class UpgradeDraft {
   /** Generation of the spec that this pass judges. */
   readonly #generation: number | undefined;
   #isJudged = false;
-  #trouble: Said | undefined;
+  #failure: Said | undefined;
   readonly isNew: boolean;
 
   /** @param upgradeConfig with the spec that counts for the upgrade in force */
@@ -188,8 +188,8 @@ export class UpgradeDraft {
   }
 
   /** Notes what this pass could not do, and of which object; the first one is said. */
-  noteTrouble(trouble: Said): void {
-    this.#trouble ??= trouble;
+  noteFailure(failure: Said): void {
+    this.#failure ??= failure;
   }
 
   /**
@@ -197,7 +197,7 @@ export class UpgradeDraft {
    * @param isHeld the spec waits for the end of another upgrade
    */
   sayPassed(isHeld: boolean): void {
-    this.say(UpgradeCondition.reconciled, this.#trouble);
+    this.say(UpgradeCondition.reconciled, this.#failure);
     this.#isJudged = !isHeld;
   }
 
