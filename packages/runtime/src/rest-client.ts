@@ -87,27 +87,23 @@ export class RestClient implements Client {
   }
 
   async create<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: CreateOptions = {}): Promise<T> {
-    const path =
-      collectionPath(kind, needNamespace(kind, object.metadata)) + query({ fieldManager: options.fieldManager, dryRun: dryRunOf(options) });
+    const path = collectionPath(kind, needNamespace(kind, object.metadata)) + writeQuery(options);
     return this.#object(kind, { ...bounds(options), method: 'POST', path, body: withType(kind, object), idempotent: false });
   }
 
   async replace<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: ReplaceOptions = {}): Promise<T> {
-    const path =
-      objectPath(kind, object.metadata, options.subresource) + query({ fieldManager: options.fieldManager, dryRun: dryRunOf(options) });
+    const path = objectPath(kind, object.metadata, options.subresource) + writeQuery(options);
     return this.#object(kind, { ...bounds(options), method: 'PUT', path, body: withType(kind, object), idempotent: true });
   }
 
   async patch<T extends KubeObject>(kind: Resource<T>, ref: Ref, patch: unknown, options: PatchOptions): Promise<T> {
     const contentType = options.type === 'json' ? 'application/json-patch+json' : 'application/merge-patch+json';
-    const path = objectPath(kind, ref, options.subresource) + query({ dryRun: dryRunOf(options) });
+    const path = objectPath(kind, ref, options.subresource) + writeQuery(options);
     return this.#object(kind, { ...bounds(options), method: 'PATCH', path, body: patch, contentType, idempotent: false });
   }
 
   async apply<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: ApplyOptions): Promise<T> {
-    const path =
-      objectPath(kind, object.metadata, options.subresource) +
-      query({ fieldManager: options.fieldManager, force: options.force || undefined, dryRun: dryRunOf(options) });
+    const path = objectPath(kind, object.metadata, options.subresource) + writeQuery(options);
     return this.#object(kind, {
       ...bounds(options),
       method: 'PATCH',
@@ -284,7 +280,8 @@ const bounds = (options: CallOptions = {}): Pick<Call, 'signal' | 'timeoutMs'> =
   timeoutMs: options.timeoutMs,
 });
 
-const dryRunOf = ({ dryRun = false }: WriteOptions): string | undefined => (dryRun ? 'All' : undefined);
+const writeQuery = ({ fieldManager, force, dryRun }: WriteOptions & Partial<Pick<ApplyOptions, 'fieldManager' | 'force'>>): string =>
+  query({ fieldManager, force: force || undefined, dryRun: dryRun ? 'All' : undefined });
 
 /** Items of a list come without kind and apiVersion for built-in kinds; writes need them. */
 const withType = (kind: Resource, object: KubeObject): KubeObject => ({ apiVersion: kind.apiVersion, kind: kind.kind, ...object });

@@ -90,10 +90,8 @@ interface SpokeJobShape<S extends string> {
   readonly initial: S & ('NotStarted' | 'PreparingToStart');
   /** Where DEADLINE leads. */
   readonly timeout: S;
-  /** The job follows a spec that may be edited meanwhile. */
-  readonly followsSpec?: true;
-  /** Delete what an earlier attempt may have left without looking first, as the reference's backup does; default false. */
-  readonly cleansFirst?: boolean;
+  /** As the reference: deletes what an earlier attempt may have left without looking first, and follows no edit of a spec; default false. */
+  readonly talmStrict?: boolean;
 }
 
 /** The machine of one kind of job. */
@@ -116,8 +114,8 @@ function createSpokeJobMachine<S extends string>(shape: SpokeJobShape<S>): Spoke
   };
 }
 
-function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }: Omit<SpokeJobShape<string>, 'states'>) {
-  const edits = followsSpec && { SPEC_CHANGED: { target: 'PreparingToStart', actions: 'startOver' } as const };
+function buildMachine({ id, initial, timeout, talmStrict = false }: Omit<SpokeJobShape<string>, 'states'>) {
+  const edits = !talmStrict && { SPEC_CHANGED: { target: 'PreparingToStart', actions: 'startOver' } as const };
   const verdicts = { SUCCEEDED: 'Succeeded', FAILED: 'UnrecoverableError', DEADLINE: timeout };
   return setup({
     types: { events: {} as SpokeJobEvent, meta: {} as StateMeta },
@@ -130,11 +128,11 @@ function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }
         NotStarted: { meta: { ensure: [] }, on: { HELD: 'NotStarted', START: 'PreparingToStart', DEADLINE: timeout } },
       }),
       PreparingToStart: {
-        meta: { ensure: cleansFirst ? [] : ['look'] },
+        meta: { ensure: talmStrict ? [] : ['look'] },
         on: {
           HELD: 'PreparingToStart',
           UNAVAILABLE: 'PreparingToStart',
-          CLEANUP_REQUESTED: { target: cleansFirst ? 'Starting' : 'PreparingToStart', actions: 'clear' },
+          CLEANUP_REQUESTED: { target: talmStrict ? 'Starting' : 'PreparingToStart', actions: 'clear' },
           NAMESPACE_GONE: 'Starting',
           ...edits,
           // A spoke that never answered: the same verdict, one state earlier.
@@ -175,7 +173,6 @@ export const backupJobMachine = createSpokeJobMachine<BackupState>({
   states: BackupState,
   initial: 'PreparingToStart',
   timeout: 'BackupTimeout',
-  followsSpec: true,
 });
 
 /** The same as the reference takes it: the deletions are made in `PreparingToStart` without looking whether there is anything to delete. */
@@ -184,7 +181,7 @@ export const strictBackupJobMachine = createSpokeJobMachine<BackupState>({
   states: BackupState,
   initial: 'PreparingToStart',
   timeout: 'BackupTimeout',
-  cleansFirst: true,
+  talmStrict: true,
 });
 
 /** Pre-caching of one spoke; a spoke that waits for another upgrade has not started. */
@@ -193,5 +190,4 @@ export const precacheJobMachine = createSpokeJobMachine<PrecacheState>({
   states: PrecacheState,
   initial: 'NotStarted',
   timeout: 'PrecacheTimeout',
-  followsSpec: true,
 });

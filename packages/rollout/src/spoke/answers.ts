@@ -1,5 +1,5 @@
-import { foreign } from '@flotilla/api';
 /** Schemas of the objects that a rollout's views show, as far as they are read (spec/ocm 1.10). Pure. */
+import { foreign } from '@flotilla/api';
 import type { ManagedClusterView } from '@flotilla/api/ocm';
 import { z } from 'zod';
 

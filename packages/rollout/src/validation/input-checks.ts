@@ -21,11 +21,8 @@ import type { Validation } from './validation.ts';
 /** A watch of a kind that is not served looks again this often; so does whoever waits for it. */
 export const SERVED_AGAIN_MS = 30_000;
 
-const refuse = (reason: ConditionReason, problem: string): Validation => ({
-  status: 'False',
-  reason,
-  message: explain(reason, problem),
-});
+const invalid = (reason: ConditionReason, message: string): Validation => ({ status: 'False', reason, message });
+const refuse = (reason: ConditionReason, problem: string): Validation => invalid(reason, explain(reason, problem));
 
 /** An upgrade by policies on a hub that has none. */
 export function policyFrameworkMissing(standalone: boolean): Validation {
@@ -46,7 +43,7 @@ export function validateInput(
   tenancy?: Pick<Tenancy, 'decidingLabels'>,
 ): Validation | undefined {
   const window = judgeWindow(upgrade, now);
-  if (window.kind === 'invalid') return { status: 'False', reason: 'InvalidWindow', message: window.message };
+  if (window.kind === 'invalid') return invalid('InvalidWindow', window.message);
   const edits =
     findEditProblem(actions?.beforeEnable, 'spec.actions.beforeEnable', tenancy?.decidingLabels) ??
     findEditProblem(actions?.afterCompletion, 'spec.actions.afterCompletion', tenancy?.decidingLabels);
@@ -65,11 +62,11 @@ export function validateAnnotations(
   areProofsKept?: boolean,
 ): Validation | undefined {
   const unknown = findUnknownAnnotation(upgrade) ?? (preCaching && config ? findUnknownConfigAnnotation(config) : undefined);
-  if (unknown !== undefined) return { status: 'False', reason: 'UnknownAnnotation', message: unknown };
+  if (unknown !== undefined) return invalid('UnknownAnnotation', unknown);
   const membership = findMembershipProblem(upgrade);
-  if (membership !== undefined) return { status: 'False', reason: 'InvalidMembership', message: membership };
+  if (membership !== undefined) return invalid('InvalidMembership', membership);
   const pins = readPins(upgrade).problem;
-  if (pins !== undefined) return { status: 'False', reason: 'InvalidPins', message: pins };
+  if (pins !== undefined) return invalid('InvalidPins', pins);
   const { problem } = readProofWithin(upgrade, areProofsKept);
   // The CRD may be replaced meanwhile.
   const again = areProofsKept === false ? { recheckAfterMs: SERVED_AGAIN_MS } : {};
@@ -107,6 +104,5 @@ export function validateNameLabels(clusters: ReadonlySet<string>, managed: reado
   });
   if (problems.length === 0) return undefined;
   const rest = problems.length - MOST_CLUSTERS;
-  const message = `${problems.slice(0, MOST_CLUSTERS).join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
-  return { status: 'False', reason: 'InvalidNameLabel', message };
+  return invalid('InvalidNameLabel', `${problems.slice(0, MOST_CLUSTERS).join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`);
 }
