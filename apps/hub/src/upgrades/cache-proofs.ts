@@ -2,6 +2,7 @@
 import { type ClusterGroupUpgrade, explain, hasFailedPrecache, type PrecacheState } from '@flotilla/api/ran';
 import {
   advanceProofs,
+  type ClusterProof,
   findRetry,
   isProven,
   type Proofs,
@@ -71,12 +72,17 @@ export function askNow(upgrade: ClusterGroupUpgrade, { refusal, talmStrict, now 
 const opensSoonAt = ({ gate, wakeAt }: Refusal, withinMs: number): number =>
   gate === 'window' && wakeAt !== undefined ? wakeAt - withinMs * AHEAD : Number.POSITIVE_INFINITY;
 
-/** Moves the proofs of an upgrade on by its stored status alone, so a pass is the same until a status confirms it. */
-export function nextProofs(upgrade: ClusterGroupUpgrade, ask: ProofAsk, holds: (cluster: string) => boolean): Proofs {
+/** Moves the proofs of an upgrade on by its stored status alone, so a pass is the same until a status confirms it. Undefined where there are none. */
+export function nextProofs(upgrade: ClusterGroupUpgrade, ask: ProofAsk, holds: (cluster: string) => boolean): Proofs | undefined {
   const { status: states = {}, proofs } = upgrade.status?.precaching ?? {};
   const stateOf = (cluster: string): PrecacheState | undefined => (Object.hasOwn(states, cluster) ? states[cluster] : undefined);
-  return advanceProofs({ ...ask, proofs, stateOf, isOver: (cluster) => ask.hasBegun(cluster) && !holds(cluster) });
+  const next = advanceProofs({ ...ask, proofs, stateOf, isOver: (cluster) => ask.hasBegun(cluster) && !holds(cluster) });
+  return next.entries.length > 0 || proofs ? next : undefined;
 }
+
+/** State of a pull whose cluster may have had a later job: one that is proven or restored has pulled, and only a restoration that failed takes it back. */
+export const stateOfPull = (state: PrecacheState, proof: ClusterProof | undefined): PrecacheState =>
+  proof && !(proof.kind === 'pull' && hasFailedPrecache(state)) ? 'Succeeded' : state;
 
 /** Finds why a cluster must not begin; undefined with a proof, and where nothing was pulled that could be proven. */
 export function findUnproven(

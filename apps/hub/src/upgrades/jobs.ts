@@ -1,7 +1,6 @@
 import {
   type BackupState,
   type ClusterGroupUpgrade,
-  hasFailedPrecache,
   isFinalBackupState,
   isFinalPrecacheState,
   type PinWay,
@@ -31,8 +30,8 @@ import { type PrecacheJobs, pinsWanted } from '../spokes/jobs/kinds/precache/job
 import { rollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
 import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/settings.ts';
 import { specDigest } from '../spokes/jobs/kinds/precache/spec-digest.ts';
-import type { JobRequest, JudgedJobs } from '../spokes/jobs/part.ts';
-import { nextProofs, type ProofAsk } from './cache-proofs.ts';
+import type { JudgedJobs } from '../spokes/jobs/part.ts';
+import { nextProofs, type ProofAsk, stateOfPull } from './cache-proofs.ts';
 import { owePinsOf, type PinsDeps } from './pins.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
 
@@ -76,7 +75,7 @@ export class UpgradeJobs {
     const asked = new Set(wanted ? plan.precachingClusters : []);
     // A cluster that left the plan may be under way, or have the objects of a job that a pause has stopped. Nothing begins on one that another tenant has.
     const isBound = plan.selection.failure?.reason !== 'ClusterNotBound';
-    const isLeft = (cluster: string) => isBegun(states[cluster]) || (isBound && !wanted) || jobs.hasHubObjects(uid, cluster);
+    const isLeft = (cluster: string) => states[cluster] !== 'NotStarted' || (isBound && !wanted) || jobs.hasHubObjects(uid, cluster);
     const clusters = [...new Set([...asked, ...Object.keys(states).filter(isLeft)])];
     if (clusters.length === 0 && !wanted) return undefined;
     const next = {
@@ -92,10 +91,7 @@ export class UpgradeJobs {
     const about = pick(states, (cluster, state) => !isAnother(cluster, state));
     const judged = this.#judge({ ...upgrade, status: { ...stored, precaching: next } }, clusters, about, sightings);
     if (!judged) return undefined;
-    // A cluster that is proven or restored has pulled; only a restoration that failed takes it back.
-    const stateOf = (cluster: string, state: PrecacheState): PrecacheState =>
-      proofs?.byCluster.has(cluster) && !(proofs.byCluster.get(cluster)?.kind === 'pull' && hasFailedPrecache(state)) ? 'Succeeded' : state;
-    const seen = new Map([...judged.spokes].map(([cluster, { state }]) => [cluster, stateOf(cluster, state)]));
+    const seen = new Map([...judged.spokes].map(([cluster, { state }]) => [cluster, stateOfPull(state, proofs?.byCluster.get(cluster))]));
     const planned = plan.stopped === undefined ? plan.precachingClusters : clusters;
     const report = { clusters, retries: next.retries, proofs: next.proofs, pins: pinsWanted(upgrade, settings) };
     return { rollUp: rollUp(planned, seen, talmStrict), spokes: judged.spokes, at: judged.at, ...report };
@@ -103,10 +99,8 @@ export class UpgradeJobs {
 
   /** The proofs of an upgrade in its next pass; undefined where there are none. */
   nextProofs(upgrade: ClusterGroupUpgrade, ask: ProofAsk): Proofs | undefined {
-    const { jobs } = this.#deps.precaching;
     const { uid } = identityOf(upgrade);
-    const proofs = nextProofs(upgrade, ask, (cluster) => jobs.hasHubObjects(uid, cluster));
-    return proofs.entries.length > 0 || upgrade.status?.precaching?.proofs ? proofs : undefined;
+    return nextProofs(upgrade, ask, (cluster) => this.#deps.precaching.jobs.hasHubObjects(uid, cluster));
   }
 
   /**
@@ -149,7 +143,8 @@ export class UpgradeJobs {
   ): JudgedJobs<PrecacheState> | undefined {
     const { jobs, settings } = this.#deps.precaching;
     const inputs = jobs.job.inputsIn(upgrade);
-    const paused = settings.talmStrict ? undefined : pauseOf(upgrade);
+    const pause = settings.talmStrict ? undefined : findPause(upgrade);
+    const paused = pause && { message: waitMessage(pauseWait(upgrade, pause)), stops: pause.stops };
     const said = upgrade.status?.precaching?.messages;
     return inputs && jobs.judge({ upgrade: identityOf(upgrade), clusters, stored, said, inputs, paused, sightings });
   }
@@ -195,18 +190,9 @@ export class UpgradeJobs {
    */
   isClean(upgrade: ClusterGroupUpgrade, isForced: boolean): boolean {
     // Both are asked, so that both are forced.
-    const answers = this.#deps.cleaning.map((cleaning) => cleaning.isClean(upgrade, isForced));
-    return answers.every(Boolean);
+    return this.#deps.cleaning.map((cleaning) => cleaning.isClean(upgrade, isForced)).every(Boolean);
   }
 }
-
-/** The pause as the clusters that it keeps from beginning say it. */
-function pauseOf(upgrade: ClusterGroupUpgrade): JobRequest<never, never>['paused'] {
-  const pause = findPause(upgrade);
-  return pause && { message: waitMessage(pauseWait(upgrade, pause)), stops: pause.stops };
-}
-
-const isBegun = (state: PrecacheState | undefined): boolean => state !== undefined && state !== 'NotStarted';
 
 const pick = <S>(states: Readonly<Record<string, S>>, wanted: (cluster: string, state: S) => boolean): Record<string, S> =>
   Object.fromEntries(Object.entries(states).filter(([cluster, state]) => wanted(cluster, state)));
