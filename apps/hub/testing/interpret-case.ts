@@ -1,7 +1,7 @@
 /** Parts of the cases of `decide`. */
 import { Annotation } from '@flotilla/api';
 import type { PrecacheState, PullerReport } from '@flotilla/api/ran';
-import type { StepContext } from '../src/spokes/jobs/interpret.ts';
+import type { StepContext } from '../src/spokes/jobs/kind.ts';
 import { createPrecacheJob } from '../src/spokes/jobs/kinds/precache/job.ts';
 import type { ActionsSpoke } from '../src/spokes/transports/actions/observe.ts';
 import type { Answer } from '../src/spokes/transports/port/port.ts';

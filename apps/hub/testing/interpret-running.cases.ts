@@ -1,4 +1,4 @@
-import { RETRY_BUDGET } from '../src/spokes/transports/port/refusals.ts';
+import { RETRY_BUDGET } from '../src/spokes/transports/port/report.ts';
 import {
   absent,
   away,

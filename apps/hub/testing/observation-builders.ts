@@ -5,10 +5,9 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { SpokeName } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, type Client, WatchCache } from '@flotilla/runtime';
-import type { StepContext } from '../src/spokes/jobs/interpret.ts';
-import type { JobState } from '../src/spokes/jobs/kind.ts';
+import type { JobState, StepContext } from '../src/spokes/jobs/kind.ts';
+import type { PrecacheSettings } from '../src/spokes/jobs/kinds/precache/inputs.ts';
 import type { PrecacheInputs, PrecacheJob } from '../src/spokes/jobs/kinds/precache/job.ts';
-import type { PrecacheSettings } from '../src/spokes/jobs/kinds/precache/settings.ts';
 import { planStep, type StepPlan } from '../src/spokes/jobs/plan.ts';
 import {
   type ActionObservation,
@@ -17,9 +16,8 @@ import {
   type ViewObservation,
 } from '../src/spokes/transports/actions/observe.ts';
 import { ActionsEffects } from '../src/spokes/transports/actions/plan.ts';
-import { applySpokePlan } from '../src/spokes/transports/port/apply.ts';
-import type { Answer, SpokeObject, SpokeReach, SpokeTask } from '../src/spokes/transports/port/port.ts';
-import type { SpokeJobNames } from '../src/spokes/transports/port/workload.ts';
+import type { Answer, SpokeJobNames, SpokeObject, SpokeReach, SpokeTask } from '../src/spokes/transports/port/port.ts';
+import { applySpokePlan } from '../src/spokes/transports/reach.ts';
 
 /** The upgrade under test. */
 export const UPGRADE: UpgradeIdentity = { namespace: 'default', name: 'upgrade', uid: 'uid-1' };

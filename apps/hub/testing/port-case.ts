@@ -9,8 +9,7 @@ import { createWorkerCaches, type SpokeJobCaches } from '../src/caches.ts';
 import { Cleaning } from '../src/spokes/cleaning.ts';
 import { createPrecacheJob, precacheCleaning } from '../src/spokes/jobs/kinds/precache/job.ts';
 import { planStep } from '../src/spokes/jobs/plan.ts';
-import { applySpokePlan } from '../src/spokes/transports/port/apply.ts';
-import { reachSpoke } from '../src/spokes/transports/reach.ts';
+import { applySpokePlan, reachSpoke } from '../src/spokes/transports/reach.ts';
 import { agentCondition, buildPrecacheSettings } from './observation-builders.ts';
 
 const job = createPrecacheJob(buildPrecacheSettings({ jobViewSeconds: 1, progressViewSeconds: 1 }));

@@ -13,7 +13,7 @@ export interface Mutant {
 const gates = 'packages/rollout/src/gates/gates.ts';
 const advance = 'packages/rollout/src/batches/advance.ts';
 const underWay = 'packages/rollout/src/batches/clusters-under-way.ts';
-const interpret = 'apps/hub/src/spokes/jobs/interpret.ts';
+const interpret = 'apps/hub/src/spokes/jobs/plan.ts';
 const claims = 'apps/hub/src/spokes/jobs/claims.ts';
 const reconciler = 'apps/hub/src/upgrades/reconciler.ts';
 const placements = 'packages/rollout/src/placements/placements.ts';

@@ -1,10 +1,11 @@
-/** The fleet as numbers, read from caches at each scrape. Pure. */
+/** The fleet as numbers, read from caches at each scrape. */
 import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, PrecacheState } from '@flotilla/api/ran';
 import { countOverdue, isAvailable, isEnding, isPrecached, isRunning, judgeWindow, leastLeftMs, RecordState } from '@flotilla/rollout';
-import type { Sample } from '@flotilla/runtime';
-import type { FleetMetric } from './metric-table.ts';
+import { type Clock, type Metrics, type Sample, serveSamples } from '@flotilla/runtime';
+import type { HubCaches } from '../caches.ts';
+import { FLEET_METRICS, type FleetMetric } from './metric-table.ts';
 
 /** Upgrades that have series of their own, so that nobody fills a Prometheus by creating upgrades. */
 export const MOST_UPGRADES = 100;
@@ -121,4 +122,30 @@ function windowSecondsLeft(upgrade: ClusterGroupUpgrade, now: number): number | 
   const window = judgeWindow(upgrade, now);
   if (window.kind === 'open') return window.closesAt === undefined ? undefined : inSeconds(window.closesAt - now);
   return window.kind === 'closed' && window.opensAt === undefined ? 0 : undefined;
+}
+
+/** Sources of the fleet's metrics. */
+interface FleetMetricsOptions {
+  readonly metrics: Metrics;
+  readonly caches: Pick<HubCaches, 'upgrades' | 'clusters'>;
+  readonly jobs: readonly { stillSince(uid: string): number | undefined }[];
+  readonly clock: Clock;
+}
+
+/** Serves the fleet's metrics while this process leads, so that no two hubs tell of one upgrade. */
+export function serveFleetMetrics({ metrics, caches, jobs, clock }: FleetMetricsOptions): Disposable {
+  return serveSamples(metrics, FLEET_METRICS, () =>
+    fleetSamples({
+      upgrades: caches.upgrades.list(),
+      clusters: caches.clusters.list(),
+      cluster: (name) => caches.clusters.get({ name }),
+      oldestObservation: (uid) => earliest(jobs.map((job) => job.stillSince(uid))),
+      now: clock.now(),
+    }),
+  );
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
 }

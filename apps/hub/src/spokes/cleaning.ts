@@ -10,10 +10,8 @@ import { type CleaningPlan, isCleaned, Leftovers, type LeftoversDeps } from './l
 import type { PartPlan, SpokePart } from './part.ts';
 import { keyOf, keyText, type SpokeKey } from './spoke-key.ts';
 import { isLeftover } from './transports/actions/hub-objects.ts';
-import { type ApplyPlanDeps, applySpokePlan } from './transports/port/apply.ts';
-import { SpokePlan } from './transports/port/spoke-plan.ts';
-import { cleaningOf } from './transports/port/workload.ts';
-import { isLeftBehind, reachSpoke } from './transports/reach.ts';
+import { cleaningOf, SpokePlan } from './transports/port/port.ts';
+import { type ApplyPlanDeps, applySpokePlan, isLeftBehind, reachSpoke } from './transports/reach.ts';
 
 /** Dependencies of `Cleaning`. */
 interface CleaningDeps extends LeftoversDeps, Omit<ApplyPlanDeps, 'signal'> {

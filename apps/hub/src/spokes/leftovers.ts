@@ -10,9 +10,7 @@ import { keyText, parseSpokeKey, type SpokeKey } from './spoke-key.ts';
 import { isLeftover, owedDeletions } from './transports/actions/hub-objects.ts';
 import { observeActions, readAnswer } from './transports/actions/observe.ts';
 import { ActionsEffects } from './transports/actions/plan.ts';
-import type { NamedJob, SpokeTask } from './transports/port/port.ts';
-import { SpokePlan } from './transports/port/spoke-plan.ts';
-import { cleaningOf } from './transports/port/workload.ts';
+import { cleaningOf, type NamedJob, SpokePlan, type SpokeTask } from './transports/port/port.ts';
 import { isLeftBehind, reachSpoke } from './transports/reach.ts';
 
 /** Part of a kind of job that its cleaning uses. */

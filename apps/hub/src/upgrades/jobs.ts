@@ -6,7 +6,6 @@ import {
   type PinWay,
   type PrecacheState,
 } from '@flotilla/api/ran';
-import type { Proofs, Sightings, UpgradePlan } from '@flotilla/rollout';
 import {
   countRetries,
   findPause,
@@ -17,20 +16,22 @@ import {
   judgeGates,
   latePulls,
   newcomers,
+  type Proofs,
   pauseWait,
   remainingClusters,
   retriedPrecaches,
+  type Sightings,
+  type UpgradePlan,
   waitMessage,
 } from '@flotilla/rollout';
 import type { Cleaning } from '../spokes/cleaning.ts';
-import type { BackupJobs } from '../spokes/jobs/kinds/backup/job.ts';
+import type { BackupJobs, BackupSettings } from '../spokes/jobs/kinds/backup/job.ts';
 import { type BackupReport, judgeBackup } from '../spokes/jobs/kinds/backup/report.ts';
-import type { BackupSettings } from '../spokes/jobs/kinds/backup/settings.ts';
+import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/inputs.ts';
 import { type PrecacheJobs, pinsWanted } from '../spokes/jobs/kinds/precache/job.ts';
-import { rollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
-import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/settings.ts';
-import { specDigest } from '../spokes/jobs/kinds/precache/spec-digest.ts';
+import { specDigest } from '../spokes/jobs/kinds/precache/manifests.ts';
 import type { JudgedJobs } from '../spokes/jobs/part.ts';
+import { rollUp } from '../spokes/jobs/status.ts';
 import { nextProofs, type ProofAsk, stateOfPull } from './cache-proofs.ts';
 import { owePinsOf, type PinsDeps } from './pins.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';

@@ -1,6 +1,5 @@
 import type { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { RolloutMode, RolloutObservation, Sightings } from '@flotilla/rollout';
 import {
   areEditsApplied,
   desiredWorkName,
@@ -16,8 +15,11 @@ import {
   type PolicyRef,
   pauseWait,
   policyMode,
+  type RolloutMode,
+  type RolloutObservation,
   readMeant,
   resourceName,
+  type Sightings,
   type Tenancy,
   templatesOf,
   upgradeIndexValue,
@@ -25,7 +27,7 @@ import {
 } from '@flotilla/rollout';
 import { BY_UPGRADE_NAME, isOfJob, type RolloutCaches } from '../caches.ts';
 import { decidedBy, waysFrom } from '../lookups.ts';
-import { findDenial } from '../spokes/transports/denied-cluster.ts';
+import { findDenial } from '../spokes/transports/cluster.ts';
 
 /** Surroundings of an observation besides the caches. */
 interface ObserveDeps {

@@ -3,8 +3,8 @@ import { type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, hasFailedPrec
 import { identityOf, keepsObjects, strongerPins } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import type { SpokeJobCaches } from '../caches.ts';
+import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/inputs.ts';
 import { type PrecacheJob, pinsWanted } from '../spokes/jobs/kinds/precache/job.ts';
-import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/settings.ts';
 import { owePins } from '../spokes/jobs/kinds/unpin/mark.ts';
 
 /** Dependencies of `owePinsOf`. */

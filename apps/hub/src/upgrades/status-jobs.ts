@@ -18,7 +18,7 @@ import {
 import { RecordState, saidOf, strongerPins, type UpgradePlan } from '@flotilla/rollout';
 import type { JudgedSpoke } from '../spokes/jobs/judge.ts';
 import { type BackupReport, describeBackup } from '../spokes/jobs/kinds/backup/report.ts';
-import type { RollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
+import type { RollUp } from '../spokes/jobs/status.ts';
 import { orAbsent } from './status-budget.ts';
 import type { Conditions, ConditionText, Wording } from './status-conditions.ts';
 

@@ -1,10 +1,9 @@
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type ConditionReason, fixOf, type PrecacheState } from '@flotilla/api/ran';
-import type { UpgradePlan } from '@flotilla/rollout';
-import { judgeGates } from '@flotilla/rollout';
+import { judgeGates, type UpgradePlan } from '@flotilla/rollout';
 import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
 import type { JudgedSpoke } from '../spokes/jobs/judge.ts';
-import { rollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
+import { rollUp } from '../spokes/jobs/status.ts';
 import { describeEnd, describePreparation, describeRollout } from './status.ts';
 import { fitStatus } from './status-budget.ts';
 import type { PrecachingReport } from './status-jobs.ts';

@@ -2,26 +2,29 @@
 
 import { conditionTime, Label } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus, explain } from '@flotilla/api/ran';
-import type { Advance, Pause, Refusal, UpgradePlan } from '@flotilla/rollout';
 import {
+  type Advance,
   desiredViewNames,
   desiredWorkName,
   findPause,
   findRetry,
   identityOf,
   keepsObjects,
+  type Pause,
   PRECACHE_SPEC_VALID,
   placementNames,
   policyContent,
+  type Refusal,
   type RolloutProblem,
   resourceName,
   safeNameKey,
   templatesOf,
+  type UpgradePlan,
   WHOLE_UPGRADE,
   waitMessage,
 } from '@flotilla/rollout';
 import type { BackupReport } from '../spokes/jobs/kinds/backup/report.ts';
-import type { RollUp } from '../spokes/jobs/kinds/precache/rollup.ts';
+import type { RollUp } from '../spokes/jobs/status.ts';
 import { orAbsent } from './status-budget.ts';
 import { Conditions, type ConditionText, type Wording } from './status-conditions.ts';
 import { describeBackUp, describePrecaching, describeSpokes, type PrecachingReport } from './status-jobs.ts';

@@ -6,7 +6,7 @@ import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalBackupSt
 import { isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, watch } from '@flotilla/runtime';
 import { BY_BLOCKER, BY_LABELS, BY_OPEN, BY_POLICY, BY_UID, isOfJob, isOfUpgrade, type RolloutCaches } from '../caches.ts';
-import { hasClusterChanged } from '../spokes/transports/cluster-change.ts';
+import { hasClusterChanged } from '../spokes/transports/cluster.ts';
 import type { UpgradeCaches } from './observe.ts';
 
 /** A moment for what changes together. */

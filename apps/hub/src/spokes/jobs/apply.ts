@@ -3,7 +3,7 @@ import type { Client } from '@flotilla/runtime';
 import { BY_UID } from '../../caches.ts';
 import { createReadStored } from '../../lookups.ts';
 import type { SpokeStep } from '../part.ts';
-import { applySpokePlan } from '../transports/port/apply.ts';
+import { applySpokePlan } from '../transports/reach.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { type ObserveDeps, type ObservedStep, observeStep } from './observe.ts';
 import { planStep, type StepPlan } from './plan.ts';

@@ -1,9 +1,10 @@
-/** Differences between kinds of jobs on spokes; the rest of this folder serves all kinds. Types alone. */
+/** Differences between kinds of jobs on spokes, facts of a step, and questions about states; the rest of this folder serves all kinds. Pure. */
 
+import { perObject } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { BackupState, ClusterGroupUpgrade, ClusterGroupUpgradeStatus, PrecacheState } from '@flotilla/api/ran';
 import type { SpokeJobMachine, Transport } from '@flotilla/rollout';
-import type { SpokeJobNames, Workload } from '../transports/port/workload.ts';
+import type { SpokeJobNames, Workload } from '../transports/port/port.ts';
 
 /** Words for sentences in a status. */
 interface SpokeJobWords {
@@ -59,3 +60,46 @@ export interface SpokeJob<S extends JobState, I> extends ObservedJob<S, I> {
   /** True while a pause stops the jobs of an upgrade; default: never. */
   readonly isStopped?: (upgrade: ClusterGroupUpgrade) => boolean;
 }
+
+/** Facts of a step besides the observation. */
+export interface StepContext<S extends JobState = JobState> {
+  readonly job: Pick<SpokeJob<S, never>, 'machine' | 'names' | 'words' | 'cleansFirst'>;
+  readonly upgradeUid: string;
+  readonly cluster: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Time at which the hub gives up on a spoke that does not answer, milliseconds since the epoch. */
+  readonly deadlineAt: number;
+  /** `namespace/name` of another upgrade that holds this spoke. */
+  readonly heldBy: string | undefined;
+  /** The holder has its verdict for the spoke: only its leftovers hold the spoke. */
+  readonly holderEnded: boolean;
+  /** Error of this spoke's last steps, as a sentence. */
+  readonly trouble: string | undefined;
+  /** Digest of the job's spec; absent when the spec never changes. */
+  readonly digest: string | undefined;
+  /** The job was stopped: what it left is removed, and nothing begins; default false. */
+  readonly isStopping?: boolean;
+  /** Since when the cluster is not available, milliseconds since the epoch; undefined when it is, or when nobody says. */
+  readonly awaySince?: number | undefined;
+  /** Reason that forbids new objects on this spoke. */
+  readonly problem?: string | undefined;
+  /** See `Workload`. */
+  readonly failsWithoutNodes?: boolean | undefined;
+}
+
+/** True for a state in which no object leads to a job yet. */
+export const isBeginning = (state: JobState): boolean => state === 'NotStarted' || state === 'PreparingToStart';
+
+/** True for a state in which a spoke may have no job yet. */
+export const isOnItsWay = (state: JobState): boolean => isBeginning(state) || state === 'Starting';
+
+/** Counts the spokes without an object that leads to a job. */
+export const countBeginning = perObject(
+  (states: Readonly<Record<string, JobState>>): number => Object.values(states).filter(isBeginning).length,
+);
+
+/** True when every spoke has its verdict. */
+export const haveAllVerdicts = perObject((states: Readonly<Record<string, JobState>>): boolean =>
+  Object.values(states).every((state) => !isOnItsWay(state) && state !== 'Active'),
+);

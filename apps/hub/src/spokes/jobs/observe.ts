@@ -4,12 +4,11 @@ import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { findAway, isEnding, isRunning, keepsObjects, waitMessage } from '@flotilla/rollout';
 import type { SpokeJobCaches } from '../../caches.ts';
-import { findDenial } from '../transports/denied-cluster.ts';
+import { findDenial } from '../transports/cluster.ts';
 import type { SpokeReach, SpokeTask } from '../transports/port/port.ts';
 import { holdsSpoke, reachSpoke } from '../transports/reach.ts';
 import { ownerOfObjects } from './claims.ts';
-import type { StepContext } from './interpret.ts';
-import type { JobState, ObservedJob, SpokeJob } from './kind.ts';
+import type { JobState, ObservedJob, SpokeJob, StepContext } from './kind.ts';
 
 /** Dependencies of `observe` and `observeStep`. */
 export interface ObserveDeps {

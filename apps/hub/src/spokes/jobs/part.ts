@@ -12,9 +12,8 @@ import { Admission } from './admission.ts';
 import { createSpokeStep, planSpoke, type SpokeStepDeps } from './apply.ts';
 import { Claims, type Holder, type Purpose } from './claims.ts';
 import { type JudgedSpoke, type Judgement, judgeSpoke } from './judge.ts';
-import type { JobState, SpokeJob } from './kind.ts';
+import { haveAllVerdicts, isBeginning, isOnItsWay, type JobState, type SpokeJob } from './kind.ts';
 import { findUnderWay, stateIn } from './observe.ts';
-import { haveAllVerdicts, isBeginning, isOnItsWay } from './states.ts';
 import { hasBegun, watchSpokes } from './watches.ts';
 
 /** Dependencies of `SpokeJobs`. */

@@ -17,8 +17,8 @@ import {
 } from '../../../testing/observation-builders.ts';
 import type { ActionsSpoke } from '../transports/actions/observe.ts';
 import type { SpokeTask } from '../transports/port/port.ts';
-import { RETRY_BUDGET } from '../transports/port/refusals.ts';
-import type { StepContext } from './interpret.ts';
+import { RETRY_BUDGET } from '../transports/port/report.ts';
+import type { StepContext } from './kind.ts';
 import { createPrecacheJob } from './kinds/precache/job.ts';
 
 const now = 10_000_000;

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../../testing/observation-builders.ts';
 import { trimView } from '../../trims.ts';
 import { observeActions, toObservation } from '../transports/actions/observe.ts';
-import type { StepContext } from './interpret.ts';
+import type { StepContext } from './kind.ts';
 import { createPrecacheJob, precacheNames } from './kinds/precache/job.ts';
 import { decide } from './plan.ts';
 

@@ -1,7 +1,8 @@
 /** Rolls up the states of all spokes (spec/talm 3.4, 5.1 and the decisions of the design). Pure. */
+import { isFinalPrecacheState, type PrecacheState } from '@flotilla/api/ran';
 
 /** Status, reason and message of the condition of a kind of job. */
-export interface RollUp<R extends string = string> {
+export interface RolledUp<R extends string> {
   readonly status: 'True' | 'False';
   readonly reason: R | 'PartiallyDone' | 'Failed' | 'InProgress';
   readonly message: string;
@@ -29,7 +30,7 @@ export function rollUpSpokes<S extends string, R extends string>(
   plan: readonly string[],
   states: ReadonlyMap<string, S>,
   { work, completed, isFinal, talmStrict = false }: RollUpTexts<S, R>,
-): RollUp<R> {
+): RolledUp<R> {
   const failed: string[] = [];
   let succeeded = 0;
   for (const cluster of plan) {
@@ -47,3 +48,18 @@ export function rollUpSpokes<S extends string, R extends string>(
   const status = talmStrict ? 'True' : 'False';
   return { status, reason: 'PartiallyDone', message: `${work} failed for ${failed.length} clusters`, failed, finished: true };
 }
+
+/** Status, reason and message of condition PrecachingSuceeded. */
+export type RollUp = RolledUp<'PrecachingCompleted'>;
+
+/**
+ * Rolls up the states of the spokes in the plan (spec/talm 3.4).
+ * @param talmStrict a part is a success, and the upgrade does not end when all spokes fail
+ */
+export const rollUp = (plan: readonly string[], states: ReadonlyMap<string, PrecacheState>, talmStrict = false): RollUp =>
+  rollUpSpokes(plan, states, {
+    work: 'Precaching',
+    completed: 'PrecachingCompleted',
+    isFinal: isFinalPrecacheState,
+    talmStrict,
+  });

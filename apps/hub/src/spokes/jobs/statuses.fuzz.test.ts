@@ -9,8 +9,8 @@ import { decideRegistration } from '../../registration/plan.ts';
 import { trimAction, trimJobWork, trimReport, trimView } from '../../trims.ts';
 import { observeActions, toObservation } from '../transports/actions/observe.ts';
 import { observeWork } from '../transports/work/observe.ts';
-import { interpret } from './interpret.ts';
 import { createPrecacheJob } from './kinds/precache/job.ts';
+import { interpret } from './plan.ts';
 
 const precacheJob = createPrecacheJob(buildPrecacheSettings());
 const time = '2026-01-01T00:00:00Z';

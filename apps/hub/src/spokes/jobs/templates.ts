@@ -1,6 +1,6 @@
-/** Shared templates of all kinds of jobs (spec/talm 3.5, 5.1). Pure. */
+/** Templates that kinds of jobs share (spec/talm 3.5, 5.1), and folders of the host for images that chroot there. Pure. */
 import { Annotation } from '@flotilla/api';
-import type { SpokeJobNames, SpokeManifest } from '../transports/port/workload.ts';
+import type { SpokeJobNames, SpokeManifest } from '../transports/port/port.ts';
 
 /** Lets a pod run on the management cores of a partitioned node. */
 export const MANAGEMENT_ANNOTATION = { 'target.workload.openshift.io/management': '{"effect":"PreferredDuringScheduling"}' };
@@ -27,3 +27,34 @@ export const clusterAdminTemplate = (
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
   subjects: [{ kind: 'ServiceAccount', name: serviceAccount, namespace }],
 });
+
+/** One path of the host. */
+export interface HostMount {
+  readonly path: string;
+  readonly readOnly?: true;
+  /** Default: Directory. */
+  readonly type?: 'File' | 'Socket' | 'DirectoryOrCreate';
+  /** Name of its volume; default: the path with dashes. */
+  readonly name?: string;
+}
+
+/** Volume names must not contain a dot. */
+const volumeName = ({ path, name }: HostMount): string => name ?? `host${path.replaceAll(/[/.]/g, '-')}`;
+
+/** Builds the empty `/host` and the mounts below it. */
+export function mountHost(mounts: readonly HostMount[]): { volumes: Record<string, unknown>[]; volumeMounts: Record<string, unknown>[] } {
+  return {
+    volumes: [
+      { name: 'host', emptyDir: {} },
+      ...mounts.map((mount) => ({ name: volumeName(mount), hostPath: { path: mount.path, type: mount.type ?? 'Directory' } })),
+    ],
+    volumeMounts: [
+      { name: 'host', mountPath: '/host' },
+      ...mounts.map((mount) => ({
+        name: volumeName(mount),
+        mountPath: `/host${mount.path}`,
+        ...(mount.readOnly && { readOnly: true }),
+      })),
+    ],
+  };
+}

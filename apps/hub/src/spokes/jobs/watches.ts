@@ -6,10 +6,9 @@ import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runti
 import { BY_UID, type SpokeJobCaches } from '../../caches.ts';
 import { objectsIn, objectsOf } from '../../lookups.ts';
 import { keyOf, keyText } from '../spoke-key.ts';
-import { hasClusterChanged } from '../transports/cluster-change.ts';
-import type { JobState, SpokeJob } from './kind.ts';
+import { hasClusterChanged } from '../transports/cluster.ts';
+import { countBeginning, haveAllVerdicts, type JobState, type SpokeJob } from './kind.ts';
 import { differs, stateIn } from './observe.ts';
-import { countBeginning, haveAllVerdicts } from './states.ts';
 
 /** Number of spokes without a job above which new jobs are watched late: the delay saves work, and a job takes minutes. */
 const MANY_BEGINNING = 50;

@@ -1,6 +1,5 @@
 import { type KubeObject, Label } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { RolloutProblem, SpokeTarget } from '@flotilla/rollout';
 import {
   actionIndexValue,
   isComplete,
@@ -8,6 +7,8 @@ import {
   keepsObjects,
   namedClusters,
   placementOf,
+  type RolloutProblem,
+  type SpokeTarget,
   targetsOf,
   templatesOf,
   upgradeIndexOf,
@@ -20,7 +21,7 @@ import { describeWrites } from '../../writes/apply.ts';
 import type { PartPlan, SpokePart, SpokeStep } from '../part.ts';
 import type { Problems } from '../problems.ts';
 import { keyText, type SpokeKey, wholeText } from '../spoke-key.ts';
-import { hasClusterChanged } from '../transports/cluster-change.ts';
+import { hasClusterChanged } from '../transports/cluster.ts';
 import { type PlanDeps, planRolloutSpoke, type RolloutSpokePlan } from './plan.ts';
 
 /** Dependencies of `SpokeRollouts`. */

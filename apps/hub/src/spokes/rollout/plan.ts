@@ -1,8 +1,8 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type HubWrite, planSpoke, type SpokeTarget, targetOf } from '@flotilla/rollout';
-import type { SpokeCaches } from '../../caches.ts';
-import { findDenial } from '../transports/denied-cluster.ts';
-import { observeRolloutSpoke } from './observe.ts';
+import { type HubWrite, type ObservedSpoke, planSpoke, type SpokeTarget, targetOf } from '@flotilla/rollout';
+import { BY_CLUSTER, type SpokeCaches } from '../../caches.ts';
+import { decidingLabelsOf } from '../../lookups.ts';
+import { findDenial } from '../transports/cluster.ts';
 
 /** Dependencies of `planRolloutSpoke`. */
 export interface PlanDeps {
@@ -39,4 +39,19 @@ export function planRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, 
   if (talmStrict || findDenial(observed.managed) === undefined) return plan;
   // A denied cluster has no agent and may have no namespace.
   return { ...plan, writes: plan.writes.filter((write) => write.verb !== 'create' || write.object.metadata.namespace !== cluster) };
+}
+
+/** Gathers the facts about one spoke. */
+function observeRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, caches: SpokeCaches): ObservedSpoke {
+  const managed = caches.clusters.get({ name: cluster });
+  return {
+    upgrade,
+    cluster,
+    managed: managed?.metadata.deletionTimestamp === undefined ? managed : undefined,
+    template: (name) => caches.templates.get({ namespace: upgrade.metadata.namespace, name }),
+    works: caches.works.byIndex(BY_CLUSTER, cluster),
+    views: caches.views.byIndex(BY_CLUSTER, cluster),
+    actions: caches.actions.byIndex(BY_CLUSTER, cluster),
+    decidingLabels: decidingLabelsOf(caches),
+  };
 }

@@ -1,15 +1,16 @@
-/** Reaches a spoke by the transport of its attempt. */
-import type { ManifestWork } from '@flotilla/api/ocm';
+/** Reaches a spoke by the transport of its attempt, and applies what was planned for it. */
+
+import { type KubeObject, Label, type Resource } from '@flotilla/api';
+import { ManifestWork } from '@flotilla/api/ocm';
 import { type Choice, chooseTransport, type Transport, type UpgradeIdentity } from '@flotilla/rollout';
-import type { Logger } from '@flotilla/runtime';
+import type { Client, Logger } from '@flotilla/runtime';
 import { BY_WORK_AND_CLUSTER, type SpokeJobCaches, spokeKey } from '../../caches.ts';
 import { hubObjectsOf } from '../../lookups.ts';
-import { isLeftover } from './actions/hub-objects.ts';
+import { applyWrites, type Ownership, type Write } from '../../writes/apply.ts';
+import { ActionAnnotation, isLeftover } from './actions/hub-objects.ts';
 import { observeActions, toObservation } from './actions/observe.ts';
 import { ActionsEffects } from './actions/plan.ts';
-import { begunTransport } from './choice.ts';
-import type { SpokeReach } from './port/port.ts';
-import type { SpokeJobNames } from './port/workload.ts';
+import type { ObjectPlace, SpokeJobNames, SpokeReach } from './port/port.ts';
 import { isFrozen } from './work/manifest-work.ts';
 import { observeWork } from './work/observe.ts';
 import { WorkEffects } from './work/plan.ts';
@@ -78,3 +79,40 @@ export function holdsSpoke(caches: SpokeJobCaches, work: string, upgradeUid: str
 /** True for a leftover: it blocks nobody, because the next attempt removes it first. */
 export const isLeftBehind = (object: Parameters<typeof isFrozen>[0] & Parameters<typeof isLeftover>[0]): boolean =>
   isLeftover(object) || isFrozen(object);
+
+/** Returns the transport that was begun, if any. A view proves actions, even after a work was tried. */
+export function begunTransport(objects: {
+  readonly views: readonly KubeObject[];
+  readonly actions: readonly KubeObject[];
+  readonly work: ManifestWork | undefined;
+}): Choice['by'] | undefined {
+  if (objects.views.some((view) => !isLeftover(view))) return 'actions';
+  if (objects.work) return 'work';
+  // Actions may clear another attempt's objects before a work begins.
+  return objects.actions.some(({ metadata }) => metadata.annotations?.[ActionAnnotation.deletes] !== 'before') ? 'actions' : undefined;
+}
+
+/** Dependencies of `applySpokePlan`. */
+export interface ApplyPlanDeps {
+  readonly client: Client;
+  readonly caches: Pick<SpokeJobCaches, 'views' | 'actions' | 'works'> & Partial<Pick<SpokeJobCaches, 'clusters'>>;
+  /** Stops further writes. */
+  readonly signal: AbortSignal;
+}
+
+/** Applies the writes of one spoke's part of an upgrade. Idempotent; safe to stop anywhere. */
+export async function applySpokePlan(
+  { writes }: { readonly writes: readonly Write[] },
+  place: Pick<ObjectPlace, 'job' | 'upgrade'>,
+  { client, caches, signal }: ApplyPlanDeps,
+): Promise<void> {
+  const { views, actions, works, clusters } = caches;
+  const decide = (existing: KubeObject, kind: Resource) => decideOwner(existing, kind, place);
+  await applyWrites(writes, { client, signal, caches: [views, actions, works, ...(clusters ? [clusters] : [])], decideOwner: decide });
+}
+
+/** Another program's object proves nothing and is replaced; the watch reports another upgrade's work. */
+function decideOwner({ metadata }: KubeObject, kind: Resource, { job, upgrade }: Pick<ObjectPlace, 'job' | 'upgrade'>): Ownership {
+  const isOurs = kind === ManifestWork ? metadata.labels?.[Label.work] === job.work : metadata.labels?.[Label.upgradeUid] === upgrade.uid;
+  return isOurs ? 'ours' : 'leftover';
+}

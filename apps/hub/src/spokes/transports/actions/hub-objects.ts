@@ -4,8 +4,7 @@ import { createHash } from 'node:crypto';
 import { Annotation, type KubeObject, Label } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { workLabels } from '@flotilla/rollout';
-import type { NamedJob, ObjectPlace } from '../port/port.ts';
-import type { SpokeManifest, ViewDefinition } from '../port/workload.ts';
+import type { NamedJob, ObjectPlace, SpokeManifest, ViewDefinition } from '../port/port.ts';
 
 /** Annotations that save a later step from reading templates. */
 export const ActionAnnotation = {

@@ -2,13 +2,10 @@
 
 import { Annotation, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import type { ActionOutcome } from '@flotilla/rollout';
-import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
+import { type ActionOutcome, countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
 import { ViewedObject } from '../../../trims.ts';
-import type { Answer, Failure, SpokeObservation, WatchedObject } from '../port/port.ts';
-import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
-import { reportOf } from '../port/report.ts';
-import type { SpokeJobNames, ViewDefinition } from '../port/workload.ts';
+import type { Answer, Failure, SpokeJobNames, SpokeObservation, ViewDefinition, WatchedObject } from '../port/port.ts';
+import { isRefusal, RETRY_BUDGET, reportOf } from '../port/report.ts';
 import { ActionAnnotation } from './hub-objects.ts';
 
 /** A view on the hub, reduced to a step's needs. */

@@ -4,10 +4,8 @@ import { ManagedClusterAction, ManagedClusterView, type ManifestWork } from '@fl
 import { backOffMs } from '@flotilla/pace';
 import { endedAt } from '@flotilla/rollout';
 import { endWork } from '../port/ending-work.ts';
-import type { SpokeEffects, SpokeTask } from '../port/port.ts';
-import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
-import type { SpokePlan } from '../port/spoke-plan.ts';
-import type { SpokeManifest, ViewDefinition } from '../port/workload.ts';
+import type { SpokeEffects, SpokeManifest, SpokePlan, SpokeTask, ViewDefinition } from '../port/port.ts';
+import { isRefusal, RETRY_BUDGET } from '../port/report.ts';
 import { deletionsDue, isCleaned, isNamespaceSeen, unconfirmedDeletions } from './cleans-first.ts';
 import {
   ActionAnnotation,

@@ -1,7 +1,7 @@
 /** Ends a job's ManifestWork: its agent cleans the spoke first; the hub removes a work that no agent ever answered. Pure. */
 import { findCondition } from '@flotilla/api';
 import { ManifestWork, WORK_APPLIED, WORK_FINALIZER } from '@flotilla/api/ocm';
-import type { SpokePlan } from './spoke-plan.ts';
+import type { SpokePlan } from './port.ts';
 
 /** Milliseconds without an answer before a work on an available cluster counts as unanswered. Agents take a second (spec/ocm 4.3). */
 export const UNANSWERED_MS = 60_000;

@@ -1,8 +1,7 @@
-/** Port to a spoke, independent of the transport. Types alone; `../reach.ts` has the transports. */
+/** Port to a spoke, independent of the transport: observation, workload, effects, and the plan that these add writes to. `../reach.ts` has the transports. */
 import type { PullerReport } from '@flotilla/api/ran';
-import type { SpokeJobEffect, UpgradeIdentity, ViewAnswer } from '@flotilla/rollout';
-import type { SpokePlan } from './spoke-plan.ts';
-import type { SpokeJobNames, Workload } from './workload.ts';
+import type { SpokeJobEffect, UpgradeIdentity, ViewAnswer, ViewTarget } from '@flotilla/rollout';
+import type { Write } from '../../../writes/apply.ts';
 
 /** Fields of an object on a spoke that decide something. */
 export interface SpokeObject {
@@ -97,4 +96,87 @@ export interface SpokeReach {
   readonly spoke: SpokeObservation;
   /** @param state state of the spoke's job */
   readonly effects: (task: SpokeTask, state: string, plan: SpokePlan) => SpokeEffects;
+}
+
+/** An object to create on a spoke, and its action. */
+export interface SpokeManifest {
+  /** Name of the action. */
+  readonly action: string;
+  readonly template: Readonly<Record<string, unknown>> & { readonly kind: string };
+  /** The job starts without it, so it is created after the job. */
+  readonly afterJob?: true;
+}
+
+/** A view: its name in the spoke's hub namespace, and its target. */
+export interface ViewDefinition {
+  readonly name: string;
+  /** Name by which the agent finds the kind. */
+  readonly resource: string;
+  readonly target: ViewTarget;
+  /** Accept its answer without checking the object's identity, as the reference does; default false. */
+  readonly trusted?: boolean;
+}
+
+/** Names on spoke and hub. */
+export interface SpokeJobNames {
+  /** Namespace on the spoke. */
+  readonly namespace: string;
+  readonly job: string;
+  readonly clusterRoleBinding: string;
+  /** ManifestWork that carries all objects. */
+  readonly manifestWork: string;
+  /** Actions that every kind of job has. */
+  readonly actions: { readonly deleteNamespace: string; readonly deleteClusterRoleBinding: string; readonly createJob: string };
+  readonly views: { readonly namespace: ViewDefinition; readonly job: ViewDefinition };
+  /** Objects and actions that the other nodes of a spoke need, objects as `Kind name`; absent for jobs of one node. */
+  readonly nodes?: { readonly objects: readonly string[]; readonly actions: readonly string[] };
+}
+
+/** Workload of one spoke. */
+export interface Workload {
+  /** Objects to create, in order; the namespace is the first, the job the last of those that it needs. */
+  readonly manifests: () => readonly SpokeManifest[];
+  /** Actions whose execution leaves the spoke clean after the job. */
+  readonly deletions: readonly string[];
+  /** Seconds between the agent's polls of the job. */
+  readonly jobViewSeconds: number;
+  /** Milliseconds that the hub waits for a verdict after the spoke's first view, or after the request while there can be no view. */
+  readonly patienceMs: number;
+  /** Reason that forbids new objects on this spoke until somebody fixes it. An existing job goes on. */
+  readonly problem?: string | undefined;
+  /** The job fails where the spoke refuses to create what its other nodes need; default false. */
+  readonly failsWithoutNodes?: boolean | undefined;
+}
+
+/** Workload that only deletes. */
+export const cleaningOf = (deletions: readonly string[]): Workload => ({
+  manifests: () => [],
+  deletions,
+  jobViewSeconds: 0,
+  patienceMs: 0,
+});
+
+/** Missing writes of a spoke, in order, and the time of its next plan. */
+export class SpokePlan {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly writes: Write[] = [];
+  /** Earliest time at which another plan may differ without any event, milliseconds since the epoch. */
+  requeueAt: number | undefined;
+
+  constructor(now: number) {
+    this.now = now;
+  }
+
+  add(...writes: readonly Write[]): void {
+    this.writes.push(...writes);
+  }
+
+  /**
+   * Requests another plan; the earliest of several times counts.
+   * @param at milliseconds since the epoch
+   */
+  requeue(at: number): void {
+    this.requeueAt = Math.min(this.requeueAt ?? at, at);
+  }
 }

@@ -4,9 +4,9 @@ import { DEFAULT_NODE_RULES, type NodeRules } from '@flotilla/api/ran';
 import { spokeNode } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { UPGRADE } from '../../../../testing/observation-builders.ts';
+import type { JobProfile } from '../../jobs/kinds/precache/inputs.ts';
 import { precacheNames } from '../../jobs/kinds/precache/job.ts';
 import { precacheManifests } from '../../jobs/kinds/precache/manifests.ts';
-import type { JobProfile } from '../../jobs/kinds/precache/workload-inputs.ts';
 import { buildJobWork, frozenConfigs } from './manifest-work.ts';
 
 const manifestsOf = (profile: JobProfile, nodes?: NodeRules) =>

@@ -3,8 +3,7 @@ import { Annotation, type KubeObject } from '@flotilla/api';
 import { type ManifestConfig, ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { workLabels } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
-import type { ObjectPlace } from '../port/port.ts';
-import type { SpokeManifest } from '../port/workload.ts';
+import type { ObjectPlace, SpokeManifest } from '../port/port.ts';
 import { FEEDBACK } from './feedback.ts';
 
 type Template = SpokeManifest['template'];

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { away, lastSeen, silent } from '../../../../testing/interpret-case.ts';
 import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../../../testing/observation-builders.ts';
 import { CREATED_AT, OURS, there, type Values, type WorkCase, workOf } from '../../../../testing/work-builders.ts';
-import type { StepContext } from '../../jobs/interpret.ts';
+import type { StepContext } from '../../jobs/kind.ts';
 import { createPrecacheJob, precacheNames } from '../../jobs/kinds/precache/job.ts';
 import { decide } from '../../jobs/plan.ts';
 import { UNANSWERED_MS } from '../port/ending-work.ts';
-import { RETRY_BUDGET } from '../port/refusals.ts';
+import { RETRY_BUDGET } from '../port/report.ts';
 import { frozenMark } from './manifest-work.ts';
 import { type CachedWorks, observeWork } from './observe.ts';
 

@@ -15,8 +15,7 @@ import {
 import { CREATED_AT, OURS, there, type WorkCase, workOf } from '../../../../testing/work-builders.ts';
 import { createPrecacheJob, precacheNames } from '../../jobs/kinds/precache/job.ts';
 import type { ActionObservation } from '../actions/observe.ts';
-import type { SpokeTask } from '../port/port.ts';
-import { SpokePlan } from '../port/spoke-plan.ts';
+import { SpokePlan, type SpokeTask } from '../port/port.ts';
 import { frozenMark } from './manifest-work.ts';
 import { observeWork } from './observe.ts';
 import { WorkEffects } from './plan.ts';

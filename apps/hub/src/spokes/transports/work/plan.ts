@@ -5,8 +5,7 @@ import { backOffMs } from '@flotilla/pace';
 import type { ActionsSpoke } from '../actions/observe.ts';
 import { ActionsEffects } from '../actions/plan.ts';
 import { createdAt, endWork, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
-import type { SpokeEffects, SpokeObservation, SpokeTask } from '../port/port.ts';
-import type { SpokePlan } from '../port/spoke-plan.ts';
+import type { SpokeEffects, SpokeObservation, SpokePlan, SpokeTask } from '../port/port.ts';
 import { type Attempt, buildJobWork, frozenConfigs, frozenMark, isFrozen, workSpec } from './manifest-work.ts';
 import { lossesOf } from './observe.ts';
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { buildAction, buildSpoke, buildView, UPGRADE } from '../../../../../testing/observation-builders.ts';
 import { type ActionsSpoke, toObservation } from '../../../transports/actions/observe.ts';
 import type { Answer } from '../../../transports/port/port.ts';
-import { RETRY_BUDGET } from '../../../transports/port/refusals.ts';
-import type { StepContext } from '../../interpret.ts';
+import { RETRY_BUDGET } from '../../../transports/port/report.ts';
+import type { StepContext } from '../../kind.ts';
 import { decide } from '../../plan.ts';
 import { createBackupJob } from './job.ts';
 

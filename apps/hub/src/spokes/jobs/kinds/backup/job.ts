@@ -2,11 +2,10 @@
 import { BACKUP_WORK, BackupAction, BackupName, type BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, importCounts, strictBackupJobMachine } from '@flotilla/rollout';
 import type { CleanedJob } from '../../../leftovers.ts';
-import type { SpokeJobNames } from '../../../transports/port/workload.ts';
+import type { SpokeJobNames } from '../../../transports/port/port.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../part.ts';
 import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
-import type { BackupSettings } from './settings.ts';
 
 /** Inputs of a backup from one upgrade. */
 export interface BackupInputs {
@@ -85,3 +84,13 @@ export const backupCleaning = ({ talmStrict }: Pick<BackupSettings, 'talmStrict'
   initial: backupJobMachine.initial,
   statesIn: (status) => status?.backup?.status,
 });
+
+/** Backup settings of this hub, the same for every upgrade. */
+export interface BackupSettings {
+  /** Image that takes the backup; empty when none is configured. */
+  readonly image: string;
+  /** Seconds between a spoke agent's polls of the job; a verdict is at most this late. */
+  readonly jobViewSeconds: number;
+  /** Delete leftovers of an earlier backup without looking for them first, as the reference does; default false. */
+  readonly talmStrict?: boolean;
+}

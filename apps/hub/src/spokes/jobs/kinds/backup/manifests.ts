@@ -1,8 +1,7 @@
 /** Builds the objects of a backup on a spoke, in the order of their creation (spec/talm 5.1). Pure. */
 import { BackupAction, BackupName } from '@flotilla/api/ran';
-import type { SpokeManifest } from '../../../transports/port/workload.ts';
-import { type HostMount, mountHost } from '../../host-mounts.ts';
-import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../../templates.ts';
+import type { SpokeManifest } from '../../../transports/port/port.ts';
+import { clusterAdminTemplate, type HostMount, MANAGEMENT_ANNOTATION, mountHost, namespaceTemplate } from '../../templates.ts';
 
 /** Deadline of a backup's Job, in seconds. */
 export const BACKUP_JOB_SECONDS = 480;

@@ -4,12 +4,11 @@ import { conditionTime } from '@flotilla/api';
 import { type BackupState, type ClusterGroupUpgradeStatus, explain, isFinalBackupState, textInStatus } from '@flotilla/api/ran';
 import type { Sightings, Stall, UpgradeIdentity } from '@flotilla/rollout';
 import type { JudgedSpoke } from '../../judge.ts';
-import { type RollUp, rollUpSpokes } from '../../status.ts';
-import type { BackupJobs } from './job.ts';
-import type { BackupSettings } from './settings.ts';
+import { type RolledUp, rollUpSpokes } from '../../status.ts';
+import type { BackupJobs, BackupSettings } from './job.ts';
 
 /** Status, reason and message of condition BackupSuceeded. */
-type BackupRollUp = RollUp<'BackupCompleted' | 'BackupImageMissing'> & { readonly stall?: Stall };
+type BackupRollUp = RolledUp<'BackupCompleted' | 'BackupImageMissing'> & { readonly stall?: Stall };
 
 /** Backup of an upgrade, as far as it is known. */
 export interface BackupReport {

@@ -15,7 +15,7 @@ import { trimView } from '../../../../trims.ts';
 import { templateDigest } from '../../../transports/actions/hub-objects.ts';
 import { type ActionsSpoke, observeActions } from '../../../transports/actions/observe.ts';
 import type { Answer, SpokeTask } from '../../../transports/port/port.ts';
-import type { StepContext } from '../../interpret.ts';
+import type { StepContext } from '../../kind.ts';
 import { createBackupJob } from './job.ts';
 
 const NOW = 1_000_000;

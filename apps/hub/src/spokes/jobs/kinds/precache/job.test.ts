@@ -1,8 +1,8 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
+import type { PrecacheSettings } from './inputs.ts';
 import { createPrecacheJob, progressPace } from './job.ts';
-import type { PrecacheSettings } from './settings.ts';
 
 test.each([
   { clusters: 1, want: 5 },

@@ -34,13 +34,11 @@ import {
   waitMessage,
 } from '@flotilla/rollout';
 import type { CleanedJob } from '../../../leftovers.ts';
-import type { SpokeJobNames } from '../../../transports/port/workload.ts';
+import type { SpokeJobNames } from '../../../transports/port/port.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../part.ts';
-import { precacheManifests } from './manifests.ts';
-import type { PrecacheSettings } from './settings.ts';
-import { markWithDigest, specDigest } from './spec-digest.ts';
-import type { JobProfile } from './workload-inputs.ts';
+import type { JobProfile, PrecacheSettings } from './inputs.ts';
+import { markWithDigest, precacheManifests, specDigest } from './manifests.ts';
 
 /** Inputs of pre-caching from one upgrade. */
 export interface PrecacheInputs {

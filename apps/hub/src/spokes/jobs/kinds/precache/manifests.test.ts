@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { clusterObject, UPGRADE } from '../../../../../testing/observation-builders.ts';
 import { createAction, createView, deleteAction } from '../../../transports/actions/hub-objects.ts';
+import type { WorkloadInputs } from './inputs.ts';
 import { precacheNames } from './job.ts';
 import { precacheManifests } from './manifests.ts';
-import type { WorkloadInputs } from './workload-inputs.ts';
 
 const inputs: WorkloadInputs = {
   upgradeUid: UPGRADE.uid,

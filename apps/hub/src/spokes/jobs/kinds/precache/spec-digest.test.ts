@@ -1,7 +1,7 @@
 import type { PrecachingSpec } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { templateDigest } from '../../../transports/actions/hub-objects.ts';
-import { specDigest } from './spec-digest.ts';
+import { specDigest } from './manifests.ts';
 
 const spec: PrecachingSpec = { platformImage: 'p', additionalImages: ['a', 'b'] };
 

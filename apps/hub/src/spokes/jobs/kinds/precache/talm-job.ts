@@ -1,9 +1,8 @@
 /** Builds the reference's job, field by field (spec/talm 3.6), for workload images that expect the host under /host. Pure. */
 import { SpokeName } from '@flotilla/api/ran';
-import type { SpokeManifest } from '../../../transports/port/workload.ts';
-import { type HostMount, mountHost } from '../../host-mounts.ts';
-import { MANAGEMENT_ANNOTATION } from '../../templates.ts';
-import type { WorkloadInputs } from './workload-inputs.ts';
+import type { SpokeManifest } from '../../../transports/port/port.ts';
+import { type HostMount, MANAGEMENT_ANNOTATION, mountHost } from '../../templates.ts';
+import type { WorkloadInputs } from './inputs.ts';
 
 const hostMounts: readonly HostMount[] = [
   { path: '/etc/containers', readOnly: true },

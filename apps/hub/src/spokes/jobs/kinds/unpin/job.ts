@@ -2,12 +2,11 @@
 import { type NodeRules, PinsName, type PrecacheState } from '@flotilla/api/ran';
 import { isImageAllowed, precacheJobMachine, spokeNode } from '@flotilla/rollout';
 import { PINS_WORK } from '../../../../caches.ts';
-import { cleaningOf, type SpokeJobNames } from '../../../transports/port/workload.ts';
+import { cleaningOf, type SpokeJobNames } from '../../../transports/port/port.ts';
 import type { ObservedJob } from '../../kind.ts';
+import type { PrecacheSettings } from '../precache/inputs.ts';
 import { pinVariables, precacheNames } from '../precache/job.ts';
-import { precacheManifests } from '../precache/manifests.ts';
-import type { PrecacheSettings } from '../precache/settings.ts';
-import { markWithDigest } from '../precache/spec-digest.ts';
+import { markWithDigest, precacheManifests } from '../precache/manifests.ts';
 import type { OwedPins } from './mark.ts';
 
 const { actions, views } = precacheNames;

@@ -5,7 +5,7 @@ import type { PinWay } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import type { SpokeJobCaches } from '../../../../caches.ts';
 import { applyWrites, type Write } from '../../../../writes/apply.ts';
-import type { ApplyPlanDeps } from '../../../transports/port/apply.ts';
+import type { ApplyPlanDeps } from '../../../transports/reach.ts';
 
 /** Uids as the puller takes them. */
 const UID = /^[0-9a-f]([0-9a-f-]{0,61}[0-9a-f])?$/;

@@ -2,8 +2,7 @@
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import type { Write } from '../../../../writes/apply.ts';
-import type { SpokeReach } from '../../../transports/port/port.ts';
-import { SpokePlan } from '../../../transports/port/spoke-plan.ts';
+import { SpokePlan, type SpokeReach } from '../../../transports/port/port.ts';
 import { contextOf } from '../../observe.ts';
 import { planStep } from '../../plan.ts';
 import type { UnpinJob } from './job.ts';

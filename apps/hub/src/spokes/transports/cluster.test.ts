@@ -1,6 +1,6 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
-import { findDenial } from './denied-cluster.ts';
+import { findDenial } from './cluster.ts';
 
 const cluster = (spec: unknown, accepted?: { status: string; reason: string; message: string }) =>
   ManagedCluster.schema.parse({

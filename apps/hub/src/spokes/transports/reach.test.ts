@@ -4,7 +4,7 @@ import { chooseTransport, type Transport } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { actionObject, clusterObject, viewObject } from '../../../testing/observation-builders.ts';
 import { workOf } from '../../../testing/work-builders.ts';
-import { begunTransport } from './choice.ts';
+import { begunTransport } from './reach.ts';
 
 const view = viewObject('view-precache-namespace');
 const leftover = viewObject('view-precache-namespace-leftover', undefined, { [Label.leftover]: 'true' });

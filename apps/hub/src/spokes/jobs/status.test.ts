@@ -1,6 +1,6 @@
 import type { PrecacheState } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { rollUp } from './rollup.ts';
+import { rollUp } from './status.ts';
 
 interface Row {
   readonly name: string;

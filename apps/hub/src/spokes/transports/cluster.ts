@@ -1,8 +1,9 @@
-/** Clusters that the hub does not accept have no agent, and may have no namespace. Pure. */
+/** ManagedCluster of a spoke: its denial, without which there is an agent and a namespace, and its changes that count. Pure. */
 import { findCondition } from '@flotilla/api';
-import { HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
 import { fixOf } from '@flotilla/api/ran';
 import type { Wait } from '@flotilla/rollout';
+import type { Change } from '@flotilla/runtime';
 
 /** The wait for a cluster to be accepted; undefined for an accepted cluster or one without a decision. */
 export function findDenial(cluster: ManagedCluster | undefined): Wait | undefined {
@@ -21,3 +22,16 @@ export function findDenial(cluster: ManagedCluster | undefined): Wait | undefine
 }
 
 const shown = ({ metadata }: ManagedCluster, field: string, value: string) => ({ object: `ManagedCluster ${metadata.name}`, field, value });
+
+/** Ignores heartbeats: they change neither the selection of clusters nor the observation of one. */
+export function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
+  const facts = ({ metadata, spec, status }: ManagedCluster) =>
+    JSON.stringify([
+      metadata.labels,
+      metadata.annotations,
+      metadata.deletionTimestamp,
+      findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status,
+      findDenial({ metadata, spec, status }),
+    ]);
+  return type === 'deleted' || !previous || facts(object) !== facts(previous);
+}
