@@ -144,27 +144,6 @@ describe('the sources', () => {
     expect(siblingsInCircles(arrows())).toEqual([]);
   });
 
-  it('read the environment in config.ts alone', () => {
-    // What tests, demo and tools use has one place of its own.
-    // Where its API server is, Kubernetes tells a pod in variables of fixed names.
-    // The builder of the console's page tells its bundler what to put for a variable, and reads none.
-    // An exec plug-in inherits all variables, as from Kubernetes' own clients, and none of them is read.
-    const places = [
-      'packages/control-plane/src/environment.ts',
-      'packages/runtime/src/exec-plugin.ts',
-      'packages/runtime/src/kubeconfig.ts',
-      'tools/src/console-page/build.ts',
-    ];
-    const mayRead = ({ file, home }: Source) => home === 'test' || places.includes(file) || /^apps\/[^/]+\/src\/config\.ts$/.test(file);
-    const broken = sources.filter((source) => /\bprocess\.env\b/.test(source.text) && !mayRead(source) && !isTest(source));
-    expect(broken.map(({ file }) => file)).toEqual([]);
-  });
-
-  it('export by name', () => {
-    const broken = sources.filter(({ file, text }) => /^export \* from/m.test(text) && file !== 'packages/api/src/index.ts');
-    expect(broken.map(({ file }) => file)).toEqual([]);
-  });
-
   it('say of every export what it is', () => {
     const written = sources.filter((source) => !/\.test\.ts$/.test(source.file));
     expect(written.flatMap(({ file, text }) => undocumentedExports(text).map((name) => `${file}: ${name}`))).toEqual([]);

@@ -65,6 +65,7 @@ interface ControlPlaneEnvironment {
 
 /** Reads the environment. Throws a ZodError that names the variable. */
 export function readEnvironment(): ControlPlaneEnvironment {
+  // biome-ignore lint/style/noProcessEnv: the one place of tests, demo and tools
   const env = Environment.parse(process.env);
   return {
     ...(env.KUBEBUILDER_ASSETS && { assetsDir: env.KUBEBUILDER_ASSETS }),
@@ -88,6 +89,7 @@ export function readEnvironment(): ControlPlaneEnvironment {
 
 /** Environment for child processes: ours, with the completed search path. */
 export const childEnvironment = (extra: Readonly<Record<string, string>> = {}): Record<string, string | undefined> => ({
+  // biome-ignore lint/style/noProcessEnv: the one place of tests, demo and tools
   ...process.env,
   PATH: readEnvironment().path,
   ...extra,

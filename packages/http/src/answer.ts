@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import type { Clock } from '@flotilla/pace';
+// biome-ignore lint/style/noRestrictedImports: this is the client
 import { type Dispatcher, request } from 'undici';
 import { readBounded } from './body.ts';
 import { Deadline } from './deadline.ts';

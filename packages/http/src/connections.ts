@@ -1,5 +1,6 @@
 import { lookup as resolveName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+// biome-ignore lint/style/noRestrictedImports: these are the connections of the client
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { tlsContext } from './trust.ts';
 

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+// biome-ignore lint/style/noRestrictedImports: this is the one context
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 
 /** Certificates of one side of a TLS connection, all PEM. */

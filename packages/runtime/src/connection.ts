@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
 import { readCertificates, tlsContext } from '@flotilla/http';
+// biome-ignore lint/style/noRestrictedImports: calls of the API server share a session, and each watch has a connection; deadlines, bodies and retries are those of packages/http
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { type Credentials, forgetProvided, readCredentials } from './credentials.ts';
 import { RuntimeErrorCode } from './errors.ts';

@@ -91,6 +91,7 @@ function run(exec: Exec, access: ClusterAccess, { write, timeoutMs }: Required<P
   const isInteractive = exec.interactiveMode !== 'Never' && process.stdin.isTTY === true;
   return new Promise((resolve, reject) => {
     const child = spawn(exec.command, exec.args ?? [], {
+      // biome-ignore lint/style/noProcessEnv: a plug-in inherits all variables, as from Kubernetes' own clients, and none of them is read
       env: { ...process.env, ...environmentOf(exec, access, isInteractive) },
       stdio: [isInteractive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
       // Option `timeout` keeps a program alive for as long where the child never began.

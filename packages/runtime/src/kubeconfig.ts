@@ -48,6 +48,7 @@ export function readContextNamespace(source: KubeconfigSource): string | undefin
 }
 
 function inPod(): ClusterAccess {
+  // biome-ignore lint/style/noProcessEnv: Kubernetes tells a pod in variables of fixed names where its API server is
   const access = podAccess(process.env);
   return withServer(access, 'in-cluster config names no server: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set');
 }

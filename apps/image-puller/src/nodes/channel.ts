@@ -1,6 +1,7 @@
 import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+// biome-ignore lint/style/noRestrictedImports: nodes know one another by a pre-shared key alone, which undici does not take
 import { Agent, createServer, type RequestOptions, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
