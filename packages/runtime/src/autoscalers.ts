@@ -4,7 +4,7 @@ import type { Client } from './client.ts';
 import { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 
 /** An object as autoscalers name it: the version of its API does not count. */
-export interface ScaledObject {
+interface ScaledObject {
   readonly group: string;
   readonly kind: string;
   readonly namespace?: string | undefined;

@@ -27,7 +27,7 @@ const TABLES = { 'at the start': atStart, 'in a batch': inBatch, 'in a batch of 
 type Moment = keyof typeof TABLES;
 
 /** One or two causes of a table. */
-export interface Case {
+interface Case {
   readonly seed: number;
   readonly moment: Moment;
   readonly puts: readonly Put[];

@@ -86,7 +86,7 @@ const MOST = 5;
 const LONGEST = 100;
 
 /** Keys of a document that a schema does not know, each with those that it knows there; undefined: it knows all. They count for nothing, as in the reference. */
-export function describeUnknownKeys(schema: z.ZodType, given: unknown): string | undefined {
+function describeUnknownKeys(schema: z.ZodType, given: unknown): string | undefined {
   const found = unknownKeys(schema, given, '');
   if (found.length === 0) return undefined;
   const more = found.length > MOST ? `; and ${found.length - MOST} more` : '';

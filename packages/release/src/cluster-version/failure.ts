@@ -172,7 +172,7 @@ function awaitedText(failure: UpdateError): string {
 }
 
 /** Messages of the named operators themselves, behind a colon; empty where they have none. */
-export function wordsOf(failure: UpdateError, names: readonly string[]): string {
+function wordsOf(failure: UpdateError, names: readonly string[]): string {
   const words = leavesOf(failure).flatMap(({ names: [name], said }) =>
     name !== undefined && names.includes(name) && said ? [`${name}: ${said}`] : [],
   );

@@ -211,7 +211,7 @@ function digestOf(image: string): string | undefined {
 }
 
 /** True for two pull specs of one image. */
-export const isSameImage = (a: string, b: string): boolean => a === b || (digestOf(a) !== undefined && digestOf(a) === digestOf(b));
+const isSameImage = (a: string, b: string): boolean => a === b || (digestOf(a) !== undefined && digestOf(a) === digestOf(b));
 
 interface ReleaseVisibility {
   /** Feature gates that are on: the architecture is shown under `ImageStreamImportMode` alone. */
