@@ -1,15 +1,16 @@
 /** `flotilla retry` beside a real hub, on a real API server. */
 import { Annotation } from '@flotilla/api';
-import { ChangeAnswer } from '@flotilla/api/answers';
+import { ChangeAnswer, WhyAnswer } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
+import { RECOVERY } from '../backup/backups.ts';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
 import { flotilla } from './flotilla.ts';
 
-const spokes = ['late-1', 'late-2', 'late-3', 'over-1', 'over-2', 'well-1'];
-const test = testIn(() => RolloutWorld.start({ spokes }));
+const spokes = ['late-1', 'late-2', 'late-3', 'over-1', 'over-2', 'well-1', 'saved-1', 'saved-2'];
+const test = testIn(() => RolloutWorld.start({ spokes, hubArgs: ['--backup-image', RECOVERY] }));
 const MINUTE = 60_000;
 
 const names = async (world: RolloutWorld) =>
@@ -93,4 +94,25 @@ test('after its end, the failed ones alone get an upgrade of their own', async (
   await world.untilCompleted('over-retry-1');
   expect(await world.recorded('over-retry-1')).toHaveLength(2);
   expect((await world.recorded('over')).toSorted()).toEqual(['over-1: timedout', 'over-2: timedout', 'well-1: complete']);
+});
+
+test('a cluster that failed its backup is tried again by the command that `why` names, once the upgrade has ended', async ({ world }) => {
+  const run = (...args: readonly string[]) => flotilla(world.server.kubeconfig, ...args);
+  const clusters = ['saved-1', 'saved-2'];
+  await world.policies(clusters, { 'saved-p': {} });
+  world.spokes.setFaults('saved-1', { failJob: true });
+  world.propagator.script('policies/saved-p', 'saved-2', { never: true });
+  await world.upgrade('saved', clusters, ['saved-p'], { backup: true, remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
+  await world.untilInProgress('saved', 'saved-2');
+  const { out } = await run('why', 'saved', 'saved-1', '-o', 'json');
+  const { cause, release } = WhyAnswer.parse(JSON.parse(out));
+  const [, advised = ''] = /once the upgrade has ended: flotilla (retry [^,]+),/.exec(release.says) ?? [];
+  expect([cause, advised]).toEqual(['failed', 'retry -n default saved saved-1']);
+  expect(await run(...advised.split(' '), '-y')).toMatchObject({ code: 3, err: expect.stringContaining('when the upgrade has ended') });
+
+  world.spokes.setFaults('saved-1', {});
+  world.propagator.script('policies/saved-p', 'saved-2', { seconds: 0 });
+  await world.untilEnded('saved');
+  expect(await run(...advised.split(' '), '-y')).toMatchObject({ code: 0 });
+  await world.untilCompleted('saved-retry-1');
 });

@@ -1,6 +1,6 @@
 import { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import type { Cause } from './cause.ts';
-import { refOf, type Scene, TEMPLATE } from './scene.ts';
+import { refOf, type Scene, SECOND_TEMPLATE, TEMPLATE } from './scene.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -135,6 +135,19 @@ export const inWorks: readonly Cause[] = [
     want: { cause: 'work', says: /default\/u1-t1 is not what the rollout began with/ },
     advice: /Put it back as it was/,
     follow: editTemplate({ deleteOption: null }),
+  },
+  {
+    name: 'a pause that stops before the next work',
+    slots: ['pause', 'work', 'template'],
+    place: 20,
+    spec: { manifestWorkTemplates: [TEMPLATE, SECOND_TEMPLATE] },
+    begin: async (scene) => {
+      await scene.annotate({ 'flotilla.io/paused': 'stop' });
+      await scene.stick(false);
+    },
+    want: { cause: 'paused', says: /spoke-\d: [Pp]aused/ },
+    advice: /Remove the annotation flotilla\.io\/paused/,
+    follow: (scene) => scene.annotate({ 'flotilla.io/paused': null }),
   },
   {
     name: 'a work that cannot be applied',

@@ -4,7 +4,7 @@ import { createRandom } from '@flotilla/control-plane/simulators';
 import { atStart } from './at-start.ts';
 import type { Cause } from './cause.ts';
 import { inBatch, inWorks } from './in-batch.ts';
-import { Scene, TEMPLATE, UPGRADE } from './scene.ts';
+import { Scene, SECOND_TEMPLATE, TEMPLATE, UPGRADE } from './scene.ts';
 
 const MINUTE = 60_000;
 /** Longest that each step may take. */
@@ -108,7 +108,7 @@ async function begin(scene: Scene, { moment, puts }: Case): Promise<number> {
   // Where two ask for the same field, the first of them needs it as it says.
   const spec = Object.assign({}, rolledOut, ...causes.toReversed().map((cause) => cause.spec));
   const annotations = Object.assign({}, ...causes.map((cause) => cause.annotations));
-  await scene.placeTemplate();
+  for (const template of [TEMPLATE, SECOND_TEMPLATE]) await scene.placeTemplate(template);
   await scene.pass(SETTLED_MS);
   const isInBatch = moment !== 'at the start';
   if (isInBatch) {

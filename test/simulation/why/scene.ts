@@ -14,8 +14,8 @@ import { spokeName, World } from '../core/world.ts';
 /** The upgrade that is asked about, and another one of whoever needs one. */
 export const [UPGRADE, OTHER] = ['u1', 'u2'] as const;
 const POLICY = `${UPGRADE}-p1`;
-/** The template of the upgrades that roll out works. */
-export const TEMPLATE = `${UPGRADE}-t1`;
+/** The template of the upgrades that roll out works, and one that may follow. */
+export const [TEMPLATE, SECOND_TEMPLATE] = [`${UPGRADE}-t1`, `${UPGRADE}-t2`] as const;
 const CLUSTERS = [1, 2] as const;
 const merge = { type: 'merge' } as const;
 /** Place of upgrades and templates. */
@@ -75,8 +75,8 @@ export class Scene implements Disposable {
     return placePolicy(this.world.user, POLICY, { clusters: this.world.names, annotations });
   }
 
-  placeTemplate(): Promise<void> {
-    return createTemplate(this.world.user, TEMPLATE);
+  placeTemplate(name: string = TEMPLATE): Promise<void> {
+    return createTemplate(this.world.user, name);
   }
 
   async create(name: string, spec: Spec, annotations: Annotations = {}): Promise<void> {

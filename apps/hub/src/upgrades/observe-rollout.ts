@@ -108,15 +108,19 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
       return managed === undefined || areEditsApplied(managed, actions?.afterCompletion, { decidingLabels });
     },
     placementProblem: placement.problem,
+    unplaced: placement.unplaced,
     surplus: placement.surplus,
     lookAt: placement.lookAt,
     problem: (cluster) => {
       const denial = cluster === undefined || talmStrict ? undefined : findDenial(find(cluster));
       return denial === undefined ? problem(cluster) : { message: denial.says, wait: denial, isRefused: false };
     },
-    ...(otherVersion && { wait: (cluster) => (cluster !== undefined && hasWork(cluster) ? undefined : otherVersion) }),
-    // A stop enforces policies no more, also where one has begun.
-    ...(pause?.stops && nameLabel && { wait: (cluster) => (cluster === undefined ? undefined : paused) }),
+    wait: (cluster) => {
+      const goesOn = cluster !== undefined && !nameLabel && hasWork(cluster);
+      // A stop enforces policies no more, also where one has begun, and creates no further work.
+      if (pause?.stops && cluster !== undefined && !goesOn) return paused;
+      return goesOn ? undefined : otherVersion;
+    },
     // The reference ignores drift.
     ...(!talmStrict && { drift: driftOf(sightings) }),
   };

@@ -5,7 +5,7 @@ import type { RolloutClusterState } from '../batches/cluster-machine.ts';
 import { stateByProgress } from '../batches/clusters-under-way.ts';
 import { readSoak } from '../policies/policy-mode.ts';
 import { RecordState } from '../upgrade/model.ts';
-import { isRunning, stateOf, templatesOf } from '../upgrade/stage.ts';
+import { isRunning, stateOf } from '../upgrade/stage.ts';
 import { readWait } from '../waits/wait.ts';
 import { badnessOf } from './causes.ts';
 import { progressEvidence, progressOf, silence, targetName, targetWait } from './evidence.ts';
@@ -26,7 +26,7 @@ import {
 } from './finding.ts';
 import { type Job, jobStateOf, jobWait } from './of-jobs.ts';
 
-const { clustersSelected, validated, precacheSpecValid, progressing } = ClusterGroupUpgradeCondition;
+const { clustersSelected, validated, precacheSpecValid } = ClusterGroupUpgradeCondition;
 
 /** Explains what keeps the upgrade from being planned, in the words of the refusing condition where there is one. */
 export function planWait({ facts }: Question): Finding | undefined {
@@ -200,7 +200,7 @@ const OTHERS: Readonly<Record<Job, Finding['own']>> = {
 const judges: Readonly<Record<RolloutClusterState, (question: ClusterQuestion) => Finding>> = {
   preparing: (question) => edits(question, 'the edits before the rollout'),
   waiting: (question) => findingOf(question, { cause: 'leave', says: 'leave to begin' }, progressEvidence(question), question.cluster),
-  remediating: (question) => placementWait(question) ?? targetWait(question),
+  remediating: targetWait,
   soaking: (question) => silence(question) ?? soak(question),
   editing: (question) => edits(question, 'its edits after completion'),
   complete: goesOnWait,
@@ -222,23 +222,4 @@ function soak(question: ClusterQuestion): Finding {
   const found = findingOf(question, { cause: 'soak', says, until }, progressEvidence(question), question.cluster);
   const head = link(`${question.cluster} has complied with policy ${name} since ${firstCompliantAt} and soaks`, progressEvidence(question));
   return { ...found, links: [head] };
-}
-
-/** Clusters that a message on a Placement names, of which there may be more. */
-const NAMED = /does not select clusters \[([^\]]*)\]( and \d+ more)?/g;
-
-/** The Placements of the upgrade, as condition Progressing tells of them, where they are or may be about the cluster. */
-function placementWait(question: ClusterQuestion): Finding | undefined {
-  const { facts, cluster } = question;
-  const condition = findCondition(facts.upgrade.status?.conditions, progressing);
-  if (condition?.reason !== 'WaitingForPlacement') return undefined;
-  const named = [...condition.message.matchAll(NAMED)];
-  const isNamed = ([, names = '', more]: RegExpExecArray) => more !== undefined || names.split(' ').includes(cluster);
-  if (named.length > 0 && !named.some(isNamed)) return undefined;
-  const evidence = conditionEvidence(facts, condition, progressing);
-  const found = finding('placement', link(condition.message, evidence), bySomebody(fixFor(condition)), {
-    says: 'their Placement to select them',
-  });
-  const what = templatesOf(facts.upgrade).length > 0 ? 'ManifestWork' : 'policy';
-  return before(link(`${cluster} is at ${what} ${targetName(question)}`, progressEvidence(question)), found);
 }

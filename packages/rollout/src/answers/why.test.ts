@@ -1,6 +1,6 @@
 import type { Condition } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
-import { ACTION_COMPLETED, ActionReason, ManagedCluster, ManagedClusterAction, Policy } from '@flotilla/api/ocm';
+import { ACTION_COMPLETED, ActionReason, ManagedCluster, ManagedClusterAction, ManifestWork, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { openGates } from '../../testing/gate-builders.ts';
@@ -39,8 +39,10 @@ interface World {
   /** Seconds since the agent renewed its Lease. */
   readonly agent?: number;
   readonly policy?: string;
-  /** Seconds since the copy of the policy was written. */
-  readonly old?: number;
+  /** Seconds since the copy of the policy, or the work, was written; `undated`: nobody has noted it. */
+  readonly old?: number | 'undated';
+  /** Message of the work's condition Available, which is False. */
+  readonly work?: string;
   /** Actions of rollouts in the namespace of the cluster. */
   readonly approvals?: readonly ManagedClusterAction[];
   readonly blocker?: object;
@@ -98,16 +100,26 @@ function factsOf(world: World): UpgradeFacts {
         world.policy === undefined
           ? undefined
           : Policy.schema.parse({
-              metadata: { name: 'ns.p', namespace: name, managedFields: [{ subresource: 'status', time: iso(world.old ?? 10) }] },
+              metadata: { name: 'ns.p', namespace: name, managedFields: writtenBefore(world) },
               spec: { remediationAction: 'enforce' },
               status: { compliant: world.policy },
             }),
       ),
     policy: () => read(undefined),
     approvals: () => read(world.approvals),
-    work: () => read(undefined),
+    work: (name) =>
+      read(
+        world.work === undefined
+          ? undefined
+          : ManifestWork.schema.parse({
+              metadata: { name: 't', namespace: name, managedFields: writtenBefore(world) },
+              status: { conditions: [condition('Applied', 'True', 'x'), condition('Available', 'False', 'x', world.work)] },
+            }),
+      ),
   };
 }
+
+const writtenBefore = ({ old = 10 }: World) => (old === 'undated' ? [] : [{ subresource: 'status', time: iso(old) }]);
 
 const why = (world: World, cluster?: string) => {
   const facts = factsOf(world);
@@ -435,13 +447,26 @@ describe('of a batch the worst cluster is explained', () => {
   });
 });
 
-test.each([
-  [10, true],
-  [1_200, false],
-])('what a policy says is as old as its own last change, %i s, though its cluster answers', (old, isCertain) => {
-  const answer = why({ status: inBatch(1, AT_POLICY), policy: 'NonCompliant', old }, 'a');
-  expect([answer.isCertain, answer.chain.at(-1)?.observedAt]).toEqual([isCertain, iso(old)]);
-  expect(answer.release.says.includes('open-cluster-management-agent-addon')).toBe(!isCertain);
+describe('evidence is as old as its own last change, though its cluster answers:', () => {
+  const policy: World = { status: inBatch(1, AT_POLICY), policy: 'NonCompliant' };
+  const work: World = {
+    spec: { managedPolicies: [], manifestWorkTemplates: ['t'] },
+    status: inBatch(1, { a: { state: 'InProgress', manifestWorkIndex: 0 } }, { managedPoliciesForUpgrade: undefined }),
+    work: 'its object is not there',
+  };
+  const rows = [
+    ['a policy', policy, /open-cluster-management-agent-addon/],
+    ['a work', work, /see the work agent on a/],
+  ] as const;
+  const ages = [[10, true, iso(10)] as const, [1_200, false, iso(1_200)] as const, ['undated', false, undefined] as const];
+  test.each(rows.flatMap(([name, ...row]) => ages.map((age) => [name, age[0], [...row, ...age]] as const)))(
+    '%s, %s s',
+    (_, __, [world, who, old, isCertain, at]) => {
+      const answer = why({ ...world, old }, 'a');
+      expect([answer.isCertain, answer.chain.at(-1)?.observedAt]).toEqual([isCertain, at]);
+      expect(who.test(answer.release.says)).toBe(!isCertain);
+    },
+  );
 });
 
 test('a cluster that failed its backup is to be tried again once the upgrade has ended, and one that failed its pull at once', () => {

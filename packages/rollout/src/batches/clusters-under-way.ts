@@ -185,11 +185,13 @@ export class ClustersUnderWay {
   }
 
   #waitOf(cluster: string): string | undefined {
-    const { mode, wait } = this.#input.observation;
+    const { mode, wait, unplaced } = this.#input.observation;
     const first = wait?.(cluster);
     if (first) return this.#say(cluster, first);
     const progress = this.progress[cluster];
-    const held = progress?.state === ProgressState.inProgress ? mode.wait?.(cluster, indexOf(progress, mode.kind)) : undefined;
+    if (progress?.state !== ProgressState.inProgress) return undefined;
+    const isSoaking = progress.firstCompliantAt !== undefined;
+    const held = mode.wait?.(cluster, indexOf(progress, mode.kind)) ?? (isSoaking ? undefined : unplaced?.get(cluster));
     return held && this.#say(cluster, { ...held, since: undefined, until: this.until });
   }
 

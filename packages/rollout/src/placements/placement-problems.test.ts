@@ -48,7 +48,7 @@ const facts = (parts: Parts): Omit<PlacementFacts, 'sightings' | 'now'> => ({
 function toldOf(given: Placement, parts: Parts = {}): string | undefined {
   const look = looks();
   const first = look([given], NOW, parts);
-  expect(first).toEqual({ problem: undefined, surplus: undefined, lookAt: NOW + 10_000 });
+  expect(first).toEqual({ problem: undefined, unplaced: new Map(), surplus: undefined, lookAt: NOW + 10_000 });
   expect(look([given], NOW + 9999, parts)).toEqual(first);
   const { problem, lookAt } = look([given], NOW + 10_000, parts);
   expect(lookAt).toBeUndefined();
@@ -69,6 +69,21 @@ describe('a Placement with members that are not selected is told after ten secon
       want: /clusters \[a\]: Misconfigured: message of Misconfigured/,
     },
   ])('$name', ({ given, want }) => expect(toldOf(given)).toMatch(want));
+
+  test('and as the wait of each', () => {
+    const look = looks();
+    const given = placement(['a', 'b'], { satisfied: 'NoManagedClusterMatched' });
+    const unlabelled = (name: string) => ManagedCluster.schema.parse({ metadata: { name, labels: name === 'a' ? { name } : {} } });
+    look([given], NOW, { cluster: unlabelled });
+    const { unplaced } = look([given], NOW + 10_000, { cluster: unlabelled });
+    expect([...unplaced.keys()]).toEqual(['a', 'b']);
+    expect(unplaced.get('a')).toMatchObject({
+      cause: 'placement',
+      says: expect.stringMatching(/^Placement ".*" in namespace ".*" does not select a: NoManagedClusterMatched: message of/),
+      fix: expect.stringMatching(/^make the clusters members of a ManagedClusterSet/),
+    });
+    expect(unplaced.get('b')?.fix).toMatch(/label/);
+  });
 
   test('of those that it selects in part, those without a decision', () => {
     const given = placement(['a', 'b', 'c'], { satisfied: 'AllDecisionsScheduled', selected: 2 });
@@ -93,7 +108,7 @@ test.each([
   { name: 'that selects all its members', given: placement(['a'], { satisfied: 'AllDecisionsScheduled', selected: 1 }) },
 ])('nothing is said of a Placement $name', ({ given }) => {
   const decided = () => new Set(given.status?.numberOfSelectedClusters ? ['a'] : []);
-  expect(looks()([given], NOW, { decided })).toEqual({ problem: undefined, surplus: undefined, lookAt: undefined });
+  expect(looks()([given], NOW, { decided })).toEqual({ problem: undefined, unplaced: new Map(), surplus: undefined, lookAt: undefined });
 });
 
 describe('a cluster that is decided beyond the members', () => {
@@ -150,6 +165,7 @@ test('a namespace without a cluster set is told at once in the words of the refe
   for (const now of [NOW, NOW + 60_000])
     expect(look([placement(['a'])], now, { talmStrict: true, decided: () => undefined })).toEqual({
       problem: undefined,
+      unplaced: new Map(),
       surplus: undefined,
       lookAt: undefined,
     });

@@ -1,5 +1,5 @@
 /** Placements of a running upgrade that select too few clusters or too many: told by cluster, with the reason of the placement controller. */
-import { findCondition } from '@flotilla/api';
+import { findCondition, refKey } from '@flotilla/api';
 import { type ManagedCluster, PLACEMENT_SATISFIED, type Placement } from '@flotilla/api/ocm';
 import { findNameLabelProblem, NAME_LABEL } from '../clusters/managed-cluster.ts';
 import type { Sightings } from '../upgrade/first-seen.ts';
@@ -31,6 +31,8 @@ export interface PlacementFacts {
 interface PlacementReport {
   /** Clusters are not selected. */
   readonly problem: string | undefined;
+  /** The same as waits of these clusters; empty in strict mode. */
+  readonly unplaced: ReadonlyMap<string, Wait>;
   /** A cluster is selected that must not be: nothing is enforced before it has left. */
   readonly surplus: Wait | undefined;
   /** When there may be another problem, milliseconds since the epoch. */
@@ -44,8 +46,9 @@ interface PlacementReport {
 export function judgePlacements(placements: readonly Placement[], facts: PlacementFacts): PlacementReport {
   const sorted = placements.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));
   const unbound = sorted.map(describeUnbound).find((message) => message !== undefined);
-  if (facts.talmStrict) return { problem: unbound, surplus: undefined, lookAt: undefined };
+  if (facts.talmStrict) return { problem: unbound, unplaced: new Map(), surplus: undefined, lookAt: undefined };
   const late: string[] = [];
+  const unplaced = new Map<string, Wait>();
   let surplus: Wait | undefined;
   let lookAt = Number.POSITIVE_INFINITY;
   for (const placement of sorted) {
@@ -56,9 +59,11 @@ export function judgePlacements(placements: readonly Placement[], facts: Placeme
     };
     const decided = facts.decided(placement);
     const members = selectedBy(placement);
-    if (members.length > 0 && !decided) late.push(UNSERVED);
+    if (members.length > 0 && !decided) late.push(`${UNSERVED.says}; nothing is enforced. To mend it: ${UNSERVED.fix}.`);
+    for (const cluster of decided ? [] : members) unplaced.set(cluster, UNSERVED);
     const waiting = members.filter((cluster) => decided && !decided.has(cluster) && lasting(cluster));
     if (waiting.length > 0) late.push(describe(placement, waiting, facts));
+    for (const cluster of waiting) unplaced.set(cluster, unplacedBy(placement, cluster, facts));
     const wanted = new Set(members);
     const beyond = [...(decided ?? [])].filter((cluster) => !wanted.has(cluster));
     // A cluster of an earlier batch is in the decisions until the controller has seen the change.
@@ -66,15 +71,17 @@ export function judgePlacements(placements: readonly Placement[], facts: Placeme
     if (stranger !== undefined) surplus ??= describeSurplus(placement, stranger, facts);
   }
   const told = late.length > 0 ? [...new Set(late)].slice(0, MOST_PLACEMENTS).join(' ') : undefined;
-  return { problem: unbound ?? told, surplus, lookAt: Number.isFinite(lookAt) ? lookAt : undefined };
+  return { problem: unbound ?? told, unplaced, surplus, lookAt: Number.isFinite(lookAt) ? lookAt : undefined };
 }
 
-const UNSERVED =
-  'The API server does not serve PlacementDecision (cluster.open-cluster-management.io/v1beta1), so nobody knows which clusters a Placement selects; nothing is enforced. To mend it: install the definitions and the placement controller of the cluster framework.';
+const UNSERVED: Wait = {
+  cause: 'placement',
+  says: 'The API server does not serve PlacementDecision (cluster.open-cluster-management.io/v1beta1), so nobody knows which clusters a Placement selects',
+  fix: 'install the definitions and the placement controller of the cluster framework',
+};
 
 /** @param stranger a cluster that is selected beyond the members */
 function describeSurplus(placement: Placement, stranger: string, { cluster }: PlacementFacts): Wait {
-  const { name, namespace } = placement.metadata;
   const value = cluster(stranger)?.metadata.labels?.[NAME_LABEL];
   const isNamesake = value !== undefined && value !== stranger;
   const why = isNamesake
@@ -82,7 +89,7 @@ function describeSurplus(placement: Placement, stranger: string, { cluster }: Pl
     : 'which is no member of the batch that runs';
   return {
     cause: 'placement',
-    says: `Placement "${name}" in namespace "${namespace}" selects ManagedCluster ${stranger}, ${why}; its policy is enforced on nobody`,
+    says: `${titleOf(placement)} selects ManagedCluster ${stranger}, ${why}; its policy is enforced on nobody`,
     fix: isNamesake
       ? `set the label ${NAME_LABEL} of ManagedCluster ${stranger} to ${JSON.stringify(stranger)}`
       : `find who writes PlacementDecisions of this Placement, and remove ${stranger} from them`,
@@ -98,29 +105,37 @@ const FIXES: Readonly<Record<string, string>> = {
   AllManagedClusterSetsEmpty: SET,
   NoManagedClusterMatched: `${SET}; see that each has its own name in the label "name", and no taint but those of a cluster that is away`,
 };
-const UNANSWERED = { reason: 'no status', message: 'the placement controller has not answered', fix: 'see whether it runs' };
-
-/** Why a Placement selects nobody; undefined when it selects somebody. */
-function findReason({ status }: Placement): { readonly reason: string; readonly message: string; readonly fix: string } | undefined {
+/** Why a Placement does not select its members. */
+function findReason(placement: Placement, { decided }: PlacementFacts): { readonly why: string; readonly fix: string } {
+  const { status } = placement;
   const misconfigured = findCondition(status?.conditions, 'PlacementMisconfigured');
-  if (misconfigured?.status === 'True') return { ...misconfigured, fix: 'mend what it names' };
+  const because = ({ reason, message }: { readonly reason: string; readonly message: string }) => `${reason}: ${message}`;
+  if (misconfigured?.status === 'True') return { why: because(misconfigured), fix: 'mend what it names' };
   const satisfied = findCondition(status?.conditions, PLACEMENT_SATISFIED);
-  if (!satisfied) return UNANSWERED;
-  return satisfied.status === 'True' ? undefined : { ...satisfied, fix: FIXES[satisfied.reason] ?? SET };
+  if (!satisfied) return { why: 'no status: the placement controller has not answered', fix: 'see whether it runs' };
+  if (satisfied.status !== 'True') return { why: because(satisfied), fix: FIXES[satisfied.reason] ?? SET };
+  const why = `not selected: it selects ${decided(placement)?.size} of ${selectedBy(placement).length}`;
+  return { why, fix: FIXES.NoManagedClusterMatched ?? SET };
 }
 
+const titleOf = ({ metadata: { name, namespace } }: Placement): string => `Placement "${name}" in namespace "${namespace}"`;
+
 function describe(placement: Placement, clusters: readonly string[], facts: PlacementFacts): string {
-  const { cluster } = facts;
-  const { name, namespace } = placement.metadata;
   const rest = clusters.length - MOST_CLUSTERS;
   const named = `${formatSlice(clusters.slice(0, MOST_CLUSTERS))}${rest > 0 ? ` and ${rest} more` : ''}`;
-  const labels = clusters.map((each) => findNameLabelProblem(each, cluster(each))).find((problem) => problem !== undefined);
-  const found = findReason(placement) ?? {
-    reason: 'not selected',
-    message: `it selects ${facts.decided(placement)?.size} of ${selectedBy(placement).length}`,
-    fix: FIXES.NoManagedClusterMatched ?? SET,
+  const labels = clusters.map((each) => findNameLabelProblem(each, facts.cluster(each))).find((problem) => problem !== undefined);
+  const { why, fix } = findReason(placement, facts);
+  return `${titleOf(placement)} does not select clusters ${named}: ${why}. To mend it: ${labels ?? fix}.`;
+}
+
+function unplacedBy(placement: Placement, cluster: string, facts: PlacementFacts): Wait {
+  const { why, fix } = findReason(placement, facts);
+  return {
+    cause: 'placement',
+    says: `${titleOf(placement)} does not select ${cluster}: ${why}`,
+    fix: findNameLabelProblem(cluster, facts.cluster(cluster)) ?? fix,
+    of: { object: `Placement ${refKey(placement.metadata)}`, field: 'status.conditions', value: why.split(':', 1)[0] ?? '' },
   };
-  return `Placement "${name}" in namespace "${namespace}" does not select clusters ${named}: ${found.reason}: ${found.message}. To mend it: ${labels ?? found.fix}.`;
 }
 
 function describeUnbound({ metadata, status }: Placement): string | undefined {

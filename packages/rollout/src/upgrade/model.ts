@@ -91,6 +91,8 @@ export interface RolloutObservation {
   readonly isEdited: (cluster: string) => boolean;
   /** Why a Placement of the upgrade cannot select clusters, in the words of condition Progressing. */
   readonly placementProblem: string | undefined;
+  /** The same as waits of the clusters that are not selected; absent: there are none. */
+  readonly unplaced?: ReadonlyMap<string, Wait>;
   /** A Placement selects a cluster that is no member, so that its policy is enforced on nobody; absent: none does. */
   readonly surplus?: Wait | undefined;
   /** Problem that keeps the hub from making a cluster's target true, if it lasts; without a cluster, that of the Placements. */

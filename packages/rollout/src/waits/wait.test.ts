@@ -49,6 +49,13 @@ describe('a wait in the message of a status', () => {
     expect(readWait(message)).toMatchObject({ cause: 'policy', since: NOW, fix: long.fix, says: expect.stringMatching(/^pull.*…/) });
   });
 
+  test('that has room keeps its whole sentence, and loses of the value', () => {
+    const says = 'the registry did not answer, '.repeat(8);
+    const message = waitMessage({ ...long, says, fix: 'mend it' });
+    expect(message.length).toBeLessThanOrEqual(512);
+    expect(readWait(message)).toMatchObject({ says, of: { value: expect.stringMatching(/^NonCompliant.*…$/) } });
+  });
+
   test('that is cut is as old as before', () =>
     expect(withSince({ ...long, since: undefined }, waitMessage(long), NOW + 60_000).since).toBe(NOW));
 });

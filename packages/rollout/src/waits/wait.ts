@@ -53,12 +53,13 @@ export function waitMessage({ cause, says, fix, since, until, of, behind }: Wait
     behind === undefined ? '' : ` behind ${refKey(behind)}`,
   ];
   const [head, end] = [`waits (${cause})${parts.join('')}: `, fix === undefined ? '' : `${FIX}${fix}`];
-  const room = MOST_SAID - head.length - end.length - LEAST_SAID;
+  const room = MOST_SAID - head.length - end.length;
   const place = of === undefined ? '' : `${SEEN}${of.object}, ${of.field}: `;
-  const value = cutAtWord(of?.value ?? '', Math.min(Math.max(room - place.length, LEAST_SAID), MOST_QUOTED));
+  const left = room - place.length - says.length;
+  const value = cutAtWord(of?.value ?? '', Math.min(Math.max(left, LEAST_SAID), MOST_QUOTED));
   // Evidence without room is left out, because the fix stays whole.
-  const seen = place.length + value.length > room ? '' : `${place}${value}`;
-  return `${head}${cutInMiddle(says, Math.max(room - seen.length, 0) + LEAST_SAID)}${seen}${end}`;
+  const seen = place.length + value.length > room - LEAST_SAID ? '' : `${place}${value}`;
+  return `${head}${cutInMiddle(says, Math.max(room - seen.length, LEAST_SAID))}${seen}${end}`;
 }
 
 const HEAD = /^waits \(([a-z-]+)\)(?: since (\S+))?(?: until (\S+) at the latest)?(?: behind (\S+))?: /;

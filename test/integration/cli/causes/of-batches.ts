@@ -114,8 +114,11 @@ export const ofBatches: readonly Cause[] = [
       world.propagator.setBound(`${name}-ns`, 'empty');
       await world.upgrade(name, spokes, [name]);
     },
-    want: { cause: 'placement', says: /does not select clusters/ },
-    release: { says: /conditions of the Placement/, apply: ({ world, name }) => world.propagator.setBound(`${name}-ns`, true) },
+    want: { cause: 'placement', says: /does not select \S+-1: AllManagedClusterSetsEmpty/ },
+    release: {
+      says: /Make the clusters members of a ManagedClusterSet that has a ManagedClusterSetBinding/,
+      apply: ({ world, name }) => world.propagator.setBound(`${name}-ns`, true),
+    },
   },
   {
     name: 'a Placement whose namespace is bound to nothing',
@@ -124,8 +127,11 @@ export const ofBatches: readonly Cause[] = [
       world.propagator.setBound(`${name}-ns`, false);
       await world.upgrade(name, spokes, [name]);
     },
-    want: { cause: 'placement', says: /cannot select clusters/ },
-    release: { says: /conditions of the Placement/, apply: ({ world, name }) => world.propagator.setBound(`${name}-ns`, true) },
+    want: { cause: 'placement', says: /does not select \S+-1: NoManagedClusterSetBindings/ },
+    release: {
+      says: /Make the clusters members of a ManagedClusterSet that has a ManagedClusterSetBinding/,
+      apply: ({ world, name }) => world.propagator.setBound(`${name}-ns`, true),
+    },
   },
   {
     name: 'a soak',
