@@ -5,7 +5,7 @@ import { ToolsUnavailableError } from '../errors.ts';
 import { findProgram, runCommand } from '../processes/command.ts';
 import { takeLock } from './build-lock.ts';
 import { COMPILE_ENVIRONMENT, COMPILE_FLAGS } from './compile-flags.ts';
-import { type CProgram, CRDS, moduleFolder, type ToolSet } from './tool-sets.ts';
+import { type CProgram, CRDS, folderOf, type ToolSet } from './tool-sets.ts';
 
 /** Tells the user what goes on; one line per call. */
 export type Log = (line: string) => void;
@@ -35,11 +35,12 @@ export interface BuildOptions {
 }
 
 /** Downloads the sources of a tool set, where there is Go: a build says what is wrong. */
-export async function fetchToolSet({ name, packages, tags = [], env }: ToolSet, signal: AbortSignal): Promise<void> {
+export async function fetchToolSet(set: ToolSet, signal: AbortSignal): Promise<void> {
   const go = await findProgram('go');
   if (!go || signal.aborted) return;
+  const { packages, tags = [], env } = set;
   const args = ['list', '-deps', '-tags', tags.join(','), ...Object.values(packages)];
-  await runCommand(go, args, { cwd: moduleFolder(name), timeoutMs: 10 * 60_000, signal, ...(env && { env }) }).catch(() => undefined);
+  await runCommand(go, args, { cwd: folderOf(set), timeoutMs: 10 * 60_000, signal, ...(env && { env }) }).catch(() => undefined);
 }
 
 /**
@@ -47,7 +48,7 @@ export async function fetchToolSet({ name, packages, tags = [], env }: ToolSet, 
  * not at all. Throws ToolsUnavailableError (`FLOTILLA_TOOLS_UNAVAILABLE`) that says what to do.
  */
 export const buildToolSet = (set: ToolSet, target: string, options: BuildOptions): Promise<void> =>
-  goBuild({ ...set, label: `${set.name} tools`, target, moduleDir: moduleFolder(set.name) }, options);
+  goBuild({ ...set, label: `${set.name} tools`, target, moduleDir: folderOf(set) }, options);
 
 /** Builds Go programs into `build.target` unless it is there; see buildToolSet. */
 export async function goBuild(build: GoBuild, options: BuildOptions): Promise<void> {

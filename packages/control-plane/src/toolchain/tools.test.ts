@@ -1,6 +1,6 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommand } from '../processes/command.ts';
 
@@ -56,4 +56,10 @@ test('who asks for a set that is being built in the background waits for that bu
     `const [a, b] = await Promise.all([${asked}]); if (a.path('registry') !== b.path('registry')) throw new Error('two');`,
   );
   expect(notes.filter((note) => !note.startsWith('sources'))).toEqual(['begin registry', 'end registry']);
+});
+
+test('an API server and its controllers are built without the programs of a node', async () => {
+  await notesOf('kubernetes', `await ensureTools(['kube-apiserver', 'kube-controller-manager'], { log })`);
+  const built = await Array.fromAsync(glob('tools/*/*/*', { cwd: join(dir, 'cache-kubernetes') }));
+  expect(built.map((path) => basename(path)).toSorted()).toEqual(['kube-apiserver', 'kube-controller-manager']);
 });
