@@ -92,9 +92,14 @@ export function requirementsOf(command: SetUpFor, clusters: boolean): Requiremen
  * Does the set-up of this machine that a command needs and no more: Debian packages (as root), programs built or found in the cache, the
  * base of our images where whole clusters run, leftovers of killed runs removed. Says what it does. Throws PackagesMissingError,
  * ToolsUnavailableError or `FLOTILLA_IMAGES_*`.
+ * @param options `inBackground` leaves the processors to others while they have work
  * @returns the rest of it, which goes on when clusters can be started
  */
-export async function setUp(command: SetUpFor, log: Log): Promise<{ readonly rest: Promise<void> }> {
+export async function setUp(
+  command: SetUpFor,
+  log: Log,
+  { inBackground = false }: { readonly inBackground?: boolean } = {},
+): Promise<{ readonly rest: Promise<void> }> {
   const swept = await sweepLeftovers();
   if (swept.length > 0) log(`Removed what ${swept.length} killed ${swept.length === 1 ? 'run' : 'runs'} left behind`);
   const { runtimes, browser, packages: own }: Parts = PARTS[command];
@@ -108,7 +113,11 @@ export async function setUp(command: SetUpFor, log: Log): Promise<{ readonly res
     log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
   if (browser) await ensureBrowser(log);
   const hasNodes = !obstacle && runtimes.length > 0;
-  const [ready] = await Promise.all([ensureTools(tools, { log }), installed, ...(hasNodes ? [prepareBase(hostArchitecture(), log)] : [])]);
+  const [ready] = await Promise.all([
+    ensureTools(tools, { log, inBackground }),
+    installed,
+    ...(hasNodes ? [prepareBase(hostArchitecture(), log)] : []),
+  ]);
   log(`Programs: ${describeTools(ready)}`);
   const rest = later.length > 0 ? ensureTools(later, { log, inBackground: true }) : undefined;
   const told = rest?.then((tools) => log(`Programs: ${describeTools(tools)}`));

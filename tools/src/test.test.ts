@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closingSummary, parseRun, stagesOf } from './test.ts';
+import { closingSummary, parseRun, runStages, stagesOf } from './test.ts';
 import { checkReport, NOTHING } from './test-stages.ts';
 
 describe('closing summary', () => {
@@ -54,6 +54,30 @@ describe('a vitest run', () => {
   ])('$name', ({ text, code, failures }) => {
     expect(checkReport(text, code, ['unit']).failures).toHaveLength(failures);
   });
+});
+
+test('a stage that begins early is waited for in its turn, and fails there', async () => {
+  const order: string[] = [];
+  const run = async (name: string) => {
+    order.push(name);
+    return NOTHING;
+  };
+  const stage = (name: string) => ({ name, run: () => run(name) });
+  const early = {
+    name: 'second',
+    begin: () => void order.push('begun'),
+    run: () => Promise.reject(new Error('no Go')),
+  };
+  const { failures } = await runStages([stage('first'), early, stage('third')]);
+  expect(order).toEqual(['begun', 'first', 'third']);
+  expect(failures).toEqual(['second: no Go']);
+});
+
+test('set-up begins before the checks of a machine, and that of whole systems after them', () => {
+  const early = (run: 'test' | 'test:system' | 'test:all') => stagesOf(run).flatMap(({ name, begin }) => (begin ? [name] : []));
+  expect(early('test')).toEqual(['set-up']);
+  expect(early('test:system')).toEqual([]);
+  expect(early('test:all')).toEqual(['set-up']);
 });
 
 describe('arguments', () => {

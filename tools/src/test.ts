@@ -8,6 +8,8 @@ import { addUp, NOTHING, runCheck, runTests, type StageResult } from './test-sta
 /** One step of the test command. */
 interface Stage {
   readonly name: string;
+  /** Begins what goes on beside the stages before it. */
+  readonly begin?: () => void;
   readonly run: () => Promise<StageResult>;
 }
 
@@ -20,13 +22,27 @@ type Run = (typeof RUNS)[number];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const setUpStage = (command: 'test' | 'test:system'): Stage => ({
-  name: command === 'test' ? 'set-up' : 'set-up of whole systems',
-  async run() {
-    await (await setUp(command, say)).rest;
-    return NOTHING;
-  },
-});
+/** That of what any machine can check begins with the run, on processors that the stages before it leave idle, and is quiet until its turn. */
+function setUpStage(command: 'test' | 'test:system'): Stage {
+  const untold: string[] = [];
+  let log = (line: string): void => void untold.push(line);
+  let begun: ReturnType<typeof setUp> | undefined;
+  const begin = (): void => {
+    begun = setUp(command, (line) => log(line), { inBackground: true });
+    // The stage meets the error.
+    begun.catch(() => undefined);
+  };
+  return {
+    name: command === 'test' ? 'set-up' : 'set-up of whole systems',
+    ...(command === 'test' && { begin }),
+    async run() {
+      untold.forEach(say);
+      log = say;
+      await (await (begun ?? setUp(command, say))).rest;
+      return NOTHING;
+    },
+  };
+}
 
 const checks: readonly Stage[] = [
   {
@@ -78,8 +94,9 @@ export function stagesOf(run: Run, only?: Tier): readonly Stage[] {
 }
 
 /** Runs the stages one after the other, each also when an earlier one failed, and says how long each took. */
-async function runStages(stages: readonly Stage[]): Promise<StageResult> {
+export async function runStages(stages: readonly Stage[]): Promise<StageResult> {
   const results: StageResult[] = [];
+  for (const { begin } of stages) begin?.();
   for (const [i, { name, run }] of stages.entries()) {
     say(`\n[${i + 1}/${stages.length}] ${name}`);
     const start = performance.now();
