@@ -67,12 +67,12 @@ export class Connection {
     this.#retire(dispatchers);
   }
 
-  /** Ends every connection, open watches included. */
+  /** Ends every connection at once, calls and watches included: after a wait for calls, streams of aborted ones raise errors that nobody handles. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#retire(this.#dispatchers);
+    const current = Object.values<Dispatcher>({ ...this.#dispatchers });
     this.#dispatchers = undefined;
-    await Promise.all([...this.#retired].map((dispatcher) => dispatcher.destroy()));
+    await Promise.all([...current, ...this.#retired].map((dispatcher) => dispatcher.destroy()));
   }
 
   #read(): Promise<Credentials> {

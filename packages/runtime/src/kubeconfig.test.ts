@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { ConfigMap } from '@flotilla/api/core';
 import { playChains, trustByRule } from '@flotilla/http/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -169,6 +171,27 @@ describe('over TLS', () => {
     expect(sessions - before).toBe(1);
     expect(seen.at(-1)).toMatchObject({ protocol: '2.0', authorization: 'Bearer t' });
     await client.close();
+  });
+
+  test('a client that is closed ends its calls, also beside given up ones, and nobody else meets an error', async () => {
+    const strays: unknown[] = [];
+    const note = (error: unknown): void => void strays.push(error);
+    process.on('uncaughtExceptionMonitor', note);
+    const client = createClient({ kubeconfig: config(cluster(), { token: 't' }) });
+    const stop = new AbortController();
+    const givenUp = Array.from({ length: 6 }, () => client.getText('/readyz', { signal: stop.signal }));
+    const others = Array.from({ length: 3 }, () => client.getText('/readyz'));
+    const ended = Promise.allSettled([...givenUp, ...others]);
+    await once(server, 'stream');
+    stop.abort();
+    await client.close();
+    const results = await ended;
+    await setImmediate();
+    process.off('uncaughtExceptionMonitor', note);
+    expect(strays).toEqual([]);
+    expect(results.slice(6)).toEqual(
+      others.map(() => ({ status: 'rejected', reason: expect.objectContaining({ code: RuntimeErrorCode.stopped }) })),
+    );
   });
 
   test('a server that the authority did not sign is refused', async () => {
