@@ -16,8 +16,8 @@ export const context: StepContext<PrecacheState> = {
   cluster: 'spoke-1',
   now: 1_000_000,
   deadlineAt: 2_000_000,
-  heldBy: undefined,
-  holderEnded: false,
+  claimedBy: undefined,
+  claimantEnded: false,
   trouble: undefined,
   digest: 'new',
 };
@@ -35,7 +35,7 @@ export interface Row {
   /** Absent: the result has no message. */
   readonly message?: string;
   /** Absent: only an event enqueues the spoke. */
-  readonly requeueAt?: number;
+  readonly at?: number;
 }
 
 /** Answer for a missing object. */

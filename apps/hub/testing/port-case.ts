@@ -122,8 +122,8 @@ export class PortDriver {
       cluster: this.#cluster,
       now: this.#now(),
       deadlineAt: this.deadlineAt,
-      heldBy: undefined,
-      holderEnded: false,
+      claimedBy: undefined,
+      claimantEnded: false,
       trouble: undefined,
       digest,
     };

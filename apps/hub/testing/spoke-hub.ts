@@ -168,8 +168,8 @@ export async function runStep({ caches, process }: StepProcess, upgrade: Cluster
     const waiting = await attempt(process, step);
     const stored = caches.upgrades.get(upgrade.metadata);
     if (waiting !== undefined || !stored) return false;
-    const { writes, wakeAt } = planRolloutSpoke(stored, cluster, { caches, now: Date.now });
-    return writes.length === 0 && wakeAt === undefined;
+    const { writes, at } = planRolloutSpoke(stored, cluster, { caches, now: Date.now });
+    return writes.length === 0 && at === undefined;
   }, `the step of ${cluster} to be done`);
 }
 

@@ -67,7 +67,7 @@ export class Cleaning implements SpokePart {
     if (!found) return { writes: '' };
     const { plan, isDone, yields } = found;
     if (isDone && plan.writes.length === 0) this.#done(key);
-    return { writes: describeWrites(plan.writes), at: plan.requeueAt, yields, apply: (signal) => this.#apply(key, found, signal) };
+    return { writes: describeWrites(plan.writes), at: plan.at, yields, apply: (signal) => this.#apply(key, found, signal) };
   }
 
   async #apply(key: SpokeKey, { plan, task, isDone }: CleaningPlan, signal: AbortSignal): Promise<void> {
@@ -152,10 +152,10 @@ export class Cleaning implements SpokePart {
     const task = { job, upgrade: identityOf(upgrade), cluster, workload: cleaningOf(job.deletions) };
     const plan = new SpokePlan(now());
     if (by === 'work') ending.byWork.add(cluster);
-    else if (ending.byWork.has(cluster) && !spoke.isHeld) return { plan, task, isDone: true };
+    else if (ending.byWork.has(cluster) && !spoke.hasObjects) return { plan, task, isDone: true };
     const effects = effectsOf(task, state ?? '', plan);
     // A job that a pause has stopped is in its first state and may be left on the spoke.
-    const isStopped = state === 'NotStarted' && spoke.isHeld;
+    const isStopped = state === 'NotStarted' && spoke.hasObjects;
     const isWanted = managed !== undefined && !this.#isAnothers(uid, cluster);
     let isDone = true;
     if (isWanted && spoke.available && isNamed && !ending.isForced) {

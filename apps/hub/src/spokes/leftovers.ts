@@ -39,7 +39,7 @@ export interface LeftoversDeps {
 }
 
 /** Milliseconds until a held spoke is tried again, in case the end of its upgrade goes unnoticed. */
-const HELD_RECHECK_MS = 30_000;
+export const HELD_AFTER_MS = 30_000;
 /** Milliseconds after which an object of a cleaned upgrade, or of none, is nobody's: watches tell of both in any order. */
 const ORPHAN_MS = 10_000;
 
@@ -123,7 +123,7 @@ export class Leftovers {
       return false;
     }
     if (!claims.claim(upgrade.uid, cluster, 'leftovers')) return effects.clean();
-    plan.requeue(plan.now + HELD_RECHECK_MS);
+    plan.requeue(plan.now + HELD_AFTER_MS);
     return false;
   }
 

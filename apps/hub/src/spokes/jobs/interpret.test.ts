@@ -14,9 +14,9 @@ import { decide } from './plan.ts';
 const rows = [...preparing, ...running, ...ofNodes];
 
 describe('decide', () => {
-  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, requeueAt, context: given = context }) => {
+  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, at, context: given = context }) => {
     const decided = decide(from, toObservation(precacheNames, buildSpoke(spoke)), given);
-    expect({ ...decided, message: decided.message && saidOf(decided.message) }).toEqual({ state: to, message, requeueAt, effects });
+    expect({ ...decided, message: decided.message && saidOf(decided.message) }).toEqual({ state: to, message, at, effects });
   });
 
   test('every state and every state reached is in the table', () => {

@@ -31,7 +31,7 @@ interface SpokeQuestion<S extends JobState, I> {
   /** Why no cluster begins; what runs ends by itself, or is stopped. */
   readonly paused: Pick<Pause, 'message' | 'stops'> | undefined;
   /** The hub has objects of the job. */
-  readonly isHeld: boolean;
+  readonly hasObjects: boolean;
   /** Error of its last writes, as far as it lasts. */
   readonly error: string | undefined;
   /** Another upgrade that holds the cluster, and whether it has its verdict for it; asked of a spoke that could begin. */
@@ -65,11 +65,11 @@ export function judgeSpoke<S extends JobState, I>(job: SpokeJob<S, I>, asked: Sp
   // A stopped job ends by its own verdict or by none: no time-out comes from a pause.
   const deadlineAt = paused?.stops || !isTimed ? Number.POSITIVE_INFINITY : since + workload.patienceMs;
   const trouble = error === undefined ? undefined : troubleOf(error);
-  const held = { heldBy: holder?.name, holderEnded: holder?.hasEnded ?? false };
+  const held = { claimedBy: holder?.name, claimantEnded: holder?.hasEnded ?? false };
   const decided = decide(state, spoke, { ...context, ...held, deadlineAt, trouble });
   const isFinal = machine.isFinal(decided.state);
   if (paused?.stops && !isFinal) return { state: machine.initial, message: paused.message, at: undefined };
-  const times = [decided.requeueAt, isTimed && now < deadlineAt && Number.isFinite(deadlineAt) ? deadlineAt : undefined];
+  const times = [decided.at, isTimed && now < deadlineAt && Number.isFinite(deadlineAt) ? deadlineAt : undefined];
   const known = times.filter((time) => time !== undefined);
   return {
     state: decided.state,
@@ -83,11 +83,11 @@ export function judgeSpoke<S extends JobState, I>(job: SpokeJob<S, I>, asked: Sp
 /** Keeps a spoke from beginning while a pause lasts, or what a stopped job left is there; undefined where nothing does. */
 function keepBack<S extends JobState, I>(
   { machine }: SpokeJob<S, I>,
-  { stored, isHeld, paused, error, cluster }: SpokeQuestion<S, I>,
+  { stored, hasObjects, paused, error, cluster }: SpokeQuestion<S, I>,
   { clusters }: SpokeJobCaches,
 ): Judgement<S> | undefined {
   // Objects of a spoke that has not begun, or was stopped, are a stopped job's. It begins again after them.
-  if (stored === 'NotStarted' && isHeld) {
+  if (stored === 'NotStarted' && hasObjects) {
     const message = describeStop(paused?.message, isAvailable(clusters.get({ name: cluster })));
     return { state: stored, message: error === undefined ? message : troubleOf(error), at: undefined };
   }

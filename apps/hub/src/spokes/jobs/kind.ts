@@ -71,9 +71,9 @@ export interface StepContext<S extends JobState = JobState> {
   /** Time at which the hub gives up on a spoke that does not answer, milliseconds since the epoch. */
   readonly deadlineAt: number;
   /** `namespace/name` of another upgrade that holds this spoke. */
-  readonly heldBy: string | undefined;
+  readonly claimedBy: string | undefined;
   /** The holder has its verdict for the spoke: only its leftovers hold the spoke. */
-  readonly holderEnded: boolean;
+  readonly claimantEnded: boolean;
   /** Error of this spoke's last steps, as a sentence. */
   readonly trouble: string | undefined;
   /** Digest of the job's spec; absent when the spec never changes. */

@@ -27,16 +27,16 @@ const SILENT_MS = 30_000;
 export function describeSilence(
   { since, job, namespace, isAnswered, note }: Pick<SpokeObservation, 'since' | 'job' | 'namespace' | 'isAnswered' | 'note'>,
   { cluster, now }: { readonly cluster: string; readonly now: number },
-): { message?: string; requeueAt?: number } {
+): { message?: string; at?: number } {
   const waiting = job ?? namespace;
   const from = waiting?.answer.kind === 'pending' ? waiting.since : waiting ? undefined : since;
   const remark = note === undefined ? {} : { message: note };
   if (from === undefined || isAnswered) return remark;
-  if (now - from < SILENT_MS) return { ...remark, requeueAt: from + SILENT_MS };
+  if (now - from < SILENT_MS) return { ...remark, at: from + SILENT_MS };
   const silentMs = SILENT_MS * 2 ** Math.floor(Math.log2((now - from) / SILENT_MS));
   const problem = `no word from the agent of ${cluster} for ${silentMs / 1000} s${note === undefined ? '' : ` (${note})`}`;
   const wait = { ...waitBy('agent-silent', 'AgentSilent', problem, { cluster }), since: from };
-  return { message: waitMessage(wait), requeueAt: from + silentMs * 2 };
+  return { message: waitMessage(wait), at: from + silentMs * 2 };
 }
 
 /** Milliseconds without a pod before a message. The job controller tries again after 10, 20, 40 s. */
@@ -53,11 +53,11 @@ export function describeDelay(
   since: number,
   { active = 0, ready }: Pick<JobStatus, 'active' | 'ready'>,
   { now, job: { names, words } }: { readonly now: number; readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words'> },
-): { message?: string; requeueAt?: number } {
+): { message?: string; at?: number } {
   // A server that does not report `ready` tells nothing about this pod.
   if (active > 0 && ready !== 0) return {};
   const patienceMs = active > 0 ? NOT_RUNNING_MS : NO_POD_MS;
-  if (now - since < patienceMs) return { requeueAt: since + patienceMs };
+  if (now - since < patienceMs) return { at: since + patienceMs };
   const say = (reason: 'PodNotRunning' | 'PodMissing', problem: string) =>
     waitMessage(waitBy('precache-problem', reason, problem, { namespace: names.namespace }));
   return {

@@ -46,8 +46,8 @@ export function observeStep<S extends JobState, I>(
   deps: ObserveDeps,
 ): ObservedStep<S> | undefined {
   const { caches, mayBegin = (uid, name) => isUncontested(job, uid, name, caches) } = deps;
-  const isHeld = () => upgrade !== undefined && holdsSpoke(caches, job.work, upgrade.metadata.uid ?? '', cluster);
-  const stored = storedSpoke(job, upgrade, cluster, { isHeld });
+  const hasObjects = () => upgrade !== undefined && holdsSpoke(caches, job.work, upgrade.metadata.uid ?? '', cluster);
+  const stored = storedSpoke(job, upgrade, cluster, { hasObjects });
   if (!stored) return undefined;
   const { state } = stored;
   const { namespace = '', name, uid = '' } = stored.upgrade.metadata;
@@ -60,7 +60,7 @@ export function observeStep<S extends JobState, I>(
   const { reach, workload, context: found } = observe(job, { ...stored, uid }, cluster, deps);
   const context = { ...found, isStopping };
   const task = { job, upgrade: { namespace, name, uid }, cluster, workload, digest: context.digest };
-  return { state, task, reach, context, isBare: !isFinal && state !== 'PreparingToStart' && !reach.spoke.isHeld };
+  return { state, task, reach, context, isBare: !isFinal && state !== 'PreparingToStart' && !reach.spoke.hasObjects };
 }
 
 /** Observes one spoke of a job with these inputs. */
@@ -88,8 +88,8 @@ export function contextOf<S extends JobState, I>(
     cluster,
     now,
     deadlineAt: Number.POSITIVE_INFINITY,
-    heldBy: undefined,
-    holderEnded: false,
+    claimedBy: undefined,
+    claimantEnded: false,
     trouble: undefined,
     digest: job.digest?.(inputs, cluster),
     awaySince: findAway(cluster, managed)?.since,
@@ -112,19 +112,19 @@ interface StoredSpoke<S, I> {
  * Reads a spoke's stored state. Returns undefined for an upgrade whose cleaning does the rest, a cluster outside its status, or a cluster that must
  * not begin yet. The leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time; it stops a job by storing
  * `NotStarted` again. The end of an upgrade that keeps its objects stops a job without a verdict.
- * @param isHeld the hub has objects of the job, which are a stopped one's where the job was stopped; default: none
+ * @param hasObjects the hub has objects of the job, which are a stopped one's where the job was stopped; default: none
  */
 function storedSpoke<S extends JobState, I>(
   job: SpokeJob<S, I>,
   upgrade: ClusterGroupUpgrade | undefined,
   cluster: string,
-  { isHeld = () => false }: { readonly isHeld?: () => boolean } = {},
+  { hasObjects = () => false }: { readonly hasObjects?: () => boolean } = {},
 ): StoredSpoke<S, I> | undefined {
   const state = upgrade && stateIn(job, upgrade, cluster);
   if (!upgrade || state === undefined) return undefined;
   if (isEnding(upgrade) && !keepsObjects(upgrade)) return undefined;
   const isStopped = state === 'NotStarted' || (!job.machine.isFinal(state) && isEnding(upgrade));
-  if (isStopped && !isHeld()) return undefined;
+  if (isStopped && !hasObjects()) return undefined;
   const inputs = job.inputsIn(upgrade);
   return inputs && { upgrade, state, inputs, clusters: countOf(job.statesIn(upgrade.status) ?? {}) };
 }

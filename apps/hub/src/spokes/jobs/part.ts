@@ -159,7 +159,7 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
         inputs,
         clusters: clusters.length,
         paused,
-        isHeld: this.hasHubObjects(uid, cluster),
+        hasObjects: this.hasHubObjects(uid, cluster),
         findHolder: () => this.#findHolder(uid, cluster),
         waitingSince: () => sightings.since(waiting),
         now: at,
@@ -212,16 +212,16 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
     this.#settle(key, upgrade, plan?.state);
     if (!planned || !plan || plan.writes.length === 0) {
       this.#cleanings.delete(keyText(key));
-      return { writes: '', at: plan?.requeueAt };
+      return { writes: '', at: plan?.at };
     }
     const begins = !planned.context.isStopping && isBeginning(plan.state);
-    if (begins && !this.#admission.admit(keyText(key))) return { writes: '', at: plan.requeueAt };
+    if (begins && !this.#admission.admit(keyText(key))) return { writes: '', at: plan.at };
     const cleanAt = upgrade && this.#cleanAt(key, upgrade, planned.state);
     if (cleanAt !== undefined && cleanAt > now()) return { writes: '', at: cleanAt };
     // Cleaning is never urgent while others still begin.
     const yields = cleanAt !== undefined;
     const apply = (signal: AbortSignal) => this.step(key, signal, planned);
-    return { writes: `${plan.state}: ${describeWrites(plan.writes)}`, at: plan.requeueAt, yields, apply };
+    return { writes: `${plan.state}: ${describeWrites(plan.writes)}`, at: plan.at, yields, apply };
   }
 
   /** Frees what a spoke has no need of any more: its place among those that begin, and its cluster. */

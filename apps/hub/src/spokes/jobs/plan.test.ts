@@ -29,8 +29,8 @@ const context: StepContext<PrecacheState> = {
   cluster: 'spoke-1',
   now,
   deadlineAt: now + 60_000,
-  heldBy: undefined,
-  holderEnded: false,
+  claimedBy: undefined,
+  claimantEnded: false,
   trouble: undefined,
   digest: undefined,
 };
@@ -278,46 +278,46 @@ describe('writes of a step', () => {
   });
 });
 
-describe('requeueAt of a step', () => {
+describe('at of a step', () => {
   test('at the deadline', async () => {
     const { outcome } = await step({ current: 'PreparingToStart', stored: undefined }, { namespaceView: buildView({ kind: 'pending' }) });
-    expect(outcome.requeueAt).toBe(context.deadlineAt);
+    expect(outcome.at).toBe(context.deadlineAt);
   });
 
   test('at the deadline, when another upgrade has ended and not cleaned the spoke', async () => {
-    const held = { heldBy: 'ns/other', holderEnded: true };
+    const held = { claimedBy: 'ns/other', claimantEnded: true };
     const { outcome, writes } = await step({ current: 'NotStarted', stored: undefined }, { available: false }, { context: held });
-    expect([outcome.requeueAt, writes]).toEqual([context.deadlineAt, []]);
+    expect([outcome.at, writes]).toEqual([context.deadlineAt, []]);
   });
 
   test('not by a deadline, when another upgrade works on the spoke', async () => {
-    const { outcome } = await step({ current: 'NotStarted', stored: undefined }, {}, { context: { heldBy: 'ns/other' } });
-    expect(outcome.requeueAt).toBeUndefined();
+    const { outcome } = await step({ current: 'NotStarted', stored: undefined }, {}, { context: { claimedBy: 'ns/other' } });
+    expect(outcome.at).toBeUndefined();
   });
 
   test('not at all once it has ended', async () => {
-    expect((await step({ current: 'Succeeded', stored: 'Succeeded' }, {})).outcome.requeueAt).toBeUndefined();
+    expect((await step({ current: 'Succeeded', stored: 'Succeeded' }, {})).outcome.at).toBeUndefined();
   });
 
   const failedAction = (parts: Parameters<typeof buildAction>[0]) =>
     new Map([['precache-ns-create', buildAction({ outcome: 'failed', ...parts })]]);
   test.each([
-    { name: 'the first time after 1 s', parts: { retries: 0, completedAt: now }, requeueAt: now + 1000 },
-    { name: 'the third time after 4 s', parts: { retries: 2, completedAt: now }, requeueAt: now + 4000 },
-    { name: 'at most after 60 s', parts: { retries: RETRY_BUDGET - 1, completedAt: now }, requeueAt: now + 16_000 },
+    { name: 'the first time after 1 s', parts: { retries: 0, completedAt: now }, at: now + 1000 },
+    { name: 'the third time after 4 s', parts: { retries: 2, completedAt: now }, at: now + 4000 },
+    { name: 'at most after 60 s', parts: { retries: RETRY_BUDGET - 1, completedAt: now }, at: now + 16_000 },
     {
       name: 'by the hub when the clock of the spoke is ahead',
       parts: { retries: 0, createdAt: now - 500, completedAt: now + 3_600_000 },
-      requeueAt: now + 500,
+      at: now + 500,
     },
     {
       name: 'by the hub when the clock of the spoke is behind',
       parts: { retries: 0, createdAt: now - 500, completedAt: now - 3_600_000 },
-      requeueAt: now + 500,
+      at: now + 500,
     },
-  ])('for an action that failed: $name', async ({ parts, requeueAt }) => {
+  ])('for an action that failed: $name', async ({ parts, at }) => {
     const { outcome, writes } = await step({ current: 'Starting', stored: 'Starting' }, { actions: failedAction(parts) });
-    expect(outcome.requeueAt).toBe(requeueAt);
+    expect(outcome.at).toBe(at);
     expect(writes).not.toContain('create managedclusteractions precache-ns-create');
   });
 
@@ -366,7 +366,7 @@ describe('a spoke whose annotations cannot be used', () => {
   test.each(['NotStarted', 'PreparingToStart', 'Starting'] as const)('in %s: nothing is written, and the reason is told', async (state) => {
     const { writes, outcome } = await step({ current: state, stored: state }, free, { context: { problem } });
     expect(writes).toEqual([]);
-    expect(outcome).toEqual({ state, message: problem, requeueAt: now + 60_000 });
+    expect(outcome).toEqual({ state, message: problem, at: now + 60_000 });
   });
 
   test('goes on at the next step once they are mended', async () => {
@@ -384,7 +384,7 @@ describe('a spoke whose annotations cannot be used', () => {
 test('a job without a pod is requeued for the time of its message', async () => {
   const views = { jobView: buildView(foundJob({}), { createdAt: now - 10_000 }) };
   const { outcome } = await step({ current: 'Starting', stored: 'Starting' }, { actions: allExecuted(), ...views });
-  expect(outcome.requeueAt).toBe(now + 20_000);
+  expect(outcome.at).toBe(now + 20_000);
 });
 
 function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {

@@ -14,14 +14,14 @@ interface Meaning {
   readonly event?: SpokeJobEvent;
   readonly message?: string;
   /** Time at which the meaning changes without any event, milliseconds since the epoch. */
-  readonly requeueAt?: number;
+  readonly at?: number;
 }
 
 /** Interprets an observation. A result without an event leaves the state as it is. */
 export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
   if (context.job.machine.isFinal(state)) return {};
-  if (context.heldBy !== undefined) return interpretHeld(spoke, { ...context, state });
-  if (isHeldUp(spoke, context)) return orDeadline({ event: HELD, message: context.problem ?? '' }, spoke, context);
+  if (context.claimedBy !== undefined) return interpretHeld(spoke, { ...context, state });
+  if (isBlocked(spoke, context)) return orDeadline({ event: HELD, message: context.problem ?? '' }, spoke, context);
   if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
     return {
       event: { type: 'SPEC_CHANGED' },
@@ -31,7 +31,7 @@ export function interpret<S extends JobState>(state: S, spoke: SpokeObservation,
 }
 
 /** True when a problem forbids the job and no job exists yet. */
-const isHeldUp = ({ job }: Pick<SpokeObservation, 'job'>, { problem }: Pick<StepContext, 'problem'>): boolean =>
+const isBlocked = ({ job }: Pick<SpokeObservation, 'job'>, { problem }: Pick<StepContext, 'problem'>): boolean =>
   problem !== undefined && !job;
 
 /** Facts of an interpreter besides the observation. */
@@ -69,15 +69,15 @@ const interpreters: Readonly<Record<JobState, Interpreter>> = {
  */
 function interpretHeld(
   { available }: SpokeObservation,
-  { job, heldBy, holderEnded, now, deadlineAt, cluster }: Basis & Omit<StepContext, 'job'>,
+  { job, claimedBy, claimantEnded, now, deadlineAt, cluster }: Basis & Omit<StepContext, 'job'>,
 ): Meaning {
-  const holder = `waits for ClusterGroupUpgrade ${heldBy}`;
-  const isLate = holderEnded && now >= deadlineAt;
+  const holder = `waits for ClusterGroupUpgrade ${claimedBy}`;
+  const isLate = claimantEnded && now >= deadlineAt;
   // Cleaning an available spoke takes a moment and counts as the holder's work.
-  if (!isLate && (!holderEnded || available)) {
+  if (!isLate && (!claimantEnded || available)) {
     const says = `${holder}, which is ${job.words.doing} this cluster`;
     // One that is gone already has no name.
-    const behind = heldBy?.includes('/') ? refOfKey(heldBy) : undefined;
+    const behind = claimedBy?.includes('/') ? refOfKey(claimedBy) : undefined;
     return { event: HELD, message: waitMessage({ cause: 'precache-claim', says, behind }) };
   }
   const says = `${holder}, which has ended and could not yet remove from this cluster what it left there`;
@@ -167,7 +167,7 @@ function interpretStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   if (meaning.message) return meaning;
   if (!available) return unavailable(basis);
   return failure
-    ? { event: { type: 'RETRY' }, message: failure.message, ...(failure.finalAt !== undefined && { requeueAt: failure.finalAt }) }
+    ? { event: { type: 'RETRY' }, message: failure.message, ...(failure.finalAt !== undefined && { at: failure.finalAt }) }
     : describeSilence(spoke, basis);
 }
 
@@ -185,7 +185,7 @@ function orRefusedNodes(meaning: Meaning, { nodesFailure }: SpokeObservation, ba
   const isVerdict = meaning.event && !PROVISIONAL.has(meaning.event.type);
   if (isVerdict || !basis.failsWithoutNodes || nodesFailure?.finalAt === undefined) return meaning;
   const { finalAt, message } = nodesFailure;
-  if (basis.now < finalAt) return { ...meaning, requeueAt: Math.min(meaning.requeueAt ?? finalAt, finalAt) };
+  if (basis.now < finalAt) return { ...meaning, at: Math.min(meaning.at ?? finalAt, finalAt) };
   const said = explain('NodesRefused', `its other nodes cannot be filled: ${quoteRefusal(message)}`, { cluster: basis.cluster });
   return { event: { type: 'FAILED' }, message: said };
 }
@@ -227,15 +227,15 @@ export function decide<S extends JobState>(
   state: S,
   spoke: SpokeObservation,
   context: StepContext<S>,
-): { state: S; message: string | undefined; requeueAt: number | undefined; effects: SpokeJobEffect[] } {
+): { state: S; message: string | undefined; at: number | undefined; effects: SpokeJobEffect[] } {
   const effects: SpokeJobEffect[] = [];
   let current = state;
   let message: string | undefined;
-  let requeueAt: number | undefined;
+  let at: number | undefined;
   for (;;) {
     const meaning = interpret(current, spoke, context);
     message = meaning.message ?? message;
-    requeueAt = meaning.requeueAt;
+    at = meaning.at;
     if (!meaning.event) break;
     const next = context.job.machine.advance(current, meaning.event);
     effects.push(...next.effects.filter((effect) => !effects.includes(effect)));
@@ -243,7 +243,7 @@ export function decide<S extends JobState>(
     message = meaning.message;
     current = next.state;
   }
-  return { state: current, message, requeueAt, effects };
+  return { state: current, message, at, effects };
 }
 
 /** State of a spoke, and its missing writes. */
@@ -253,7 +253,7 @@ export interface StepPlan<S extends string> {
   readonly message: string | undefined;
   readonly writes: readonly Write[];
   /** Time of the next plan even without events, milliseconds since the epoch. */
-  readonly requeueAt: number | undefined;
+  readonly at: number | undefined;
 }
 
 /**
@@ -267,27 +267,27 @@ export function planStep<S extends JobState>(
   context: StepContext<S>,
 ): StepPlan<S> {
   if (context.isStopping) return planStop(task, states.current, effectsOf, context.now);
-  const { state, message, requeueAt, effects: taken } = decide(states.current, spoke, context);
+  const { state, message, at, effects: taken } = decide(states.current, spoke, context);
   const { machine } = context.job;
   const isTimed = !machine.isFinal(state) && context.now < context.deadlineAt && Number.isFinite(context.deadlineAt);
   const deadline = isTimed ? context.deadlineAt : undefined;
   // Nothing is created on another upgrade's spoke, and time does not count while that upgrade works there.
-  if (context.heldBy !== undefined) return { state, message, writes: [], requeueAt: context.holderEnded ? deadline : undefined };
+  if (context.claimedBy !== undefined) return { state, message, writes: [], at: context.claimantEnded ? deadline : undefined };
   // The user's fix enqueues the spoke again.
-  if (!machine.isFinal(state) && isHeldUp(spoke, context)) return { state, message, writes: [], requeueAt: deadline };
+  if (!machine.isFinal(state) && isBlocked(spoke, context)) return { state, message, writes: [], at: deadline };
   const plan = new SpokePlan(context.now);
   const effects = effectsOf(task, state, plan);
   for (const effect of [...taken, ...machine.ensured(state)]) {
     const isCleaning = effect === 'remove' || effect === 'forget';
     if (!isCleaning || states.stored === state) effects[effect]();
   }
-  for (const at of [requeueAt, deadline]) if (at !== undefined) plan.requeue(at);
-  return { state, message, writes: plan.writes, requeueAt: plan.requeueAt };
+  for (const time of [at, deadline]) if (time !== undefined) plan.requeue(time);
+  return { state, message, writes: plan.writes, at: plan.at };
 }
 
 /** Plans the removal of a stopped job, as after a success. */
 function planStop<S extends string>(task: SpokeTask, state: S, effectsOf: SpokeReach['effects'], now: number): StepPlan<S> {
   const plan = new SpokePlan(now);
   effectsOf(task, state, plan).remove();
-  return { state, message: undefined, writes: plan.writes, requeueAt: plan.requeueAt };
+  return { state, message: undefined, writes: plan.writes, at: plan.at };
 }

@@ -76,16 +76,16 @@ async function interpretAfter(state: PrecacheState, afterMs: number) {
     cluster: 'spoke',
     now,
     deadlineAt: now + 1,
-    heldBy: undefined,
-    holderEnded: false,
+    claimedBy: undefined,
+    claimantEnded: false,
     trouble: undefined,
     digest: undefined,
   };
-  const { state: next, message, requeueAt } = decide(state, observed, context);
+  const { state: next, message, at } = decide(state, observed, context);
   return {
     state: next,
     message: message && saidOf(message),
-    requeueAt: requeueAt === undefined ? undefined : requeueAt - Date.parse(CREATED),
+    at: at === undefined ? undefined : at - Date.parse(CREATED),
   };
 }
 
@@ -112,7 +112,7 @@ test('a job whose pods are refused says so after 30 s, one whose pod does not ru
   };
   expect(await vi.waitUntil(refused, { timeout: 60_000 })).toContain('unable to validate against any security context constraint');
 
-  expect(await interpretAfter('Starting', 29_000)).toMatchObject({ state: 'Starting', requeueAt: 30_000 });
+  expect(await interpretAfter('Starting', 29_000)).toMatchObject({ state: 'Starting', at: 30_000 });
   expect((await interpretAfter('Starting', 30_000)).message).toMatch(
     /^job pre-cache has had no pod for 30 s: the cluster refuses to create it \(FailedCreate\)/,
   );
@@ -124,6 +124,6 @@ test('a job whose pods are refused says so after 30 s, one whose pod does not ru
   };
   // The controller tries again after 10, 20, 40 s.
   await vi.waitUntil(pending, { timeout: 120_000 });
-  expect(await interpretAfter('Starting', 60_000)).toEqual({ state: 'Active', message: undefined, requeueAt: 120_000 });
+  expect(await interpretAfter('Starting', 60_000)).toEqual({ state: 'Active', message: undefined, at: 120_000 });
   expect((await interpretAfter('Active', 120_000)).message).toMatch(/^the pod of job pre-cache has not been running for 2 min/);
 });

@@ -38,8 +38,8 @@ const judged = {
   cluster: 'a',
   now: 0,
   deadlineAt: 1,
-  heldBy: undefined,
-  holderEnded: false,
+  claimedBy: undefined,
+  claimantEnded: false,
   trouble: undefined,
   digest: undefined,
 };

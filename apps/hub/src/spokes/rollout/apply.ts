@@ -27,17 +27,13 @@ export function createRolloutStep(deps: RolloutStepDeps, isShared: boolean): Spo
     const expected = planned ?? planRolloutSpoke(known, cluster, deps);
     const upgrade = expected.writes.length > 0 ? await readStored(known) : known;
     if (!upgrade) return false;
-    const { writes, wakeAt } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);
+    const { writes, at } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);
     const decide = (existing: KubeObject) => decideOwner(existing, upgrade, deps);
     const { works, views, actions, clusters } = deps.caches;
     const caches = [works, views, actions, clusters];
     await applyWrites(writes, { client: deps.client, decideOwner: decide, caches, signal, logger: deps.logger });
-    if (writes.length === 0 && wakeAt !== undefined)
-      throw new WaitingError(
-        'FLOTILLA_WAITING_FOR_RETRY',
-        'the spoke refused; trying again after a pause',
-        Math.max(wakeAt - deps.now(), 0),
-      );
+    if (writes.length === 0 && at !== undefined)
+      throw new WaitingError('FLOTILLA_WAITING_FOR_RETRY', 'the spoke refused; trying again after a pause', Math.max(at - deps.now(), 0));
     return writes.length > 0;
   };
 }

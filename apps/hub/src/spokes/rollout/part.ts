@@ -116,12 +116,12 @@ export class SpokeRollouts implements SpokePart {
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
     if (!upgrade) return { writes: '' };
     const planned = planRolloutSpoke(upgrade, cluster, this.#planning);
-    const { target, writes, wakeAt } = planned;
-    if (writes.length === 0 || this.#waitsForPolicy(upgrade, target)) return { writes: '', at: wakeAt };
+    const { target, writes, at } = planned;
+    if (writes.length === 0 || this.#waitsForPolicy(upgrade, target)) return { writes: '', at: at };
     // Cleaning up after a batch is not urgent while the next one begins.
     const yields = target.phase === 'cleanup' && isRunning(upgrade);
     const apply = (signal: AbortSignal) => this.step({ upgrade: uid, cluster }, signal, planned);
-    return { writes: `${describe(target)}: ${describeWrites(writes)}`, at: wakeAt, yields, apply };
+    return { writes: `${describe(target)}: ${describeWrites(writes)}`, at: at, yields, apply };
   }
 
   /** A view made before its object stays blind for an interval, so the policy is enforced first. */

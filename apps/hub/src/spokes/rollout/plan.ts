@@ -20,7 +20,7 @@ export interface RolloutSpokePlan {
   readonly target: SpokeTarget;
   readonly writes: readonly HubWrite[];
   /** Time of the next plan even without events, milliseconds since the epoch. */
-  readonly wakeAt?: number | undefined;
+  readonly at?: number | undefined;
 }
 
 const DEFAULT_VIEW_SECONDS = 10;
@@ -35,7 +35,8 @@ export function planRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, 
   const settings = { now: deps.now(), viewSeconds, talmStrict };
   const observed = observeRolloutSpoke(upgrade, cluster, deps.caches);
   const target = targetOf(upgrade, cluster);
-  const plan = { target, ...planSpoke(target, observed, settings) };
+  const { writes, wakeAt: at } = planSpoke(target, observed, settings);
+  const plan = { target, writes, at };
   if (talmStrict || findDenial(observed.managed) === undefined) return plan;
   // A denied cluster has no agent and may have no namespace.
   return { ...plan, writes: plan.writes.filter((write) => write.verb !== 'create' || write.object.metadata.namespace !== cluster) };

@@ -79,7 +79,7 @@ export function toObservation(
   const made = answer?.kind === 'found' ? answer.object.metadata.annotations?.[Annotation.specDigest] : undefined;
   return {
     available,
-    isHeld: namespaceView !== undefined || jobView !== undefined || actions.size > 0,
+    hasObjects: namespaceView !== undefined || jobView !== undefined || actions.size > 0,
     // The first view counts, because it outlives a process.
     since: startOf(spoke),
     digests: [...objects.map((object) => object?.digest), made].filter((digest) => digest !== undefined),

@@ -37,7 +37,7 @@ export interface SpokeObservation {
   /** The spoke's agent answers. */
   readonly available: boolean;
   /** This upgrade has objects on the hub, and so perhaps on the spoke. */
-  readonly isHeld: boolean;
+  readonly hasObjects: boolean;
   /** Start of the attempt, milliseconds since the epoch; undefined before it. It survives a restart of the process. */
   readonly since: number | undefined;
   /** Digests of the specs of the objects on the hub. */
@@ -162,7 +162,7 @@ export class SpokePlan {
   readonly now: number;
   readonly writes: Write[] = [];
   /** Earliest time at which another plan may differ without any event, milliseconds since the epoch. */
-  requeueAt: number | undefined;
+  at: number | undefined;
 
   constructor(now: number) {
     this.now = now;
@@ -177,6 +177,6 @@ export class SpokePlan {
    * @param at milliseconds since the epoch
    */
   requeue(at: number): void {
-    this.requeueAt = Math.min(this.requeueAt ?? at, at);
+    this.at = Math.min(this.at ?? at, at);
   }
 }

@@ -20,8 +20,8 @@ const context: StepContext<PrecacheState> = {
   cluster: 'spoke-1',
   now,
   deadlineAt: CREATED_AT + 3_600_000,
-  heldBy: undefined,
-  holderEnded: false,
+  claimedBy: undefined,
+  claimantEnded: false,
   trouble: undefined,
   digest: 'd1',
 };
@@ -56,12 +56,12 @@ interface Row {
   readonly other?: WorkCase;
   readonly away?: true;
   /** Seconds after the creation of the work; default 5. */
-  readonly at?: number;
+  readonly seconds?: number;
   readonly digest?: string;
   readonly to: PrecacheState;
   readonly message?: string;
   readonly effects?: readonly string[];
-  readonly requeueAt?: number;
+  readonly at?: number;
 }
 const cleaning = { effects: ['clear'], message: 'removing what an earlier attempt left on the cluster' } as const;
 
@@ -73,22 +73,22 @@ const rows: Row[] = [
     from: 'PreparingToStart',
     work: {},
     to: 'PreparingToStart',
-    requeueAt: CREATED_AT + 30 * SECOND,
+    at: CREATED_AT + 30 * SECOND,
   },
   {
     name: 'a work that no agent has touched for a minute',
     from: 'PreparingToStart',
     work: {},
-    at: UNANSWERED_MS / SECOND,
+    seconds: UNANSWERED_MS / SECOND,
     to: 'PreparingToStart',
     message: silent(60),
-    requeueAt: CREATED_AT + 120 * SECOND,
+    at: CREATED_AT + 120 * SECOND,
   },
   {
     name: 'a work that no agent of an absent cluster has touched',
     from: 'PreparingToStart',
     work: {},
-    at: 600,
+    seconds: 600,
     away: true,
     to: 'PreparingToStart',
     message: away,
@@ -162,7 +162,7 @@ const rows: Row[] = [
     work: job(),
     to: 'Starting',
     message: 'job pre-cache has no running pod yet',
-    requeueAt: CREATED_AT + 30_000,
+    at: CREATED_AT + 30_000,
   },
   { name: 'a job with a pod', from: 'Starting', work: job({ active: 1, ready: 1 }), to: 'Active' },
   { name: 'a job that succeeded', from: 'Starting', work: job({ verdict: 'Complete' }), to: 'Succeeded' },
@@ -252,7 +252,7 @@ const rows: Row[] = [
     name: 'a refusal that may pass',
     from: 'Starting',
     work: refused('connection refused'),
-    at: 600,
+    seconds: 600,
     to: 'Starting',
     message: 'Job pre-cache: connection refused',
   },
@@ -260,16 +260,16 @@ const rows: Row[] = [
     name: 'a refusal for less than five tries',
     from: 'Starting',
     work: refused(DENIED),
-    at: 31,
+    seconds: 31,
     to: 'Starting',
     message: `Job pre-cache: ${DENIED}`,
-    requeueAt: CREATED_AT + 32 * SECOND,
+    at: CREATED_AT + 32 * SECOND,
   },
   {
     name: 'a refusal for as long as five tries',
     from: 'Starting',
     work: refused(DENIED),
-    at: 32,
+    seconds: 32,
     to: 'UnrecoverableError',
     message: `Job pre-cache: ${DENIED}`,
   },
@@ -277,7 +277,7 @@ const rows: Row[] = [
     name: 'a namespace that is being terminated',
     from: 'Starting',
     work: refused('serviceaccounts "a" is forbidden: unable to create new content because it is being terminated'),
-    at: 600,
+    seconds: 600,
     to: 'Starting',
     message: 'Job pre-cache: serviceaccounts "a" is forbidden: unable to create new content because it is being terminated',
   },
@@ -285,7 +285,7 @@ const rows: Row[] = [
     name: 'what the job does without was refused',
     from: 'Active',
     work: { ...job({ active: 1, ready: 1 }), binding: { applied: 'False', appliedMessage: DENIED } },
-    at: 600,
+    seconds: 600,
     to: 'Active',
   },
   {
@@ -298,7 +298,7 @@ const rows: Row[] = [
   },
 ];
 
-const observe = ({ work, other, away: isAway, at: seconds = 5 }: Omit<Row, 'name' | 'from' | 'to'>, parts: Partial<CachedWorks> = {}) =>
+const observe = ({ work, other, away: isAway, seconds = 5 }: Omit<Row, 'name' | 'from' | 'to'>, parts: Partial<CachedWorks> = {}) =>
   observeWork(precacheNames, {
     cluster: clusterObject(!isAway),
     work: work && workOf(work),
@@ -310,10 +310,10 @@ const observe = ({ work, other, away: isAway, at: seconds = 5 }: Omit<Row, 'name
 
 describe('events from a work', () => {
   test.each(rows)('$from, $name: $to', (row) => {
-    const { from, to, message, effects = [], requeueAt, at: seconds = 5, digest = 'd1' } = row;
+    const { from, to, message, effects = [], at, seconds = 5, digest = 'd1' } = row;
     const given = { ...context, now: CREATED_AT + seconds * SECOND, digest };
     const decided = decide(from, observe(row), given);
-    expect({ ...decided, message: decided.message && saidOf(decided.message) }).toEqual({ state: to, message, effects, requeueAt });
+    expect({ ...decided, message: decided.message && saidOf(decided.message) }).toEqual({ state: to, message, effects, at });
   });
 
   test('progress of the puller counts only in a namespace of ours', () => {
@@ -330,7 +330,7 @@ describe('events from a work', () => {
     { name: 'one that is not gone yet', work: { ...begun, deleting: true as const }, held: true, since: undefined },
     { name: 'one that is kept after a failure', work: { ...begun, annotations: frozenMark }, held: false, since: undefined },
   ])('what holds the spoke: $name', ({ work, held, since }) =>
-    expect(observe(work ? { work } : {})).toMatchObject({ isHeld: held, since }),
+    expect(observe(work ? { work } : {})).toMatchObject({ hasObjects: held, since }),
   );
 
   test('pullers of other nodes that the agent may not create fail the job once the refusal has lasted', () => {
@@ -341,7 +341,7 @@ describe('events from a work', () => {
     expect(found.nodesFailure).toMatchObject({ message: `DaemonSet pre-cache-nodes: ${text}`, finalAt: expect.any(Number) });
     const at = (now: number) => decide('Active', found, { ...context, now, failsWithoutNodes: true });
     const finalAt = found.nodesFailure?.finalAt ?? 0;
-    expect(at(finalAt - 1)).toMatchObject({ state: 'Active', requeueAt: finalAt });
+    expect(at(finalAt - 1)).toMatchObject({ state: 'Active', at: finalAt });
     expect(at(finalAt)).toMatchObject({ state: 'UnrecoverableError', message: expect.stringContaining('cannot be filled: no; let') });
     expect(observe({ work: { ...job({ active: 1, ready: 1 }), binding } }).nodesFailure).toBeUndefined();
   });

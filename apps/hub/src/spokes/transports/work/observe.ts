@@ -41,7 +41,7 @@ export function observeWork(names: SpokeJobNames, { cluster, work, other, isClea
   const job = here && (isOwn || namespace?.answer.kind !== 'found') ? observeJob(here, names) : undefined;
   return {
     available,
-    isHeld: isClearing || (work !== undefined && !isFrozen(work)),
+    hasObjects: isClearing || (work !== undefined && !isFrozen(work)),
     since: here && createdAt(here),
     digests: here ? [...digestsOf(here), ...(job === FOREIGN ? [OTHER_JOB] : [])] : [],
     namespace,

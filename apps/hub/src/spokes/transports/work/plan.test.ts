@@ -31,7 +31,7 @@ interface Given {
   readonly available?: boolean;
   readonly isDetached?: boolean;
   /** Seconds after the creation of the work; default 5. */
-  readonly at?: number;
+  readonly seconds?: number;
   readonly mayFallBack?: boolean;
   readonly images?: string[];
   readonly upgradeUid?: string;
@@ -41,13 +41,13 @@ async function run(effect: SpokeJobEffect, given: Given) {
   const {
     available = true,
     isDetached = false,
-    at = 5,
+    seconds = 5,
     mayFallBack = false,
     actions = new Map(),
     images,
     upgradeUid = UPGRADE.uid,
   } = given;
-  const now = CREATED_AT + at * SECOND;
+  const now = CREATED_AT + seconds * SECOND;
   const [work, other] = [given.work && workOf(given.work), given.other && workOf(given.other)];
   const observed = observeWork(precacheNames, { cluster: clusterObject(available), work, other, isClearing: actions.size > 0, now });
   const spoke = { observed, work, other, actions: buildSpoke({ available, actions }), isDetached, mayFallBack };
@@ -65,7 +65,7 @@ async function run(effect: SpokeJobEffect, given: Given) {
   const task = { ...taskOf(images), upgrade: { ...UPGRADE, uid: upgradeUid } };
   new WorkEffects(task, spoke, 'Starting', plan)[effect]();
   await applyPlanned(plan, task, patching);
-  return { writes, created, patches, requeueAt: plan.requeueAt, isMissing: plan.writes.length > 0 };
+  return { writes, created, patches, at: plan.at, isMissing: plan.writes.length > 0 };
 }
 
 const create = 'create manifestworks precache-work';
@@ -79,25 +79,25 @@ const foreign: WorkCase = { namespace: there({ attempt: 'b1' }) };
 const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3 } };
 const clearing = new Map([['precache-ns-delete', buildAction({ deletes: 'before' })]]);
 
-const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; requeueAt?: number } & Given)[] = [
+const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; at?: number } & Given)[] = [
   { name: 'creates the work', effect: 'look', writes: [create] },
   { name: 'creates nothing that a cluster would carry out whenever it returns', effect: 'look', available: false, writes: [] },
-  { name: 'waits for an answer', effect: 'look', work: {}, writes: [], requeueAt: CREATED_AT + 60 * SECOND },
-  { name: 'does not give up where works are what is wanted', effect: 'look', work: {}, at: 61, writes: [] },
+  { name: 'waits for an answer', effect: 'look', work: {}, writes: [], at: CREATED_AT + 60 * SECOND },
+  { name: 'does not give up where works are what is wanted', effect: 'look', work: {}, seconds: 61, writes: [] },
   {
     name: 'goes on by actions where nobody answers for a minute',
     effect: 'look',
     work: {},
-    at: 60,
+    seconds: 60,
     mayFallBack: true,
     writes: ['create managedclusterviews view-precache-namespace'],
   },
-  { name: 'waits for an absent cluster', effect: 'look', work: {}, at: 600, available: false, mayFallBack: true, writes: [] },
+  { name: 'waits for an absent cluster', effect: 'look', work: {}, seconds: 600, available: false, mayFallBack: true, writes: [] },
   {
     name: 'is content with an agent that has seen it',
     effect: 'look',
     work: begun,
-    at: 600,
+    seconds: 600,
     mayFallBack: true,
     writes: [],
   },
@@ -127,7 +127,7 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; requeueAt
     effect: 'ensure',
     work: { ...lost, annotations: { 'flotilla.io/refusals': '2' } },
     writes: [],
-    requeueAt: CREATED_AT + 7 * SECOND,
+    at: CREATED_AT + 7 * SECOND,
   },
   { name: 'removes the work', effect: 'remove', work: running, writes: [remove] },
   {
@@ -152,12 +152,19 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; requeueAt
     effect: 'remove',
     work: made,
     writes: [remove],
-    requeueAt: CREATED_AT + 60 * SECOND,
+    at: CREATED_AT + 60 * SECOND,
   },
-  { name: 'holds nothing back that no agent has seen', effect: 'remove', work: made, at: 60, writes: [release, remove] },
-  { name: 'lets go of it later, too', effect: 'remove', work: { ...made, deleting: true }, at: 60, writes: [release] },
-  { name: "lets go of another upgrade's", effect: 'clear', other: { ...made, deleting: true }, at: 60, writes: [release] },
-  { name: 'waits for a cluster that is away', effect: 'remove', work: { ...made, deleting: true }, at: 600, available: false, writes: [] },
+  { name: 'holds nothing back that no agent has seen', effect: 'remove', work: made, seconds: 60, writes: [release, remove] },
+  { name: 'lets go of it later, too', effect: 'remove', work: { ...made, deleting: true }, seconds: 60, writes: [release] },
+  { name: "lets go of another upgrade's", effect: 'clear', other: { ...made, deleting: true }, seconds: 60, writes: [release] },
+  {
+    name: 'waits for a cluster that is away',
+    effect: 'remove',
+    work: { ...made, deleting: true },
+    seconds: 600,
+    available: false,
+    writes: [],
+  },
   {
     name: 'waits for no cluster that is detached',
     effect: 'remove',
@@ -176,16 +183,16 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; requeueAt
   { name: 'starts over once', effect: 'startOver', work: { ...running, deleting: true }, writes: [] },
 ];
 
-test.each(rows)('$effect: $name', async ({ effect, writes, requeueAt, ...given }) => {
+test.each(rows)('$effect: $name', async ({ effect, writes, at, ...given }) => {
   const done = await run(effect, given);
   expect(done.writes.map((write) => write.replace(/ flotilla.io.*$/, ''))).toEqual(writes);
-  expect(done.requeueAt).toBe(requeueAt);
+  expect(done.at).toBe(at);
   expect(done.isMissing).toBe(writes.length > 0);
 });
 
 test("each work is an attempt of its own, and another upgrade's is never the same", async () => {
   const attempts = [];
-  for (const given of [{ at: 5 }, { at: 6 }, { at: 5, upgradeUid: 'uid-2' }]) {
+  for (const given of [{ seconds: 5 }, { seconds: 6 }, { seconds: 5, upgradeUid: 'uid-2' }]) {
     const [work] = (await run('look', given)).created;
     attempts.push(work?.metadata.annotations?.[Annotation.attempt]);
   }

@@ -16,8 +16,8 @@ const context: StepContext<BackupState> = {
   cluster: 'spoke-1',
   now: 1_000_000,
   deadlineAt: 2_000_000,
-  heldBy: undefined,
-  holderEnded: false,
+  claimedBy: undefined,
+  claimantEnded: false,
   trouble: undefined,
   digest: undefined,
 };
@@ -43,7 +43,7 @@ interface Row {
   readonly context?: StepContext<BackupState>;
   readonly to: BackupState;
   readonly message?: string;
-  readonly requeueAt?: number;
+  readonly at?: number;
   readonly effects?: readonly string[];
 }
 const rows: Row[] = [
@@ -52,7 +52,7 @@ const rows: Row[] = [
     name: 'another upgrade backs the spoke up, however long',
     from: 'PreparingToStart',
     spoke: { namespaceView: buildView(absent) },
-    context: { ...late, heldBy: 'ns/other' },
+    context: { ...late, claimedBy: 'ns/other' },
     to: 'PreparingToStart',
     message: 'waits for ClusterGroupUpgrade ns/other, which is backing up this cluster',
   },
@@ -87,7 +87,7 @@ const rows: Row[] = [
     from: 'Starting',
     spoke: { jobView: buildView(found({}), { createdAt: JUST_NOW }) },
     to: 'Starting',
-    requeueAt: JUST_NOW + 30_000,
+    at: JUST_NOW + 30_000,
     message: 'job backup-agent has no running pod yet',
   },
   {
@@ -134,8 +134,8 @@ const rows: Row[] = [
 ];
 
 describe('a backup', () => {
-  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, requeueAt, context: given = context }) => {
+  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, at, context: given = context }) => {
     const decided = decide(from, toObservation(job.names, buildSpoke(spoke)), given);
-    expect({ ...decided, message: decided.message && saidOf(decided.message) }).toEqual({ state: to, message, effects, requeueAt });
+    expect({ ...decided, message: decided.message && saidOf(decided.message) }).toEqual({ state: to, message, effects, at });
   });
 });

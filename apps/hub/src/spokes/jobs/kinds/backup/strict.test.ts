@@ -26,8 +26,8 @@ const context: StepContext<BackupState> = {
   cluster: 'spoke',
   now: NOW,
   deadlineAt: 2_000_000,
-  heldBy: undefined,
-  holderEnded: false,
+  claimedBy: undefined,
+  claimantEnded: false,
   trouble: undefined,
   digest: undefined,
 };

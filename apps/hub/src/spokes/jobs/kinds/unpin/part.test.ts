@@ -17,6 +17,8 @@ const SPOKE = 'spoke';
 const WORK = { namespace: SPOKE, name: 'pins-work' };
 const image = 'registry.test/puller:1';
 const settings = buildPrecacheSettings({ image, imageAllow: ['registry.test/puller'], transport: 'work' });
+/** Rounds of an agent share the machine. */
+const PATIENCE = { timeout: 20_000 };
 const now = Date.parse('2026-01-01T00:02:00Z');
 
 let hub: MemoryHub;
@@ -196,12 +198,12 @@ test('by actions too: all of it is made and removed, on the spoke and on the hub
     for (const kind of spoke.keys()) made.add(kind);
     await clock.advance(1_000);
     expect(marks()).toEqual([]);
-  });
+  }, PATIENCE);
   expect([...made]).toEqual(expect.arrayContaining(['Namespace', 'ConfigMap', 'Job']));
   await vi.waitFor(() => {
     actAsAgent(spoke);
     expect([spoke.size, hub.names(ManagedClusterAction), hub.names(ManagedClusterView)]).toEqual([0, [], []]);
-  });
+  }, PATIENCE);
   await vi.waitFor(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
   expect(events).toEqual([]);
 });

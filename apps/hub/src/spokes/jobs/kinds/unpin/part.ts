@@ -60,7 +60,7 @@ export class Unpinning implements SpokePart {
     const plan = planPins(observed, this.#job, { isFree, now: now() });
     if (isFree && !plan.holds) claims.release(uid, cluster, 'pins');
     const apply = (signal: AbortSignal) => this.#apply(observed, plan, signal);
-    return { writes: describeWrites(plan.writes), at: plan.requeueAt, yields: true, apply };
+    return { writes: describeWrites(plan.writes), at: plan.at, yields: true, apply };
   }
 
   async #apply({ upgrade, cluster, managed }: ObservedPins, plan: ReturnType<typeof planPins>, signal: AbortSignal): Promise<void> {

@@ -68,11 +68,11 @@ test('sets are removed by a job that knows of them', () => {
 
 test('a spoke that is away keeps its mark and is nobody’s meanwhile', () => {
   const away = plan({ spoke: { available: false } });
-  expect([away.writes, away.holds, away.requeueAt]).toEqual([[], false, undefined]);
+  expect([away.writes, away.holds, away.at]).toEqual([[], false, undefined]);
 });
 
 test.each([{ isFree: false }, { isPrecached: true }])('a spoke where pre-caching is not over is left alone: %j', (parts) => {
-  expect(plan(parts)).toMatchObject({ writes: [], holds: false, requeueAt: now + 30_000 });
+  expect(plan(parts)).toMatchObject({ writes: [], holds: false, at: now + 30_000 });
 });
 
 test('a verdict takes the mark away; a failure is told', () => {
@@ -104,7 +104,7 @@ test('a job without a verdict is given up after its time, of which an absence is
   const owed = { ...OWED, failures: 2 };
   const since = now - PATIENCE_MS;
   expect(plan({ owed, spoke: begun({ active: 1, ready: 1 }, since) }).failure).toMatch(/^timed out/);
-  expect(plan({ owed, spoke: begun({ active: 1, ready: 1 }, since + 1) })).toMatchObject({ holds: true, requeueAt: now + 1 });
+  expect(plan({ owed, spoke: begun({ active: 1, ready: 1 }, since + 1) })).toMatchObject({ holds: true, at: now + 1 });
   expect(plan({ spoke: begun({ active: 1, ready: 1 }, since), thereSince: now - 1_000 }).failure).toBeUndefined();
   expect(plan({ spoke: { ...begun({ active: 1, ready: 1 }, since), available: false } }).failure).toBeUndefined();
 });

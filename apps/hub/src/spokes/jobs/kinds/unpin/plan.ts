@@ -2,14 +2,12 @@
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import type { Write } from '../../../../writes/apply.ts';
+import { HELD_AFTER_MS } from '../../../leftovers.ts';
 import { SpokePlan, type SpokeReach } from '../../../transports/port/port.ts';
 import { contextOf } from '../../observe.ts';
 import { planStep } from '../../plan.ts';
 import type { UnpinJob } from './job.ts';
 import { markPatch, type OwedPins } from './mark.ts';
-
-/** Milliseconds until a held spoke is tried again, in case the end of what holds it goes unnoticed. */
-const HELD_RECHECK_MS = 30_000;
 
 /** Jobs that are tried for one mark: the first may meet what the upgrade's own clean-up has not removed yet. */
 const MOST_TRIES = 3;
@@ -36,7 +34,7 @@ export interface ObservedPins {
 interface PinsPlan {
   readonly writes: readonly Write[];
   /** Milliseconds since the epoch. */
-  readonly requeueAt?: number | undefined;
+  readonly at?: number | undefined;
   /** No other upgrade may work on the spoke meanwhile. */
   readonly holds: boolean;
   /** Reason for which pins may be left on the spoke; the mark goes all the same. */
@@ -62,7 +60,7 @@ export function planPins(
     return { writes: plan.writes, holds: false };
   }
   if (!isThere && !hasBegun) return { writes: [], holds: false };
-  if (!isFree || isPrecached) return { writes: [], requeueAt: now + HELD_RECHECK_MS, holds: hasBegun };
+  if (!isFree || isPrecached) return { writes: [], at: now + HELD_AFTER_MS, holds: hasBegun };
   const mark = (next: OwedPins | null, failure?: string) => ({ writes: [markPatch(managed, upgrade.uid, next)], holds: true, failure });
   if (owed?.isCleaning && !hasBegun) return mark({ ...owed, isCleaning: false });
   const isStopping = !owed || owed.isCleaning;
@@ -71,7 +69,7 @@ export function planPins(
   const deadlineAt = reach.spoke.available ? since + workload.patienceMs : Number.POSITIVE_INFINITY;
   const begun = { current: 'PreparingToStart', stored: 'PreparingToStart' } as const;
   const step = planStep(task, begun, reach, { ...context, deadlineAt, isStopping });
-  if (isStopping || !job.machine.isFinal(step.state)) return { writes: step.writes, requeueAt: step.requeueAt, holds: true };
+  if (isStopping || !job.machine.isFinal(step.state)) return { writes: step.writes, at: step.at, holds: true };
   const failure = step.state === 'Succeeded' ? undefined : (step.message ?? step.state);
   const failures = owed.failures + 1;
   return failure !== undefined && failures < MOST_TRIES ? mark({ ...owed, failures, isCleaning: true }) : mark(null, failure);
