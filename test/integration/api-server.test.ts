@@ -3,14 +3,7 @@ import { configCrds } from '@flotilla/api/config';
 import { ClusterRole, CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { currentRun, leftovers } from '@flotilla/control-plane/processes';
-import {
-  type ApiServer,
-  applyCrds,
-  borrowApiServer,
-  startApiServer,
-  startControllerManager,
-  startServerPool,
-} from '@flotilla/control-plane/servers';
+import { type ApiServer, applyCrds, borrowApiServer, startApiServer, startServerPool } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
@@ -75,17 +68,6 @@ describe('an API server alone', () => {
     const again = await server.client();
     const found = await vi.waitFor(() => again.get(Widget, { namespace: 'default', name: 'one' }), { timeout: 20_000, interval: 100 });
     expect(found?.metadata.uid).toBe(created.metadata.uid);
-  });
-
-  test('deletes namespaces for real beside a controller manager', async () => {
-    await using _controllers = await startControllerManager(server);
-    const client = await server.client();
-    await client.create(Namespace, { metadata: { name: 'short-lived' } });
-    await client.delete(Namespace, { name: 'short-lived' });
-    await vi.waitFor(async () => expect(await client.get(Namespace, { name: 'short-lived' })).toBeUndefined(), {
-      timeout: 30_000,
-      interval: 200,
-    });
   });
 });
 

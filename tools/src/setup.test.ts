@@ -9,7 +9,7 @@ test.each([
     command: 'test',
     clusters: true,
     builds: ['etcd', 'kube-apiserver'],
-    leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet', 'helm', 'registry'],
+    leavesOut: [...OCM_TOOLS, ...CRIO, 'kube-controller-manager', 'kubelet', 'helm', 'registry'],
   },
   { command: 'test:system', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet', 'cosign'], leavesOut: [] },
   { command: 'demo', clusters: true, builds: ['kubelet', 'registry'], leavesOut: [...OCM_TOOLS, ...CRIO, 'helm', 'cosign'] },

@@ -35,8 +35,8 @@ interface Parts {
   readonly browser: boolean;
 }
 
-const API_SERVERS: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager'];
-const EVERYWHERE: readonly ToolName[] = [...API_SERVERS, 'kubectl', 'registry'];
+const API_SERVERS: readonly ToolName[] = ['etcd', 'kube-apiserver'];
+const EVERYWHERE: readonly ToolName[] = [...API_SERVERS, 'kube-controller-manager', 'kubectl', 'registry'];
 /** Programs of single tests: beside other tests a build takes longer than a test may. */
 const OF_SINGLE_TESTS: readonly ToolName[] = ['helm', 'cosign', 'oauth2-proxy', 'kstatus', 'actionlint'];
 const NO_MORE = { later: [], runtimes: [], ocm: false, newest: false, packages: [], browser: false } as const;
