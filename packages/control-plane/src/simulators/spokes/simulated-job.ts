@@ -85,10 +85,10 @@ export function runJob(job: StoredObject, around: JobSurroundings): void {
     hasEnded = true;
     if (plan.startsAfterMs !== undefined) writeReport(job, around, reportAt(around, runMs, runMs, plan.outcome, around.now() - runMs));
     if (!store.setStatus(served, job.metadata, endingStatus(plan.outcome, startTime, at))) return;
+    // From here on a reader knows the outcome.
+    onEvent(`job-${plan.outcome}`, job);
     if (plan.outcome === 'succeeded') around.onPodDone();
-    timers.after(ENDING_MS, () => {
-      if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, at))) onEvent(`job-${plan.outcome}`, job);
-    });
+    timers.after(ENDING_MS, () => store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, at)));
   };
   timers.after(Math.max(0, plan.endsAfterMs - ENDING_MS), end);
 }
