@@ -29,7 +29,7 @@ interface ClusterParts {
       readonly controlPlaneMs: number;
       readonly nodeMs: number;
       readonly drainAgainMs: readonly [number, number];
-      readonly afterMs: number;
+      readonly lookAgainMs: number;
     };
   }) => Promise<{ setFaults(faults: Faults): void; stop(): Promise<void> }>;
 }
@@ -108,7 +108,7 @@ export class SimulatedOperator {
     await createSmallCluster(client);
     // The reference looks at the pool of workers alone.
     for (const name of ['infra', 'master']) await client.delete(MachineConfigPool, { name });
-    const pace = { controlPlaneMs: 60 * MINUTE, nodeMs: 10 * MINUTE, drainAgainMs: [MINUTE, 5 * MINUTE] as const, afterMs: MINUTE };
+    const pace = { controlPlaneMs: 60 * MINUTE, nodeMs: 10 * MINUTE, drainAgainMs: [MINUTE, 5 * MINUTE] as const, lookAgainMs: MINUTE };
     const starting = startClusterActors({ client, clock, offers: OFFERS, pace });
     await clock.advance(0);
     return new SimulatedOperator({ client, world }, clock, await starting);

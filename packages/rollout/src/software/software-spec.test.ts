@@ -334,7 +334,7 @@ describe('a spec is refused', () => {
     {
       name: 'when no puller takes a pattern',
       input: { policies: [platform], config: config({ excludePrecachePatterns: ['^fine', 'a\\{2,1\\}'] }) },
-      message: `${prefix}excludePrecachePatterns: the pattern "a\\\\{2,1\\\\}" has the count \\{2,1\\} with its ends swapped; patterns are POSIX basic regular expressions (grep -G)`,
+      message: `${prefix}excludePrecachePatterns: the pattern "a\\\\{2,1\\\\}" has an invalid repeat count: {2,1}; patterns are POSIX basic regular expressions (grep -G)`,
     },
     {
       name: 'when no puller takes as many patterns',
