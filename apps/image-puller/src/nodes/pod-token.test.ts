@@ -25,6 +25,9 @@ function tokenWith(claims: object = {}, key = privateKey): string {
 test('a token that the cluster has signed for a puller names pod and node', async () =>
   expect(await verifyPodToken(tokenWith(), keys, NOW)).toEqual({ pod: 'uid-p1', node: NODE }));
 
+test('a lead whose clock is behind takes a token that is new by it', async () =>
+  expect(await verifyPodToken(tokenWith({ nbf: NOW / 1_000 + 1_800 }), keys, NOW)).toEqual({ pod: 'uid-p1', node: NODE }));
+
 test.each([
   {
     name: 'is past its life, with its node, which the cluster vouches for',

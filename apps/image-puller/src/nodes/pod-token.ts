@@ -1,5 +1,5 @@
 import { POD_AUDIENCE, SpokeName } from '@flotilla/api/ran';
-import { createLocalJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { z } from 'zod';
 
 const named = z.object({ name: z.string().max(253), uid: z.string().max(64) });
@@ -29,12 +29,14 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'];
  */
 export async function verifyPodToken(token: string, keys: JWTVerifyGetKey, nowMs: number): Promise<PodIdentity | RefusedToken> {
   try {
+    // By the clock of a node that is behind, a new token is from the future.
+    const { nbf = 0 } = decodeJwt(token);
     const { payload } = await jwtVerify(token, keys, {
       algorithms,
       subject: `system:serviceaccount:${SpokeName.namespace}:${SpokeName.nodeAccount}`,
       audience: POD_AUDIENCE,
       requiredClaims: ['exp'],
-      currentDate: new Date(nowMs),
+      currentDate: new Date(Math.max(nowMs, nbf * 1_000)),
     });
     const { pod, node } = Claims.parse(payload)['kubernetes.io'];
     return { pod: pod.uid, node };
