@@ -45,6 +45,9 @@ export interface ContentOptions {
 /** Receives the bytes of a blob as they arrive. */
 type OnBytes = (bytes: number) => void;
 
+/** Milliseconds for letting go: a pod that is told to end has half a minute. */
+const RELEASE_MS = 10_000;
+
 /** containerd's content store, filled from registries by this program. A lease holds everything. */
 export class ContentStore {
   /** Bytes read from registries that are not in the store, and are fetched again. */
@@ -75,9 +78,9 @@ export class ContentStore {
     await this.#tolerate('Removing parts of layers', () => dropIngests(this.#deps, idle));
   }
 
-  /** Lets the collector take what no image uses. */
+  /** Lets the collector take what no image uses, also after the run was told to end: the nodes' pods go once their lead is done. */
   async release(): Promise<void> {
-    await this.#deps.lease.release(this.#deps.signal);
+    await this.#deps.lease.release(AbortSignal.timeout(RELEASE_MS));
   }
 
   /** True when the store has the whole blob. */
