@@ -22,7 +22,7 @@ type Run = (typeof RUNS)[number];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** That of what any machine can check begins with the run, on processors that the stages before it leave idle, and is quiet until its turn. */
+/** Set-up for what any machine can check begins with the run, on processors that the stages before it leave idle, and is quiet until its turn. */
 function setUpStage(command: 'test' | 'test:system'): Stage {
   const untold: string[] = [];
   let log = (line: string): void => void untold.push(line);
@@ -36,7 +36,8 @@ function setUpStage(command: 'test' | 'test:system'): Stage {
     name: command === 'test' ? 'set-up' : 'set-up of whole systems',
     ...(command === 'test' && { begin }),
     async run() {
-      untold.forEach(say);
+      // Progress that is over is no news.
+      for (const line of untold) if (!line.startsWith('  ')) say(line);
       log = say;
       await (await (begun ?? setUp(command, say))).rest;
       return NOTHING;

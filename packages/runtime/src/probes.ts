@@ -127,7 +127,7 @@ function createProtectedServer(protection: ProtectedMetrics, limits: { requestTi
   return server;
 }
 
-/** Whether a request may read; undefined when it may. The words are those that whoever scrapes the reference operator knows. */
+/** Finds why a request may not read; undefined when it may. The words are those that whoever scrapes the reference operator knows. */
 function refusalOf({ socket }: IncomingMessage, { client, clientAuthorities }: ProtectedMetrics): Refusal | undefined {
   if (clientAuthorities() === undefined) return { code: 500, text: 'the authorities of client certificates are not known' };
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;

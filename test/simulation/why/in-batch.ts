@@ -42,7 +42,7 @@ const ofClusters: readonly Cause[] = [
     name: 'a cluster that is denied',
     slots: ['cluster'],
     isOfCluster: true,
-    // Of two clusters the worst comes first, of two causes of one the one that ends soonest.
+    // The worst of two clusters comes first, and of two causes of one cluster the one that ends soonest.
     place: ({ isOtherSilent }) => (isOtherSilent ? 32 : 24),
     begin: (scene, cluster) => scene.accept(cluster, false),
     want: { cause: 'cluster-denied', says: /hubAcceptsClient is false/ },

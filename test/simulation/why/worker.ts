@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { casesOf, nameOf, playCase } from './play.ts';
 
-/** What a thread is to play: each cause alone, and so many pairs by a seed. */
+/** Task of a thread: each cause alone, and so many pairs by a seed. */
 export interface Deal {
   readonly seed: number;
   readonly pairs: number;

@@ -11,13 +11,13 @@ export interface ComponentImage {
   readonly pullSpec: string;
 }
 
-/** How many component images came up on a spoke. */
+/** The outcome of a start: component images that came up on a spoke. */
 export interface Started {
   readonly up: number;
   readonly total: number;
   /** Seconds from the first create to the last image up, or to giving up. */
   readonly seconds: number;
-  /** Of those that did not come up: why, by name. */
+  /** Reasons of those that did not come up, by name. */
   readonly failures: Readonly<Record<string, string>>;
 }
 

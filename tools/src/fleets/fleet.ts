@@ -66,7 +66,7 @@ export interface FleetOptions {
   readonly say: (line: string) => void;
   /** Ends commands that run when the program is interrupted. */
   readonly signal: AbortSignal;
-  /** What the spokes' nodes are; default: what a cluster has by itself. */
+  /** Runtime, proxy and authorities of the spokes' nodes; default: those that a cluster has by itself. */
   readonly spokeNodes?: Pick<ClusterOptions, 'runtime' | 'proxy' | 'trustedAuthorities' | 'nodes'>;
   /** Further nodes of one spoke, by its name. */
   readonly furtherNodes?: Readonly<Record<string, NonNullable<ClusterOptions['nodes']>>>;
