@@ -7,8 +7,9 @@ import { AGENT_LEASE, spokeWorkCrds, transportCrds } from '@flotilla/api/ocm';
 import { freePorts, type ServerProcess, startServerProcess } from '@flotilla/control-plane/processes';
 import { startApiServer, startControllerManager } from '@flotilla/control-plane/servers';
 import { registerSpokes } from '@flotilla/control-plane/simulators';
+import { settled } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { countRefusedCreates, observeServer } from './observer.ts';
 import type { TransportSubject } from './transport-subject.ts';
@@ -97,7 +98,7 @@ class AgentProcess {
       logFile: this.#logFile,
     });
     this.#process = agent;
-    await vi.waitFor(
+    await settled(
       async () => {
         if (agent.hasExited()) throw new Error(`the agent ended: ${await readFile(this.#logFile, 'utf8')}`);
         expect((await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2000) })).status).toBe(200);

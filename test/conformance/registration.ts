@@ -1,7 +1,8 @@
 import { findCondition } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
 import { CLUSTER_AVAILABLE, ClusterClaim, claimOf, ManagedCluster } from '@flotilla/api/ocm';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { settled } from '@flotilla/pace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentSubject } from './agent-subject.ts';
 
 /** The registration part of our agent (spec/ocm 2.1): its lease, the condition of its ManagedCluster, and how it ends. */
@@ -22,7 +23,7 @@ export function describeRegistration(setup: () => Promise<AgentSubject>): void {
     const within = { timeout: 40_000, interval: 100 };
 
     test('reports the spoke available when it starts', async () => {
-      await vi.waitFor(async () => expect(await condition()).toMatchObject({ status: 'True', reason: 'ManagedClusterAvailable' }), within);
+      await settled(async () => expect(await condition()).toMatchObject({ status: 'True', reason: 'ManagedClusterAvailable' }), within);
     });
 
     test('says what the spoke is and how a job may come to it, and leaves what others say', async () => {
@@ -34,7 +35,7 @@ export function describeRegistration(setup: () => Promise<AgentSubject>): void {
       };
       // The spoke has no node, and this agent may create anything there.
       const said = [expect.stringMatching(/^v1\.\d+\.\d+/), 'Other', '', 'actions,works,puller-account,node-pullers'];
-      await vi.waitFor(async () => expect(await claims()).toEqual(said), within);
+      await settled(async () => expect(await claims()).toEqual(said), within);
       const other = { name: 'site.example.com', value: 'north' };
       await subject.hub.patch(
         ManagedCluster,
@@ -44,18 +45,18 @@ export function describeRegistration(setup: () => Promise<AgentSubject>): void {
       );
       await subject.stopAgent();
       await subject.startAgent();
-      await vi.waitFor(async () => expect(await claims()).toEqual(said), within);
+      await settled(async () => expect(await claims()).toEqual(said), within);
       const cluster = await subject.hub.get(ManagedCluster, { name: subject.cluster });
       expect(cluster?.status?.clusterClaims).toContainEqual(other);
     });
 
     test('holds a lease of the duration the ManagedCluster names and renews it', async () => {
-      await vi.waitFor(async () => expect((await lease())?.spec?.leaseDurationSeconds).toBe(60), within);
+      await settled(async () => expect((await lease())?.spec?.leaseDurationSeconds).toBe(60), within);
       await subject.hub.patch(ManagedCluster, { name: subject.cluster }, { spec: { leaseDurationSeconds: 1 } }, { type: 'merge' });
       await subject.stopAgent();
       await subject.startAgent();
       const renewals = new Set<unknown>();
-      await vi.waitFor(async () => {
+      await settled(async () => {
         renewals.add((await lease())?.spec?.renewTime);
         expect(renewals.size).toBeGreaterThan(3);
       }, within);
@@ -64,7 +65,7 @@ export function describeRegistration(setup: () => Promise<AgentSubject>): void {
     test('reports the spoke unavailable when its API server has not answered for twenty seconds, not before', async () => {
       const cutAt = Date.now();
       await subject.cutSpoke();
-      await vi.waitFor(
+      await settled(
         async () => expect(await condition()).toMatchObject({ status: 'False', reason: 'ManagedClusterKubeAPIServerUnavailable' }),
         within,
       );

@@ -3,8 +3,9 @@ import { JobStatus } from '@flotilla/api/core';
 import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
 import { PullerReport, SpokeName } from '@flotilla/api/ran';
 import type { SimulatedSpokes } from '@flotilla/control-plane/simulators';
+import { settled } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SimulatedFleet, startSimulatedFleet } from './simulated-fleet.ts';
 
 const { namespace } = SpokeName;
@@ -58,7 +59,7 @@ export function describeSimulatedFaults(): void {
       findCondition((await hub.get(ManagedClusterAction, { namespace: spoke, name }))?.status?.conditions, ACTION_COMPLETED);
     const startJob = async (spoke: string): Promise<void> => {
       await act(spoke, 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-      await vi.waitFor(async () => expect((await completed(spoke, 'make-ns'))?.status).toBe('True'), within);
+      await settled(async () => expect((await completed(spoke, 'make-ns'))?.status).toBe('True'), within);
       const metadata = { name: SpokeName.job, namespace, annotations: { attempt: '1' } };
       await act(spoke, 'make-job', { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { activeDeadlineSeconds: 600 } });
       await see(spoke, 'view-job', 'jobs.v1.batch', SpokeName.job);
@@ -70,7 +71,7 @@ export function describeSimulatedFaults(): void {
 
     test('a healthy spoke creates one job, and its end and progress reach the hub through views', async () => {
       await startJob('well');
-      await vi.waitFor(async () => expect((await jobShown('well')).status).toMatchObject({ succeeded: 1 }), within);
+      await settled(async () => expect((await jobShown('well')).status).toMatchObject({ succeeded: 1 }), within);
       const { annotations } = Object((await jobShown('well')).view?.status?.result).metadata;
       expect(PullerReport.parse(JSON.parse(annotations[Annotation.progress]))).toMatchObject({ phase: 'done', imagesDone: 12 });
       expect(spokes.jobsCreated('well')).toMatchObject([{ name: SpokeName.job, namespace, annotations: { attempt: '1' } }]);
@@ -83,7 +84,7 @@ export function describeSimulatedFaults(): void {
       { spoke: 'deadline', reason: 'DeadlineExceeded' },
     ])('the job of $spoke ends with $reason', async ({ spoke, reason }) => {
       await startJob(spoke);
-      await vi.waitFor(async () => {
+      await settled(async () => {
         const { status } = await jobShown(spoke);
         expect(findCondition(status.conditions, 'Failed')).toMatchObject({ status: 'True', reason });
       }, within);
@@ -91,7 +92,7 @@ export function describeSimulatedFaults(): void {
 
     test('the job of a stuck spoke keeps its empty status', async () => {
       await startJob('stuck');
-      await vi.waitFor(
+      await settled(
         async () => expect(findCondition((await jobShown('stuck')).view?.status?.conditions, VIEW_PROCESSING)?.status).toBe('True'),
         within,
       );
@@ -103,15 +104,15 @@ export function describeSimulatedFaults(): void {
       spokes.disconnect('offline');
       await act('offline', 'make-late', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'late' } });
       await act('well', 'make-late', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'late' } });
-      await vi.waitFor(async () => expect((await completed('well', 'make-late'))?.status).toBe('True'), within);
+      await settled(async () => expect((await completed('well', 'make-late'))?.status).toBe('True'), within);
       expect(await completed('offline', 'make-late')).toBeUndefined();
       spokes.reconnect('offline');
-      await vi.waitFor(async () => expect((await completed('offline', 'make-late'))?.status).toBe('True'), within);
+      await settled(async () => expect((await completed('offline', 'make-late'))?.status).toBe('True'), within);
     });
 
     test('a lost view was answered once and is gone', async () => {
       await startJob('blind');
-      await vi.waitFor(async () => expect((await jobShown('blind')).view).toBeUndefined(), within);
+      await settled(async () => expect((await jobShown('blind')).view).toBeUndefined(), within);
       expect(spokes.events('blind').filter(({ type }) => type === 'view-read')).toHaveLength(1);
     });
 
@@ -119,7 +120,7 @@ export function describeSimulatedFaults(): void {
       await act('no-server', 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
       await see('no-server', 'view-job', 'jobs', 'job');
       const down = 'dial tcp 10.0.0.1:6443: connect: connection refused';
-      await vi.waitFor(
+      await settled(
         async () =>
           expect(await completed('no-server', 'make-ns')).toMatchObject({
             status: 'False',
@@ -129,7 +130,7 @@ export function describeSimulatedFaults(): void {
       );
       const shown = async () => findCondition((await jobShown('no-server')).view?.status?.conditions, VIEW_PROCESSING);
       const path = `apis/batch/v1/namespaces/${namespace}/jobs/job`;
-      await vi.waitFor(
+      await settled(
         async () =>
           expect(await shown()).toMatchObject({
             reason: 'GetResourceFailed',
@@ -138,13 +139,13 @@ export function describeSimulatedFaults(): void {
         within,
       );
       spokes.setFaults('no-server', {});
-      await vi.waitFor(async () => expect((await shown())?.message).toMatch(/not found$/), within);
+      await settled(async () => expect((await shown())?.message).toMatch(/not found$/), within);
     });
 
     test('an action that is made to fail three times is False after two runs; two touches later it works', async () => {
       await act('refusing', 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
       const failures = () => spokes.events('refusing').filter(({ type }) => type === 'action-failed').length;
-      await vi.waitFor(() => expect(failures()).toBe(2), within);
+      await settled(() => expect(failures()).toBe(2), within);
       expect(await completed('refusing', 'make-ns')).toMatchObject({
         status: 'False',
         message: 'failed to handle Create action with err: admission webhook "deny.simulated.test" denied the request: injected fault',
@@ -156,16 +157,16 @@ export function describeSimulatedFaults(): void {
           { metadata: { annotations: { touch } } },
           { type: 'merge' },
         );
-      await vi.waitFor(async () => expect((await completed('refusing', 'make-ns'))?.status).toBe('True'), within);
+      await settled(async () => expect((await completed('refusing', 'make-ns'))?.status).toBe('True'), within);
     });
 
     test('a slow spoke answers late and delays nobody', async () => {
       const startedAt = Date.now();
       await act('slow', 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
       await act('well', 'make-other', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } });
-      await vi.waitFor(async () => expect((await completed('well', 'make-other'))?.status).toBe('True'), within);
+      await settled(async () => expect((await completed('well', 'make-other'))?.status).toBe('True'), within);
       expect(await completed('slow', 'make-ns')).toBeUndefined();
-      await vi.waitFor(async () => expect((await completed('slow', 'make-ns'))?.status).toBe('True'), within);
+      await settled(async () => expect((await completed('slow', 'make-ns'))?.status).toBe('True'), within);
       expect(Date.now() - startedAt).toBeGreaterThanOrEqual(700);
     });
 
@@ -173,8 +174,8 @@ export function describeSimulatedFaults(): void {
       spokes.disconnect('offline');
       await act('offline', 'make-never', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'never' } });
       await act('well', 'make-short', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'short' } });
-      await vi.waitFor(async () => expect(await completed('well', 'make-short')).toBeDefined(), within);
-      await vi.waitFor(
+      await settled(async () => expect(await completed('well', 'make-short')).toBeDefined(), within);
+      await settled(
         async () => expect(await hub.get(ManagedClusterAction, { namespace: 'well', name: 'make-short' })).toBeUndefined(),
         within,
       );

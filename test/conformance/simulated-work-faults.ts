@@ -1,8 +1,9 @@
 import { findCondition, isJsonObject } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import type { SimulatedSpokes } from '@flotilla/control-plane/simulators';
+import { settled } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SimulatedFleet, startSimulatedFleet } from './simulated-fleet.ts';
 
 const NAMES = ['well', 'late', 'never', 'failing', 'absent', 'offline'];
@@ -70,30 +71,30 @@ export function describeSimulatedWorkFaults(): void {
     test('the expected value appears after its time, on a late spoke later and on a stuck one never', async () => {
       await Promise.all(['well', 'late', 'never'].map((name) => start(name)));
       const startedAt = fleet.clock.now();
-      await vi.waitFor(async () => expect(await shown('well')).toEqual({ applied: 'True', available: 'True', value: 'True' }), within);
+      await settled(async () => expect(await shown('well')).toEqual({ applied: 'True', available: 'True', value: 'True' }), within);
       expect(await shown('late')).toMatchObject({ applied: 'True', value: undefined });
-      await vi.waitFor(async () => expect((await shown('late')).value).toBe('True'), within);
+      await settled(async () => expect((await shown('late')).value).toBe('True'), within);
       expect(fleet.clock.now() - startedAt).toBeGreaterThan(3500);
       expect(await shown('never')).toEqual({ applied: 'True', available: 'True', value: undefined });
     });
 
     test('a spoke that cannot apply says why, one on which nothing appears says so', async () => {
       await Promise.all(['failing', 'absent'].map((name) => start(name)));
-      await vi.waitFor(async () => expect(await shown('failing')).toMatchObject({ applied: 'False', available: 'False' }), within);
-      await vi.waitFor(async () => expect(await shown('absent')).toMatchObject({ applied: 'True', available: 'False' }), within);
+      await settled(async () => expect(await shown('failing')).toMatchObject({ applied: 'False', available: 'False' }), within);
+      await settled(async () => expect(await shown('absent')).toMatchObject({ applied: 'True', available: 'False' }), within);
       const work = await hub.get(ManifestWork, { namespace: 'failing', name: 'prep' });
       expect(JSON.stringify(work?.status)).toContain('Failed to apply manifest: the spoke is full');
       spokes.setFaults('failing', {});
-      await vi.waitFor(async () => expect(await shown('failing')).toEqual({ applied: 'True', available: 'True', value: 'True' }), within);
+      await settled(async () => expect(await shown('failing')).toEqual({ applied: 'True', available: 'True', value: 'True' }), within);
     });
 
     test('a spoke out of reach applies when it is back', async () => {
       spokes.disconnect('offline');
       await Promise.all(['offline', 'well'].map((name) => start(name, 'second')));
-      await vi.waitFor(async () => expect((await shown('well', 'second')).applied).toBe('True'), within);
+      await settled(async () => expect((await shown('well', 'second')).applied).toBe('True'), within);
       expect((await shown('offline', 'second')).applied).toBeUndefined();
       spokes.reconnect('offline');
-      await vi.waitFor(async () => expect((await shown('offline', 'second')).applied).toBe('True'), within);
+      await settled(async () => expect((await shown('offline', 'second')).applied).toBe('True'), within);
     });
 
     test('a Subscription waits for its InstallPlan, which completes when it is approved', async () => {
@@ -116,7 +117,7 @@ export function describeSimulatedWorkFaults(): void {
         const result = (await hub.get(ManagedClusterView, { name: 'sub', namespace: 'well' }))?.status?.result;
         return isJsonObject(result) && isJsonObject(result.status) ? result.status.state : undefined;
       };
-      await vi.waitFor(async () => expect(await stateShown()).toBe('UpgradePending'), within);
+      await settled(async () => expect(await stateShown()).toBe('UpgradePending'), within);
       const { resourceVersion } = plan.metadata;
       const template = {
         ...operators,
@@ -129,7 +130,7 @@ export function describeSimulatedWorkFaults(): void {
         metadata: { name: 'approve', namespace: 'well' },
         spec: { actionType: 'Update', kube: { resource: 'installplan', namespace: 'op', template } },
       });
-      await vi.waitFor(async () => expect(await stateShown()).toBe('AtLatestKnown'), within);
+      await settled(async () => expect(await stateShown()).toBe('AtLatestKnown'), within);
     });
   });
 }

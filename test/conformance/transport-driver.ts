@@ -1,7 +1,8 @@
 import { type Condition, findCondition, type KubeObject, untyped } from '@flotilla/api';
 import { ConfigMap, CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
-import { expect, vi } from 'vitest';
+import { settled } from '@flotilla/pace/testing';
+import { expect } from 'vitest';
 import type { TransportSubject } from './transport-subject.ts';
 
 /** Namespace on the spoke that the suite works in. */
@@ -14,7 +15,7 @@ const TWO_POLLS_MS = 2200;
 const PATIENCE = { timeout: 15_000, interval: 25 };
 
 /** Tries again until it holds. */
-export const soon = <T>(check: () => Promise<T>): Promise<T> => vi.waitFor(check, PATIENCE);
+export const soon = <T>(check: () => Promise<T>): Promise<T> => settled(check, PATIENCE);
 
 /** Speaks to an agent through the hub, under names never used before. */
 export class TransportDriver {

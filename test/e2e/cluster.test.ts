@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { currentRun, leftovers, type Run, sweepLeftovers } from '@flotilla/control-plane/processes';
 import { type Cluster, clusterObstacle, startCluster } from '@flotilla/control-plane/servers';
 import type { RuntimeName } from '@flotilla/control-plane/toolchain';
-import { eventually } from '@flotilla/pace/testing';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { eventually, settled } from '@flotilla/pace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const obstacle = clusterObstacle();
 
@@ -153,7 +153,7 @@ describe.skipIf(obstacle !== undefined)('two clusters on one machine', () => {
     await spoke.kubectl(['run', 'sleeper', '--image=local.test/pause:1', '--image-pull-policy=Never']);
     await spoke.kubectl(['wait', '--for=condition=Ready', 'pod/sleeper', '--timeout=60s']);
     // The address of the service `kubernetes` appears in the node's rules a moment after the pod, after several tries on a busy machine.
-    await vi.waitFor(async () => expect(await canConnectFromPod(spoke, '10.96.0.1', 443)).toBe(true), { timeout: 60_000, interval: 200 });
+    await settled(async () => expect(await canConnectFromPod(spoke, '10.96.0.1', 443)).toBe(true), { timeout: 60_000, interval: 200 });
     expect(await canConnectFromPod(spoke, hub.address, 6443)).toBe(true);
     expect(await canConnectFromPod(spoke, hub.address.replace('10.79.', '10.80.'), 6443)).toBe(false);
     await spoke.cutLink();
@@ -178,9 +178,9 @@ describe.skipIf(obstacle !== undefined)('a cluster whose program dies', () => {
     expect((await leftovers(run)).processes.length).toBeGreaterThan(5);
     program.kill(signal);
     await exited;
-    await vi.waitFor(async () => expect((await leftovers(run)).processes).toEqual([]), { timeout: 20_000, interval: 100 });
+    await settled(async () => expect((await leftovers(run)).processes).toEqual([]), { timeout: 20_000, interval: 100 });
     if (signal === 'SIGKILL') expect(await sweepLeftovers()).toContain(run.id);
-    await vi.waitFor(
+    await settled(
       async () => expect(await leftovers(run)).toEqual({ processes: [], mounts: [], links: [], namespaces: [], cgroups: [], folders: [] }),
       {
         timeout: 20_000,

@@ -4,8 +4,8 @@ import { ClusterRole, CustomResourceDefinition, Namespace } from '@flotilla/api/
 import { PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { currentRun, leftovers } from '@flotilla/control-plane/processes';
 import { type ApiServer, applyCrds, borrowApiServer, startApiServer, startServerPool } from '@flotilla/control-plane/servers';
-import { eventually } from '@flotilla/pace/testing';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { eventually, settled } from '@flotilla/pace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const Widget = resource('test.flotilla.io/v1', 'Widget', 'widgets', true, KubeObjectSchema);
 
@@ -61,12 +61,12 @@ describe('an API server alone', () => {
       metadata: { name: 'one', namespace: 'default' },
       spec: { size: 3 },
     };
-    const created = await vi.waitFor(() => client.create(Widget, widget), { timeout: 20_000, interval: 100 });
+    const created = await settled(() => client.create(Widget, widget), { timeout: 20_000, interval: 100 });
     const { url } = server;
     await server.restart({ etcd: true });
     expect(server.url).toBe(url);
     const again = await server.client();
-    const found = await vi.waitFor(() => again.get(Widget, { namespace: 'default', name: 'one' }), { timeout: 20_000, interval: 100 });
+    const found = await settled(() => again.get(Widget, { namespace: 'default', name: 'one' }), { timeout: 20_000, interval: 100 });
     expect(found?.metadata.uid).toBe(created.metadata.uid);
   });
 });

@@ -1,6 +1,7 @@
 import { KubeObject, type Resource, resource, untyped } from '@flotilla/api';
 import { ConfigMap, CustomResourceDefinition, Lease, Namespace } from '@flotilla/api/core';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { settled } from '@flotilla/pace/testing';
 import {
   type Client,
   createClient,
@@ -12,7 +13,7 @@ import {
   WatchCache,
   type WatchOptions,
 } from '@flotilla/runtime';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
 const SOON = { timeout: 20_000, interval: 20 };
@@ -142,7 +143,7 @@ describe('the client on a real API server', () => {
     expect([cache.present, cache.size]).toEqual([false, 0]);
 
     await client.apply(CustomResourceDefinition, boatDefinition, { fieldManager: 'test' });
-    await vi.waitFor(() => expect(cache.present).toBe(true), SOON);
+    await settled(() => expect(cache.present).toBe(true), SOON);
     const boat = await client.create(Boat, { metadata: { name: 'one', namespace }, spec: { sails: 2 } });
     expect(boat.spec.sails).toBe(2);
     const withStatus = await client.patch(
@@ -152,16 +153,16 @@ describe('the client on a real API server', () => {
       { type: 'merge', subresource: 'status' },
     );
     expect(withStatus.status).toEqual({ afloat: true });
-    await vi.waitFor(() => expect(cache.get({ namespace, name: 'one' })?.status).toEqual({ afloat: true }), SOON);
+    await settled(() => expect(cache.get({ namespace, name: 'one' })?.status).toEqual({ afloat: true }), SOON);
 
     // Valid to the server, not to us.
     await client.create(untyped('test.flotilla.io/v1', 'Boat', 'boats'), { metadata: { name: 'bad', namespace }, spec: { sails: 'many' } });
     await client.create(Boat, { metadata: { name: 'two', namespace }, spec: { sails: 1 } });
-    await vi.waitFor(() => expect(cache.get({ namespace, name: 'two' })).toBeDefined(), SOON);
+    await settled(() => expect(cache.get({ namespace, name: 'two' })).toBeDefined(), SOON);
     expect(cache.get({ namespace, name: 'bad' })).toBeUndefined();
 
     await client.delete(CustomResourceDefinition, { name: 'boats.test.flotilla.io' });
-    await vi.waitFor(() => expect([cache.present, cache.size]).toEqual([false, 0]), { timeout: 30_000, interval: 20 });
+    await settled(() => expect([cache.present, cache.size]).toEqual([false, 0]), { timeout: 30_000, interval: 20 });
   });
 
   test('names odd characters right and says what is not served', async () => {
@@ -203,14 +204,14 @@ describe('the cache on a real API server', () => {
     expect(cache.byIndex('team', 't3')).toHaveLength(OBJECTS / 10);
 
     await inParallel(500, (i) => client.patch(ConfigMap, { namespace, name: `bulk-${i}` }, { data: { team: 'moved' } }, { type: 'merge' }));
-    await vi.waitFor(() => expect(cache.byIndex('team', 'moved')).toHaveLength(500), SOON);
+    await settled(() => expect(cache.byIndex('team', 'moved')).toHaveLength(500), SOON);
 
     // While nobody serves, the cache stays readable; afterwards it is current again, also about what it could not see.
     await server.restart();
     expect(cache.size).toBe(OBJECTS);
     const fresh = createClient({ kubeconfigPath: server.kubeconfig });
     await inParallel(100, (i) => fresh.delete(ConfigMap, { namespace, name: `bulk-${i}` }));
-    await vi.waitFor(() => expect([cache.size, deletions]).toEqual([OBJECTS - 100, 100]), { timeout: 40_000, interval: 20 });
+    await settled(() => expect([cache.size, deletions]).toEqual([OBJECTS - 100, 100]), { timeout: 40_000, interval: 20 });
 
     // The server's memory begins with its restart, so version 1 is a real 410 now.
     const firstWatches: string[] = [];
@@ -221,9 +222,9 @@ describe('the cache on a real API server', () => {
       metrics: lateMetrics,
     });
     late.start(stop.signal);
-    await vi.waitFor(() => expect(firstWatches).toHaveLength(2), SOON);
+    await settled(() => expect(firstWatches).toHaveLength(2), SOON);
     await fresh.patch(ConfigMap, { namespace, name: 'bulk-100' }, { data: { team: 'last' } }, { type: 'merge' });
-    await vi.waitFor(() => expect(late.get({ namespace, name: 'bulk-100' })?.data?.team).toBe('last'), SOON);
+    await settled(() => expect(late.get({ namespace, name: 'bulk-100' })?.data?.team).toBe('last'), SOON);
     expect(await lateMetrics.registry.getSingleMetricAsString('flotilla_watch_restarts_total')).toContain('how="list"} 1');
 
     const names = (await client.list(ConfigMap, { namespace, labelSelector: 'test/bulk=yes' })).items
@@ -263,13 +264,13 @@ test('of two contenders for a lease one leads, and the other takes over when it 
     });
   const [endA, endB] = [new AbortController(), new AbortController()];
   const a = contend(clients[0], 'a', endA.signal);
-  await vi.waitFor(() => expect([...leading]).toEqual(['a']), SOON);
+  await settled(() => expect([...leading]).toEqual(['a']), SOON);
   const b = contend(clients[1], 'b', endB.signal);
-  await vi.waitFor(() => expect(most).toBe(1), { timeout: 1, interval: 20 });
+  await settled(() => expect(most).toBe(1), { timeout: 1, interval: 20 });
 
   // Dies without a word: no renewal, no release reaches the server any more.
   await clients[0].close();
-  await vi.waitFor(() => expect([...leading]).toEqual(['b']), SOON);
+  await settled(() => expect([...leading]).toEqual(['b']), SOON);
   expect(most).toBe(1);
   expect((await client.get(Lease, ref))?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
 

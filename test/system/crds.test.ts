@@ -10,8 +10,9 @@ import { kstatus, policyCrds } from '@flotilla/api/testing';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
+import { settled } from '@flotilla/pace/testing';
 import { ApiError, type Client } from '@flotilla/runtime';
-import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { hubCrds } from '../fixtures/crds.ts';
@@ -62,7 +63,7 @@ describe('the CRDs on a real API server', () => {
       const Conditions = z.looseObject({
         status: z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })) }),
       });
-      await vi.waitFor(
+      await settled(
         async () => {
           const { conditions } = Conditions.parse(await client.get(CustomResourceDefinition, { name })).status;
           const states = Object.fromEntries(conditions.map((condition) => [condition.type, condition.status]));
@@ -236,9 +237,9 @@ describe('the CRDs on a real API server', () => {
     const spec = { remediationStrategy, clusterSelector: strings(40_000, String) };
     await serve(unlimited);
     // A CRD takes a moment to be served.
-    await vi.waitFor(() => post(UPGRADES, upgrade('older', spec)), { timeout: 15_000, interval: 100 });
+    await settled(() => post(UPGRADES, upgrade('older', spec)), { timeout: 15_000, interval: 100 });
     await serve(crd);
-    await vi.waitFor(() => expect(post(UPGRADES, upgrade('newer', spec))).rejects.toThrow('spec.clusterSelector'), {
+    await settled(() => expect(post(UPGRADES, upgrade('newer', spec))).rejects.toThrow('spec.clusterSelector'), {
       timeout: 15_000,
       interval: 100,
     });

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment, freePorts } from '@flotilla/control-plane/processes';
+import { settled } from '@flotilla/pace/testing';
 import { openStore, type QueueStore, type StoreOptions } from '@flotilla/queues';
 import { createLogger, logOnly, type Reconciler, type ReconcilerOptions, startReconciler } from '@flotilla/runtime';
 import { Redis, type RedisOptions } from 'ioredis';
-import { afterAll, afterEach, beforeAll, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 
 /** Says nothing. */
 const log = createLogger({ name: 'test', level: 'silent' });
@@ -56,7 +57,7 @@ export function startSteps({ store, handle, ...options }: StepsOptions): Steps {
 }
 
 /** Asks until it holds. */
-export const until = (assertion: () => void, timeout = 30_000) => vi.waitFor(assertion, { timeout, interval: 10 });
+export const until = (assertion: () => void, timeout = 30_000) => settled(assertion, { timeout, interval: 10 });
 export const milliseconds = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** A store for the tests of a suite: each of them finds it empty, and what it puts into `running` is closed after it. */

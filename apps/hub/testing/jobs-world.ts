@@ -2,10 +2,10 @@
 import type { KubeObject, Resource } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { ManualClock } from '@flotilla/pace/testing';
+import { ManualClock, settled } from '@flotilla/pace/testing';
 import { FirstSeen, type UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, logOnly } from '@flotilla/runtime';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { createSpokeStep } from '../src/spokes/jobs/apply.ts';
 import type { JudgedSpoke } from '../src/spokes/jobs/judge.ts';
 import type { JobState, SpokeJob } from '../src/spokes/jobs/kind.ts';
@@ -198,7 +198,7 @@ export class JobsWorld<S extends JobState, I> {
       Object.values(caches)
         .find((cache) => cache.kind.kind === kind.kind)
         ?.get(ref)?.metadata.resourceVersion;
-    await vi.waitFor(() => expect(by.map(versionIn)).toEqual(by.map(() => version)));
+    await settled(() => expect(by.map(versionIn)).toEqual(by.map(() => version)));
     await idle();
   }
 
@@ -236,7 +236,7 @@ export class JobsWorld<S extends JobState, I> {
 
   /** Takes steps, and carries out every action, until the hub has no objects of jobs. */
   untilClean(): Promise<void> {
-    return vi.waitFor(async () => {
+    return settled(async () => {
       await this.clock.advance(50);
       await this.runSteps();
       for (const name of this.hub.names(ManagedClusterAction)) {

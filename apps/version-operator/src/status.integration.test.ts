@@ -4,9 +4,10 @@ import { ConfigMap, CustomResourceDefinition, Event, Namespace } from '@flotilla
 import { buildOpenDefinition } from '@flotilla/api/testing';
 import { type ApiServer, startApiServer, startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { type FakeOperators, startFakeOperators } from '@flotilla/control-plane/simulators';
+import { settled } from '@flotilla/pace/testing';
 import { UpdateError } from '@flotilla/release';
 import { type Client, createClient, createLogger, createMetrics, type Metrics, systemClock } from '@flotilla/runtime';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { included, smallImage, smallRelease, smallScript } from '../testing/small-release-builders.ts';
 import { runVersionOperator } from './operator.ts';
 
@@ -49,7 +50,7 @@ afterEach(async () => {
 
 /** Asks until the answer is a good one. */
 const eventually = (ask: () => unknown) =>
-  vi.waitFor(
+  settled(
     async () => {
       if (!(await ask())) throw new Error(`not yet: ${JSON.stringify((await client.get(ClusterVersion, REF))?.status)}`);
     },
@@ -109,9 +110,9 @@ async function said(type: string): Promise<string | undefined> {
   return found && [found.status, found.reason, found.message].filter(Boolean).join(' ');
 }
 const says = (type: string, wanted: string, timeout = 30_000) =>
-  vi.waitFor(async () => expect(await said(type)).toBe(wanted), { timeout, interval: 50 });
+  settled(async () => expect(await said(type)).toBe(wanted), { timeout, interval: 50 });
 const history = async () => (await get()).status?.history?.map(({ version, state }) => `${version} ${state}`);
-const runs = (...entries: string[]) => vi.waitFor(async () => expect(await history()).toEqual(entries), { timeout: 30_000, interval: 50 });
+const runs = (...entries: string[]) => settled(async () => expect(await history()).toEqual(entries), { timeout: 30_000, interval: 50 });
 const edit = (spec: object) => client.patch(ClusterVersion, REF, { spec }, { type: 'merge' });
 const graphOf = (...edges: number[][]) => ({ nodes: VERSIONS.map((version) => ({ version, payload: smallImage(version) })), edges });
 const eventReasons = async () => {
@@ -239,7 +240,7 @@ describe('an update', () => {
   test('waits for a slow operator, and says for which', async () => {
     operators.setOperator('dns', { isSlow: true });
     await edit({ desiredUpdate: { image: smallImage('4.20.2') } });
-    await vi.waitFor(
+    await settled(
       async () =>
         expect(await said('Progressing')).toMatch(
           /^True ClusterOperatorUpdating Working towards 4.20.2: \d of 4 done \(\d+% complete\), waiting on dns$/,
@@ -250,7 +251,7 @@ describe('an update', () => {
     expect(await said('Upgradeable')).toMatch(/^False ClusterVersionUpdating An update is already in progress/);
     operators.setOperator('dns', undefined);
     await runs('4.20.2 Completed', '4.20.1 Completed');
-    await vi.waitFor(async () => expect(await said('Upgradeable')).toBeUndefined(), { timeout: 10_000 });
+    await settled(async () => expect(await said('Upgradeable')).toBeUndefined(), { timeout: 10_000 });
   });
 
   test('to another minor is stopped by an operator and by a gate, to a patch by neither', async () => {
@@ -278,7 +279,7 @@ describe('an update', () => {
         'False MultipleReasons Cluster should not be upgraded between minor or major versions for multiple reasons:\n* APIs go away.\n* Migrate first.',
       );
       await edit({ desiredUpdate: { image: smallImage('4.21.0') } });
-      await vi.waitFor(
+      await settled(
         async () =>
           expect(await said('ReleaseAccepted')).toMatch(
             /^False PreconditionChecks .*Precondition "ClusterVersionUpgradeable" failed because of "MultipleReasons"/s,
@@ -314,7 +315,7 @@ describe('under the gate of accepted risks', () => {
     start('4.20.1', gated);
     await runs('4.20.1 Completed');
     await edit({ channel: 'stable-4.20' });
-    await vi.waitFor(async () => expect(await recommended()).toEqual(['Leaking']), { timeout: 30_000, interval: 50 });
+    await settled(async () => expect(await recommended()).toEqual(['Leaking']), { timeout: 30_000, interval: 50 });
     const { status } = await get();
     expect(status?.availableUpdates).toBeNull();
     expect(status?.conditionalUpdates?.[0]?.riskNames).toEqual(['Leaking']);
@@ -339,7 +340,7 @@ describe('a cluster that is as it should be', () => {
   test('leaves what is overridden to others, and is not upgradeable meanwhile', async () => {
     const overrides = [{ kind: 'ConfigMap', group: '', namespace: 'openshift-dns', name: 'release', unmanaged: true }];
     await edit({ overrides });
-    await vi.waitFor(async () => expect(await said('Upgradeable')).toMatch(/Disabling ownership via cluster version overrides/), {
+    await settled(async () => expect(await said('Upgradeable')).toMatch(/Disabling ownership via cluster version overrides/), {
       timeout: 30_000,
       interval: 50,
     });
@@ -350,11 +351,11 @@ describe('a cluster that is as it should be', () => {
     await runs('4.20.2 Completed', '4.20.1 Completed');
     expect((await client.get(ConfigMap, ref))?.data).toEqual({ version: 'mine' });
     await edit({ overrides: null });
-    await vi.waitFor(async () => expect((await client.get(ConfigMap, ref))?.data).toEqual({ version: '4.20.2' }), {
+    await settled(async () => expect((await client.get(ConfigMap, ref))?.data).toEqual({ version: '4.20.2' }), {
       timeout: 30_000,
       interval: 50,
     });
-    await vi.waitFor(async () => expect(await said('Upgradeable')).toBeUndefined(), { timeout: 30_000, interval: 50 });
+    await settled(async () => expect(await said('Upgradeable')).toBeUndefined(), { timeout: 30_000, interval: 50 });
   });
 
   test('goes on with the rest of a spec that is wrong, and says what is wrong', async () => {
@@ -371,7 +372,7 @@ describe('a cluster that is as it should be', () => {
     await edit({ upstream: service.url });
     await eventually(async () => (await get()).status?.availableUpdates?.length === 1);
     await edit({ desiredUpdate: null });
-    await vi.waitFor(async () => expect(await said('Invalid')).toBeUndefined(), { timeout: 30_000, interval: 50 });
+    await settled(async () => expect(await said('Invalid')).toBeUndefined(), { timeout: 30_000, interval: 50 });
     await says('Progressing', 'False Cluster version is 4.20.1');
   });
 
@@ -383,7 +384,7 @@ describe('a cluster that is as it should be', () => {
     await says('RetrievedUpdates', 'False ResponseFailed Unable to retrieve available updates: unexpected HTTP status: 502 Bad Gateway');
     expect((await get()).status?.availableUpdates).toHaveLength(1);
     service.setFaults({ path: /^GET \/graph/, body: '<html>' });
-    await vi.waitFor(
+    await settled(
       async () => expect(await said('RetrievedUpdates')).toMatch(/^False ResponseInvalid Unable to retrieve available updates: /),
       { timeout: 30_000, interval: 50 },
     );

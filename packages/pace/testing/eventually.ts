@@ -30,3 +30,21 @@ export async function eventually<T>(
     await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }
+
+/**
+ * Repeats an assertion until it holds, and returns what it returns. Throws its last error after `timeout` milliseconds; the default is for a busy machine.
+ * @param interval milliseconds between two attempts
+ */
+export async function settled<T>(
+  assertion: () => Promise<T> | T,
+  { timeout = 20_000, interval = 25 }: { readonly timeout?: number; readonly interval?: number } = {},
+): Promise<T> {
+  for (const start = Date.now(); ; ) {
+    try {
+      return await assertion();
+    } catch (error) {
+      if (Date.now() - start > timeout) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, interval));
+  }
+}

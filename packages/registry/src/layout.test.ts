@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { settled } from '@flotilla/pace/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
 import { writeImage, writeIndex, writeLayer } from '../testing/image-writer.ts';
 import { MemoryBlobs } from '../testing/memory-blobs.ts';
@@ -119,7 +120,7 @@ describe('fetchBlob', () => {
     });
     const quitter = layout.fetchBlob(client, reference('1'), blob, { signal: stop.signal });
     // The download is its own: whoever comes later joins.
-    await vi.waitFor(() => expect(registry.requests).toHaveLength(1));
+    await settled(() => expect(registry.requests).toHaveLength(1));
     setTimeout(() => stop.abort());
     const others = [1, 2, 3].map(() => layout.fetchBlob(client, reference('1'), blob));
     await expect(quitter).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_ABORTED' });

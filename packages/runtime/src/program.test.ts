@@ -2,7 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { settled } from '@flotilla/pace/testing';
+import { afterEach, describe, expect, test } from 'vitest';
 
 const SOON = { timeout: 5_000, interval: 20 };
 
@@ -22,7 +23,7 @@ function run(...args: string[]) {
   child.stderr?.on('data', (chunk: Buffer) => (said.err += chunk.toString()));
   const ended = once(child, 'close').then(([code]: unknown[]) => code);
   const port = async (): Promise<string> => {
-    await vi.waitFor(() => expect(said.out).toContain('"msg":"Listening"'), { timeout: START_MS, interval: 20 });
+    await settled(() => expect(said.out).toContain('"msg":"Listening"'), { timeout: START_MS, interval: 20 });
     return /"port":(\d+)/.exec(said.out)?.[1] ?? '';
   };
   return { child, said, ended, port };
@@ -40,7 +41,7 @@ describe('a program', { timeout: 2 * START_MS }, () => {
     expect(await ask(at, '/healthz')).toEqual({ code: 200, text: 'ok' });
     expect(await ask(at, '/readyz?verbose')).toEqual({ code: 503, text: 'starting' });
     child.send('be ready');
-    await vi.waitFor(async () => expect(await ask(at, '/readyz')).toEqual({ code: 200, text: 'ok' }), SOON);
+    await settled(async () => expect(await ask(at, '/readyz')).toEqual({ code: 200, text: 'ok' }), SOON);
     expect((await ask(at, '/metrics')).text).toContain('process_cpu_seconds_total');
     expect([(await ask(at, '/constructor')).code, (await ask(at, '/metrics', 'POST')).code]).toEqual([404, 405]);
     child.kill('SIGTERM');

@@ -1,7 +1,7 @@
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { ConfigMap, type ConfigMap as ConfigMapObject, Namespace } from '@flotilla/api/core';
-import { ManualClock } from '@flotilla/pace/testing';
-import { expect, test, vi } from 'vitest';
+import { ManualClock, settled } from '@flotilla/pace/testing';
+import { expect, test } from 'vitest';
 import { configMap, listOf, type Step, startScriptedServer, watchOf } from '../testing/scripted-server.ts';
 import { createClient } from './create-client.ts';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
@@ -204,7 +204,7 @@ test('reads all that it watches before it reconciles; the changes it selects con
   await maps.synced();
   expect([seen, reconciler.hasSynced]).toEqual([[], false]);
   held.resolve();
-  await vi.waitFor(() => expect(seen.toSorted()).toEqual(['n/a', 'n/b']), SOON);
+  await settled(() => expect(seen.toSorted()).toEqual(['n/a', 'n/b']), SOON);
   expect(reconciler.hasSynced).toBe(true);
   stop.abort();
   await reconciler.stopped;
@@ -226,7 +226,7 @@ test('a stop before all is read ends it, and reconciles nothing', async () => {
     signal: stop.signal,
     reconcile,
   });
-  await vi.waitFor(() => expect(server.requests.length).toBe(1), SOON);
+  await settled(() => expect(server.requests.length).toBe(1), SOON);
   stop.abort();
   await reconciler.stopped;
   expect(reconciler.hasSynced).toBe(false);

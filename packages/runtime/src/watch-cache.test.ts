@@ -1,5 +1,6 @@
 import { ConfigMap, type ConfigMap as ConfigMapObject } from '@flotilla/api/core';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { settled } from '@flotilla/pace/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { configMap, listOf, refuse, type ScriptedServer, type Step, startScriptedServer, watchOf } from '../testing/scripted-server.ts';
 import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
@@ -52,7 +53,7 @@ test('it lists, follows and keeps objects without managedFields', async () => {
     watchOf([event('MODIFIED', 'a', '6'), event('DELETED', 'b', '7'), event('ADDED', 'c', '8')], 'hang'),
   ]);
   await cache.synced();
-  await vi.waitFor(() => expect(names(cache)).toEqual(['a@6', 'c@8']), SOON);
+  await settled(() => expect(names(cache)).toEqual(['a@6', 'c@8']), SOON);
   expect(changes).toEqual(['set a', 'set b', 'set a', 'deleted b', 'set c']);
   expect(cache.get({ namespace: 'n', name: 'a' })?.metadata).not.toHaveProperty('managedFields');
   expect(cache.present).toBe(true);
@@ -62,7 +63,7 @@ test('a trim of its own may read managedFields, and need not drop them', async (
   const { cache } = start([listOf('5', [configMap('a', '1')]), watchOf([event('ADDED', 'b', '6')], 'hang')], {
     transform: (object) => ({ ...object, data: { trimmed: object.metadata.managedFields ? 'yes' : 'too late' } }),
   });
-  await vi.waitFor(() => expect(names(cache)).toEqual(['a@1', 'b@6']), SOON);
+  await settled(() => expect(names(cache)).toEqual(['a@1', 'b@6']), SOON);
   for (const { metadata, data } of cache.list()) {
     expect(data).toEqual({ trimmed: 'yes' });
     expect(metadata).not.toHaveProperty('managedFields');
@@ -77,7 +78,7 @@ test('a watch that ends silently goes on from the last version, bookmarks includ
     watchOf([]),
     watchOf([event('MODIFIED', 'a', '21')], 'hang'),
   ]);
-  await vi.waitFor(() => expect(names(cache)).toEqual(['a@21']), SOON);
+  await settled(() => expect(names(cache)).toEqual(['a@21']), SOON);
   expect(watched()).toEqual(['5', '6', '20', '20']);
   expect(lists()).toBe(1);
 });
@@ -91,9 +92,9 @@ test.each([
     gone,
     listOf('50', [configMap('a', '1'), configMap('c', '40'), configMap('d', '41')]),
   ]);
-  await vi.waitFor(() => expect(names(cache)).toEqual(['a@1', 'c@40', 'd@41']), SOON);
+  await settled(() => expect(names(cache)).toEqual(['a@1', 'c@40', 'd@41']), SOON);
   expect(changes).toEqual(['set a', 'set b', 'set c', 'set c', 'set d', 'deleted b']);
-  await vi.waitFor(() => expect(watched()).toEqual(['5', '50']), SOON);
+  await settled(() => expect(watched()).toEqual(['5', '50']), SOON);
 });
 
 test('server errors, refusals and cut connections delay it and never end it', async () => {
@@ -111,7 +112,7 @@ test('server errors, refusals and cut connections delay it and never end it', as
     watchOf([event('MODIFIED', 'a', '7')], 'hang'),
   ]);
   await cache.synced();
-  await vi.waitFor(() => expect(names(cache)).toEqual(['a@7']), SOON);
+  await settled(() => expect(names(cache)).toEqual(['a@7']), SOON);
   expect(lists()).toBe(6);
   // One warning for the whole outage and one line for its end; the rest is debug.
   expect(log.filter((line) => line.includes('"warn"'))).toHaveLength(1);
@@ -145,8 +146,8 @@ test('an object that becomes invalid keeps its last good version, and its deleti
     refuse(410, 'Expired'),
     listOf('50', [configMap('a', '6', { k: 1 }), configMap('c', '9')]),
   ]);
-  await vi.waitFor(() => expect(lists()).toBe(2), SOON);
-  await vi.waitFor(() => expect(watched()).toEqual(['5', '9', '50']), SOON);
+  await settled(() => expect(lists()).toBe(2), SOON);
+  await settled(() => expect(watched()).toEqual(['5', '9', '50']), SOON);
   expect(names(cache)).toEqual(['a@1', 'c@9']);
   expect(changes).toEqual(['set a', 'set b', 'deleted b', 'set c']);
   expect(log.filter((line) => line.includes('Skipping an invalid object') && line.includes('n/a'))).toHaveLength(1);
@@ -154,14 +155,14 @@ test('an object that becomes invalid keeps its last good version, and its deleti
 
 test('a stream that makes no sense is repaired by a list', async () => {
   const { cache } = start([listOf('5', [configMap('a', '1')]), watchOf(['{"type":\n']), listOf('50', [configMap('b', '2')])]);
-  await vi.waitFor(() => expect(names(cache)).toEqual(['b@2']), SOON);
+  await settled(() => expect(names(cache)).toEqual(['b@2']), SOON);
 });
 
 test('watches that end at once for ever are slowed down and made up for by lists', async () => {
   server.fallback = (request, response, body) =>
     (request.url?.includes('watch=true') ? watchOf([]) : listOf('7', [configMap('late', '7')]))(request, response, body);
   const { cache } = start([listOf('5', [])]);
-  await vi.waitFor(() => expect(names(cache)).toEqual(['late@7']), { timeout: 10_000, interval: 20 });
+  await settled(() => expect(names(cache)).toEqual(['late@7']), { timeout: 10_000, interval: 20 });
   expect(watched().length).toBeLessThan(40);
 }, 15_000);
 
@@ -176,7 +177,7 @@ test('a listener, a trim or an index that throws ends nothing', async () => {
   cache.subscribe(fail);
   const after: string[] = [];
   cache.subscribe(({ object }) => after.push(object.metadata.name));
-  await vi.waitFor(() => expect(names(cache)).toEqual(['a@6']), SOON);
+  await settled(() => expect(names(cache)).toEqual(['a@6']), SOON);
   expect(changes).toEqual(['set a', 'set a']);
   expect(after).toEqual(['a', 'a']);
   expect(cache.byIndex('bad', 'x')).toEqual([]);
@@ -192,7 +193,7 @@ test('indexes follow the objects', async () => {
     { indexes: { team: (object) => Object.values(object.data ?? {}) } },
   );
   await cache.synced();
-  await vi.waitFor(() => expect(cache.size).toBe(1), SOON);
+  await settled(() => expect(cache.size).toBe(1), SOON);
   expect(cache.byIndex('team', 'red')).toEqual([]);
   expect(cache.byIndex('team', 'blue').map((object) => object.metadata.name)).toEqual(['a']);
   // @ts-expect-error no such index: asking for it does not compile.
@@ -216,11 +217,11 @@ test('an optional kind may be missing, come and go', async () => {
   await cache.synced();
   expect([cache.present, cache.size]).toEqual([false, 0]);
   // The second look finds nothing either, the third the kind; then the kind goes away again.
-  await vi.waitFor(async () => {
+  await settled(async () => {
     cache.recheck();
     expect(server.requests.length).toBeGreaterThanOrEqual(2);
   }, SOON);
-  await vi.waitFor(() => {
+  await settled(() => {
     cache.recheck();
     expect(changes).toEqual(['set a', 'deleted a']);
   }, SOON);
@@ -240,7 +241,7 @@ test('a kind that was served once may not go away, when it is optional until the
   );
   await cache.synced();
   expect([cache.present, cache.size]).toEqual([false, 0]);
-  await vi.waitFor(() => {
+  await settled(() => {
     cache.recheck();
     expect(changes).toEqual(['set a', 'set b']);
   }, SOON);
@@ -260,8 +261,8 @@ test('an own write is read at once, told once, and kept against what comes from 
     watchOf([event('MODIFIED', 'a', '8')], 'hang'),
   ]);
   cache.wrote(configMap('a', '8') as ConfigMapObject);
-  await vi.waitFor(() => expect(watched()).toHaveLength(2), SOON);
-  await vi.waitFor(() => expect(cache.resourceVersion).toBe('8'), SOON);
+  await settled(() => expect(watched()).toHaveLength(2), SOON);
+  await settled(() => expect(cache.resourceVersion).toBe('8'), SOON);
   expect(names(cache)).toEqual(['a@8']);
   expect(changes).toEqual(['set a']);
 });
@@ -271,7 +272,7 @@ test('the answer of an own write does not bring back what the watch has told to 
     listOf('5', [configMap('a', '1')]),
     watchOf([event('DELETED', 'a', '7'), event('ADDED', 'b', '8')], 'hang'),
   ]);
-  await vi.waitFor(() => expect(names(cache)).toEqual(['b@8']), SOON);
+  await settled(() => expect(names(cache)).toEqual(['b@8']), SOON);
   cache.wrote(ConfigMap.schema.parse(configMap('a', '6')));
   expect(names(cache)).toEqual(['b@8']);
   expect(changes).toEqual(['set a', 'deleted a', 'set b']);

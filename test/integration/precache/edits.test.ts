@@ -71,7 +71,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.upgrade('edited', clusters, { preCachingConfigRef: { name: 'edited' } });
     await world.untilStates('edited', { quick: 'Succeeded', running: 'PreparingToStart', away: 'PreparingToStart' });
     world.spokes.reconnect('running');
-    await world.untilStates('edited', { running: 'Active' });
+    await eventually(() => world.spokes.jobsCreated('running').length > 0, 'the job on running', 20_000);
     await ask(world, 'edited', ['registry.test/second:2']);
     await eventually(
       async () => (await world.states('edited')).quick !== 'Succeeded',

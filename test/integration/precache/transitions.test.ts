@@ -12,13 +12,13 @@ let world: World;
 /** All spokes run in one upgrade, each with its own fate; the tests then look at what was seen. */
 eachAttempt(
   async () => {
-    world = await World.start({ spokes, job: { seconds: 5 } });
+    world = await World.start({ spokes, job: { seconds: 9 } });
     world.namespaceOn('used').put();
     world.spokes.disconnect('quiet');
     world.spokes.setFaults('waiting', { jobNeverStarts: true });
     world.spokes.setFaults('failing', { failJob: true });
     world.spokes.setFaults('failing-quick', { failJob: true });
-    world.spokes.setFaults('late', { deadlineJobSeconds: 5 });
+    world.spokes.setFaults('late', { deadlineJobSeconds: 9 });
     world.spokes.setFaults('late-quick', { jobNeverStarts: true, deadlineJobSeconds: 3 });
     await world.upgrade('all', [...spokes]);
     // The first look at the job comes when it has ended.
@@ -38,7 +38,7 @@ eachAttempt(
 
 async function slowOnceCreated(name: Spoke): Promise<void> {
   await eventually(() => world.spokes.jobsCreated(name).length > 0, `the job on ${name}`);
-  world.spokes.setFaults(name, { latencyMs: 7_000 });
+  world.spokes.setFaults(name, { latencyMs: 11_000 });
 }
 
 /** True when one state was seen right after another. A status is written once a second, so states in between may be left out. */

@@ -51,7 +51,7 @@ test('a first message of any size arrives, and only a page that takes nothing af
     say({ data: 'x'.repeat(2 ** 18) });
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-  await vi.waitFor(() => expect(page.isHeard).toBe(false));
+  await vi.waitFor(() => expect(page.isHeard).toBe(false), 20_000);
 });
 
 test('a page that takes nothing any more and may look no longer ends alone', async () => {

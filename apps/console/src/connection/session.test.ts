@@ -78,14 +78,14 @@ test('a tab holds one stream while it is seen and none else, and goes on where i
   expect(streams.asked).toHaveLength(0);
   session.see(true);
   session.see(true);
-  await vi.waitFor(() => expect(streams.open).toHaveLength(1));
+  await vi.waitFor(() => expect(streams.open).toHaveLength(1), 20_000);
   streams.asked[0]?.write('r-1', { server: 'https://hub', spokes: whole('a', 'b') });
-  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1), 20_000);
   expect(tab.times).toEqual([Date.parse('2026-12-05T22:00:00Z')]);
   session.see(false);
   expect(streams.open).toHaveLength(0);
   session.see(true);
-  await vi.waitFor(() => expect(streams.open).toHaveLength(1));
+  await vi.waitFor(() => expect(streams.open).toHaveLength(1), 20_000);
   expect(streams.open[0]?.after).toBe('r-1');
 });
 
@@ -95,18 +95,18 @@ test('members of an upgrade are asked for once while a tab shows them, hidden or
   const asked = () => [...(streams.open[0]?.url.searchParams ?? [])];
   session.look('ran/site');
   session.see(true);
-  await vi.waitFor(() => expect(asked()).toEqual([['fresh', 'ran/site']]));
+  await vi.waitFor(() => expect(asked()).toEqual([['fresh', 'ran/site']]), 20_000);
   streams.open[0]?.write(undefined, membersOf('ran/site', 'a'));
   streams.open[0]?.write('r-1', { spokes: whole('a') });
-  await vi.waitFor(() => expect(messages).toHaveLength(2));
+  await vi.waitFor(() => expect(messages).toHaveLength(2), 20_000);
   session.see(false);
   session.see(true);
-  await vi.waitFor(() => expect(asked()).toEqual([['upgrade', 'ran/site']]));
+  await vi.waitFor(() => expect(asked()).toEqual([['upgrade', 'ran/site']]), 20_000);
   session.look('ran/west');
-  await vi.waitFor(() => expect(asked()).toEqual([['fresh', 'ran/west']]));
+  await vi.waitFor(() => expect(asked()).toEqual([['fresh', 'ran/west']]), 20_000);
   expect(streams.open).toHaveLength(1);
   session.look(undefined);
-  await vi.waitFor(() => expect(asked()).toEqual([]));
+  await vi.waitFor(() => expect(asked()).toEqual([]), 20_000);
 });
 
 test.each([401, 403])('after %i nobody is let in, until the tab is looked at again', async (status) => {
@@ -114,28 +114,28 @@ test.each([401, 403])('after %i nobody is let in, until the tab is looked at aga
   let isRefused = true;
   using tab = begin((...args) => (isRefused ? Promise.resolve(new Response('<html>', { status })) : streams.fetch(...args)));
   tab.session.see(true);
-  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('refused'));
+  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('refused'), 20_000);
   isRefused = false;
   tab.session.see(true);
-  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('live'));
+  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('live'), 20_000);
 });
 
 test('a 403 of the server itself may pass: it is asked again', async () => {
   const answer = new Response('{"error":"not now"}', { status: 403, headers: { 'content-type': 'application/json; charset=utf-8' } });
   using tab = begin(() => Promise.resolve(answer));
   tab.session.see(true);
-  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('lost'));
+  await vi.waitFor(() => expect(tab.states.at(-1)).toBe('lost'), 20_000);
 });
 
 test('a stream that is cut is said to be lost, and taken up again where it was', async () => {
   using tab = begin();
   const { streams, session, messages, states } = tab;
   session.see(true);
-  await vi.waitFor(() => expect(streams.open).toHaveLength(1));
+  await vi.waitFor(() => expect(streams.open).toHaveLength(1), 20_000);
   streams.asked[0]?.write('r-7', { spokes: whole('a') });
-  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1), 20_000);
   streams.asked[0]?.cut();
-  await vi.waitFor(() => expect(states.at(-1)).toBe('lost'));
+  await vi.waitFor(() => expect(states.at(-1)).toBe('lost'), 20_000);
   await vi.waitFor(() => expect(streams.asked).toHaveLength(2), 3_000);
   expect(streams.asked[1]?.after).toBe('r-7');
 });

@@ -1,8 +1,9 @@
 import { Label } from '@flotilla/api';
 import { Placement } from '@flotilla/api/ocm';
+import { settled } from '@flotilla/pace/testing';
 import { buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
 import { Placing } from './apply.ts';
@@ -97,7 +98,7 @@ test('what somebody undoes for ever is written a few times, and again after a pa
   for (; waitMs === undefined && undone < 100; undone += 1) {
     waitMs = await placing.apply(upgrade());
     for (const name of hub.names(Placement)) hub.remove(Placement, { namespace: 'policies', name: name.split('/').at(-1) ?? '' });
-    await vi.waitFor(() => expect(caches.placements.size).toBe(0));
+    await settled(() => expect(caches.placements.size).toBe(0));
   }
   expect(undone).toBe(13);
   now += waitMs ?? 0;
@@ -109,7 +110,7 @@ test('a Placement of another upgrade under the name is left alone', async () => 
   await placing.apply(upgrade());
   const [name = ''] = hub.names(Placement).map((each) => each.split('/').at(-1));
   hub.remove(Placement, { namespace: 'policies', name });
-  await vi.waitFor(() => expect(caches.placements.size).toBe(0));
+  await settled(() => expect(caches.placements.size).toBe(0));
   const labels = { [Label.upgradeName]: 'another', [Label.upgradeNamespace]: UPGRADE.namespace };
   hub.put(Placement, Placement.schema.parse({ metadata: { namespace: 'policies', name, labels }, spec: {} }));
   for (const _ of [1, 2, 3, 4]) now += (await placing.apply(upgrade())) ?? 0;

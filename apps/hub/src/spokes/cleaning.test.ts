@@ -1,10 +1,10 @@
 import { Annotation } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { ManualClock } from '@flotilla/pace/testing';
+import { ManualClock, settled } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { ApiError } from '@flotilla/runtime';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { agentCondition, clusterObject, UPGRADE } from '../../testing/observation-builders.ts';
 import { startParts } from '../../testing/parts-world.ts';
@@ -62,7 +62,7 @@ const setAvailable = (available: boolean) => hub.put(ManagedCluster, clusterObje
 const views = () => hub.names(ManagedClusterView);
 const actions = () => hub.names(ManagedClusterAction);
 const untilCached = () =>
-  vi.waitFor(() => expect([leader.caches.views.size, leader.caches.actions.size]).toEqual([views().length, actions().length]));
+  settled(() => expect([leader.caches.views.size, leader.caches.actions.size]).toEqual([views().length, actions().length]));
 
 /** Puts an upgrade that has its verdict, and this state of the spoke. */
 async function putEnded(state: BackupState | undefined, named: readonly string[] = []): Promise<ClusterGroupUpgrade> {
@@ -72,14 +72,14 @@ async function putEnded(state: BackupState | undefined, named: readonly string[]
     spec: { clusters: named, remediationStrategy: { maxConcurrency: 1, timeout: 240 } },
     status: { status: {}, conditions: [agentCondition('Succeeded', 'False', 'TimedOut')], backup: { status } },
   } as never);
-  await vi.waitFor(() => expect(leader.caches.upgrades.get(UPGRADE)?.metadata.resourceVersion).toBe(put.metadata.resourceVersion));
+  await settled(() => expect(leader.caches.upgrades.get(UPGRADE)?.metadata.resourceVersion).toBe(put.metadata.resourceVersion));
   return leader.caches.upgrades.get(UPGRADE) ?? expect.fail('no upgrade');
 }
 /** Waits until nothing delays the end of the upgrade, which then is gone. */
 async function untilClean(upgrade: ClusterGroupUpgrade, { force = false } = {}): Promise<void> {
-  await vi.waitFor(() => expect(cleaning.isClean(upgrade, force)).toBe(true));
+  await settled(() => expect(cleaning.isClean(upgrade, force)).toBe(true));
   hub.remove(ClusterGroupUpgrade, UPGRADE);
-  await vi.waitFor(() => expect(leader.caches.upgrades.get(UPGRADE)).toBeUndefined());
+  await settled(() => expect(leader.caches.upgrades.get(UPGRADE)).toBeUndefined());
 }
 
 /** Puts the hub objects of a running job, and ends its upgrade. */
@@ -88,7 +88,7 @@ async function end(state: BackupState, { force = false } = {}): Promise<void> {
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-job', namespace: SPOKE, labels } });
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
   await untilClean(await putEnded(state), { force });
 }
@@ -106,14 +106,14 @@ const seesNamespace = (uid: string): void =>
   });
 const carriesOut = (name: string): void =>
   answer(ManagedClusterAction, name, { conditions: [agentCondition('Completed', 'True', 'ActionDone')] });
-const untilAsked = () => vi.waitFor(() => expect(actions().toSorted()).toEqual(['backup-crb-delete', 'backup-ns-delete']));
+const untilAsked = () => settled(() => expect(actions().toSorted()).toEqual(['backup-crb-delete', 'backup-ns-delete']));
 /** The agent shows the namespace of this upgrade, and carries the deletions out. */
 async function untilCleanedBy(uid: string): Promise<void> {
   seesNamespace(uid);
   await untilAsked();
   carriesOut('backup-ns-delete');
   carriesOut('backup-crb-delete');
-  await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
+  await settled(() => expect([views(), actions()]).toEqual([[], []]));
 }
 
 test('strict mode requests the deletions and keeps them, waits for none, and blocks no other upgrade', async () => {
@@ -123,7 +123,7 @@ test('strict mode requests the deletions and keeps them, waits for none, and blo
   expect([views(), actions().toSorted()]).toEqual([[], ['backup-crb-delete', 'backup-ns-delete']]);
   await untilCached();
   hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE } });
-  await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+  await settled(() => expect(leader.caches.upgrades.size).toBe(1));
   expect(claims.claim('another', SPOKE)).toBeUndefined();
 });
 
@@ -146,7 +146,7 @@ describe('an upgrade that ends while a spoke is away', () => {
     carriesOut('backup-ns-delete');
     carriesOut('backup-crb-delete');
     leader.hold('managedclusterviews');
-    await vi.waitFor(() => expect(leader.caches.actions.size).toBe(0));
+    await settled(() => expect(leader.caches.actions.size).toBe(0));
     leader.hold();
     await untilCached();
     expect(hub.writes.filter((write) => write.startsWith('create managedclusteractions'))).toHaveLength(2);
@@ -171,11 +171,11 @@ describe('an upgrade that ends while a spoke is away', () => {
     const first = hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-crb-delete' })?.metadata.uid;
     carriesOut('backup-ns-delete');
     answer(ManagedClusterAction, 'backup-crb-delete', refused);
-    await vi.waitFor(() => {
+    await settled(() => {
       const again = hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-crb-delete' });
       expect(again?.metadata.uid).toBeDefined();
       expect(again?.metadata.uid).not.toBe(first);
-    }, 5000);
+    });
     expect(views()).toEqual([MARK]);
   });
 
@@ -186,7 +186,7 @@ describe('an upgrade that ends while a spoke is away', () => {
     await end('Active');
     expect(views()).toEqual([MARK]);
     hub.remove(ManagedCluster, { name: SPOKE });
-    await vi.waitFor(() => expect(views()).toEqual([]));
+    await settled(() => expect(views()).toEqual([]));
   });
 });
 
@@ -201,20 +201,20 @@ describe('what a late step wrote for an upgrade that has ended', () => {
   ])('is removed once the upgrade $name for a while, from its spoke too, and is left to the upgrade before', async ({ after }) => {
     setAvailable(true);
     hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE } });
-    await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+    await settled(() => expect(leader.caches.upgrades.size).toBe(1));
     hub.put(ManagedClusterAction, { metadata: late });
     await untilCached();
     await clock.advance(60_000);
     carriesOut(late.name);
     await untilCached();
     after();
-    await vi.waitFor(() => expect(leader.caches.upgrades.list().every(({ status }) => status?.status.completedAt)).toBe(true));
+    await settled(() => expect(leader.caches.upgrades.list().every(({ status }) => status?.status.completedAt)).toBe(true));
     await clock.advance(5_000);
     carriesOut(late.name);
     await untilCached();
     expect(hub.writes).toEqual([]);
     await clock.advance(5_000);
-    await vi.waitFor(() => expect([views(), actions()]).toEqual([[MARK], []]));
+    await settled(() => expect([views(), actions()]).toEqual([[MARK], []]));
     await untilCleanedBy(UPGRADE.uid);
   });
 
@@ -223,7 +223,7 @@ describe('what a late step wrote for an upgrade that has ended', () => {
     const remediationStrategy = { maxConcurrency: 1, timeout: 240 };
     const spec = { remediationStrategy, actions: { afterCompletion: { deleteObjects: false } } };
     hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE }, spec, status: completed });
-    await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+    await settled(() => expect(leader.caches.upgrades.size).toBe(1));
     for (let look = 0; look < 3; look += 1) {
       hub.put(ManagedClusterAction, { metadata: late });
       carriesOut(late.name);
@@ -236,11 +236,11 @@ describe('what a late step wrote for an upgrade that has ended', () => {
   test('is removed as a work too, whose agent removes the rest, and from a cluster that is detached', async () => {
     const labels = workLabels(UPGRADE, 'backup');
     setAvailable(true);
-    await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+    await settled(() => expect(leader.caches.clusters.size).toBe(1));
     hub.put(ManifestWork, { metadata: { name: job.names.manifestWork, namespace: SPOKE, labels } });
     hub.put(ManagedClusterAction, { metadata: { ...late, namespace: 'detached' } });
-    await vi.waitFor(() => expect([leader.caches.works.size, leader.caches.actions.size]).toEqual([1, 1]));
-    await vi.waitFor(async () => {
+    await settled(() => expect([leader.caches.works.size, leader.caches.actions.size]).toEqual([1, 1]));
+    await settled(async () => {
       await clock.advance(1_000);
       for (const [kind, namespace, name] of [
         [ManifestWork, SPOKE, job.names.manifestWork],
@@ -250,7 +250,7 @@ describe('what a late step wrote for an upgrade that has ended', () => {
         if (object) hub.put(kind, object);
       }
       expect([hub.names(ManifestWork), views(), actions()]).toEqual([[], [], []]);
-    }, 10_000);
+    });
   });
 });
 
@@ -266,7 +266,7 @@ describe('another upgrade on such a spoke', () => {
     expect(claims.claim(OTHER.uid, SPOKE)).toBeUndefined();
     setAvailable(true);
     seesNamespace(OTHER.uid);
-    await vi.waitFor(() => expect(views()).toEqual([]));
+    await settled(() => expect(views()).toEqual([]));
     expect(hub.writes.filter((write) => write.includes('delete managedclusteractions') || write.includes('-delete'))).toEqual([]);
   });
 
@@ -277,7 +277,7 @@ describe('another upgrade on such a spoke', () => {
     expect(claims.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
     carriesOut('backup-ns-delete');
     carriesOut('backup-crb-delete');
-    await vi.waitFor(() => expect(claims.claim(OTHER.uid, SPOKE)).toBeUndefined());
+    await settled(() => expect(claims.claim(OTHER.uid, SPOKE)).toBeUndefined());
   });
 
   test('waits no longer when somebody takes the mark away', async () => {
@@ -286,7 +286,7 @@ describe('another upgrade on such a spoke', () => {
     await untilAsked();
     expect(claims.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
     for (const name of views()) hub.remove(ManagedClusterView, { namespace: SPOKE, name });
-    await vi.waitFor(() => expect(claims.claim(OTHER.uid, SPOKE)).toBeUndefined());
+    await settled(() => expect(claims.claim(OTHER.uid, SPOKE)).toBeUndefined());
   });
 
   test('waits also for a hub that was started in the midst of it', async () => {
@@ -303,7 +303,7 @@ test("objects with an upgrade's labels in a cluster that it never named delay no
   setAvailable(true);
   const labels = workLabels(UPGRADE, 'backup');
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
   hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
   await untilClean(await putEnded(undefined, ['another']));
@@ -313,11 +313,11 @@ test('objects of a cluster that it named delay its end, and their error is known
   setAvailable(true);
   const labels = workLabels(UPGRADE, 'backup');
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
   hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
   const upgrade = await putEnded(undefined, [SPOKE]);
-  await vi.waitFor(async () => {
+  await settled(async () => {
     await clock.advance(1_000);
     expect(problems.ofAll(UPGRADE.uid).get(SPOKE)?.message).toContain('request is too large');
   });
@@ -326,7 +326,7 @@ test('objects of a cluster that it named delay its end, and their error is known
 
 test('a named cluster without a namespace, as one that was never accepted, keeps no upgrade', async () => {
   hub.put(ManagedCluster, { metadata: { name: SPOKE } });
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
   const serverMessage = `namespaces "${SPOKE}" not found`;
   hub.refuse = (verb) =>
     verb === 'create' ? new ApiError('FLOTILLA_API_NOT_FOUND', 'POST', { status: 404, reason: 'NotFound', serverMessage }) : undefined;
@@ -335,7 +335,7 @@ test('a named cluster without a namespace, as one that was never accepted, keeps
 
 test('a deletion that failed is tried again at its time, not only when the patience with the spoke ends', async () => {
   setAvailable(true);
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
   const upgrade = await putEnded('BackupTimeout');
   await untilAsked();
   expect(cleaning.isClean(upgrade, false)).toBe(false);
@@ -343,7 +343,7 @@ test('a deletion that failed is tried again at its time, not only when the patie
   answer(ManagedClusterAction, 'backup-ns-delete', {
     conditions: [{ ...agentCondition('Completed', 'False', 'ActionFailed'), message: 'no answer' }],
   });
-  await vi.waitFor(async () => {
+  await settled(async () => {
     await clock.advance(1_000);
     const again = hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-ns-delete' });
     expect([again?.metadata.uid === first, again?.status]).toEqual([false, undefined]);
@@ -363,7 +363,7 @@ test.each([
     spec: { clusters: [SPOKE], remediationStrategy, actions: { afterCompletion: { deleteObjects } } },
     status: { status: { completedAt }, backup: { status: { [SPOKE]: 'UnrecoverableError' } } },
   } as never);
-  await vi.waitFor(() => expect(leader.caches.upgrades.get(UPGRADE)).toBeDefined());
+  await settled(() => expect(leader.caches.upgrades.get(UPGRADE)).toBeDefined());
   const upgrade = leader.caches.upgrades.get(UPGRADE) ?? expect.fail('no upgrade');
   expect(cleaning.isClean(upgrade, false)).toBe(!want);
   if (want) await untilAsked();
@@ -372,7 +372,7 @@ test.each([
 
 test('a spoke that its job never touched is asked nothing, whatever else the upgrade had there', async () => {
   setAvailable(true);
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
   const upgrade = await putEnded('Succeeded', [SPOKE]);
   expect(cleaning.plan({ upgrade: UPGRADE.uid, cluster: SPOKE })).toMatchObject({ writes: '' });
   expect(cleaning.isClean(upgrade, false)).toBe(true);
@@ -380,10 +380,10 @@ test('a spoke that its job never touched is asked nothing, whatever else the upg
 
 test('what fails there is told of its cluster once the upgrade has no status for it', async () => {
   setAvailable(true);
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
   await putEnded('Succeeded', [SPOKE]);
   const subject = () => subjectOfLeftover(leader.caches, `${UPGRADE.uid}/${SPOKE}`)?.name;
   expect([subject(), subjectOfLeftover(leader.caches, 'no key')]).toEqual([undefined, undefined]);
   hub.remove(ClusterGroupUpgrade, UPGRADE);
-  await vi.waitFor(() => expect(subject()).toBe(SPOKE));
+  await settled(() => expect(subject()).toBe(SPOKE));
 });

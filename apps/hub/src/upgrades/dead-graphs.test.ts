@@ -3,10 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { findCondition } from '@flotilla/api';
 import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { settled } from '@flotilla/pace/testing';
 import { objectDefinitions } from '@flotilla/rollout';
 import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy, clusterVersion, SPOKE } from '@flotilla/rollout/testing';
 import { createChannel, createLogger, logOnly, startReconciler, systemClock } from '@flotilla/runtime';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
 import { graphAccess } from '../graph-access.ts';
@@ -120,14 +121,14 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
     signal: stop.signal,
   });
 
-  await vi.waitFor(() => expect(graphs.asked()).toBe(WORKERS), 5000);
-  await vi.waitFor(() => expect(stored(hub, 'without', 'Progressing')?.status).toBe('True'), 5000);
+  await settled(() => expect(graphs.asked()).toBe(WORKERS));
+  await settled(() => expect(stored(hub, 'without', 'Progressing')?.status).toBe('True'));
   for (const name of waiting) expect(stored(hub, name, 'Validated')).toBeUndefined();
 
   graphs.release();
-  await vi.waitFor(() => {
+  await settled(() => {
     for (const name of waiting) expect(stored(hub, name, 'Progressing')?.status).toBe('True');
-  }, 10_000);
+  });
   stop.abort();
   await upgrades.stopped;
   await graph.close();

@@ -1,8 +1,9 @@
 import { Annotation } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, type PrecacheState } from '@flotilla/api/ran';
+import { settled } from '@flotilla/pace/testing';
 import { FirstSeen } from '@flotilla/rollout';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createPrecacheJob, type PrecacheInputs, type PrecacheJobs } from '../spokes/jobs/kinds/precache/job.ts';
 import type { JobRequest } from '../spokes/jobs/part.ts';
@@ -82,7 +83,7 @@ test.each<{ name: string; pins?: 'runtime'; asked?: boolean; completedAt?: strin
 ])('the end of an upgrade owes its pins to $name', async ({ pins, asked = false, completedAt, keeps = false, want }) => {
   const { client, caches } = await hub.process();
   for (const name of ['good', 'failed', 'waiting']) hub.put(ManagedCluster, { metadata: { name } });
-  await vi.waitFor(() => expect(caches.clusters.size).toBe(3));
+  await settled(() => expect(caches.clusters.size).toBe(3));
   const upgrade = ClusterGroupUpgrade.schema.parse({
     metadata: { name: 'u', namespace: 'ns', uid: 'abc-1', ...(asked && { annotations: { [Annotation.pins]: 'runtime' } }) },
     spec: {

@@ -2,10 +2,11 @@ import { findCondition, Label } from '@flotilla/api';
 import { ManifestWork, Placement } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { kstatus } from '@flotilla/api/testing';
+import { settled } from '@flotilla/pace/testing';
 import { objectDefinitions, PLACEMENT_APP } from '@flotilla/rollout';
 import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
 import { Problems } from '../spokes/problems.ts';
@@ -112,7 +113,7 @@ const ENDED = { conditions: [met('Progressing', 'False'), met('Succeeded', 'True
 
 /** Waits until the caches have every object put or removed so far. */
 const untilCached = () =>
-  vi.waitFor(() => {
+  settled(() => {
     expect(caches.upgrades.get(UPGRADE)?.metadata.resourceVersion).toBe(stored()?.metadata.resourceVersion);
     expect(caches.placements.size).toBe(hub.names(Placement).length);
     expect(caches.works.size).toBe(hub.names(ManifestWork).length);
@@ -270,7 +271,7 @@ test('ended upgrades of another version are brought up to date once, the newest 
   hub.put(ClusterGroupUpgrade, endedAt('old', '2025-01-01T00:00:00Z'));
   hub.put(ClusterGroupUpgrade, endedAt('new', '2026-01-01T00:00:00Z', { verdict: 'False' }));
   hub.put(ClusterGroupUpgrade, endedAt('middle', '2025-06-01T00:00:00Z'));
-  await vi.waitFor(() => expect(caches.upgrades.size).toBe(3));
+  await settled(() => expect(caches.upgrades.size).toBe(3));
   hub.writes.length = 0;
   expect(await settle('old', 'new', 'middle')).toBe(1400);
   expect(hub.writes.map((write) => write.split(' ').at(-1))).toEqual(['new', 'middle', 'old'].map((name) => expect.stringContaining(name)));

@@ -1,8 +1,9 @@
 import { ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { settled } from '@flotilla/pace/testing';
 import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics } from '@flotilla/runtime';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
 import { upgradesOf, watchesOf } from './watches.ts';
@@ -46,33 +47,33 @@ afterEach(() => {
 /** Waits until everything put so far has been reconciled. */
 async function idle(): Promise<void> {
   const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
-  await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
+  await settled(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
 }
 
 test('a copy of a policy that changes enqueues a waiting upgrade and no running one', async () => {
   hub.put(Policy, { ...COPY, spec: { ...COPY.spec, 'policy-templates': ['{{hub fromSecret hub}}'] } });
-  await vi.waitFor(() => expect(enqueued).toEqual(['ns/waiting']));
+  await settled(() => expect(enqueued).toEqual(['ns/waiting']));
   await idle();
   expect(enqueued).toEqual(['ns/waiting']);
 });
 
 test('a copy that goes away enqueues a running upgrade too: its cluster has nothing left to do', async () => {
   hub.remove(Policy, COPY.metadata);
-  await vi.waitFor(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+  await settled(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
 });
 
 test('a cluster set that is bound to a namespace enqueues all upgrades there, and a changed set all', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: { namespace: 'elsewhere', name: 'other', uid: 'uid-other' } }));
-  await vi.waitFor(() => expect(enqueued).toEqual(['elsewhere/other']));
+  await settled(() => expect(enqueued).toEqual(['elsewhere/other']));
   enqueued.length = 0;
   const { apiVersion, kind } = ManagedClusterSetBinding;
   const binding = { apiVersion, kind, metadata: { namespace: 'ns', name: 'blue' }, spec: { clusterSet: 'blue' } };
   hub.put(ManagedClusterSetBinding, binding);
-  await vi.waitFor(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+  await settled(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
   enqueued.length = 0;
   hub.put(ManagedClusterSet, { apiVersion, kind: ManagedClusterSet.kind, metadata: { name: 'blue', generation: 2 } });
-  await vi.waitFor(() => expect(enqueued.toSorted()).toEqual(['elsewhere/other', 'ns/running', 'ns/waiting']));
+  await settled(() => expect(enqueued.toSorted()).toEqual(['elsewhere/other', 'ns/running', 'ns/waiting']));
   enqueued.length = 0;
   hub.remove(ManagedClusterSetBinding, binding.metadata);
-  await vi.waitFor(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+  await settled(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
 });

@@ -1,8 +1,9 @@
 import { Label, WaitingError } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { settled } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { ApiError } from '@flotilla/runtime';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { type ApplyDeps, applyWrites, describeWrites, type Ownership, type Write } from './apply.ts';
 
@@ -28,7 +29,7 @@ const shown = () => process.caches.views.list().map(({ metadata }) => metadata.n
 /** Puts a view, and waits for the cache. */
 async function put(name: string, more: object = {}): Promise<string> {
   const { metadata } = hub.put(ManagedClusterView, view(name, more));
-  await vi.waitFor(() => expect(process.caches.views.get(refOf(name))?.metadata.resourceVersion).toBe(metadata.resourceVersion));
+  await settled(() => expect(process.caches.views.get(refOf(name))?.metadata.resourceVersion).toBe(metadata.resourceVersion));
   return metadata.uid ?? '';
 }
 

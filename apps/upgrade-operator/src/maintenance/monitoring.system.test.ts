@@ -1,8 +1,9 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { OPERATOR_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { type AlertmanagerServer, type PrometheusServer, startAlertmanager, startPrometheus } from '@flotilla/control-plane/servers';
+import { settled } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAlertmanager } from '../clients/alertmanager.ts';
 import { createPrometheus } from '../clients/prometheus.ts';
 import { createAlertHistory } from '../health/alerts.ts';
@@ -29,7 +30,7 @@ afterAll(async () => {
 const at = (server: { url: string }) => async () => new URL(server.url);
 const silencesAt = (server: { url: string }) => createSilences(createAlertmanager({ ...QUICK, url: at(server) }), systemClock);
 const alertsAt = (server: { url: string }) => createPrometheus({ ...QUICK, url: at(server) });
-const until = (assertion: () => Promise<void>) => vi.waitFor(assertion, { timeout: 30_000, interval: 200 });
+const until = (assertion: () => Promise<void>) => settled(assertion, { timeout: 30_000, interval: 200 });
 
 describe('silences in a real Alertmanager', () => {
   const known = () => createAlertmanager({ ...QUICK, url: at(alertmanager) }).silences();

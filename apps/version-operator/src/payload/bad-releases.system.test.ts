@@ -5,13 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { type ApiServer, type Registry, startApiServer, startRegistry } from '@flotilla/control-plane/servers';
+import { settled } from '@flotilla/pace/testing';
 import { parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
 import { MemoryBlobs, writeImage } from '@flotilla/registry/testing';
 import type { PayloadFile } from '@flotilla/release';
 import { buildReleaseHead, signatureContent, signed, type TestKey, testKey } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
 import { pack } from 'tar-stream';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runVersionOperator } from '../operator.ts';
 import { releaseImages } from './release-image.ts';
 import { registrySource } from './release-source.ts';
@@ -71,7 +72,7 @@ async function* piecesOf(archive: AsyncIterable<unknown>): AsyncGenerator<Buffer
   for await (const piece of archive) if (Buffer.isBuffer(piece)) yield piece;
 }
 
-const eventually = <T>(ask: () => Promise<T>): Promise<T> => vi.waitFor(ask, { timeout: 90_000, interval: 100 });
+const eventually = <T>(ask: () => Promise<T>): Promise<T> => settled(ask, { timeout: 90_000, interval: 100 });
 const version = async () => {
   const found = await client.get(ClusterVersion, REF);
   if (!found) throw new Error('no ClusterVersion');

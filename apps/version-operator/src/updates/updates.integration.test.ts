@@ -2,8 +2,9 @@ import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { type ApiServer, startApiServer, startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { FollowingConnections } from '@flotilla/http';
+import { settled } from '@flotilla/pace/testing';
 import { type Client, createLogger, logOnly, systemClock, WatchCache } from '@flotilla/runtime';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunningRelease } from './known-updates.ts';
 import { startUpdates, type Updates } from './reconciler.ts';
 
@@ -29,7 +30,7 @@ const conditional = (to: string, ...risks: object[]) => ({ edges: [{ from: '4.20
 
 /** Asks until the answer is a good one. */
 const eventually = (ask: () => unknown) =>
-  vi.waitFor(
+  settled(
     async () => {
       if (!(await ask())) throw new Error(`not yet: ${JSON.stringify(updates?.known())}`);
     },

@@ -1,7 +1,8 @@
 import { Label } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { settled } from '@flotilla/pace/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DONE, JobsWorld, keyOf, OTHER, SPOKE } from '../../../testing/jobs-world.ts';
 import { agentCondition, UPGRADE } from '../../../testing/observation-builders.ts';
 import { type BackupInputs, createBackupJob } from './kinds/backup/job.ts';
@@ -110,7 +111,7 @@ test('a write is not made again before its watch event: a slow server does not g
   expect(world.hub.writes).toEqual([CREATED]);
   world.hub.remove(ManagedClusterView, VIEW);
   world.leader.hold();
-  await vi.waitFor(() => expect(world.takes(UPGRADE)).toBe(true));
+  await settled(() => expect(world.takes(UPGRADE)).toBe(true));
 });
 
 describe('a step that waited in the queue of a hub that is gone', () => {
@@ -122,7 +123,7 @@ describe('a step that waited in the queue of a hub that is gone', () => {
   async function clean(): Promise<void> {
     for (const kind of [ManagedClusterView, ManagedClusterAction])
       for (const name of world.hub.names(kind)) world.hub.remove(kind, { namespace: SPOKE, name });
-    await vi.waitFor(() => expect(world.worker.caches.views.size + world.worker.caches.actions.size).toBe(0));
+    await settled(() => expect(world.worker.caches.views.size + world.worker.caches.actions.size).toBe(0));
     world.hub.writes.length = 0;
   }
 
@@ -143,7 +144,7 @@ describe('a step that waited in the queue of a hub that is gone', () => {
 
   test('nor for an upgrade that is gone', async () => {
     world.hub.remove(ClusterGroupUpgrade, UPGRADE);
-    await vi.waitFor(() => expect(world.worker.caches.upgrades.get(UPGRADE)).toBeUndefined());
+    await settled(() => expect(world.worker.caches.upgrades.get(UPGRADE)).toBeUndefined());
     await clean();
     await world.stepElsewhere(keyOf(UPGRADE));
     expect(world.hub.writes).toEqual([]);

@@ -1,7 +1,8 @@
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
+import { settled } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FAILED, JobsWorld, keyOf, OTHER, RUNNING, SPEC, SPOKE, THIRD } from '../../../testing/jobs-world.ts';
 import { buildPrecacheSettings, UPGRADE } from '../../../testing/observation-builders.ts';
 import { createPrecacheJob, type PrecacheInputs } from './kinds/precache/job.ts';
@@ -97,7 +98,7 @@ describe('a new leader', () => {
       name: 'is gone',
       after: async () => {
         world.hub.remove(ClusterGroupUpgrade, UPGRADE);
-        await vi.waitFor(() => expect(world.leader.caches.upgrades.get(UPGRADE)).toBeUndefined());
+        await settled(() => expect(world.leader.caches.upgrades.get(UPGRADE)).toBeUndefined());
         await world.clock.advance(0);
       },
     },
@@ -108,7 +109,7 @@ describe('a new leader', () => {
     await world.clock.advance(60_000);
     expect([states(OTHER), world.told]).toEqual([['NotStarted'], []]);
     await after();
-    await vi.waitFor(() => expect(world.told).toEqual([OTHER.uid]));
+    await settled(() => expect(world.told).toEqual([OTHER.uid]));
     expect(states(OTHER)).toEqual(['PreparingToStart']);
   });
 
@@ -144,7 +145,7 @@ describe('an upgrade that has ended and keeps its objects', () => {
     expect(states(OTHER)).toEqual(['NotStarted']);
     world.told.length = 0;
     await world.untilClean();
-    await vi.waitFor(() => expect(world.told).toContain(OTHER.uid));
+    await settled(() => expect(world.told).toContain(OTHER.uid));
     expect(states(OTHER)).toEqual(['PreparingToStart']);
   });
 
@@ -249,7 +250,7 @@ test('the claim by which pins are removed lasts over the deletion of their upgra
   expect(world.jobs.claim(UPGRADE.uid, SPOKE, 'pins')).toBeUndefined();
   await world.pass(OTHER);
   world.hub.remove(ClusterGroupUpgrade, UPGRADE);
-  await vi.waitFor(() => expect(world.leader.caches.upgrades.size).toBe(1));
+  await settled(() => expect(world.leader.caches.upgrades.size).toBe(1));
   await world.clock.advance(60_000);
   expect(states(OTHER)).toEqual(['NotStarted']);
   world.told.length = 0;
@@ -265,7 +266,7 @@ test('an upgrade that ends lets go of a spoke that its status names and its pass
   expect(states(OTHER)).toEqual(['NotStarted']);
   await world.store(UPGRADE, 'Active', FAILED);
   world.jobs.end(UPGRADE.uid);
-  await vi.waitFor(() => expect(world.told).toContain(OTHER.uid));
+  await settled(() => expect(world.told).toContain(OTHER.uid));
   expect(states(OTHER)).toEqual(['PreparingToStart']);
 });
 

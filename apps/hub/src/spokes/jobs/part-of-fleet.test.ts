@@ -1,8 +1,9 @@
 import type { KubeObject, Resource } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import type { BackupState, PrecacheState } from '@flotilla/api/ran';
+import { settled } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { progress } from '../../../testing/interpret-case.ts';
 import { DONE, idle, JobsWorld, keyOf, OTHER, SPEC, SPOKE } from '../../../testing/jobs-world.ts';
 import { agentCondition, buildPrecacheSettings, foundJob, UPGRADE, viewObject } from '../../../testing/observation-builders.ts';
@@ -26,10 +27,10 @@ async function putFleet(count: number): Promise<void> {
   const clusters = Array.from({ length: count }, (_, index) => `fleet-${index}`);
   const conditions = [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')];
   for (const name of clusters) world.hub.put(ManagedCluster, { metadata: { name }, status: { conditions } } as KubeObject);
-  await vi.waitFor(() => expect(world.leader.caches.clusters.get({ name: `fleet-${count - 1}` })).toBeDefined());
+  await settled(() => expect(world.leader.caches.clusters.get({ name: `fleet-${count - 1}` })).toBeDefined());
   await world.storeAll(UPGRADE, Object.fromEntries(clusters.map((name) => [name, 'PreparingToStart' as const])));
 }
-const untilWaiting = (count: number) => vi.waitFor(() => expect(world.steps.size).toBe(count));
+const untilWaiting = (count: number) => settled(() => expect(world.steps.size).toBe(count));
 
 test.each([
   { work: 'backup', begin: startBackup },
@@ -75,8 +76,8 @@ test('leftovers of another upgrade are part of the plan', async () => {
   const before = world.jobs.plan(key).writes;
   world.steps.clear();
   world.hub.remove(ManifestWork, left);
-  await vi.waitFor(() => expect(world.leader.caches.works.size).toBe(0));
-  await vi.waitFor(() => expect([...world.steps]).toEqual([keyText(key)]));
+  await settled(() => expect(world.leader.caches.works.size).toBe(0));
+  await settled(() => expect([...world.steps]).toEqual([keyText(key)]));
   expect(world.jobs.plan(key).writes).not.toBe(before);
 });
 
@@ -88,7 +89,7 @@ test('spokes are cleaned one after another while others have no verdict, and at 
   await putFleet(41);
   for (const namespace of clusters)
     world.hub.put(ManagedClusterView, { metadata: { namespace, name: 'view-backup-namespace', labels, uid: namespace } });
-  await vi.waitFor(() => expect(world.leader.caches.views.size).toBe(40));
+  await settled(() => expect(world.leader.caches.views.size).toBe(40));
   const verdicts = Object.fromEntries(clusters.map((name) => [name, 'Succeeded' as const]));
   await backup.storeAll(UPGRADE, { ...verdicts, 'fleet-40': 'Active' });
   world.steps.clear();
@@ -124,6 +125,6 @@ test('the verdict comes with the nodes of the report that it came with', async (
   expect(await report(3, { succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] })).toEqual(['Succeeded', 3]);
   await precache.store(UPGRADE, 'Succeeded');
   world.hub.remove(ManagedClusterView, { namespace: SPOKE, name: precache.job.names.views.job.name });
-  await vi.waitFor(() => expect(precache.leader.caches.views.size).toBe(0));
+  await settled(() => expect(precache.leader.caches.views.size).toBe(0));
   expect(precache.judged(UPGRADE)?.nodes?.done).toBe(3);
 });

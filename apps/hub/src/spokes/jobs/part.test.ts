@@ -1,8 +1,9 @@
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { BackupState } from '@flotilla/api/ran';
+import { settled } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { ApiError } from '@flotilla/runtime';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DONE, FAILED, JobsWorld, keyOf, OTHER, SPOKE } from '../../../testing/jobs-world.ts';
 import { agentCondition, UPGRADE } from '../../../testing/observation-builders.ts';
 import { type BackupInputs, createBackupJob } from './kinds/backup/job.ts';
@@ -47,7 +48,7 @@ describe('one upgrade at a time on a spoke', () => {
     for (const step of [world.stepElsewhere(keyOf(OTHER)), world.jobs.step(keyOf(OTHER), world.stopping.signal)]) await step;
     expect(world.hub.writes).toEqual([]);
     world.hub.remove(ManagedClusterView, VIEW);
-    await vi.waitFor(() => expect(world.leader.caches.views.size).toBe(0));
+    await settled(() => expect(world.leader.caches.views.size).toBe(0));
     await world.store(UPGRADE, 'PreparingToStart', FAILED);
     world.jobs.end(UPGRADE.uid);
     expect(world.told).toContain(OTHER.uid);
@@ -73,7 +74,7 @@ describe('one upgrade at a time on a spoke', () => {
       undefined,
       'waits (precache-claim) behind default/other: waits for ClusterGroupUpgrade default/other, which is backing up this cluster',
     ]);
-    await vi.waitFor(() => expect(world.takes(OTHER)).toBe(true));
+    await settled(() => expect(world.takes(OTHER)).toBe(true));
     expect(world.jobs.plan(keyOf(UPGRADE)).writes).toBe('');
   });
 

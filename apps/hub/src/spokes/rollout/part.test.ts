@@ -1,10 +1,10 @@
 import { type KubeObject, Label } from '@flotilla/api';
 import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement, PlacementBinding, PlacementDecision } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { ManualClock } from '@flotilla/pace/testing';
+import { ManualClock, settled } from '@flotilla/pace/testing';
 import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
 import { ApiError, createLogger, createMetrics, logOnly } from '@flotilla/runtime';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idle } from '../../../testing/jobs-world.ts';
 import { MemoryHub } from '../../../testing/memory-hub.ts';
 import { BY_UID, createCaches, fillCaches } from '../../caches.ts';
@@ -85,11 +85,11 @@ const inProgress = (...clusters: string[]) => ({
 });
 const upgrade = () => caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade();
 const keyOf = (cluster: string): SpokeKey => ({ upgrade: upgrade().metadata.uid ?? '', cluster });
-const until = (want: string[]) => vi.waitFor(() => expect(asked).toEqual(want), { timeout: 2000, interval: 5 });
+const until = (want: string[]) => settled(() => expect(asked).toEqual(want), { interval: 5 });
 /** Waits until everything put so far has been reconciled: the caches are current, and the event loop has turned. */
 async function untilReconciled(): Promise<void> {
   const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
-  await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
+  await settled(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
   await idle();
 }
 
@@ -98,7 +98,7 @@ test('clusters with missing edits are asked for, and their edits are tried again
   start({ takes: true });
   putCluster('a', { name: 'a' });
   for (const cluster of ['b', 'c']) putCluster(cluster, {});
-  await vi.waitFor(() => expect(caches.clusters.size).toBe(3));
+  await settled(() => expect(caches.clusters.size).toBe(3));
   put({ status: {} });
   const patched = (name: string) => hub.writes.filter((write) => write === `patch managedclusters ${name}`).length;
   await untilReconciled();
@@ -153,7 +153,7 @@ describe('the error of a step is known as long as it lasts', () => {
   test('one of the Placements, which stands for no cluster', async () => {
     start();
     put({ status: {} });
-    await vi.waitFor(() => expect(caches.upgrades.size).toBe(1));
+    await settled(() => expect(caches.upgrades.size).toBe(1));
     for (let attempt = 0; attempt < 2; attempt += 1) {
       rollouts.placed(upgrade(), AWAY);
       await clock.advance(5_000);
@@ -170,7 +170,7 @@ test('a changed upgrade does not ask again for the steps of a moment ago', async
   put({ status: {}, remediationPlan: [['a']] });
   await until(['a']);
   put({ status: {}, remediationPlan: [['a']], computedMaxConcurrency: 1 });
-  await vi.waitFor(() => expect(caches.upgrades.get(UPGRADE)?.status?.computedMaxConcurrency).toBe(1));
+  await settled(() => expect(caches.upgrades.get(UPGRADE)?.status?.computedMaxConcurrency).toBe(1));
   await untilReconciled();
   expect(asked).toEqual(['a']);
 });
@@ -185,16 +185,16 @@ test('the Placements of a batch come first, the Subscriptions of its clusters wh
     placements: ['x'],
   };
   put({ ...policies, status: inProgress('a', 'b') });
-  await vi.waitFor(() => expect(caches.upgrades.size).toBe(1));
+  await settled(() => expect(caches.upgrades.size).toBe(1));
   const create = () => {
     for (const write of placementWrites(upgrade(), caches)) if (write.verb === 'create') hub.put(write.kind, write.object);
   };
   create();
-  await vi.waitFor(() => expect(caches.placements.size).toBe(1));
+  await settled(() => expect(caches.placements.size).toBe(1));
   await untilReconciled();
   expect(asked).toEqual([]);
   decide(['a', 'b']);
-  await vi.waitFor(() => expect(caches.decisions.size).toBe(1));
+  await settled(() => expect(caches.decisions.size).toBe(1));
   create();
   await until(['a', 'b']);
   expect([hub.names(Placement), hub.names(PlacementBinding)].map((names) => names.length)).toEqual([1, 1]);
@@ -233,7 +233,7 @@ test('an event of a cluster plans that cluster alone, and clusters outside the b
 test('somebody who undoes everything at once is not followed at his pace', async () => {
   start({ takes: true });
   put({ status: {}, remediationPlan: [['a']] });
-  await vi.waitFor(() => expect(caches.upgrades.size).toBe(1));
+  await settled(() => expect(caches.upgrades.size).toBe(1));
   for (let round = 0; round < 20; round += 1) {
     putCluster('a', { round: String(round) });
     await untilReconciled();
@@ -244,7 +244,7 @@ test('somebody who undoes everything at once is not followed at his pace', async
 test('a process that has lost its lease writes nothing more', async () => {
   put({ status: {}, remediationPlan: [['a']] });
   putCluster('a', { round: '1' });
-  await vi.waitFor(() => expect([caches.upgrades.size, caches.clusters.size]).toEqual([1, 1]));
+  await settled(() => expect([caches.upgrades.size, caches.clusters.size]).toEqual([1, 1]));
   const before = hub.writes.length;
   await expect(step(keyOf('a'), AbortSignal.abort(new Error('the lease is lost')))).rejects.toThrow('the lease is lost');
   expect(hub.writes.slice(before)).toEqual([]);
@@ -260,10 +260,10 @@ test('a work in a cluster that the upgrade never named keeps it from nothing, wh
   put({ status: {}, conditions: [{ ...condition, type: 'Succeeded' }], remediationPlan: [['a']] });
   const isClean = () => rollouts.isClean(upgrade(), { leavingCounts: true });
   hub.put(ManifestWork, { metadata: { name: 'theirs', namespace: 'evil', labels } } satisfies KubeObject);
-  await vi.waitFor(() => expect([caches.works.size, caches.upgrades.size]).toEqual([1, 1]));
+  await settled(() => expect([caches.works.size, caches.upgrades.size]).toEqual([1, 1]));
   expect(isClean()).toBe(true);
-  await vi.waitFor(() => expect(asked).toContain('evil'));
+  await settled(() => expect(asked).toContain('evil'));
   hub.put(ManifestWork, { metadata: { name: 'ours', namespace: 'a', labels } } satisfies KubeObject);
-  await vi.waitFor(() => expect(caches.works.size).toBe(2));
+  await settled(() => expect(caches.works.size).toBe(2));
   expect(isClean()).toBe(false);
 });

@@ -4,7 +4,8 @@ import { ManagedCluster, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds, SpokeName } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { registerSpokes, type SimulatedSpokes, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { settled } from '@flotilla/pace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PortDriver, PortHub } from '../../../testing/port-case.ts';
 
 const TRANSPORTS = ['actions', 'work'] as const;
@@ -88,7 +89,7 @@ const store = (cluster: string) => {
 };
 const jobsOf = (cluster: string) => spokes.jobsCreated(cluster);
 /** Waits for the namespace's end: the action is done when the removal has begun. */
-const untilGone = (cluster: string) => vi.waitFor(() => expect(store(cluster).namespace()).toBeUndefined(), { timeout: 10_000 });
+const untilGone = (cluster: string) => settled(() => expect(store(cluster).namespace()).toBeUndefined(), { timeout: 10_000 });
 /** Cuts the spoke's agent off, and waits until the hub knows. */
 async function cutOff(cluster: string): Promise<void> {
   await hub.setAvailable(cluster, false);
@@ -264,7 +265,7 @@ test('a work that nobody answers: it goes on by actions and views, says so, and 
   const cluster = spokeOf('unanswered', 'work');
   const labels = { 'feature.open-cluster-management.io/addon-work-manager': 'available' };
   await hub.client.patch(ManagedCluster, { name: cluster }, { metadata: { labels } }, { type: 'merge' });
-  await vi.waitFor(() => expect(hub.caches.clusters.get({ name: cluster })?.metadata.labels).toMatchObject(labels));
+  await settled(() => expect(hub.caches.clusters.get({ name: cluster })?.metadata.labels).toMatchObject(labels));
   spokes.disconnect(cluster);
   const driver = new PortDriver(hub, cluster, 'auto');
   await driver.untilSo(async () => namesOf(await hub.objects(cluster)).includes('precache-work'), 'the work');

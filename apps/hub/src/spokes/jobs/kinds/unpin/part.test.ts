@@ -1,9 +1,9 @@
 import { Annotation, isSameJson, type KubeObject, Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
-import { ManualClock } from '@flotilla/pace/testing';
+import { ManualClock, settled } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { createLogger, type EventToRecord } from '@flotilla/runtime';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../../../../testing/memory-hub.ts';
 import { agentCondition, buildPrecacheSettings, clusterObject } from '../../../../../testing/observation-builders.ts';
 import { startParts } from '../../../../../testing/parts-world.ts';
@@ -61,7 +61,7 @@ const owe = () => owePins([SPOKE, 'gone'], { uid: UID, image, way: 'runtime' }, 
 /** Puts the spoke, and owes its pins. */
 async function mark({ available = true } = {}): Promise<void> {
   setAvailable(available);
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
   await owe();
 }
 /** Answers as the spoke's agent: the Job has ended like this. */
@@ -74,13 +74,13 @@ function end(verdict: Readonly<Record<string, string>>): void {
 
 test('a marked spoke gets one work; its verdict takes the mark away, then the work goes', async () => {
   await mark();
-  await vi.waitFor(() => expect(work()).toBeDefined());
+  await settled(() => expect(work()).toBeDefined());
   expect(marks()).toEqual([`pins.flotilla.io/${UID}`]);
   expect(JSON.stringify(work()?.spec)).toContain('{"name":"MODE","value":"unpin"}');
   expect(claims.claim('another', SPOKE)).toMatchObject({ uid: UID });
   end({ verdict: 'Complete' });
-  await vi.waitFor(() => expect([marks(), work()]).toEqual([[], undefined]));
-  await vi.waitFor(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
+  await settled(() => expect([marks(), work()]).toEqual([[], undefined]));
+  await settled(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
   expect(events).toEqual([]);
   const written = hub.writes.filter((write) => !write.startsWith('get'));
   expect(written).toEqual([
@@ -100,17 +100,17 @@ test('a spoke that is away waits with its mark, over a restart, and is nobody’
   expect(claims.claim('another', SPOKE)).toBeUndefined();
   claims.release('another', SPOKE);
   setAvailable(true);
-  await vi.waitFor(() => expect(work()).toBeDefined());
+  await settled(() => expect(work()).toBeDefined());
 });
 
 test('a cluster that is held keeps its mark until it is let go', async () => {
   const annotations = { 'flotilla.io/hold': 'at work there', [`pins.flotilla.io/${UID}`]: image };
   hub.put(ManagedCluster, { ...clusterObject(true), metadata: { name: SPOKE, annotations } });
-  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
-  await vi.waitFor(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
+  await settled(() => expect(leader.caches.clusters.size).toBe(1));
+  await settled(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
   claims.release('another', SPOKE);
   hub.put(ManagedCluster, { ...clusterObject(true), metadata: { name: SPOKE, annotations: { [`pins.flotilla.io/${UID}`]: image } } });
-  await vi.waitFor(() => expect(work()).toBeDefined());
+  await settled(() => expect(work()).toBeDefined());
   expect(hub.writes).toEqual(['create manifestworks pins-work']);
 });
 
@@ -118,13 +118,13 @@ test('a failed job is tried anew; the third failure is told once, and ends like 
   await mark();
   const made: string[] = [];
   for (const _ of [1, 2, 3]) {
-    await vi.waitFor(() => expect(work()?.metadata.uid).toBeDefined());
+    await settled(() => expect(work()?.metadata.uid).toBeDefined());
     made.push(work()?.metadata.uid ?? '');
     expect(events).toEqual([]);
     end({ verdict: 'Failed', reason: 'BackoffLimitExceeded', message: 'no luck' });
-    await vi.waitFor(() => expect(work()?.metadata.uid).not.toBe(made.at(-1)));
+    await settled(() => expect(work()?.metadata.uid).not.toBe(made.at(-1)));
   }
-  await vi.waitFor(() => expect([marks(), work()]).toEqual([[], undefined]));
+  await settled(() => expect([marks(), work()]).toEqual([[], undefined]));
   expect(new Set(made).size).toBe(3);
   expect(events.map(({ reason, note }) => [reason, note])).toEqual([['PinsLeft', expect.stringContaining('no luck')]]);
 });
@@ -134,13 +134,13 @@ test('pre-caching comes first, and its end is noticed', async () => {
   const labels = workLabels({ namespace: 'ns', name: 'u', uid: UID }, 'precache');
   const other = { namespace: SPOKE, name: 'precache-work' };
   hub.put(ManifestWork, { metadata: { ...other, labels } });
-  await vi.waitFor(() => expect(leader.caches.works.size).toBe(1));
+  await settled(() => expect(leader.caches.works.size).toBe(1));
   await mark();
-  await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toBeDefined());
+  await settled(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toBeDefined());
   hub.remove(ManifestWork, other);
-  await vi.waitFor(() => expect(leader.caches.works.size).toBe(0));
+  await settled(() => expect(leader.caches.works.size).toBe(0));
   expect(work()).toBeUndefined();
-  await vi.waitFor(async () => {
+  await settled(async () => {
     await clock.advance(1_000);
     expect(work()).toBeDefined();
   });
@@ -150,13 +150,13 @@ test('the pins of another upgrade follow at once', async () => {
   const other = UID.replace(/1$/, '2');
   const ownersOf = () => hub.names(ManifestWork).map(() => work()?.metadata.labels?.[Label.upgradeUid]);
   await mark();
-  await vi.waitFor(() => expect(ownersOf()).toEqual([UID]));
+  await settled(() => expect(ownersOf()).toEqual([UID]));
   await owePins([SPOKE], { uid: other, image, way: 'runtime' }, { ...leader, signal: stop.signal });
-  await vi.waitFor(() => expect(marks()).toHaveLength(2));
+  await settled(() => expect(marks()).toHaveLength(2));
   end({ verdict: 'Complete' });
   // An upgrade that is held looks again after half a minute.
   const soon = clock.now() + 10_000;
-  await vi.waitFor(async () => {
+  await settled(async () => {
     await clock.advance(100);
     expect(ownersOf()).toEqual([other]);
   });
@@ -193,17 +193,17 @@ test('by actions too: all of it is made and removed, on the spoke and on the hub
   const spoke = new Map<string, KubeObject>();
   const made = new Set<string>();
   await mark();
-  await vi.waitFor(async () => {
+  await settled(async () => {
     actAsAgent(spoke);
     for (const kind of spoke.keys()) made.add(kind);
     await clock.advance(1_000);
     expect(marks()).toEqual([]);
   }, PATIENCE);
   expect([...made]).toEqual(expect.arrayContaining(['Namespace', 'ConfigMap', 'Job']));
-  await vi.waitFor(() => {
+  await settled(() => {
     actAsAgent(spoke);
     expect([spoke.size, hub.names(ManagedClusterAction), hub.names(ManagedClusterView)]).toEqual([0, [], []]);
   }, PATIENCE);
-  await vi.waitFor(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
+  await settled(() => expect(claims.claim('another', SPOKE)).toBeUndefined());
   expect(events).toEqual([]);
 });
