@@ -68,10 +68,10 @@ export const Annotation = {
   blockingClusterFiltering: 'ran.openshift.io/blocking-cgu-cluster-filtering',
   /** On a policy: its place in an automatically created upgrade. */
   deployWave: 'ran.openshift.io/ztp-deploy-wave',
-  /** On a ClusterGroupUpgrade: RFC 3339 times with zone between which batches may start. */
+  /** On a ClusterGroupUpgrade: RFC 3339 times with zone between which batches may start; on a ManagedCluster: between which its part may begin. */
   windowStart: 'flotilla.io/window-start',
   windowEnd: 'flotilla.io/window-end',
-  /** On a ClusterGroupUpgrade: windows that recur. Five cron fields, a length such as `4h`, an IANA time zone (default UTC). */
+  /** The same as windows that recur. Five cron fields, a length such as `4h`, an IANA time zone (default UTC). */
   windowSchedule: 'flotilla.io/window-schedule',
   windowDuration: 'flotilla.io/window-duration',
   windowTimezone: 'flotilla.io/window-timezone',

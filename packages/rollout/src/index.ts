@@ -30,6 +30,7 @@ export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters
 export { eventsBetween } from './events/events-between.ts';
 export type { ValidationFacts } from './events/events-validation.ts';
 export { blockingRefs, judgeBlocking } from './gates/blocking.ts';
+export { findClosedHours } from './gates/cluster-hours.ts';
 export { describeIgnoredEdits, effectOf } from './gates/effect.ts';
 export { batchGatesOf, type GateInput, judgeBatchGates, judgeGates, type Refusal, remainingClusters, type Stall } from './gates/gates.ts';
 export { isOpenToMembers } from './gates/membership.ts';

@@ -103,11 +103,21 @@ async function restore({ user, scheduler }: World, ref: Ref, hasStatus: boolean)
   });
 }
 
+/** Hours of a cluster that begin once, so much later. */
+const CLOSED_MS = 10 * 60_000;
+/** Hours that come again: the first half of each half hour. */
+const RECURRING = { [Annotation.windowSchedule]: '*/30 * * * *', [Annotation.windowDuration]: '15m' };
+const NO_HOURS = { [Annotation.windowStart]: null, [Annotation.windowSchedule]: null, [Annotation.windowDuration]: null };
+
 const patchCluster = ({ user }: World, name: string, metadata: object) => user.patch(ManagedCluster, { name }, { metadata }, merge);
 
 const onCluster: Record<ClusterAct['what'], (world: World, name: string) => Promise<unknown>> = {
   hold: (world, name) => patchCluster(world, name, { annotations: { [Annotation.hold]: 'story' } }),
   release: (world, name) => patchCluster(world, name, { annotations: { [Annotation.hold]: null } }),
+  'close hours': (world, name) =>
+    patchCluster(world, name, { annotations: { ...NO_HOURS, [Annotation.windowStart]: conditionTime(world.scheduler.now() + CLOSED_MS) } }),
+  'recur hours': (world, name) => patchCluster(world, name, { annotations: { ...NO_HOURS, ...RECURRING } }),
+  'open hours': (world, name) => patchCluster(world, name, { annotations: NO_HOURS }),
   async cut(world, name) {
     world.spokes.disconnect(name);
     await setAvailable(world, name, false);
@@ -213,7 +223,8 @@ export const skewOf = (ms: number): number => ms / 10;
 export async function heal(world: World): Promise<void> {
   const { story, names } = world;
   for (let cluster = 1; cluster <= names.length; cluster += 1)
-    for (const what of ['comply', 'free jobs', 'release', 'join'] as const) await perform(world, { at: world.ms, what, cluster });
+    for (const what of ['comply', 'free jobs', 'release', 'open hours', 'join'] as const)
+      await perform(world, { at: world.ms, what, cluster });
   for (const upgrade of story.upgrades) {
     for (const policy of upgrade.policies.keys())
       await perform(world, { at: world.ms, what: 'restore policy', upgrade: upgrade.name, policy: policy + 1 });

@@ -25,7 +25,19 @@ export interface UpgradePart {
 /** Acts on an upgrade, by people; it is restored with a new uid, with its status or without. */
 export const ON_UPGRADE = ['enable', 'pause', 'stop', 'resume', 'delete', 'retry', 'edit', 'restore', 'restore bare'] as const;
 /** Acts on a cluster: by people, or by its link and its agent. */
-export const ON_CLUSTER = ['hold', 'release', 'cut', 'join', 'leave', 'restart agent', 'unlabel', 'mislabel'] as const;
+export const ON_CLUSTER = [
+  'hold',
+  'release',
+  'close hours',
+  'recur hours',
+  'open hours',
+  'cut',
+  'join',
+  'leave',
+  'restart agent',
+  'unlabel',
+  'mislabel',
+] as const;
 /** Answers of a cluster to all policies from then on. */
 export const ON_COMPLIANCE = ['never', 'slow', 'silent', 'relapse', 'comply'] as const;
 /** Fates of works on a cluster from then on. */

@@ -33,6 +33,13 @@ export const mutants: readonly Mutant[] = [
     to: "if (value === undefined || value === 'drain') return undefined;",
   },
   { name: 'a window is no gate', seenBy: afterNo, file: gates, from: "  { name: 'window', batch: windowOpen },\n", to: '' },
+  {
+    name: 'hours of a cluster are no bar',
+    seenBy: 'hours are kept',
+    file: 'apps/hub/src/upgrades/observe-rollout.ts',
+    from: '(paused ?? findHold(managed) ?? findClosedHours(managed, now))',
+    to: '(paused ?? findHold(managed))',
+  },
   { name: 'enable is no gate', seenBy: afterNo, file: gates, from: "  { name: 'enable', judge: enabled },\n", to: '' },
   { name: 'blocking upgrades are no gate', seenBy: afterNo, file: gates, from: "  { name: 'blocking', judge: blockersDone },\n", to: '' },
   {

@@ -32,6 +32,8 @@ const asObject = <T>(object: unknown): T => object as T;
 
 /** Time that what was late takes to come, in milliseconds. */
 const AFTERMATH_MS = 120_000;
+/** Hours that come again, as stories have them, are its first half. */
+const HALF_HOUR_MS = 30 * 60_000;
 /** Time before a story begins, in milliseconds. */
 const SET_UP_MS = 5_000;
 
@@ -51,6 +53,8 @@ export class Ledger {
   readonly hasLeft = new Set<string>();
   /** Since when clusters are held, milliseconds since the epoch. */
   readonly heldSince = new Map<string, number>();
+  /** Hours of clusters, and since when they have them; milliseconds since the epoch. */
+  readonly #hours = new Map<string, { readonly since: number; readonly says: string; readonly isOpen: (time: number) => boolean }>();
   /** Upgrades that were enabled when they started, by uid. */
   readonly #enabled = new Set<string>();
   readonly #doneWorks = new Set<string>();
@@ -164,6 +168,7 @@ export class Ledger {
     for (const { kind, change } of changes) {
       if (kind.plural !== ManagedCluster.plural) continue;
       this.#noteHeld(asObject(change.after.object));
+      this.#noteHours(asObject(change.after.object));
       this.#noteLabel(asObject(change.after.object));
       if (change.type === 'DELETED') this.hasLeft.add(change.after.name);
     }
@@ -213,6 +218,24 @@ export class Ledger {
   #noteHeld({ metadata: { name, annotations } }: ManagedCluster): void {
     if (annotations?.[Annotation.hold] === undefined) this.heldSince.delete(name);
     else if (!this.heldSince.has(name)) this.heldSince.set(name, this.now);
+  }
+
+  #noteHours({ metadata: { name, annotations = {} } }: ManagedCluster): void {
+    const start = annotations[Annotation.windowStart];
+    const recurs = annotations[Annotation.windowSchedule] !== undefined;
+    if (start === undefined && !recurs) return void this.#hours.delete(name);
+    const says = start ?? 'recurring';
+    if (this.#hours.get(name)?.says === says) return;
+    const isOpen = (time: number): boolean => (start === undefined ? time % HALF_HOUR_MS < HALF_HOUR_MS / 2 : time >= Date.parse(start));
+    this.#hours.set(name, { since: this.now, says, isOpen });
+  }
+
+  /** The cluster is outside its hours for longer than news may take, and would be for a clock that is ahead. */
+  isOutOfHours(cluster: string): boolean {
+    const hours = this.#hours.get(cluster);
+    if (!hours) return false;
+    const graceMs = this.graceMs(hours.since);
+    return this.now - hours.since > graceMs && [-graceMs, 0, this.skewMs].every((ms) => !hours.isOpen(this.now + ms));
   }
 
   #noteLabel({ metadata: { name, labels } }: ManagedCluster): void {

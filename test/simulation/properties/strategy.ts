@@ -1,11 +1,12 @@
 import { Annotation } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
+import type { StoredChange } from '../core/world.ts';
 import { clustersAgain, type Ledger } from './ledger.ts';
 import type { Property } from './property.ts';
 
 /** How the clusters of an upgrade follow each other. */
 export function strategy(ledger: Ledger): Property[] {
-  return [batchSizes(ledger), canariesFirst(ledger), abortEnds(ledger), heldIsHeld(ledger), soaksLast(ledger)];
+  return [batchSizes(ledger), canariesFirst(ledger), abortEnds(ledger), heldIsHeld(ledger), hoursAreKept(ledger), soaksLast(ledger)];
 }
 
 const batchSizes = (ledger: Ledger): Property => ({
@@ -76,20 +77,35 @@ const heldIsHeld = (ledger: Ledger): Property => ({
   name: 'held is held',
   rule: 'a cluster that somebody holds does not begin its part',
   look(changes) {
-    for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
-      if (isDeleted) continue;
-      const known = before?.status?.status.currentBatchRemediationProgress ?? {};
-      const recorded = new Set(after.status?.clusters?.map((each) => each.name));
-      for (const [cluster, { state }] of Object.entries(after.status?.status.currentBatchRemediationProgress ?? {})) {
-        const since = ledger.heldSince.get(cluster);
-        // Whoever fell back and is late is taken up in order to be recorded.
-        const isNew = state === 'InProgress' && known[cluster] === undefined && !recorded.has(cluster);
-        if (isNew && since !== undefined && ledger.now - since > ledger.graceMs(since)) return `${name} begins ${cluster}, which is held`;
-      }
+    for (const { name, cluster } of beginnings(ledger, changes)) {
+      const since = ledger.heldSince.get(cluster);
+      if (since !== undefined && ledger.now - since > ledger.graceMs(since)) return `${name} begins ${cluster}, which is held`;
     }
     return undefined;
   },
 });
+
+const hoursAreKept = (ledger: Ledger): Property => ({
+  name: 'hours are kept',
+  rule: 'no cluster begins its part outside its own hours',
+  look(changes) {
+    for (const { name, cluster } of beginnings(ledger, changes))
+      if (ledger.isOutOfHours(cluster)) return `${name} begins ${cluster} outside its hours`;
+    return undefined;
+  },
+});
+
+/** Clusters whose part begins by these changes. */
+function beginnings(ledger: Ledger, changes: readonly StoredChange[]): { readonly name: string; readonly cluster: string }[] {
+  return ledger.upgradesIn(changes).flatMap(({ name, after, before, isDeleted }) => {
+    const known = before?.status?.status.currentBatchRemediationProgress ?? {};
+    const recorded = new Set(after.status?.clusters?.map((each) => each.name));
+    // Whoever fell back and is late is taken up in order to be recorded.
+    const isNew = (cluster: string, state: string) => state === 'InProgress' && known[cluster] === undefined && !recorded.has(cluster);
+    const progress = isDeleted ? {} : (after.status?.status.currentBatchRemediationProgress ?? {});
+    return Object.entries(progress).flatMap(([cluster, { state }]) => (isNew(cluster, state ?? '') ? [{ name, cluster }] : []));
+  });
+}
 
 /** Times in a status are whole seconds. */
 const SECOND_MS = 1_000;

@@ -159,6 +159,16 @@ export const atStart: readonly Cause[] = [
     follow: (scene, cluster) => scene.hold(cluster, null),
   },
   {
+    name: 'hours of a cluster that are to come',
+    slots: ['cluster'],
+    isOfCluster: true,
+    place: 66,
+    begin: (scene, cluster) => scene.annotateCluster(cluster, { 'flotilla.io/window-start': iso(scene.now + 86_400_000) }),
+    want: { cause: 'cluster-hours', says: /Waiting for the window of ManagedCluster spoke-\d, which starts at/ },
+    advice: /moving or removing the annotations of the ManagedCluster/,
+    follow: (scene, cluster) => scene.annotateCluster(cluster, { 'flotilla.io/window-start': null }),
+  },
+  {
     name: 'a cluster that is away',
     slots: ['cluster', 'link'],
     isOfCluster: true,

@@ -160,12 +160,11 @@ export class Scene implements Disposable {
   }
 
   hold(cluster: number, why: string | null): Promise<unknown> {
-    return this.world.user.patch(
-      ManagedCluster,
-      { name: spokeName(cluster) },
-      { metadata: { annotations: { [Annotation.hold]: why } } },
-      merge,
-    );
+    return this.annotateCluster(cluster, { [Annotation.hold]: why });
+  }
+
+  annotateCluster(cluster: number, annotations: Readonly<Record<string, string | null>>): Promise<unknown> {
+    return this.world.user.patch(ManagedCluster, { name: spokeName(cluster) }, { metadata: { annotations } }, merge);
   }
 
   [Symbol.dispose](): void {

@@ -19,7 +19,7 @@ const rowsOf = (part: string): Row[] =>
 export function keysOf(kind: string): string {
   const rows = [...partsOf('annotations')]
     .filter(([title]) => title !== 'Written by programs')
-    .flatMap(([, all]) => all.filter(([, , on]) => on === kind));
+    .flatMap(([, all]) => all.filter(([, , on]) => on?.split(', ').includes(kind)));
   if (rows.length === 0) return '';
   const lines = rows.map(([key, is, , meaning]) => `| ${key} | ${is} | ${meaning} |`);
   return ['| key | is | meaning |', '| --- | --- | --- |', ...lines].join('\n');

@@ -79,7 +79,7 @@ function batchTable(batches: PlanAnswer['batches'], width: number | undefined): 
   return table(['BATCH', 'COUNT', 'CLUSTERS'], shown, { width, indent: '  ' });
 }
 
-function fitLines({ window, rollout: { seconds, windowSeconds, fits }, batches }: PlanAnswer): string[] {
+function fitLines({ window, hours, rollout: { seconds, windowSeconds, fits }, batches }: PlanAnswer): string[] {
   if (batches.length === 0) return [];
   const word = fits === undefined ? '' : fits ? ': FITS' : ': DOES NOT FIT';
   const head = {
@@ -88,7 +88,11 @@ function fitLines({ window, rollout: { seconds, windowSeconds, fits }, batches }
     closed: windowSeconds === undefined ? `window closed: ${window.says}` : `window of ${duration(windowSeconds)}: ${window.says}`,
     invalid: `window: ${window.says}`,
   }[window.state];
-  return [`rollout ${figure(seconds, duration)}${why(seconds)}${word}`, head];
+  const [first] = hours?.clusters ?? [];
+  const others = hours && hours.count > 1 ? ` and ${hours.count - 1} more` : '';
+  const outside =
+    first === undefined ? [] : [`! ${first}${others}: no hour in this window (annotations flotilla.io/window-* of the ManagedCluster)`];
+  return [`rollout ${figure(seconds, duration)}${why(seconds)}${word}`, head, ...outside];
 }
 
 const why = ({ certainty, why: reason }: Figure): string => (certainty === 'exact' || reason === undefined ? '' : ` (${reason})`);

@@ -76,7 +76,7 @@ export function PlanPage(): JSX.Element {
 }
 
 function Answer(answer: PlanAnswer): JSX.Element {
-  const { batches, compliant, changes, window, rollout, notes, digest, upgrade } = answer;
+  const { batches, compliant, changes, window, hours, rollout, notes, digest, upgrade } = answer;
   const spokes = batches.flat().length;
   return (
     <>
@@ -92,6 +92,12 @@ function Answer(answer: PlanAnswer): JSX.Element {
           <WindowText {...window} />
           {rollout.windowSeconds !== undefined && ` (${duration(rollout.windowSeconds)})`}
         </Fact>
+        {hours && (
+          <Fact name="No hour in this window">
+            {hours.clusters.join(', ')}
+            {hours.count > hours.clusters.length && ` and ${hours.count - hours.clusters.length} more`}
+          </Fact>
+        )}
         <Fact name="Rollout takes">
           <Shown of={rollout.seconds} as={duration} />
         </Fact>

@@ -4,6 +4,7 @@ import {
   areEditsApplied,
   desiredWorkName,
   findAway,
+  findClosedHours,
   findHold,
   findPause,
   isAvailable,
@@ -96,7 +97,7 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     ...(!talmStrict && { away: (cluster: string) => findAway(cluster, find(cluster)) }),
     forbids: (cluster) => {
       const managed = find(cluster);
-      const refusal = talmStrict ? undefined : (paused ?? findHold(managed));
+      const refusal = talmStrict ? undefined : (paused ?? findHold(managed) ?? findClosedHours(managed, now));
       const isReached = tenancy === undefined || managed === undefined || tenancy.reaches(managed);
       if (refusal !== undefined) return refusal;
       if (!isReached) return { cause: 'refused', ...notBound(cluster, namespace) };

@@ -6,6 +6,7 @@ import {
   deferUnproven,
   describeNewcomer,
   FirstSeen,
+  findClosedHours,
   findOtherVersion,
   findRetry,
   type GateInput,
@@ -185,8 +186,10 @@ export class UpgradePasses {
       talmStrict || !isOpenToMembers(upgrade) ? rememberMeant(versioned, mode) : this.#join(upgrade, spec, versioned, observation);
     const retried = retry ? retryInRollout(joined, retry) : joined;
     const isPulling = new Set(latePulls(stored).filter((cluster) => fresh.has(cluster)));
-    const isLater = (cluster: string): boolean =>
+    const isClosed = (name: string): boolean => !talmStrict && findClosedHours(caches.clusters.get({ name }), at) !== undefined;
+    const isUnready = (cluster: string): boolean =>
       proofs?.byCluster.has(cluster) ? isPutOff(proofs.byCluster.get(cluster), states[cluster]) : isPulling.has(cluster);
+    const isLater = (cluster: string): boolean => isUnready(cluster) || isClosed(cluster);
     const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
     const deferred = deferUnproven(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
     const next = withImportsOf(deferred, stored);

@@ -26,6 +26,13 @@ export const PlanAnswer = z.object({
   compliant: z.int().describe('Clusters of the upgrade that have nothing to do.'),
   changes: z.array(z.string()).describe('Policies that would be enforced, or templates that would be rolled out, in order.'),
   window: WindowState.describe('The window in which batches start.'),
+  hours: z
+    .object({
+      count: z.int().describe('How many they are.'),
+      clusters: z.array(z.string()).describe('Of them, at most ten.'),
+    })
+    .optional()
+    .describe("Clusters whose own hours, on their ManagedCluster, have no time in the upgrade's window; absent where there are none."),
   images: z
     .object({
       count: z.int().describe('Images that could be read, each digest once.'),

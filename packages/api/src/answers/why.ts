@@ -20,6 +20,7 @@ export const WaitCause = z.enum([
   'gate-annotations',
   'paused',
   'held',
+  'cluster-hours',
   'gate-window',
   'gate-blocking',
   'gate-backup',

@@ -15,6 +15,10 @@ interface CauseText {
 export const CAUSES: Readonly<Partial<Record<WaitCause, CauseText>>> = {
   paused: { awaits: 'the pause to end' },
   held: { awaits: 'somebody to lift the hold of the cluster' },
+  'cluster-hours': {
+    awaits: 'the hours of the cluster',
+    ends: 'It begins at that time; moving or removing the annotations of the ManagedCluster lets it begin earlier.',
+  },
   'cluster-missing': { awaits: 'a ManagedCluster that does not exist' },
   'cluster-denied': { awaits: 'the hub to let the cluster in' },
   'cluster-unavailable': { awaits: 'a cluster that is not available', isUnknown: true },

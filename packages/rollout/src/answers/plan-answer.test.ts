@@ -15,7 +15,7 @@ function answer(...facts: Partial<PullFacts>[]) {
     estimatePull({ cluster: `spoke-${at}`, list: { images: 1, bytes: 1_000 }, source: { kind: 'inspected', nodes: 1 }, ...more }),
   );
   const plan = { batches: [], compliant: [], policies: { forUpgrade: [] }, stopped: 'policyReading' } as never;
-  return answerPlan({ observed: { upgrade, template: () => undefined }, spec, plan, pulls, now: NOW, notes: [] });
+  return answerPlan({ observed: { upgrade, managed: [], template: () => undefined }, spec, plan, pulls, now: NOW, notes: [] });
 }
 
 const rate = (bytesPerSecond: number) => ({ bytesPerSecond, why: 'the rate that was given' });

@@ -2,6 +2,7 @@
 import { refKey } from '@flotilla/api';
 import type { Figure, PlanAnswer, PlannedPull } from '@flotilla/api/answers';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
+import { firstCommonHour } from '../gates/cluster-hours.ts';
 import { judgeWindow } from '../gates/window.ts';
 import type { ObservedUpgrade, UpgradePlan } from '../plan.ts';
 import { planDigest } from '../plan-digest.ts';
@@ -11,7 +12,7 @@ import { describeWindow } from './status-answer.ts';
 
 /** Facts of an answer besides the plan. */
 interface PlanFacts {
-  readonly observed: Pick<ObservedUpgrade, 'upgrade' | 'template'>;
+  readonly observed: Pick<ObservedUpgrade, 'upgrade' | 'template' | 'managed'>;
   readonly spec: ClusterGroupUpgradeSpec;
   readonly plan: UpgradePlan;
   /** The images, where somebody has looked them up. */
@@ -29,6 +30,7 @@ export function answerPlan(facts: PlanFacts): PlanAnswer {
   const { upgrade } = observed;
   const pulls = groupPulls(facts.pulls);
   const refused = refusalOf(plan);
+  const outside = withoutHour(facts);
   return {
     upgrade: refKey(upgrade.metadata),
     ...(refused !== undefined && { refused }),
@@ -38,6 +40,7 @@ export function answerPlan(facts: PlanFacts): PlanAnswer {
       ? spec.manifestWorkTemplates
       : plan.policies.forUpgrade.map(({ namespace, name }) => `${namespace}/${name}`),
     window: describeWindow(upgrade, now),
+    ...(outside.length > 0 && { hours: { count: outside.length, clusters: outside.slice(0, MOST_OUTSIDE) } }),
     ...(images && { images }),
     pulls,
     bytes: sum(pulls),
@@ -46,6 +49,18 @@ export function answerPlan(facts: PlanFacts): PlanAnswer {
     ...(plan.stopped === undefined && { digest: planDigest(plan, spec, observed.template) }),
     notes: [...notes],
   };
+}
+
+/** Clusters without an hour that an answer names. */
+const MOST_OUTSIDE = 10;
+
+/** Clusters of the plan whose own hours and the upgrade's window are never open together. */
+function withoutHour({ observed: { upgrade, managed }, plan, now }: PlanFacts): string[] {
+  const byName = new Map(managed.map((cluster) => [cluster.metadata.name, cluster]));
+  return plan.batches.flat().filter((name) => {
+    const cluster = byName.get(name);
+    return cluster !== undefined && firstCommonHour(upgrade, cluster, now) === undefined;
+  });
 }
 
 function refusalOf(plan: UpgradePlan): string | undefined {

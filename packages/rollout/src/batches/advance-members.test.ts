@@ -209,6 +209,13 @@ describe('clusters that the upgrade may not use any more', () => {
     expect(progressOf(result)).toEqual({ a: at(0), b: at(0) });
   });
 
+  test('are looked at again when a bar that has an end is over', () => {
+    const until = Date.parse('2026-01-01T00:07:00Z');
+    const closed = (cluster: string) => (cluster === 'b' ? ({ cause: 'cluster-hours', says: 'closed', until } as const) : undefined);
+    expect(advance({ observed: { forbids: closed }, minutes: 1 }).wakeAt).toBe(until);
+    expect(advance({ status: running(1, { a: at(0), b: at(0) }), observed: { forbids: closed }, minutes: 1 }).wakeAt).not.toBe(until);
+  });
+
   test('go on when they were begun', () => {
     const result = advance({ status: running(1, { a: at(0), b: at(0) }), standings: { b: 'done' }, observed: { forbids }, minutes: 1 });
     expect(records(result)).toEqual(['b complete']);

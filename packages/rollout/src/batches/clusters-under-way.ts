@@ -131,7 +131,10 @@ export class ClustersUnderWay {
 
   /** A cluster that is under way goes on: half an upgrade is worse than a whole one. */
   forbidden(cluster: string): Wait | undefined {
-    return this.batch > 0 && this.progress[cluster] === undefined ? this.#input.observation.forbids?.(cluster) : undefined;
+    if (this.batch === 0 || this.progress[cluster] !== undefined) return undefined;
+    const bar = this.#input.observation.forbids?.(cluster);
+    if (bar?.until !== undefined) this.movesAt = Math.min(this.movesAt, bar.until);
+    return bar;
   }
 
   /** Takes one cluster as far as the machine leads it with what is seen of it, and records it where that is an end. */

@@ -1,6 +1,6 @@
 /** The window in which batches may start, from annotations of the upgrade. Pure. */
-import { Annotation } from '@flotilla/api';
-import { type ClusterGroupUpgrade, explain } from '@flotilla/api/ran';
+import { Annotation, type ObjectMeta } from '@flotilla/api';
+import { explain } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { WINDOW_KEYS } from '../upgrade/annotations.ts';
 import { readWindowSchedule, type WindowSchedule } from './window-schedule.ts';
@@ -18,19 +18,22 @@ interface Windows {
   readonly schedule?: WindowSchedule | undefined;
 }
 
-type Annotated = Pick<ClusterGroupUpgrade, 'metadata'>;
+type Annotated = { readonly metadata: Pick<ObjectMeta, 'name' | 'annotations'> };
 
 const Time = z.iso.datetime({ offset: true });
 
-/** Judges the window at `now` (epoch milliseconds): open from its start on, closed from its end on; each annotation may be left out. */
-export function judgeWindow(upgrade: Annotated, now: number): Window {
+/**
+ * Judges the window at `now` (epoch milliseconds): open from its start on, closed from its end on; each annotation may be left out.
+ * @param whose follows the word in a message
+ */
+export function judgeWindow(upgrade: Annotated, now: number, whose = ''): Window {
   const windows = readWindows(upgrade);
   if (isProblem(windows)) return { kind: 'invalid', message: `Annotation ${windows((key) => key)}` };
   const { opensAt, closesAt, schedule } = windows;
-  if (now >= closesAt) return { kind: 'closed', message: `The window ended at ${describe(upgrade, Annotation.windowEnd)}` };
-  if (schedule) return judgeSchedule(upgrade, windows, schedule, now);
+  if (now >= closesAt) return { kind: 'closed', message: `The window${whose} ended at ${describe(upgrade, Annotation.windowEnd)}` };
+  if (schedule) return judgeSchedule(upgrade, windows, schedule, { now, whose });
   if (now >= opensAt) return { kind: 'open', closesAt: Number.isFinite(closesAt) ? closesAt : undefined };
-  const message = `Waiting for the window, which starts at ${describe(upgrade, Annotation.windowStart)}`;
+  const message = `Waiting for the window${whose}, which starts at ${describe(upgrade, Annotation.windowStart)}`;
   return { kind: 'closed', message, opensAt };
 }
 
@@ -45,7 +48,12 @@ export function closedMs(upgrade: Annotated, from: number, to: number): number {
   return end > from ? end - from - windows.schedule.openMs(from, end) : 0;
 }
 
-function judgeSchedule(upgrade: Annotated, { opensAt, closesAt }: Windows, schedule: WindowSchedule, now: number): Window {
+function judgeSchedule(
+  upgrade: Annotated,
+  { opensAt, closesAt }: Windows,
+  schedule: WindowSchedule,
+  { now, whose }: { readonly now: number; readonly whose: string },
+): Window {
   const open = now < opensAt ? undefined : schedule.openAt(now);
   if (open) {
     const end = Math.min(open.closesAt ?? Number.POSITIVE_INFINITY, closesAt);
@@ -54,9 +62,9 @@ function judgeSchedule(upgrade: Annotated, { opensAt, closesAt }: Windows, sched
   const next = now < opensAt && schedule.openAt(opensAt) ? opensAt : schedule.nextOpening(Math.max(now, opensAt));
   const by = describe(upgrade, Annotation.windowSchedule);
   if (next === undefined || next >= closesAt)
-    return { kind: 'closed', message: `No window by ${by} opens before ${describe(upgrade, Annotation.windowEnd)}` };
+    return { kind: 'closed', message: `No window${whose} by ${by} opens before ${describe(upgrade, Annotation.windowEnd)}` };
   const warning = warnOfDays(upgrade, schedule, now);
-  const message = `Waiting for the window, which opens next at ${schedule.format(next)} by ${by}${warning ? `. ${warning}` : ''}`;
+  const message = `Waiting for the window${whose}, which opens next at ${schedule.format(next)} by ${by}${warning ? `. ${warning}` : ''}`;
   return { kind: 'closed', message, opensAt: next };
 }
 
