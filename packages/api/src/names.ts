@@ -86,6 +86,13 @@ export const Annotation = {
   retryClusters: 'flotilla.io/retry-clusters',
   /** On a ClusterGroupUpgrade: `add` lets clusters that are selected after the start join its rollout; `frozen`, as without it, does not. */
   membership: 'flotilla.io/membership',
+  /**
+   * On a ClusterGroupUpgrade: `ready` fills a batch with clusters that are ready while others pull; the least of a batch, and the patience with which it
+   * is filled, stand beside it.
+   */
+  waves: 'flotilla.io/waves',
+  waveMin: 'flotilla.io/wave-min',
+  wavePatience: 'flotilla.io/wave-patience',
   /** On a ClusterGroupUpgrade: digest of the only plan that it may start by. */
   plan: 'flotilla.io/plan',
   /** On a ClusterGroupUpgrade: `namespace/name` of the ended one whose failed clusters it tries again. */

@@ -27,6 +27,7 @@ import {
   validateConfigRef,
   validateInput,
   validateNameLabels,
+  validateStrict,
   validateWork,
 } from './validation/input-checks.ts';
 import { type Validation, validateUpgrade } from './validation/validation.ts';
@@ -219,7 +220,7 @@ function validate(
 ): Validation | 'pending' {
   const { upgrade, template, servesPolicies, servesDecisions, tenancy } = observed;
   const ours = deps.talmStrict
-    ? undefined
+    ? validateStrict(upgrade)
     : (validateAnnotations(upgrade, spec, observed.config, deps.areProofsKept) ?? validateWork(spec));
   const refused = ours ?? (tenancy && validateConfigRef(spec, tenancy.namespace));
   if (refused) return refused;

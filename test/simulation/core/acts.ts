@@ -29,11 +29,21 @@ export async function placePolicies(world: World, upgrade: UpgradePart): Promise
 
 /** Asks for an upgrade. */
 export async function createUpgrade(world: World, part: UpgradePart): Promise<void> {
-  const { name, clusters, canaries, policies, windowAt } = part;
+  const { name, clusters, canaries, policies, windowAt, waves } = part;
   const { maxConcurrency, timeoutMinutes: timeout } = part;
   const opens = windowAt === undefined ? undefined : conditionTime(world.scheduler.now() - world.ms + windowAt);
   await world.user.create(ClusterGroupUpgrade, {
-    metadata: { ...refOf(name), ...(opens !== undefined && { annotations: { [Annotation.windowStart]: opens } }) },
+    metadata: {
+      ...refOf(name),
+      annotations: {
+        ...(opens !== undefined && { [Annotation.windowStart]: opens }),
+        ...(waves && {
+          [Annotation.waves]: 'ready',
+          [Annotation.waveMin]: String(waves.least),
+          [Annotation.wavePatience]: `${waves.patienceMinutes}m`,
+        }),
+      },
+    },
     spec: {
       clusters: clusters.map(spokeName),
       ...(part.works > 0

@@ -88,6 +88,7 @@ function randomUpgrade(lot: Lot, index: number, spokes: number): UpgradePart {
     enable: lot.chance(0.8),
     abort: lot.chance(0.2),
     ...(index > 0 && lot.chance(0.4) && { after: `u${index}` }),
+    ...(lot.chance(0.2) && { waves: { least: lot.of([1, 1, 2]), patienceMinutes: lot.of([1, 3]) } }),
     ...(lot.chance(0.1) && { windowAt: lot.whole(2, 10) * MINUTE }),
   };
 }

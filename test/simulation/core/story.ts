@@ -18,6 +18,8 @@ export interface UpgradePart {
   readonly abort: boolean;
   /** Name of the upgrade that comes first. */
   readonly after?: string;
+  /** Its batches are filled with clusters that are ready: with so many at least, after so many minutes. */
+  readonly waves?: { readonly least: number; readonly patienceMinutes: number };
   /** Its window opens then. */
   readonly windowAt?: number | undefined;
 }

@@ -7,9 +7,13 @@ import {
   describeNewcomer,
   FirstSeen,
   findClosedHours,
+  findHold,
   findOtherVersion,
   findRetry,
+  formWave,
   type GateInput,
+  isAvailable,
+  isFirstReady,
   isOpenToMembers,
   isPutOff,
   isSameSoftware,
@@ -24,8 +28,10 @@ import {
   type ObservedUpgrade,
   type PlanDeps,
   planUpgrade,
+  proofsOf,
   RETURN_MS,
   type RolloutObservation,
+  readWaves,
   remainingClusters,
   rememberMeant,
   retryInRollout,
@@ -36,6 +42,7 @@ import {
   stateBeforeStart,
   toldAt,
   type UpgradePlan,
+  type Waves,
   withImportsOf,
   withTemplateVersions,
 } from '@flotilla/rollout';
@@ -43,7 +50,7 @@ import type { Logger } from '@flotilla/runtime';
 import type { RolloutCaches, SpokeJobCaches } from '../caches.ts';
 import { tenancyOf } from '../lookups.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';
-import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
+import { askBefore, askNow, findUnproven, stateOfPull } from './cache-proofs.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import type { KeptFields } from './kept-fields.ts';
 import { Departures, observeUpgrade, type UpgradeCaches } from './observe.ts';
@@ -117,7 +124,8 @@ export class UpgradePasses {
     const { spec: pulled = {} } = upgrade.status?.precaching ?? {};
     const isPulled = isSameSoftware(pulled, plan.precaching?.spec ?? pulled);
     const precaching = jobs.precache(upgrade, plan, { ask: isPulled ? asked?.ask : undefined, sightings });
-    const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
+    const first = this.#firstWave(upgrade, spec, plan, { precaching, sightings });
+    const gates = { ...this.#gateInput(upgrade, spec, plan, precaching, observed), isFirstReady: first?.isReady };
     const backup = jobs.backUp(upgrade, gates, sightings);
     const final = { ...gates, backup: backup?.rollUp };
     const refusal = plan.stopped === undefined ? judgeGates(final) : undefined;
@@ -125,7 +133,7 @@ export class UpgradePasses {
     const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
     if (stateBeforeStart({ isPlanned: plan.stopped === undefined, refusal }) !== 'preparing') {
       const facts = { missingClusters: plan.selection.failure?.missing };
-      const wakeAt = earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt, precaching?.at, backup?.at);
+      const wakeAt = earliest(recheckAt, refusal?.wakeAt, asked?.wakeAt, precaching?.at, backup?.at, first?.at);
       return { status, wakeAt, stall: refusal?.stall, facts };
     }
     const { canaries, maxConcurrency } = spec.remediationStrategy;
@@ -137,11 +145,48 @@ export class UpgradePasses {
       isCompliant,
       canaries,
       maxConcurrency,
+      waves: wavesOf(upgrade, talmStrict) !== undefined,
       ...(looks.length > 0 && { policies: { count: looks.length, meant: (cluster, index) => looks[index]?.(cluster).meant } }),
       now: now(),
       talmStrict,
     });
     return this.rollOut({ ...upgrade, status: withImportsOf(started, upgrade.status ?? started) }, spec);
+  }
+
+  /** The first batch of a rollout whose batches are filled with clusters that are ready, and when it may be there without any event; absent without pulls. */
+  #firstWave(
+    upgrade: ClusterGroupUpgrade,
+    spec: ClusterGroupUpgradeSpec,
+    plan: UpgradePlan,
+    { precaching, sightings }: { readonly precaching: PrecachingReport | undefined; readonly sightings: Sightings },
+  ): { readonly isReady: boolean; readonly at: number | undefined } | undefined {
+    const { now, talmStrict } = this.#deps;
+    const waves = wavesOf(upgrade, talmStrict);
+    if (!waves || !precaching || precaching.rollUp.finished || plan.stopped !== undefined) return undefined;
+    const proofs = proofsOf(precaching.proofs);
+    const stateAt = (cluster: string) => stateOfPull(precaching.spokes.get(cluster)?.state ?? 'NotStarted', proofs.get(cluster));
+    const lost = new Set(precaching.rollUp.failed);
+    const { canaries = [] } = spec.remediationStrategy;
+    const since = sightings.since('wave 0');
+    const isReady = isFirstReady({
+      planned: plan.batches.flat().filter((cluster) => !lost.has(cluster)),
+      canaries,
+      waves,
+      isReady: this.#readiness((cluster) => stateAt(cluster) === 'Succeeded'),
+      size: plan.computedMaxConcurrency,
+      since,
+      now: now(),
+    });
+    return { isReady, at: isReady ? undefined : since + waves.patienceMs };
+  }
+
+  /** Tells of a cluster whether its part could begin now. @param isCached the images are there, or none are wanted */
+  #readiness(isCached: (cluster: string) => boolean): (cluster: string) => boolean {
+    const { caches, now } = this.#deps;
+    return (name) => {
+      const cluster = caches.clusters.get({ name });
+      return isCached(name) && isAvailable(cluster) && (findHold(cluster) ?? findClosedHours(cluster, now())) === undefined;
+    };
   }
 
   /** Members that the stored plan names, and that are neither there nor known to have left; for half an hour from the first look. */
@@ -164,7 +209,8 @@ export class UpgradePasses {
     const fresh = new Set(talmStrict ? [] : newcomers(stored));
     const otherVersion = talmStrict ? undefined : findOtherVersion(upgrade, templateOf(upgrade, caches));
     const gates = { ...batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: this.#kept.areProofsKept }), otherVersion };
-    const asked = askNow(upgrade, { now: at, talmStrict, refusal: judgeBatchGates(gates) });
+    const refusal = judgeBatchGates(gates);
+    const asked = askNow(upgrade, { now: at, talmStrict, refusal });
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problems = rollout.problems(upgrade);
     const sightings = this.#firstSeen.pass(upgrade.metadata.uid ?? '', at);
@@ -192,12 +238,13 @@ export class UpgradePasses {
     const isLater = (cluster: string): boolean => isUnready(cluster) || isClosed(cluster);
     const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
     const deferred = deferUnproven(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
-    const next = withImportsOf(deferred, stored);
+    const formed = this.#formWave(upgrade, spec, withImportsOf(deferred, stored), { sightings, isOpen: refusal === undefined });
+    const next = formed.status;
     const late = jobs.precacheLate({ ...upgrade, status: next }, { proofs, sightings });
     const pulled = describeLatePulls(next, late.pulls);
     const backups = jobs.backUpLate({ ...upgrade, status: pulled }, sightings);
     const status = describeLateBackups(pulled, backups, { now: new Date(at) });
-    const advance = advanceRollout({ spec, status, observation, gates, now: at, talmStrict });
+    const advance = advanceRollout({ spec, status, observation, gates, wave: formed.refuse, now: at, talmStrict });
     const described = describeRollout(status, advance, {
       now: new Date(at),
       talmStrict,
@@ -220,6 +267,23 @@ export class UpgradePasses {
       stall: advance.stall,
       fallenSince: advance.fallenSince,
     };
+  }
+
+  /** The status with the batch that comes next, where it is filled with clusters that are ready. */
+  #formWave(
+    upgrade: ClusterGroupUpgrade,
+    { preCaching, remediationStrategy: { canaries } }: ClusterGroupUpgradeSpec,
+    status: ClusterGroupUpgradeStatus,
+    { sightings, isOpen }: { readonly sightings: Sightings; readonly isOpen: boolean },
+  ): Pick<ReturnType<typeof formWave>, 'status'> & Partial<ReturnType<typeof formWave>> {
+    const { now, talmStrict } = this.#deps;
+    const waves = wavesOf(upgrade, talmStrict);
+    if (!waves) return { status };
+    const { status: states = {}, proofs } = status.precaching ?? {};
+    const byCluster = proofsOf(proofs);
+    const stateAt = (cluster: string) => stateOfPull(states[cluster] ?? 'NotStarted', byCluster.get(cluster));
+    const isReady = this.#readiness((cluster) => !preCaching || stateAt(cluster) === 'Succeeded');
+    return formWave(status, { waves, isReady, canaries, since: (batch) => sightings.since(`wave ${batch}`), isOpen, now: now() });
   }
 
   /** The status with the clusters that are selected since the start. */
@@ -254,6 +318,10 @@ export class UpgradePasses {
     };
   }
 }
+
+/** Rules by which batches are filled; undefined where they are those of the list. */
+const wavesOf = (upgrade: ClusterGroupUpgrade, talmStrict: boolean): Waves | undefined =>
+  talmStrict ? undefined : readWaves(upgrade).waves;
 
 /** A template in the namespace of the upgrade. */
 const templateOf =

@@ -15,7 +15,7 @@ import {
   summarizeTrouble,
   textInStatus,
 } from '@flotilla/api/ran';
-import { RecordState, saidOf, strongerPins, type UpgradePlan } from '@flotilla/rollout';
+import { RecordState, type Refusal, saidOf, strongerPins, type UpgradePlan } from '@flotilla/rollout';
 import type { JudgedSpoke } from '../spokes/jobs/judge.ts';
 import { type BackupReport, describeBackup } from '../spokes/jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spokes/jobs/status.ts';
@@ -106,7 +106,7 @@ export function describePrecaching(
   status: ClusterGroupUpgradeStatus,
   conditions: Conditions,
   { rollUp, clusters, spokes, retries, proofs, pins }: PrecachingReport,
-  { plan, talmStrict }: { readonly plan: UpgradePlan; readonly talmStrict: boolean },
+  { plan, refusal, talmStrict }: { readonly plan: UpgradePlan; readonly refusal: Refusal | undefined; readonly talmStrict: boolean },
 ): void {
   // Pre-caching that is not wanted any more keeps its last condition: only its spokes remain to be cleaned.
   if (plan.precaching !== undefined || plan.stopped !== undefined)
@@ -139,7 +139,9 @@ export function describePrecaching(
     // Pins that were made are removed at the end, even if nobody asks for more.
     pins: strongerPins(status.precaching?.pins, pins),
   };
-  if (rollUp.finished) recordFailed(status, rollUp.failed);
+  // A rollout may start while others still pull.
+  const isStart = plan.stopped === undefined && refusal === undefined;
+  if (rollUp.finished || isStart) recordFailed(status, rollUp.failed);
 }
 
 /** Adds the backup to a status: its condition and states; once it is over, the record of clusters that failed. */

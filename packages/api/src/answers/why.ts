@@ -26,6 +26,7 @@ export const WaitCause = z.enum([
   'gate-backup',
   'gate-filter',
   'placement',
+  'wave',
   'batch',
   'edits',
   'leave',

@@ -153,7 +153,9 @@ export const ClusterGroupUpgradeStatus = z.object({
   batchesAtStart: z
     .int()
     .optional()
-    .describe('Flotilla: batches of the plan that the rollout started with, once others came behind them by a retry or by membership.'),
+    .describe(
+      'Flotilla: batches of the plan that the rollout started with, once others came behind them by a retry or by membership; with waves those of canaries.',
+    ),
   managedPoliciesNs: texts('Namespace of each managed policy.'),
   managedPoliciesForUpgrade: z
     .array(z.object({ name: z.string().describe('Policy.'), namespace: z.string().describe('Its namespace.') }))

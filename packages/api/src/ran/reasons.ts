@@ -71,6 +71,9 @@ const conditionReasons = {
   Paused: { fix: 'remove the annotation flotilla.io/paused to go on' },
   InvalidPause: { fix: 'write "drain" or "stop", or remove the annotation to go on' },
   InvalidMembership: { fix: 'write "frozen" or "add", or remove the annotation' },
+  InvalidWaves: {
+    fix: 'write "ready" for flotilla.io/waves, beside it a whole number from 1 for flotilla.io/wave-min and a duration such as 20m for flotilla.io/wave-patience, or remove the annotations',
+  },
   InvalidProof: {
     fix: 'write a time from 5m to 168h, such as 90m or 2h, on an upgrade with spec.preCaching and a hub whose precacheJobProfile is least-privilege; or remove the annotation',
   },

@@ -39,6 +39,8 @@ export interface AdvanceInput {
   readonly observation: RolloutObservation;
   readonly gates: BatchGateInput;
   readonly now: number;
+  /** Why a batch (from 1) is not filled yet, where batches are filled with clusters that are ready. */
+  readonly wave?: ((batch: number) => Refusal | undefined) | undefined;
   /** Take a rollout for a success that the reference takes for one. */
   readonly talmStrict: boolean;
 }
@@ -162,7 +164,8 @@ class Pass {
 
   /** Asks the gates for the batch that comes next. */
   #askGates(): RolloutLook {
-    this.#refusal = judgeBatchGates(this.#input.gates) ?? judgeLate(this.#clusters, this.#input.observation);
+    const { gates, observation, wave } = this.#input;
+    this.#refusal = judgeBatchGates(gates) ?? wave?.(this.#clusters.batch) ?? judgeLate(this.#clusters, observation);
     if (this.#refusal?.wakeAt !== undefined) this.#wake(this.#refusal.wakeAt);
     if (this.#refusal && this.#isPast(this.#deadline)) this.#verdict = tookTooLong(this.#input.observation.mode.kind, '');
     return { hasBegun: true, isOpen: !this.#refusal };

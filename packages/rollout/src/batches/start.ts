@@ -7,6 +7,7 @@ import { groupMeant } from '../policies/meant.ts';
 import { type ClusterProgress, type Meant, ProgressState, RecordState } from '../upgrade/model.ts';
 import { nextRolloutState, type RolloutState } from '../upgrade/rollout-machine.ts';
 import { planBatches } from './batches.ts';
+import { canaryBatches } from './waves.ts';
 
 interface StartInput {
   /** Clusters that are left after pre-caching, backup and blocking upgrades, in the order of the plan. */
@@ -16,6 +17,8 @@ interface StartInput {
   readonly isCompliant: (cluster: string) => boolean;
   readonly canaries: readonly string[] | undefined;
   readonly maxConcurrency: number;
+  /** Batches but those of canaries are filled with clusters that are ready when they begin; default false. */
+  readonly waves?: boolean | undefined;
   readonly now: number;
   /** For whom policies (index) are meant, where that is remembered. */
   readonly policies?: { readonly count: number; readonly meant: (cluster: string, index: number) => Meant } | undefined;
@@ -43,6 +46,7 @@ export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInpu
     ...before,
     clusters: records,
     remediationPlan: batches.length > 0 ? batches : undefined,
+    ...(input.waves === true && { batchesAtStart: canaryBatches(batches, canaries) }),
     policyReach: policies && groupMeant(batches.flat(), policies.count, policies.meant),
     status: {
       startedAt: before.status.startedAt ?? conditionTime(now),

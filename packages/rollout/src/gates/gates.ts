@@ -11,6 +11,7 @@ import type { Blocking } from './blocking.ts';
 import { findMembershipProblem } from './membership.ts';
 import { findPause, type Pause, pauseWait } from './pause.ts';
 import { type ProofProblem, readProofWithin } from './proof-within.ts';
+import { readWaves } from './waves.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
 /** A wait that ends by somebody alone, in words of its own. */
@@ -54,20 +55,26 @@ export const batchGatesOf = (
 });
 
 /** Problem of an annotation, as a condition states it. */
-type AnnotationProblem = ProofProblem | { readonly reason: 'UnknownAnnotation' | 'InvalidMembership'; readonly message: string };
+type AnnotationProblem =
+  | ProofProblem
+  | { readonly reason: 'UnknownAnnotation' | 'InvalidMembership' | 'InvalidWaves'; readonly message: string };
 
 /** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
 function findAnnotationProblem(upgrade: ClusterGroupUpgrade, areProofsKept: boolean | undefined): AnnotationProblem | undefined {
   const unknown = findUnknownAnnotation(upgrade);
   if (unknown !== undefined) return { reason: 'UnknownAnnotation', message: unknown };
   const membership = findMembershipProblem(upgrade);
-  return membership === undefined ? readProofWithin(upgrade, areProofsKept).problem : { reason: 'InvalidMembership', message: membership };
+  if (membership !== undefined) return { reason: 'InvalidMembership', message: membership };
+  const waves = readWaves(upgrade).problem;
+  return waves === undefined ? readProofWithin(upgrade, areProofsKept).problem : { reason: 'InvalidWaves', message: waves };
 }
 
 /** Everything the gates look at. */
 export interface GateInput extends BatchGateInput {
   readonly enabled: boolean;
   readonly canaries: readonly string[];
+  /** The first batch is there though others still pull. */
+  readonly isFirstReady?: boolean;
   /** Clusters of the plan, those that failed a job included. */
   readonly planned: readonly string[];
   /** Undefined when there is nothing to pre-cache. */
@@ -79,8 +86,19 @@ export interface GateInput extends BatchGateInput {
   readonly backup: JobReport | undefined;
 }
 
-/** Names of the gates, in order; the last is asked only of a batch whose clusters came after the start. */
-type GateName = 'precaching' | 'enable' | 'annotations' | 'version' | 'pause' | 'window' | 'blocking' | 'backup' | 'filter' | 'preparation';
+/** Names of the gates, in order; the last two are asked of a batch alone. */
+type GateName =
+  | 'precaching'
+  | 'enable'
+  | 'annotations'
+  | 'version'
+  | 'pause'
+  | 'window'
+  | 'blocking'
+  | 'backup'
+  | 'filter'
+  | 'preparation'
+  | 'wave';
 
 /** Why a gate does not let the upgrade pass. `progressing` is absent where the gate's own condition says it all. */
 export interface Refusal {
@@ -135,7 +153,8 @@ function judgeJob(
 
 const precached: Gate = (input) => {
   if (!input.precaching) return undefined;
-  return input.precaching.finished ? judgeJob(input, input.precaching, 'Precaching') : {};
+  const mayGoOn = input.precaching.finished || input.isFirstReady === true;
+  return mayGoOn ? judgeJob(input, input.precaching, 'Precaching') : {};
 };
 
 const enabled: Gate = (input) =>

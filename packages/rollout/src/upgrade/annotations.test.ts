@@ -14,7 +14,7 @@ test.each([
   {
     name: 'one of a newer hub',
     key: 'flotilla.io/hold-until-approved',
-    known: [Annotation.windowTimezone, Annotation.windowStart, Annotation.windowEnd].join(' or '),
+    known: [Annotation.windowTimezone, Annotation.wavePatience, Annotation.windowStart].join(' or '),
   },
 ])('$name is told with the annotation that was meant', ({ key, known }) => {
   expect(find(key)).toBe(`${key} is not known; ${fixOf('UnknownAnnotation', { known })}`);

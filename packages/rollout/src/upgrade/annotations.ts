@@ -23,6 +23,9 @@ const OF_UPGRADES: readonly string[] = [
   Annotation.retryOf,
   Annotation.plan,
   Annotation.membership,
+  Annotation.waves,
+  Annotation.waveMin,
+  Annotation.wavePatience,
   Annotation.proofWithin,
   Annotation.pins,
 ];

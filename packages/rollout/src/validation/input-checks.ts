@@ -14,6 +14,7 @@ import type { Tenancy } from '../clusters/tenancy.ts';
 import { findMembershipProblem } from '../gates/membership.ts';
 import { readPins } from '../gates/pins.ts';
 import { readProofWithin } from '../gates/proof-within.ts';
+import { readWaves, refuseStrictWaves } from '../gates/waves.ts';
 import { judgeWindow } from '../gates/window.ts';
 import { findUnknownAnnotation, findUnknownConfigAnnotation } from '../upgrade/annotations.ts';
 import type { Validation } from './validation.ts';
@@ -65,12 +66,20 @@ export function validateAnnotations(
   if (unknown !== undefined) return invalid('UnknownAnnotation', unknown);
   const membership = findMembershipProblem(upgrade);
   if (membership !== undefined) return invalid('InvalidMembership', membership);
+  const waves = readWaves(upgrade).problem;
+  if (waves !== undefined) return invalid('InvalidWaves', waves);
   const pins = readPins(upgrade).problem;
   if (pins !== undefined) return invalid('InvalidPins', pins);
   const { problem } = readProofWithin(upgrade, areProofsKept);
   // The CRD may be replaced meanwhile.
   const again = areProofsKept === false ? { recheckAfterMs: SERVED_AGAIN_MS } : {};
   return problem && { status: 'False', ...problem, ...again };
+}
+
+/** Annotations that a hub which decides as the reference does would have to pass over in silence, though batches depend on them. */
+export function validateStrict(upgrade: ClusterGroupUpgrade): Validation | undefined {
+  const waves = refuseStrictWaves(upgrade);
+  return waves === undefined ? undefined : invalid('InvalidWaves', waves);
 }
 
 /** A spec that asks for nothing, which the reference ends as a success. Edits of ManagedClusters alone are something. */
