@@ -2,16 +2,16 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { MachineConfigPool } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
+import { createPrometheus } from '@flotilla/http';
+import { answer, cut, half, type Reply, say, silence, startHostileService } from '@flotilla/http/testing';
 import { createChannel, createLogger, systemClock } from '@flotilla/runtime';
 import type { StepName } from '@flotilla/upgrade';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { answer, cut, half, type Reply, say, silence, startHostileService } from '../testing/hostile-service.ts';
 import { createAlertmanager } from './clients/alertmanager.ts';
 import { createDependencyProbe } from './clients/dependencies.ts';
 import { createDeploymentValidation } from './clients/deployment-validation.ts';
 import { createOcm } from './clients/ocm.ts';
-import { createPrometheus } from './clients/prometheus.ts';
 import { createHealthChecks } from './health/health-checks.ts';
 import { createSilences } from './maintenance/silences.ts';
 import { createProvider } from './managers/provider.ts';

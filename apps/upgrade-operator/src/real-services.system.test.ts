@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import * as servers from '@flotilla/control-plane/servers';
 import * as simulators from '@flotilla/control-plane/simulators';
+import { createHttp, createPrometheus } from '@flotilla/http';
 import { eventually } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -11,8 +12,6 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { CASE_REF, createUpgrade, readEntry } from '../testing/operator-case.ts';
 import { casesIn, policy, TARGET } from '../testing/real-world-case.ts';
-import { createHttp } from './clients/http.ts';
-import { createPrometheus } from './clients/prometheus.ts';
 
 const HOUR = 3_600_000;
 

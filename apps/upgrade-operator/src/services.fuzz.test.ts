@@ -1,10 +1,9 @@
 import { OPERATOR_NAME } from '@flotilla/api/managed';
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
+import { MAX_MONITOR_BYTES, parseJson, QueryAnswer } from '@flotilla/http';
 import { expect, test } from 'vitest';
 import { SilencesAnswer } from './clients/alertmanager.ts';
-import { MAX_MONITOR_BYTES, parseJson } from './clients/http.ts';
 import { OcmCluster, OcmPolicyOrProblem, OcmPolicyState, pageOf } from './clients/ocm-answers.ts';
-import { QueryAnswer } from './clients/prometheus.ts';
 import { alertNames } from './health/alerts.ts';
 import { reportedBudgets } from './health/disruption-budgets.ts';
 import { createSilences } from './maintenance/silences.ts';

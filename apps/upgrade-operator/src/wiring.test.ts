@@ -1,7 +1,7 @@
 import { OPERATOR_NAMESPACE } from '@flotilla/api/managed';
+import { startHostileService } from '@flotilla/http/testing';
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { startHostileService } from '../testing/hostile-service.ts';
 import { createCaches } from './caches.ts';
 import { readConfig } from './config.ts';
 import type { Ports } from './ports.ts';

@@ -1,7 +1,8 @@
 /** Alertmanager's silences in memory, as the real one keeps them (a test holds both to the same answers): for tests. */
+
+import { ServiceError, ServiceErrorCode } from '@flotilla/http';
 import type { Clock } from '@flotilla/runtime';
 import type { Alertmanager, NewSilence, Silence } from '../src/clients/alertmanager.ts';
-import { ServiceError, ServiceErrorCode } from '../src/clients/errors.ts';
 
 /** Retention of expired silences, which is the default of the real Alertmanager. */
 const RETENTION_MS = 120 * 3_600_000;

@@ -10,6 +10,19 @@ export {
 } from './connections.ts';
 export { Deadline } from './deadline.ts';
 export { HttpError, HttpErrorCode } from './errors.ts';
+export { createPrometheus, type Prometheus, promqlString, QueryAnswer, type Sample } from './monitoring.ts';
 export { MAX_REDIRECTS } from './redirects.ts';
 export { parseRetryAfter, type RetryPolicy, withRetries } from './retry.ts';
+export {
+  createHttp,
+  type Http,
+  type HttpCall,
+  type HttpSurroundings,
+  MAX_MONITOR_BYTES,
+  monitorList,
+  NO_RETRY,
+  parseJson,
+  type ServiceOptions,
+} from './service.ts';
+export { ServiceError, ServiceErrorCode } from './service-error.ts';
 export { readCertificates, type TlsMaterial, tlsContext } from './trust.ts';

@@ -48,7 +48,7 @@ export {
 export { type FieldError, validateClusterVersion, withoutInvalid } from './cluster-version/validation.ts';
 export { isEdge, nextReport, type WorkReport } from './cluster-version/work-report.ts';
 export { type FieldChange, fieldChanges } from './diff/field-changes.ts';
-export { ReleaseError, ReleaseErrorCode, saidText } from './errors.ts';
+export { ReleaseError, ReleaseErrorCode } from './errors.ts';
 export { compileExcludePatterns, type ExcludePatterns } from './exclude/exclude-patterns.ts';
 export { type PassError, summarizeErrors } from './graph/error-summary.ts';
 export { type ApplyPlan, firstState, type PayloadState, planApply } from './graph/plan.ts';

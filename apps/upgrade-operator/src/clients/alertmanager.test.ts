@@ -1,6 +1,6 @@
+import { answer, say, startHostileService } from '@flotilla/http/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { answer, say, startHostileService } from '../../testing/hostile-service.ts';
 import { createAlertmanager } from './alertmanager.ts';
 
 const open = (url: URL) =>

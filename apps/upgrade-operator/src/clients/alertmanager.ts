@@ -1,7 +1,14 @@
 import { errorMessage, readJson } from '@flotilla/api';
+import {
+  createHttp,
+  type HttpCall,
+  MAX_MONITOR_BYTES,
+  monitorList,
+  ServiceError,
+  ServiceErrorCode,
+  type ServiceOptions,
+} from '@flotilla/http';
 import { z } from 'zod';
-import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type HttpCall, MAX_MONITOR_BYTES, monitorList, type ServiceOptions } from './http.ts';
 
 /** A matcher of a silence. */
 export interface Matcher {

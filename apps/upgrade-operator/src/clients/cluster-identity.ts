@@ -1,8 +1,8 @@
 import { errorMessage, foreign, readJson } from '@flotilla/api';
 import { Secret } from '@flotilla/api/core';
+import { ServiceError, ServiceErrorCode } from '@flotilla/http';
 import type { Client, Clock } from '@flotilla/runtime';
 import { z } from 'zod';
-import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { kept } from './kept.ts';
 import type { ClusterIdentity } from './ocm.ts';
 

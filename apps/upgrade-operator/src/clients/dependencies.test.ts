@@ -1,6 +1,6 @@
+import { cut, type Reply, say, silence, startHostileService } from '@flotilla/http/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { cut, type Reply, say, silence, startHostileService } from '../../testing/hostile-service.ts';
 import { createDependencyProbe } from './dependencies.ts';
 
 const { signal } = new AbortController();

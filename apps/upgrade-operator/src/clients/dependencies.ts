@@ -1,8 +1,14 @@
 import { errorMessage } from '@flotilla/api';
-import type { RetryPolicy } from '@flotilla/http';
+import {
+  createHttp,
+  type Http,
+  type HttpCall,
+  type HttpSurroundings,
+  type RetryPolicy,
+  ServiceError,
+  ServiceErrorCode,
+} from '@flotilla/http';
 import type { Ports } from '../ports.ts';
-import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type Http, type HttpCall, type HttpSurroundings } from './http.ts';
 
 /** Up to three tries: a second and a half between the first two, about twice that before the last (spec/muo 8.6). */
 const RETRY: RetryPolicy = { attempts: 3, baseMs: 1_500, floor: 2 / 3, maxMs: 4_000 };

@@ -1,4 +1,4 @@
-import { createHttp, type HttpSurroundings } from './http.ts';
+import { createHttp, type HttpSurroundings } from '@flotilla/http';
 
 /** Options of the client; `url` gives undefined where there is no such operator. No credential is sent: it asks for none, and the way is not encrypted. */
 interface DeploymentValidationOptions extends HttpSurroundings {

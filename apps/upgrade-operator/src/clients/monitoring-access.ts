@@ -1,8 +1,8 @@
 import { errorMessage, KubeObject, type Ref, refKey, resource } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
+import { ServiceError, ServiceErrorCode } from '@flotilla/http';
 import { type Client, type Clock, requestToken } from '@flotilla/runtime';
 import { z } from 'zod';
-import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { kept, keptByKey } from './kept.ts';
 
 /** Addresses and credentials of the cluster's monitoring. */

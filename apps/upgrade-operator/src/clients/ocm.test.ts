@@ -1,7 +1,7 @@
 import { type ClusterManager, startClusterManager } from '@flotilla/control-plane/servers';
+import { ServiceErrorCode } from '@flotilla/http';
 import { systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ServiceErrorCode } from './errors.ts';
 import { createOcm, isOcmAgent, type OcmClient } from './ocm.ts';
 
 const QUICK = { attempts: 3, baseMs: 1, maxMs: 5 };

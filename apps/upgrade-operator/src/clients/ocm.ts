@@ -1,7 +1,6 @@
 import { FlotillaError } from '@flotilla/api';
+import { createHttp, type HttpCall, type HttpSurroundings, parseJson, ServiceError, ServiceErrorCode } from '@flotilla/http';
 import type { z } from 'zod';
-import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type HttpCall, type HttpSurroundings, parseJson } from './http.ts';
 import {
   OcmCluster,
   type OcmPolicy,

@@ -1,12 +1,11 @@
+import { createPrometheus, ServiceErrorCode } from '@flotilla/http';
+import { answer, cut, half, type Reply, say, silence, startHostileService } from '@flotilla/http/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { answer, cut, half, type Reply, say, silence, startHostileService } from '../../testing/hostile-service.ts';
 import { createAlertmanager } from './alertmanager.ts';
 import { createDependencyProbe } from './dependencies.ts';
 import { createDeploymentValidation } from './deployment-validation.ts';
-import { ServiceErrorCode } from './errors.ts';
 import { createOcm } from './ocm.ts';
-import { createPrometheus } from './prometheus.ts';
 
 const SECRET = 'top-secret-credential';
 /** On a busy machine an answer may take a while; who never answers is given up soon. */

@@ -1,7 +1,7 @@
 import { ClusterVersion } from '@flotilla/api/config';
+import { answer, type Reply, startHostileService } from '@flotilla/http/testing';
 import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { answer, type Reply, startHostileService } from '../../testing/hostile-service.ts';
 import { createReleaseSource } from './release-source.ts';
 
 const { signal } = new AbortController();

@@ -1,13 +1,14 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import { Secret } from '@flotilla/api/core';
 import { MachineLabel } from '@flotilla/api/machine';
+import type { HttpSurroundings } from '@flotilla/http';
 import { type DockerConfig, parseDockerConfig, parseImageReference, RegistryClient, resolveImage } from '@flotilla/registry';
+import { DEFAULT_UPDATE_SERVICE, type UpdateQuery } from '@flotilla/release/update-graph';
 import type { BackOff, Client } from '@flotilla/runtime';
 import type { ObservedCluster } from '@flotilla/upgrade';
 import type { ReleaseSource } from '../ports.ts';
-import type { HttpSurroundings } from './http.ts';
 import { keptByKey } from './kept.ts';
-import { createUpdateGraph, DEFAULT_UPSTREAM, type GraphQuestion } from './update-graph.ts';
+import { createUpdateGraph } from './update-graph.ts';
 
 /** Label of a release image: its version. */
 const RELEASE_LABEL = 'io.openshift.release';
@@ -34,8 +35,8 @@ export function createReleaseSource(options: ReleaseSourceOptions): ReleaseSourc
   const { client, insecureHosts = [], ...surroundings } = options;
   const { clock } = surroundings;
   const graph = createUpdateGraph(surroundings);
-  const updatesOf = keptByKey({ clock, keepMs: GRAPH_MS, failures: BACK_OFF }, (question: GraphQuestion, signal: AbortSignal) =>
-    graph.updates(question, signal),
+  const updatesOf = keptByKey({ clock, keepMs: GRAPH_MS, failures: BACK_OFF }, (query: UpdateQuery, signal: AbortSignal) =>
+    graph.updates(query, signal),
   );
   // An image is one forever: it is named by its digest.
   const versionOf = keptByKey({ clock, keepMs: Number.POSITIVE_INFINITY, failures: BACK_OFF }, (image: string, signal: AbortSignal) =>
@@ -45,8 +46,8 @@ export function createReleaseSource(options: ReleaseSourceOptions): ReleaseSourc
     versionOf,
     updates({ cluster, channel, version }, signal) {
       const { spec } = cluster.clusterVersion;
-      const upstream = spec.upstream || DEFAULT_UPSTREAM;
-      return updatesOf({ upstream, channel, clusterId: spec.clusterID, version, arch: archOf(cluster) }, signal);
+      const service = spec.upstream || DEFAULT_UPDATE_SERVICE;
+      return updatesOf({ service, channel, clusterId: spec.clusterID, version, architecture: archOf(cluster) }, signal);
     },
     [Symbol.asyncDispose]: () => graph[Symbol.asyncDispose](),
   };

@@ -1,6 +1,6 @@
+import { answer, say, startHostileService } from '@flotilla/http/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { answer, say, startHostileService } from '../../testing/hostile-service.ts';
 import { createUpdateGraph } from './update-graph.ts';
 
 const clusterId = '00000000-0000-4000-8000-000000000001';
@@ -13,12 +13,12 @@ const graph = {
   conditionalEdges: [{ edges: [{ from: '4.14.9', to: '4.15.3' }], risks: [{ name: 'Fire' }] }],
 };
 const signal = new AbortController().signal;
-const question = { channel: 'stable-4.15', clusterId, version: '4.14.9', arch: 'amd64' };
+const question = { channel: 'stable-4.15', clusterId, version: '4.14.9', architecture: 'amd64' };
 
 test('lists where a version may go, conditional updates too, and says who asks', async () => {
   await using service = await startHostileService(answer(graph));
   await using updates = createUpdateGraph({ clock: systemClock });
-  expect(await updates.updates({ ...question, upstream: service.url.href }, signal)).toEqual(['4.15.1', '4.15.3']);
+  expect(await updates.updates({ ...question, service: service.url.href }, signal)).toEqual(['4.15.1', '4.15.3']);
   expect(service.requests[0]?.line).toContain(`?arch=amd64&channel=stable-4.15&id=${clusterId}&version=4.14.9`);
 });
 
@@ -29,10 +29,12 @@ test.each([
 ])('says what is wrong with $name', async ({ reply, message }) => {
   await using service = await startHostileService(reply);
   await using updates = createUpdateGraph({ clock: systemClock });
-  await expect(updates.updates({ ...question, upstream: service.url.href }, signal)).rejects.toThrow(message);
+  await expect(updates.updates({ ...question, service: service.url.href }, signal)).rejects.toThrow(message);
 });
 
 test('asks for nobody whose identity is none', async () => {
   await using updates = createUpdateGraph({ clock: systemClock });
-  await expect(updates.updates({ ...question, upstream: 'http://127.0.0.1:1', clusterId: 'x' }, signal)).rejects.toThrow('must be a UUID');
+  await expect(updates.updates({ ...question, service: 'http://127.0.0.1:1', clusterId: 'x' }, signal)).rejects.toThrow(
+    'InvalidID: invalid cluster ID: "x" is not a UUID',
+  );
 });

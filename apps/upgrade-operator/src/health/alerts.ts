@@ -1,4 +1,4 @@
-import { type Prometheus, promqlString, type Sample } from '../clients/prometheus.ts';
+import { type Prometheus, promqlString, type Sample } from '@flotilla/http';
 import type { OperatorConfig } from '../operator-config/schema.ts';
 import type { AlertHistory } from '../ports.ts';
 
@@ -46,7 +46,7 @@ export const alertNames = (samples: readonly Sample[]): string[] =>
   [...new Set(samples.flatMap(({ labels }) => labels.alertname || []))].toSorted();
 
 /** Alerts of the past, asked of Prometheus. */
-export const createAlertHistory = (prometheus: Prometheus, now: () => number): AlertHistory => ({
+export const createAlertHistory = (prometheus: Pick<Prometheus, 'query'>, now: () => number): AlertHistory => ({
   async paging(startMs, endMs, signal) {
     return alertNames(await prometheus.query(pagingAlertsQuery({ startMs, endMs, nowMs: now() }), signal));
   },

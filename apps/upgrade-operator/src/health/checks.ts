@@ -2,7 +2,7 @@ import { errorMessage } from '@flotilla/api';
 import type { ClusterOperator } from '@flotilla/api/config';
 import type { Node } from '@flotilla/api/core';
 import { MachineConfigAnnotation, MachineConfigState, MachineLabel, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
-import type { Prometheus } from '../clients/prometheus.ts';
+import type { Prometheus } from '@flotilla/http';
 import type { OperatorConfig } from '../operator-config/schema.ts';
 import { alertNames, criticalAlertsQuery } from './alerts.ts';
 import { type HealthCheck, HealthReason, type Problem, type Seen } from './finding.ts';
@@ -10,7 +10,9 @@ import { type HealthCheck, HealthReason, type Problem, type Seen } from './findi
 const token = 'CriticalAlertsHealthcheckFailed';
 
 /** No critical alert of the platform fires (spec/muo 6.2). Monitoring that does not answer is no good news. */
-export const criticalAlerts = (prometheus: Prometheus): HealthCheck<{ readonly config: Pick<OperatorConfig, 'healthCheck'> }> => ({
+export const criticalAlerts = (
+  prometheus: Pick<Prometheus, 'query'>,
+): HealthCheck<{ readonly config: Pick<OperatorConfig, 'healthCheck'> }> => ({
   reasons: [HealthReason.queryFailed, HealthReason.criticalAlerts],
   async look({ config }, signal): Promise<Problem | undefined> {
     let firing: string[];

@@ -1,5 +1,5 @@
 import { errorMessage } from '@flotilla/api';
-import { ServiceError, ServiceErrorCode } from '../clients/errors.ts';
+import { ServiceError, ServiceErrorCode } from '@flotilla/http';
 import { type HealthCheck, HealthReason, type Problem } from './finding.ts';
 
 /** As much of a PodDisruptionBudget as tells whether it lets any pod go. */

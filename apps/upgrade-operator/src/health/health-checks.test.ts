@@ -1,21 +1,20 @@
 import { ClusterOperator } from '@flotilla/api/config';
 import { Node } from '@flotilla/api/core';
 import { MachineSet } from '@flotilla/api/machine';
+import { ServiceError, ServiceErrorCode } from '@flotilla/http';
 import { describe, expect, test } from 'vitest';
-import { ServiceError, ServiceErrorCode } from '../clients/errors.ts';
 import { capacity, clusterOperators, cordonedNodes, criticalAlerts, pressureTaints } from './checks.ts';
 import { type BudgetState, disruptionBudgets, reportedBudgets } from './disruption-budgets.ts';
 import { HealthReason, type Problem } from './finding.ts';
 import { verdictOf } from './health-checks.ts';
 
 const { signal } = new AbortController();
-const close = async () => undefined;
 const refusal = (code: ServiceErrorCode) => new ServiceError(code, 'it says no');
 
 describe('critical alerts', () => {
   const config = { healthCheck: { ignoredCriticals: [], ignoredNamespaces: [] } };
   const check = (query: () => Promise<{ labels: Record<string, string>; value: number }[]>) =>
-    criticalAlerts({ query, [Symbol.asyncDispose]: close }).look({ config }, signal);
+    criticalAlerts({ query }).look({ config }, signal);
 
   test('none: healthy', async () => expect(await check(async () => [])).toBeUndefined());
   test('some: named once each', async () => {

@@ -1,12 +1,12 @@
 import { FeatureGateName } from '@flotilla/api/managed';
-import type { Prometheus } from '../clients/prometheus.ts';
+import type { Prometheus } from '@flotilla/http';
 import type { HealthChecks, HealthQuestion, HealthVerdict } from '../ports.ts';
 import { capacity, clusterOperators, cordonedNodes, criticalAlerts, pressureTaints } from './checks.ts';
 import { type BudgetSources, disruptionBudgets } from './disruption-budgets.ts';
 import type { HealthCheck, HealthReason, Problem } from './finding.ts';
 
 interface HealthOptions {
-  readonly prometheus: Prometheus;
+  readonly prometheus: Pick<Prometheus, 'query'>;
   readonly budgets: BudgetSources;
   /** `upgradeoperator_healthcheck_failed` of one reason. */
   readonly report: (labels: { readonly state: string; readonly version: string; readonly reason: HealthReason }, failed: boolean) => void;

@@ -1,11 +1,11 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { OPERATOR_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { type AlertmanagerServer, type PrometheusServer, startAlertmanager, startPrometheus } from '@flotilla/control-plane/servers';
+import { createPrometheus } from '@flotilla/http';
 import { settled } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAlertmanager } from '../clients/alertmanager.ts';
-import { createPrometheus } from '../clients/prometheus.ts';
 import { createAlertHistory } from '../health/alerts.ts';
 import { createHealthChecks } from '../health/health-checks.ts';
 import { readOperatorConfig } from '../operator-config/read-config.ts';

@@ -1,8 +1,8 @@
 import { errorMessage } from '@flotilla/api';
 import { OPERATOR_NAME } from '@flotilla/api/managed';
+import { ServiceError } from '@flotilla/http';
 import type { Clock } from '@flotilla/runtime';
 import type { Alertmanager, Matcher, Silence } from '../clients/alertmanager.ts';
-import { ServiceError } from '../clients/errors.ts';
 import type { Silences } from '../ports.ts';
 
 /** Ours and Alertmanager's clock may be apart by so much; a window that ends so much earlier than is wanted is long enough. */

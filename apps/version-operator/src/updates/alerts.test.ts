@@ -1,7 +1,9 @@
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
+import { systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ServiceWorld, serviceWorld } from '../../testing/update-service-case.ts';
 import { askAlerts, KnownAlerts } from './alerts.ts';
+import { openMonitoring } from './prometheus.ts';
 
 let world: ServiceWorld<UpdateService>;
 beforeEach(async () => {
@@ -9,8 +11,10 @@ beforeEach(async () => {
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
-const ask = (timeoutMs = 10_000) =>
-  askAlerts({ url: world.service.monitoringUrl, connections: world.connections, timeoutMs }, new AbortController().signal);
+async function ask(timeoutMs = 10_000) {
+  await using monitoring = openMonitoring({ monitoringUrl: world.service.monitoringUrl }, { clock: systemClock, timeoutMs });
+  return await askAlerts(monitoring, new AbortController().signal);
+}
 const alert = (alertname: string, state = 'firing') => ({
   state,
   labels: { alertname, severity: 'critical' },
@@ -25,13 +29,13 @@ test('alerts that fire are risks', async () => {
 });
 
 test.each([
-  { name: 'refuses', fault: { status: 403 }, want: /^monitoring answered 403$/ },
+  { name: 'refuses', fault: { status: 403 }, want: /^Prometheus: GET \/api\/v1\/alerts answered 403: .*played by a test/ },
   { name: 'is slow', fault: { delayMs: 2_000 }, timeoutMs: 300, want: /no complete answer within 300 ms$/ },
-  { name: 'sends a page', fault: { body: '<html>' }, want: /^the answer is none of Prometheus$/ },
+  { name: 'sends a page', fault: { body: '<html>' }, want: /the answer \(200\) is not JSON/ },
   {
     name: 'says what is wrong',
     fault: { status: 503, body: '{"status":"error","errorType":"unavailable","error":"no store\\nis there"}' },
-    want: /^monitoring answered 503: unavailable: no store is there$/,
+    want: /answered 503: unavailable: no store is there$/,
   },
 ])('monitoring that $name is told', async ({ fault, timeoutMs, want }) => {
   world.service.setFaults(fault);

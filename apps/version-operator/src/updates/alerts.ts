@@ -1,27 +1,14 @@
-import { errorMessage, foreign, readJson } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
+import type { Prometheus } from '@flotilla/http';
 import { alertRisks, type ClusterRisk, promqlPace, unknownAlerts } from '@flotilla/release';
-import { z } from 'zod';
-import { askMonitoring, type PrometheusOptions, refusalOf } from './prometheus.ts';
-
-/** Bytes of an answer: a cluster in trouble has thousands of alerts. */
-const MAX_BYTES = 8 << 20;
-const texts = z.record(z.string(), z.string()).default({});
-const Answer = foreign(
-  z.object({
-    status: z.literal('success'),
-    data: z.object({ alerts: z.array(z.looseObject({ state: z.string(), labels: texts, annotations: texts })) }),
-  }),
-);
 
 /** The alerts that speak against updates, or why they are not known. */
 type AskedAlerts = { readonly risks: readonly ClusterRisk[] } | { readonly error: string };
 
 /** Asks monitoring for alerts that speak against updates. Rejects only when the signal aborts. */
-export async function askAlerts(options: PrometheusOptions, signal: AbortSignal): Promise<AskedAlerts> {
+export async function askAlerts(prometheus: Pick<Prometheus, 'alerts'>, signal: AbortSignal): Promise<AskedAlerts> {
   try {
-    const { status, text } = await askMonitoring({ path: '/api/v1/alerts', maxBytes: MAX_BYTES }, options, signal);
-    const answer = Answer.safeParse(status === 200 ? readJson(text) : undefined);
-    return answer.success ? { risks: alertRisks(answer.data.data.alerts) } : { error: refusalOf(status, text) };
+    return { risks: alertRisks(await prometheus.alerts(signal)) };
   } catch (error) {
     signal.throwIfAborted();
     return { error: errorMessage(error) };

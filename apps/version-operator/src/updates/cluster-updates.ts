@@ -1,23 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { type ClusterProxy, CONFIG_NAME } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
 import { FollowingConnections, type ProxySettings } from '@flotilla/http';
 import { type Client, WatchCache, watch } from '@flotilla/runtime';
 import type { UpdateSettings } from './known-updates.ts';
+import { type MonitoringSource, openMonitoring } from './prometheus.ts';
 import { startUpdates, type Updates, type UpdatesDeps } from './reconciler.ts';
 
 /** Services that know updates and their risks. */
-export interface UpdateSources extends UpdateSettings {
+export interface UpdateSources extends UpdateSettings, MonitoringSource {
   /** Time-out of one request to the service. */
   readonly timeoutMs: number;
   /** Between two requests. */
   readonly everyMs: number;
-  /** Monitoring, without the path of a query. */
-  readonly monitoringUrl: string;
-  /** File with the token that monitoring wants. */
-  readonly monitoringTokenFile?: string | undefined;
-  /** File with the authorities of monitoring's certificate. */
-  readonly monitoringCaFile?: string | undefined;
 }
 
 interface ClusterUpdatesOptions extends Omit<UpdatesDeps, 'watches' | 'settings' | 'service' | 'monitoring' | 'everyMs'> {
@@ -27,9 +21,6 @@ interface ClusterUpdatesOptions extends Omit<UpdatesDeps, 'watches' | 'settings'
 }
 
 const TRUSTED_CA = { namespace: 'openshift-config-managed', name: 'trusted-ca-bundle' };
-/** Monitoring is asked at a pace; a question that takes longer is given up. */
-const MONITORING_MS = 300_000;
-
 /** Finds a cluster's updates, through the proxy and with the authorities that the cluster is set up with. */
 export function startClusterUpdates({ client, proxies, sources, ...deps }: ClusterUpdatesOptions, signal: AbortSignal): Updates {
   const { logger, metrics, clock } = deps;
@@ -44,7 +35,7 @@ export function startClusterUpdates({ client, proxies, sources, ...deps }: Clust
     proxy: proxyOf(proxies.get({ name: CONFIG_NAME })),
     ca: authorities.get(TRUSTED_CA)?.data?.['ca-bundle.crt'],
   }));
-  const inside = new FollowingConnections(() => ({ ca: textOf(sources.monitoringCaFile) }));
+  const monitoring = openMonitoring(sources, { clock });
   // a changed way to the service has nobody asked sooner, because the known updates stay known
   const quiet = { select: () => false };
   const updates = startUpdates(
@@ -53,19 +44,14 @@ export function startClusterUpdates({ client, proxies, sources, ...deps }: Clust
       watches: [watch(proxies, quiet), watch(authorities, quiet)],
       settings: sources,
       service: { connections: outside, timeoutMs: sources.timeoutMs },
-      monitoring: {
-        url: sources.monitoringUrl,
-        tokenFile: sources.monitoringTokenFile,
-        connections: inside,
-        timeoutMs: MONITORING_MS,
-      },
+      monitoring,
       everyMs: sources.everyMs,
     },
     signal,
   );
   const stopped = updates.stopped.then(async () => {
     await outside[Symbol.asyncDispose]();
-    await inside[Symbol.asyncDispose]();
+    await monitoring[Symbol.asyncDispose]();
   });
   return { ...updates, stopped };
 }
@@ -74,15 +60,6 @@ export function startClusterUpdates({ client, proxies, sources, ...deps }: Clust
 export function proxyOf(proxy: ClusterProxy | undefined): ProxySettings | undefined {
   const { httpProxy: http, httpsProxy: https, noProxy: no } = proxy?.status ?? {};
   return http || https ? { http, https, no } : undefined;
-}
-
-/** A file that is read anew each time, as certificates are renewed; one that is not there trusts nobody beside the system's. */
-function textOf(path: string | undefined): string | undefined {
-  try {
-    return path === undefined ? undefined : readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
 }
 
 /** Milliseconds between two requests, drawn once by each program: clusters that start together do not ask together. */

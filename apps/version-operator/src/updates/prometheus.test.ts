@@ -2,9 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
+import { systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ServiceWorld, serviceWorld } from '../../testing/update-service-case.ts';
-import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
+import { askPrometheus, type MonitoringSource, openMonitoring } from './prometheus.ts';
 
 let world: ServiceWorld<UpdateService>;
 beforeEach(async () => {
@@ -12,12 +13,13 @@ beforeEach(async () => {
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
-const ask = (query: string, more: Partial<PrometheusOptions> = {}) =>
-  askPrometheus(
-    query,
-    { url: `${world.service.monitoringUrl}/`, connections: world.connections, timeoutMs: 20_000, ...more },
-    new AbortController().signal,
+async function ask(query: string, timeoutMs = 20_000, files: Pick<MonitoringSource, 'monitoringTokenFile'> = {}) {
+  await using monitoring = openMonitoring(
+    { monitoringUrl: `${world.service.monitoringUrl}/`, ...files },
+    { clock: systemClock, timeoutMs },
   );
+  return await askPrometheus(query, monitoring, new AbortController().signal);
+}
 
 test('one sample of 1 is a match, one of 0 is none', async () => {
   world.service.setSamples({ 'up == 1': [1], down: [0] });
@@ -36,39 +38,40 @@ test.each([
 });
 
 test.each([
-  { name: 'refuses', fault: { status: 403 }, want: /monitoring answered 403$/ },
-  { name: 'refuses with a long page', fault: { status: 502, body: ' '.repeat(100_000) }, want: /monitoring answered 502$/ },
+  { name: 'refuses', fault: { status: 403 }, want: /Prometheus: GET \/api\/v1\/query answered 403: .*played by a test/ },
+  { name: 'refuses with a long page', fault: { status: 502, body: ' '.repeat(100_000) }, want: /answered 502$/ },
   { name: 'is slow', fault: { delayMs: 20_000 }, timeoutMs: 300, want: /no complete answer within 300 ms$/ },
   { name: 'hangs up', fault: { cut: true }, want: /^executing PromQL query: ./ },
-  { name: 'sends a page', fault: { body: '<html>' }, want: /the answer is none of Prometheus$/ },
-  { name: 'answers with an error', fault: { body: '{"status":"error","error":"x"}' }, want: /monitoring answered 200: x$/ },
+  { name: 'sends a page', fault: { body: '<html>' }, want: /the answer \(200\) is not JSON/ },
+  { name: 'answers with an error', fault: { body: '{"status":"error","error":"x"}' }, want: /the query failed: x$/ },
   {
     name: 'says what is wrong with the query',
     fault: { status: 400, body: '{"status":"error","errorType":"bad_data","error":"parse error:\\n unexpected \\")\\""}' },
-    want: /^executing PromQL query: monitoring answered 400: bad_data: parse error: unexpected "\)"$/,
+    want: /^executing PromQL query: Prometheus: GET \/api\/v1\/query answered 400: bad_data: parse error: unexpected "\)"$/,
   },
   {
     name: 'answers with a scalar',
     fault: { body: '{"status":"success","data":{"resultType":"scalar","result":[]}}' },
-    want: /result type is scalar, not vector$/,
+    want: /not a query result: .*scalar/,
   },
-  { name: 'sends more than is read', fault: { body: ' '.repeat(2 ** 20 + 1) }, want: /more than 1048576 bytes$/ },
+  { name: 'sends more than is read', fault: { body: ' '.repeat(2 ** 21 + 1) }, want: /more than 2097152 bytes$/ },
 ])('monitoring that $name is told', async ({ fault, timeoutMs, want }) => {
   world.service.setFaults(fault);
-  expect(await ask('q', timeoutMs === undefined ? {} : { timeoutMs })).toEqual({ error: expect.stringMatching(want) });
+  expect(await ask('q', timeoutMs)).toEqual({ error: expect.stringMatching(want) });
 });
 
 test('sends the token of the moment', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'token-'));
-  const tokenFile = join(folder, 'token');
+  const monitoringTokenFile = join(folder, 'token');
+  const askWithToken = () => ask('q', undefined, { monitoringTokenFile });
   try {
     for (const token of ['first', 'second']) {
-      await writeFile(tokenFile, `${token}\n`);
-      await ask('q', { tokenFile });
+      await writeFile(monitoringTokenFile, `${token}\n`);
+      await askWithToken();
     }
     expect(world.service.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
   } finally {
     await rm(folder, { recursive: true });
   }
-  expect(await ask('q', { tokenFile })).toEqual({ error: expect.stringMatching(/ENOENT/) });
+  expect(await askWithToken()).toEqual({ error: expect.stringMatching(/ENOENT/) });
 });

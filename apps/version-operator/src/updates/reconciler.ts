@@ -1,5 +1,6 @@
 import { isSameJson } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, type ClusterVersion } from '@flotilla/api/config';
+import type { Prometheus } from '@flotilla/http';
 import {
   afterAttempt,
   type KnownUpdates,
@@ -27,7 +28,7 @@ import {
 import { askAlerts, KnownAlerts } from './alerts.ts';
 import { askGraphService, type GraphServiceOptions } from './graph-service.ts';
 import { isMigration, knownUpdates, queryOf, type RunningRelease, type UpdateSettings } from './known-updates.ts';
-import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
+import { askPrometheus } from './prometheus.ts';
 
 /** Dependencies of looking for updates. */
 export interface UpdatesDeps {
@@ -39,7 +40,7 @@ export interface UpdatesDeps {
   readonly running: () => RunningRelease | undefined;
   readonly settings: UpdateSettings;
   readonly service: GraphServiceOptions;
-  readonly monitoring: PrometheusOptions;
+  readonly monitoring: Prometheus;
   /** True when alerts are asked for, too. Default no. */
   readonly asksAlerts?: () => boolean;
   /** Between two questions to the service, milliseconds. */

@@ -1,17 +1,19 @@
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { type ApiServer, startApiServer, startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
-import { FollowingConnections } from '@flotilla/http';
+import { FollowingConnections, type Prometheus } from '@flotilla/http';
 import { settled } from '@flotilla/pace/testing';
 import { type Client, createLogger, logOnly, systemClock, WatchCache } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunningRelease } from './known-updates.ts';
+import { openMonitoring } from './prometheus.ts';
 import { startUpdates, type Updates } from './reconciler.ts';
 
 let server: ApiServer;
 let client: Client;
 let service: UpdateService;
 let updates: Updates;
+let monitoring: Prometheus;
 let stop: AbortController;
 let changes: number;
 let running: RunningRelease;
@@ -54,6 +56,7 @@ beforeEach(async () => {
   running = { version: '4.20.1' };
   const object = { metadata: REF, spec: { clusterID: '0b9a2a1e-7e4b-4d3c-9f6e-0123456789ab', upstream: service.url } };
   await eventually(() => client.create(ClusterVersion, object));
+  monitoring = openMonitoring(service, { clock: systemClock, timeoutMs: 2_000 });
   updates = startUpdates(
     {
       versions: new WatchCache(client, ClusterVersion, { logger }),
@@ -61,7 +64,7 @@ beforeEach(async () => {
       running: () => running,
       settings: { machine: 'amd64' },
       service: { connections, timeoutMs: 2_000 },
-      monitoring: { url: service.monitoringUrl, connections, timeoutMs: 2_000 },
+      monitoring,
       everyMs: 300,
       onChange: () => changes++,
       clock: systemClock,
@@ -74,6 +77,7 @@ afterEach(async () => {
   stop.abort();
   await updates.stopped;
   await client.delete(ClusterVersion, REF);
+  await monitoring[Symbol.asyncDispose]();
   await service.stop();
 });
 
@@ -166,12 +170,13 @@ describe('updates under conditions', () => {
     service.setGraph({ nodes, edges: [], conditionalEdges: [conditional('4.20.3', risk('Leak', 'leaks'))] });
     service.setFaults({ path: /^GET \/api/, status: 503 });
     await edit({ channel: 'stable-4.20' });
-    await eventually(() => recommended('4.20.3')?.message.includes('monitoring answered 503'));
+    await eventually(() => recommended('4.20.3')?.message.includes('answered 503'));
     expect(recommended('4.20.3')).toMatchObject({
       status: 'Unknown',
       reason: 'EvaluationFailed',
-      message:
-        'Could not evaluate exposure to update risk Leak (executing PromQL query: monitoring answered 503)\n  Leak description: Leak bites.\n  Leak URL: https://example.com/Leak',
+      message: expect.stringMatching(
+        /^Could not evaluate exposure to update risk Leak \(executing PromQL query: Prometheus: GET \/api\/v1\/query answered 503.*\)\n {2}Leak description: Leak bites.\n {2}Leak URL: https:\/\/example.com\/Leak$/,
+      ),
     });
     const asked = () => service.asked.filter(({ path }) => path === '/graph').length;
     const before = asked();

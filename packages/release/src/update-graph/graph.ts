@@ -100,6 +100,15 @@ export function releaseImages({ nodes }: UpdateGraph): ReadonlyMap<string, strin
   return images;
 }
 
+/** Versions that one may go to, conditional ones too, whatever their risks; undefined where it is not in the graph. */
+export function nextVersions({ nodes, edges, conditionalEdges }: UpdateGraph, version: string): readonly string[] | undefined {
+  const at = nodes.findIndex((node) => node.version === version);
+  if (at < 0) return undefined;
+  const plain = edges.filter(([from]) => from === at).flatMap(([, to]) => nodes[to]?.version ?? []);
+  const conditional = conditionalEdges.flatMap((each) => (each.edges ?? []).filter(({ from }) => from === version).map(({ to }) => to));
+  return [...new Set([...plain, ...conditional])];
+}
+
 /** Error about a body that is no update graph. */
 export const invalidGraph = (why: string, cause?: unknown): ReleaseError =>
   new ReleaseError(ReleaseErrorCode.updateGraphInvalid, why, { cause });

@@ -1,7 +1,7 @@
-import { systemClock } from '@flotilla/runtime';
+import { systemClock } from '@flotilla/pace';
 import { expect, test } from 'vitest';
-import { answer, type Reply, startHostileService } from '../../testing/hostile-service.ts';
-import { createPrometheus } from './prometheus.ts';
+import { answer, type Reply, startHostileService } from '../testing/hostile-service.ts';
+import { createPrometheus } from './monitoring.ts';
 
 const open = (url: URL) => createPrometheus({ clock: systemClock, url: async () => url, retry: { attempts: 1, baseMs: 1, maxMs: 1 } });
 const vector = (...result: unknown[]) => answer({ status: 'success', data: { resultType: 'vector', result } });

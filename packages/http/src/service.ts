@@ -1,17 +1,11 @@
 import { errorMessage, foreign } from '@flotilla/api';
-import {
-  FollowingConnections,
-  fetchAnswer,
-  HttpError,
-  HttpErrorCode,
-  type ProxySettings,
-  parseRetryAfter,
-  type RetryPolicy,
-  withRetries,
-} from '@flotilla/http';
-import { backOffMs, type Clock } from '@flotilla/runtime';
+import { backOffMs, type Clock } from '@flotilla/pace';
 import { z } from 'zod';
-import { codeOfStatus, ServiceError, ServiceErrorCode } from './errors.ts';
+import { fetchAnswer } from './answer.ts';
+import { FollowingConnections, type ProxySettings } from './connections.ts';
+import { HttpError, HttpErrorCode } from './errors.ts';
+import { parseRetryAfter, type RetryPolicy, withRetries } from './retry.ts';
+import { codeOfStatus, ServiceError, ServiceErrorCode } from './service-error.ts';
 
 /** Bytes that are read of an answer of Prometheus or Alertmanager: the worst of them takes a tenth of a second. */
 export const MAX_MONITOR_BYTES = 2 * 2 ** 20;
@@ -71,6 +65,8 @@ export interface HttpCall {
   readonly signal?: AbortSignal | undefined;
   /** Timeout of a try; default that of the service. */
   readonly timeoutMs?: number;
+  /** Bytes of the answer that are read; default that of the service. */
+  readonly maxBytes?: number | undefined;
 }
 
 /** A whole answer with a status below 300. */
@@ -150,7 +146,8 @@ const describe = (name: string, { method, url }: Pick<HttpCall, 'method' | 'url'
 type Try = HttpCall & { readonly authorization: string | undefined };
 
 async function once(options: HttpOptions, { authorization, ...call }: Try, connections: FollowingConnections): Promise<HttpAnswer> {
-  const { clock, maxBytes = 4 * 2 ** 20, redirects = 0, userAgent } = options;
+  const { clock, redirects = 0, userAgent } = options;
+  const { maxBytes = options.maxBytes ?? 4 * 2 ** 20 } = call;
   const what = describe(options.name, call);
   const { dispatcherFor } = await connections.current();
   const headers = {
@@ -185,8 +182,8 @@ function failureOf(what: string, error: HttpError, authorization: string | undef
   return new ServiceError(CODES[error.code], `${what}: ${why}`, { status, words: status === 0 ? '' : why, cause });
 }
 
-/** On one line, without what a terminal would take for orders. */
-const printable = (text: string): string => text.replaceAll(/[\s\p{Cc}\p{Cf}\p{Co}\p{Cn}]+/gu, ' ').trim();
+/** A text on one line, without what a terminal would take for orders. */
+export const printable = (text: string): string => text.replaceAll(/[\s\p{Cc}\p{Cf}\p{Co}\p{Cn}]+/gu, ' ').trim();
 
 /** Services quote what they were sent. */
 function withoutSecret(text: string, secret: string | undefined): string {
