@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { isDigest } from './image-reference.ts';
@@ -12,6 +12,30 @@ const ABANDONED_MS = 60 * 60_000;
 
 /** The sha256 digest of these bytes, as registries write it. */
 export const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/**
+ * Writes a file or a folder under another name first, so that it appears whole or not at all.
+ * @param fill writes what is unfinished, and says where it belongs
+ */
+export async function writeWhole(unfinished: string, fill: (unfinished: string) => Promise<string>): Promise<void> {
+  try {
+    await rename(unfinished, await fill(unfinished));
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Reads a plain file of at most so many bytes; undefined for anything else. */
+export async function readWhole(path: string, maxBytes: number): Promise<Buffer | undefined> {
+  try {
+    await using file = await open(path, 'r');
+    const found = await file.stat();
+    return found.isFile() && found.size <= maxBytes ? await file.readFile() : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 interface DigestEntry {
   readonly path: string;

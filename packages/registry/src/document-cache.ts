@@ -1,6 +1,6 @@
-import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import type { DocumentStore } from './blob-store.ts';
-import { DigestFolder, digestOf } from './digest-folder.ts';
+import { DigestFolder, digestOf, readWhole, writeWhole } from './digest-folder.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 
 interface DocumentCacheOptions {
@@ -58,8 +58,8 @@ export class DocumentCache implements DocumentStore, AsyncDisposable {
   async #read(digest: string): Promise<Buffer | undefined> {
     const path = this.#folder.entryOf(digest);
     try {
-      const { size, mtimeMs } = await stat(path);
-      const bytes = size <= MOST_DOCUMENT ? await readFile(path) : undefined;
+      const { mtimeMs } = await stat(path);
+      const bytes = await readWhole(path, MOST_DOCUMENT);
       if (!bytes || digestOf(bytes) !== digest) {
         await rm(path, { force: true });
         return undefined;
@@ -72,18 +72,13 @@ export class DocumentCache implements DocumentStore, AsyncDisposable {
     }
   }
 
-  /** A document appears whole or not at all. */
   async #write(digest: string, bytes: Buffer): Promise<void> {
-    const unfinished = this.#folder.unfinished();
     await mkdir(this.#folder.path, { recursive: true, mode: 0o700 });
-    try {
+    await writeWhole(this.#folder.unfinished(), async (unfinished) => {
       await writeFile(unfinished, bytes, { flag: 'wx', mode: 0o600 });
-      await rename(unfinished, this.#folder.entryOf(digest));
-      this.#hasWritten = true;
-    } catch (error) {
-      await rm(unfinished, { force: true });
-      throw error;
-    }
+      return this.#folder.entryOf(digest);
+    });
+    this.#hasWritten = true;
   }
 
   async #trim(): Promise<void> {

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
-import { mkdir, open, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readJson } from '@flotilla/api';
 import { z } from 'zod';
-import { DigestFolder } from './digest-folder.ts';
+import { DigestFolder, digestOf, readWhole, writeWhole } from './digest-folder.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { normalizeEntryPath } from './layer-tree.ts';
 
@@ -49,8 +48,8 @@ export class FileCache {
     const list = await this.#readList(entry);
     if (list?.digest !== digest) return undefined;
     const files = new Map<string, Buffer>();
-    for (const { path, size, sha256 } of list.files) {
-      const bytes = size > this.#maxFileBytes ? undefined : await readWhole(join(entry, 'files', normalizeEntryPath(path)), size);
+    for (const { path, sha256 } of list.files) {
+      const bytes = await readWhole(join(entry, 'files', normalizeEntryPath(path)), this.#maxFileBytes);
       if (bytes === undefined || sha256Of(bytes) !== sha256) return undefined;
       files.set(path, bytes);
     }
@@ -68,23 +67,23 @@ export class FileCache {
    */
   async write(digest: string, files: ReadonlyMap<string, Buffer>, pinned: ReadonlySet<string> = new Set()): Promise<void> {
     const entry = this.#folder.entryOf(digest);
-    const unfinished = this.#folder.unfinished();
     try {
-      await mkdir(join(unfinished, 'files'), { recursive: true });
-      await this.#makeRoom(digest, sizeOf(files), pinned);
-      const list: z.output<typeof FileList>['files'] = [];
-      for (const [path, bytes] of files) {
-        const target = join(unfinished, 'files', normalizeEntryPath(path));
-        await mkdir(dirname(target), { recursive: true });
-        await writeFile(target, bytes, { flag: 'wx' });
-        list.push({ path, size: bytes.length, sha256: sha256Of(bytes) });
-      }
-      await writeFile(join(unfinished, LIST), JSON.stringify({ digest, files: list }), { flag: 'wx', flush: true });
-      // the entry is damaged, or another process wrote the same content meanwhile
-      await rm(entry, { recursive: true, force: true });
-      await rename(unfinished, entry);
+      await writeWhole(this.#folder.unfinished(), async (unfinished) => {
+        await mkdir(join(unfinished, 'files'), { recursive: true });
+        await this.#makeRoom(digest, sizeOf(files), pinned);
+        const list: z.output<typeof FileList>['files'] = [];
+        for (const [path, bytes] of files) {
+          const target = join(unfinished, 'files', normalizeEntryPath(path));
+          await mkdir(dirname(target), { recursive: true });
+          await writeFile(target, bytes, { flag: 'wx' });
+          list.push({ path, size: bytes.length, sha256: sha256Of(bytes) });
+        }
+        await writeFile(join(unfinished, LIST), JSON.stringify({ digest, files: list }), { flag: 'wx', flush: true });
+        // the entry is damaged, or another process wrote the same content meanwhile
+        await rm(entry, { recursive: true, force: true });
+        return entry;
+      });
     } catch (cause) {
-      await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
       if (cause instanceof RegistryError) throw cause;
       throw new RegistryError(
         RegistryErrorCode.storeFailed,
@@ -97,8 +96,7 @@ export class FileCache {
   }
 
   async #readList(entry: string): Promise<z.output<typeof FileList> | undefined> {
-    const found = await stat(join(entry, LIST)).catch(() => undefined);
-    const bytes = found && found.size <= MAX_LIST_BYTES ? await readWhole(join(entry, LIST), found.size) : undefined;
+    const bytes = await readWhole(join(entry, LIST), MAX_LIST_BYTES);
     return bytes && FileList.safeParse(readJson(bytes.toString('utf8'))).data;
   }
 
@@ -133,19 +131,4 @@ export class FileCache {
 
 const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0);
 const sizeOf = (files: ReadonlyMap<string, Buffer>): number => sum([...files.values()].map(({ length }) => length));
-const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-
-/** Reads a plain file of exactly this size; undefined for anything else. */
-async function readWhole(path: string, size: number): Promise<Buffer | undefined> {
-  try {
-    await using file = await open(path, 'r');
-    const found = await file.stat();
-    if (!found.isFile() || found.size !== size) return undefined;
-    const bytes = Buffer.alloc(size);
-    let at = 0;
-    for (let read = 1; read > 0 && at < size; at += read) ({ bytesRead: read } = await file.read(bytes, at, size - at));
-    return at === size ? bytes : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const sha256Of = (bytes: Buffer): string => digestOf(bytes).slice('sha256:'.length);

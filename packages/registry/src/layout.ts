@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import { readBounded } from '@flotilla/http';
 import type { BlobContent, BlobStore } from './blob-store.ts';
 import type { RegistryClient } from './client.ts';
-import { digestOf } from './digest-folder.ts';
+import { digestOf, writeWhole } from './digest-folder.ts';
 import { abortedError, isAborted, RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import { type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, ImageIndex, MediaType, parseDocument } from './manifest.ts';
@@ -40,7 +40,7 @@ export class OciLayout implements BlobStore {
       if (name.endsWith('.tmp')) await rm(join(directory, 'ingest', name), { force: true });
     }
     if (!(await exists(join(directory, 'oci-layout'))))
-      await layout.#writeFile('oci-layout', JSON.stringify({ imageLayoutVersion: '1.0.0' }));
+      await layout.#write(JSON.stringify({ imageLayoutVersion: '1.0.0' }), () => join(directory, 'oci-layout'));
     if (!(await exists(layout.#indexPath))) await layout.#writeIndex([]);
     return layout;
   }
@@ -85,23 +85,20 @@ export class OciLayout implements BlobStore {
   }
 
   async putBlob(content: BlobContent): Promise<{ digest: string; size: number }> {
-    const temporary = join(this.directory, 'ingest', `${randomUUID()}.tmp`);
     const hash = createHash('sha256');
-    let size = 0;
-    try {
-      await using file = await open(temporary, 'wx');
+    let [digest, size] = ['', 0];
+    const hashed = async function* () {
       for await (const chunk of Buffer.isBuffer(content) ? [content] : content) {
         hash.update(chunk);
         size += chunk.length;
-        await file.writeFile(chunk);
+        yield chunk;
       }
-      await file.datasync();
-      const digest = `sha256:${hash.digest('hex')}`;
-      await rename(temporary, this.blobPath(digest));
-      return { digest, size };
-    } finally {
-      await rm(temporary, { force: true });
-    }
+    };
+    await this.#write(hashed(), () => {
+      digest = `sha256:${hash.digest('hex')}`;
+      return this.blobPath(digest);
+    });
+    return { digest, size };
   }
 
   /**
@@ -217,17 +214,14 @@ export class OciLayout implements BlobStore {
     const text = JSON.stringify({ schemaVersion: 2, mediaType: MediaType.ociIndex, manifests });
     if (text.length > MAX_INDEX_BYTES)
       throw new RegistryError(RegistryErrorCode.tooLarge, `index.json of ${this.directory} grows past 64 MiB`);
-    await this.#writeFile('index.json', text);
+    await this.#write(text, () => this.#indexPath);
   }
 
-  async #writeFile(name: string, text: string): Promise<void> {
-    const temporary = join(this.directory, 'ingest', `${randomUUID()}.tmp`);
-    {
-      await using file = await open(temporary, 'wx');
-      await file.writeFile(text);
-      await file.datasync();
-    }
-    await rename(temporary, join(this.directory, name));
+  #write(content: string | AsyncIterable<Buffer>, pathOf: () => string): Promise<void> {
+    return writeWhole(join(this.directory, 'ingest', `${randomUUID()}.tmp`), async (temporary) => {
+      await writeFile(temporary, content, { flag: 'wx', flush: true });
+      return pathOf();
+    });
   }
 }
 
