@@ -148,7 +148,7 @@ ${path}:1: error: kind: ServiceAccount c: has no metadata.namespace, which its k
     const { code, stdout } = await flotilla('payload', 'lint', '.');
     await writeFile(join(root, 'release-manifests/image-references'), files['release-manifests/image-references'] ?? '');
     expect(code).toBe(3);
-    expect(stdout).toContain('release-manifests/image-references:1: error: layout: the file is missing');
+    expect(stdout).toContain('release-manifests/image-references:1: error: layout: the payload has no release-manifests/image-references');
   });
 
   test('of one ClusterOperator', async () => {

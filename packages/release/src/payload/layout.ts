@@ -1,4 +1,4 @@
-import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
+import { quoted } from '../errors.ts';
 import { IMAGE_REFERENCES_PATH } from './image-references.ts';
 
 /** One file of a payload. */
@@ -27,68 +27,69 @@ export const isPayloadPath = (path: string): boolean => {
   return (folder === PayloadPath.own || folder === PayloadPath.release) && name !== undefined && name !== '' && deeper.length === 0;
 };
 
+/** A part of a payload that cannot be read, or not as it is meant. */
+export interface PayloadProblem {
+  /** A warning harms nothing else. */
+  readonly level: 'error' | 'warning';
+  readonly rule: 'layout' | 'metadata' | 'template' | 'manifest';
+  /** Its file; of what is missing, where it should be. */
+  readonly path: string;
+  readonly message: string;
+  /** Default: the line that the message names, else the first. */
+  readonly line?: number;
+  readonly cause?: unknown;
+}
+
+/** Takes each problem; what it is about is left out when it returns. */
+export type OnProblem = (problem: PayloadProblem) => void;
+
 /** The files of a payload by what they are. */
-export interface PayloadLayout {
-  readonly metadata: PayloadFile;
-  readonly imageReferences: PayloadFile;
+interface PayloadLayout {
+  readonly metadata: PayloadFile | undefined;
+  readonly imageReferences: PayloadFile | undefined;
   /** Files of manifests in load order: the operator's own, then all others, each folder by name. */
   readonly manifests: readonly PayloadFile[];
 }
 
-/**
- * Puts the files of a payload in order; those of other folders and deeper ones are passed over.
- * @throws ReleaseError `FLOTILLA_PAYLOAD_INVALID` for a missing file, a path that leaves its folder, a file twice, and what is too large
- */
-export async function readLayout(files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>): Promise<PayloadLayout> {
+/** Puts the files of a payload in order; those of other folders and deeper ones are passed over. */
+export async function readLayout(files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>, onProblem: OnProblem): Promise<PayloadLayout> {
+  const tell = (path: string, why: string) => onProblem({ level: 'error', rule: 'layout', path, message: `the payload ${why}` });
   const found = new Map<string, PayloadFile>();
-  let bytes = 0;
+  let [bytes, isFull] = [0, false];
   for await (const file of files) {
-    refusePathTricks(file.path);
-    if (!isPayloadPath(file.path)) continue;
-    if (found.has(file.path)) throw invalidPayload(`has the file ${quoted(file.path)} twice`, 'keep one of them');
-    if (file.content.byteLength > payloadLimits.fileBytes)
-      throw invalidPayload(
-        `has ${file.content.byteLength} bytes in ${quoted(file.path)}, at most ${payloadLimits.fileBytes} are read`,
-        'split the file',
-      );
-    bytes += file.content.byteLength;
-    found.set(file.path, file);
-    if (found.size > payloadLimits.files || bytes > payloadLimits.totalBytes)
-      throw invalidPayload(
-        `has more than ${payloadLimits.files} files or ${payloadLimits.totalBytes} bytes`,
-        'use a folder or image that holds nothing but a release',
-      );
+    const { path, content } = file;
+    const size = content.byteLength;
+    if (isTricky(path)) tell(path, `has the path ${quoted(path)}; name files from the root of the payload, without . and ..`);
+    else if (!isPayloadPath(path)) continue;
+    else if (found.has(path)) tell(path, `has the file ${quoted(path)} twice; keep one of them`);
+    else if (size > payloadLimits.fileBytes)
+      tell(path, `has ${size} bytes in ${quoted(path)}, at most ${payloadLimits.fileBytes} are read; split the file`);
+    else if (found.size < payloadLimits.files && bytes + size <= payloadLimits.totalBytes) {
+      bytes += size;
+      found.set(path, file);
+    } else if (!isFull) {
+      isFull = true;
+      const most = `${payloadLimits.files} files or ${payloadLimits.totalBytes} bytes`;
+      tell(path, `has more than ${most}; use a folder or image that holds nothing but a release`);
+    }
   }
-  return inOrder(found);
-}
-
-function refusePathTricks(path: string): void {
-  const parts = path.split('/');
-  if (path.length > 1024 || /[\\\0]/.test(path) || parts.some((part) => part === '' || part === '.' || part === '..'))
-    throw invalidPayload(`has the path ${quoted(path)}`, 'name files from the root of the payload, without . and ..');
-}
-
-function inOrder(found: ReadonlyMap<string, PayloadFile>): PayloadLayout {
+  const missing = (path: string, what = path) =>
+    tell(path, `has no ${what}; give the root of a release: it holds ${PayloadPath.own}/ and ${PayloadPath.release}/`);
   for (const folder of [PayloadPath.own, PayloadPath.release])
-    if (![...found.keys()].some((path) => path.startsWith(`${folder}/`))) throw missing(`folder ${folder}/`);
+    if (![...found.keys()].some((path) => path.startsWith(`${folder}/`))) missing(folder, `folder ${folder}/`);
   const [metadata, imageReferences] = [found.get(PayloadPath.metadata), found.get(PayloadPath.imageReferences)];
-  if (!metadata) throw missing(PayloadPath.metadata);
-  if (!imageReferences) throw missing(PayloadPath.imageReferences);
+  if (!metadata) missing(PayloadPath.metadata);
+  if (!imageReferences) missing(PayloadPath.imageReferences);
   return { metadata, imageReferences, manifests: manifestPaths([...found.keys()]).flatMap((path) => found.get(path) ?? []) };
 }
 
+const isTricky = (path: string): boolean =>
+  path.length > 1024 || /[\\\0]/.test(path) || path.split('/').some((part) => part === '' || part === '.' || part === '..');
+
 /** Paths of manifests in load order: the operator's own, then all others, each folder by the bytes of its names. */
-export function manifestPaths(paths: readonly string[]): string[] {
+function manifestPaths(paths: readonly string[]): string[] {
   const manifests = paths.filter((path) => /\.(?:yaml|yml|json)$/.test(path));
   const inFolder = (folder: string) => manifests.filter((path) => path.startsWith(`${folder}/`));
   const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
   return [PayloadPath.own, PayloadPath.release].flatMap((folder) => inFolder(folder).sort(byBytes));
-}
-
-const missing = (what: string): ReleaseError =>
-  invalidPayload(`has no ${what}`, `give the root of a release: it holds ${PayloadPath.own}/ and ${PayloadPath.release}/`);
-
-/** A payload that cannot be used: what is wrong, and the fix. */
-export function invalidPayload(why: string, fix: string, cause?: unknown): ReleaseError {
-  return new ReleaseError(ReleaseErrorCode.payloadInvalid, `the payload ${why}; ${fix}`, { cause });
 }

@@ -3,7 +3,7 @@ import { errorMessage } from '@flotilla/api';
 import type { Release } from '@flotilla/api/config';
 import { ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { type ImageReferences, parseImageReferences } from './image-references.ts';
-import { invalidPayload, type PayloadFile, type PayloadLayout, PayloadPath, readLayout } from './layout.ts';
+import { type OnProblem, type PayloadFile, PayloadPath, readLayout } from './layout.ts';
 import { type Manifest, parseManifests } from './manifest.ts';
 import { parseReleaseMetadata, type ReleaseMetadata } from './metadata.ts';
 import { renderTemplate, TemplateError, type TemplateValues } from './template.ts';
@@ -34,60 +34,104 @@ export interface Payload {
  */
 export async function loadPayload(
   files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>,
-  { releaseImage, clusterProfile, source = releaseImage, signal }: LoadPayloadOptions,
+  { source, ...options }: LoadPayloadOptions,
 ): Promise<Payload> {
-  const layout = await readLayout(files);
-  const { release, problems } = readMetadata(layout);
-  const imageReferences = parseImageReferences(layout.imageReferences.content, releaseImage, { least: 0 });
-  if (imageReferences.version !== release.version)
-    throw invalidPayload(
-      `is not of one release: version from image-references (${imageReferences.version ?? ''}) differs from release-metadata (${release.version})`,
-      'use both files of the same release',
-    );
-  const images = new Map(imageReferences.images.filter(({ kind }) => kind === 'DockerImage').map(({ name, pullSpec }) => [name, pullSpec]));
-  const { manifests, warnings } = await readManifests(layout, { releaseImage, clusterProfile, images }, { source, signal });
-  return {
-    release: { ...release, image: releaseImage },
-    imageReferences,
-    manifests,
-    warnings: [...problems.map((problem) => `${PayloadPath.metadata}: ${problem}`), ...warnings],
-  };
+  const { releaseImage } = options;
+  const warnings: string[] = [];
+  const failures = new Map<string, string>();
+  const { release, imageReferences, manifests } = await readPayload(files, {
+    ...options,
+    onProblem: ({ level, rule, path, message, cause }) => {
+      if (cause instanceof ReleaseError) throw cause;
+      if (level === 'warning') warnings.push(rule === 'template' ? `${path} is passed over: ${message}` : `${path}: ${message}`);
+      else if (rule === 'manifest') failures.set(path, message);
+      else {
+        const text = rule === 'layout' ? message : `the payload cannot be used: ${path}: ${message}; correct the file`;
+        throw new ReleaseError(ReleaseErrorCode.payloadInvalid, text, { cause });
+      }
+    },
+  });
+  if (failures.size > 0) throw unusable(source ?? releaseImage, failures);
+  if (!release || !imageReferences) throw new Error('a payload without its release has no problem');
+  return { release: { ...release, image: releaseImage }, imageReferences, manifests, warnings };
 }
 
-function readMetadata({ metadata }: PayloadLayout): ReleaseMetadata {
-  try {
-    return parseReleaseMetadata(metadata.content);
-  } catch (cause) {
-    throw invalidPayload(`cannot be used: ${metadata.path}: ${errorMessage(cause)}`, 'correct the file', cause);
+/** A payload as far as it can be read. */
+interface ReadPayload extends Pick<Payload, 'manifests'> {
+  readonly release: ReleaseMetadata['release'] | undefined;
+  readonly imageReferences: ImageReferences | undefined;
+  /** Files of manifests as they are, templates not filled in. */
+  readonly files: readonly PayloadFile[];
+  /** Images that templates may name. */
+  readonly images: ReadonlyMap<string, string>;
+}
+
+interface ReadOptions extends Omit<LoadPayloadOptions, 'source'> {
+  /** Throws to end the reading, or takes the problem. */
+  readonly onProblem: OnProblem;
+}
+
+/** Reads as much of a payload as can be read. */
+export async function readPayload(
+  given: Iterable<PayloadFile> | AsyncIterable<PayloadFile>,
+  { releaseImage, clusterProfile, onProblem, signal }: ReadOptions,
+): Promise<ReadPayload> {
+  const { manifests: files, ...layout } = await readLayout(given, onProblem);
+  const problem = { level: 'error', rule: 'metadata', path: PayloadPath.metadata } as const;
+  /** What a file holds; undefined where that cannot be read. */
+  const read = <T>(file: PayloadFile | undefined, parse: (content: Uint8Array) => T): T | undefined => {
+    try {
+      return file && parse(file.content);
+    } catch (cause) {
+      onProblem({ ...problem, path: file?.path ?? '', message: errorMessage(cause), cause });
+      return undefined;
+    }
+  };
+  const metadata = read(layout.metadata, parseReleaseMetadata);
+  for (const message of metadata?.problems ?? []) onProblem({ ...problem, level: 'warning', message });
+  const imageReferences = read(layout.imageReferences, (content) => parseImageReferences(content, releaseImage, { least: 0 }));
+  const [version, other] = [metadata?.release.version, imageReferences?.version ?? ''];
+  if (version !== undefined && imageReferences && other !== version) {
+    const message = `version from image-references (${other}) differs from release-metadata (${version}); use both files of the same release`;
+    const line = lineOf(new TextDecoder().decode(layout.imageReferences?.content), '"name"');
+    onProblem({ ...problem, path: PayloadPath.imageReferences, message, line });
   }
+  const components = imageReferences?.images.filter(({ kind }) => kind === 'DockerImage') ?? [];
+  const images = new Map(components.map(({ name, pullSpec }) => [name, pullSpec]));
+  const manifests = await readManifests(files, { releaseImage, clusterProfile, images }, { onProblem, signal });
+  return { release: metadata?.release, imageReferences, manifests, files, images };
+}
+
+/** The line of a text in which a part of it stands; the first where it does not. */
+export function lineOf(text: string, part: string): number {
+  const at = text.indexOf(part);
+  return at < 0 ? 1 : text.slice(0, at).split('\n').length;
 }
 
 /** Time for which loading keeps the event loop unless a single file takes longer, milliseconds. */
 const TURN_MS = 25;
 
 async function readManifests(
-  layout: PayloadLayout,
+  files: readonly PayloadFile[],
   values: TemplateValues,
-  { source, signal }: { source: string; signal: AbortSignal | undefined },
-): Promise<Pick<Payload, 'manifests' | 'warnings'>> {
+  { onProblem, signal }: Pick<ReadOptions, 'onProblem' | 'signal'>,
+): Promise<Manifest[]> {
   const manifests: Manifest[] = [];
-  const warnings: string[] = [];
-  const failures = new Map<string, string>();
   let turn = performance.now();
-  for (const { path, content } of layout.manifests) {
+  for (const { path, content } of files) {
     try {
       manifests.push(...parseManifests(path, path.startsWith(`${PayloadPath.own}/`) ? fillIn(content, values) : content));
     } catch (error) {
-      if (error instanceof TemplateError) warnings.push(`${path} is passed over: ${error.message}`);
-      else failures.set(path, errorMessage(error));
+      const message = errorMessage(error);
+      if (error instanceof TemplateError) onProblem({ level: 'warning', rule: 'template', path, message });
+      else onProblem({ level: 'error', rule: 'manifest', path, message });
     }
     if (performance.now() - turn < TURN_MS) continue;
     await setImmediate();
     signal?.throwIfAborted();
     turn = performance.now();
   }
-  if (failures.size > 0) throw unusable(source, failures);
-  return { manifests, warnings };
+  return manifests;
 }
 
 function fillIn(content: Uint8Array, values: TemplateValues): Uint8Array {
