@@ -1,6 +1,6 @@
 import { systemClock } from '@flotilla/pace';
 import { expect, test } from 'vitest';
-import { openBandwidth, openLimit, rangeBytesUnder } from './bandwidth.ts';
+import { openBandwidth, openLimit, rangeBytesUnder } from './registry-client.ts';
 
 test.each([
   { cap: 32_000_000, bytes: 1_000_000 },

@@ -4,7 +4,6 @@ import { Annotation, errorMessage, TerminalError } from '@flotilla/api';
 import { PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
 import { finishInCluster } from './after-run.ts';
-import { openLimit } from './bandwidth.ts';
 import { type Config, readConfig } from './config.ts';
 import { PullerErrorCode } from './errors.ts';
 import { followLeads } from './follow-run.ts';
@@ -16,6 +15,7 @@ import { Reporter, type ReportSinks } from './progress/reporter.ts';
 import type { Cached } from './proof/prove.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { type PullRun, pullOnce } from './pull-run.ts';
+import { openLimit } from './registry-client.ts';
 import { readImageCare } from './space/image-care.ts';
 import { exitCodeOf } from './verdict.ts';
 

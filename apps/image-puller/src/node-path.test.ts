@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { nodePath } from './node-path.ts';
+import { nodePath } from './small-file.ts';
 
 let root: string;
 beforeEach(async () => {

@@ -4,8 +4,7 @@ import { readCertificates, tlsContext } from '@flotilla/http';
 import { type HostTls, parseRegistriesConf, type RegistriesFile, type RegistryRule } from '@flotilla/registry';
 import type { Config } from './config.ts';
 import { PullerErrorCode } from './errors.ts';
-import { leadsTo, onNode } from './node-path.ts';
-import { listFolder, readSmallFile } from './small-file.ts';
+import { leadsTo, listFolder, onNode, readSmallFile } from './small-file.ts';
 
 /** Setting of the folders with certificates. */
 const SETTING = 'REGISTRY_CERTS_DIRS';

@@ -6,18 +6,15 @@ import { PayloadPath, parseReleaseMetadata } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
 import { digestOfPullSpec } from '@flotilla/release/signatures';
 import { createClient, type Program, runProgram } from '@flotilla/runtime';
-import { type OperatorConfig, readConfig } from './config.ts';
-import { degradedBlocks } from './degraded.ts';
+import { degradedBlocks, type OperatorConfig, readConfig } from './config.ts';
 import { ScraperAuthorities } from './metrics/scraper-authorities.ts';
-import { ensureNamespace } from './namespace.ts';
 import { keepRunning, type VersionOperatorOptions } from './operator.ts';
-import { imageOfVersion } from './own-payload.ts';
-import type { GivenRelease } from './payload/first-release.ts';
+import { type GivenRelease, imageOfVersion } from './payload/first-release.ts';
 import { openRegistries } from './payload/registry-access.ts';
 import { type ReleaseImages, releaseImages } from './payload/release-image.ts';
 import { registrySource } from './payload/release-source.ts';
 import { architectureOf } from './payload/release-taker.ts';
-import { refuseBesideReferenceOperator, signOfReferenceOperator } from './reference-operator.ts';
+import { ensureNamespace, refuseBesideReferenceOperator, signOfReferenceOperator } from './reference-operator.ts';
 import { drawInterval } from './updates/cluster-updates.ts';
 
 /** Known once a client is there, which the metrics are served before. */

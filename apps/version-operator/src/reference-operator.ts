@@ -1,7 +1,7 @@
 import { FlotillaError, KubeObject, managedFieldsOf, readable } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion, REFERENCE_OPERATOR, VERSION_NAMESPACE } from '@flotilla/api/config';
-import { Deployment } from '@flotilla/api/core';
-import type { Client, Clock } from '@flotilla/runtime';
+import { Deployment, Namespace } from '@flotilla/api/core';
+import { type Client, type Clock, isAlreadyExists } from '@flotilla/runtime';
 import { z } from 'zod';
 
 /** A field manager that wrote so long ago is gone, milliseconds. */
@@ -31,4 +31,14 @@ export async function refuseBesideReferenceOperator(client: Client, clock: Clock
     'FLOTILLA_REFERENCE_OPERATOR',
     `the reference version operator runs on this cluster: ${sign}; scale it to 0 and wait ${RECENT_MS / 60_000} minutes, or use --observe to see what would be done`,
   );
+}
+
+/** Creates a namespace that is not there; the lease lies in it before any release brings it. */
+export async function ensureNamespace(client: Client, name: string): Promise<void> {
+  if (await client.get(Namespace, { name })) return;
+  try {
+    await client.create(Namespace, KubeObject.parse({ metadata: { name } }));
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
 }

@@ -3,7 +3,6 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import type { Clock } from '@flotilla/pace';
 // biome-ignore lint/style/noRestrictedImports: this is the client
 import { type Dispatcher, request } from 'undici';
-import { readBounded } from './body.ts';
 import { Deadline } from './deadline.ts';
 import { HttpError, HttpErrorCode } from './errors.ts';
 import { redirectOf } from './redirects.ts';
@@ -127,3 +126,32 @@ const withBytes = (answer: Omit<OpenAnswer, 'body'>, bytes: Buffer): HttpAnswer 
     return bytes.toString('utf8');
   },
 });
+
+/** Bytes that arrive in chunks: a body, a file, a generator. */
+type ByteSource = AsyncIterable<Uint8Array> & { destroy?(error: Error): unknown };
+
+interface ReadOptions {
+  /** Ends the source when it aborts. */
+  readonly signal?: AbortSignal;
+  /** Creates the error for a source with more bytes. Default: an `HttpError`. */
+  readonly tooLarge?: () => Error;
+}
+
+/** Reads all bytes of a source, at most `maxBytes`; a longer one is ended and refused. */
+export async function readBounded(source: ByteSource, maxBytes: number, { signal, tooLarge }: ReadOptions = {}): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const stop = (): void => void source.destroy?.(new Error('the call was ended'));
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const chunk of source) {
+      size += chunk.length;
+      // Leaving the loop destroys the source, so an endless one costs at most the bound.
+      if (size > maxBytes) throw tooLarge?.() ?? new HttpError(HttpErrorCode.tooLarge, `more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+  return Buffer.concat(chunks, size);
+}

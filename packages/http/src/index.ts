@@ -1,5 +1,4 @@
-export { fetchAnswer, type HttpRequest, type OpenAnswer, openAnswer } from './answer.ts';
-export { readBounded } from './body.ts';
+export { fetchAnswer, type HttpRequest, type OpenAnswer, openAnswer, readBounded } from './answer.ts';
 export {
   type AddressGuard,
   type ConnectionOptions,
@@ -7,6 +6,9 @@ export {
   FollowingConnections,
   openConnections,
   type ProxySettings,
+  readCertificates,
+  type TlsMaterial,
+  tlsContext,
 } from './connections.ts';
 export { Deadline } from './deadline.ts';
 export { HttpError, HttpErrorCode } from './errors.ts';
@@ -25,4 +27,3 @@ export {
   type ServiceOptions,
 } from './service.ts';
 export { ServiceError, ServiceErrorCode } from './service-error.ts';
-export { readCertificates, type TlsMaterial, tlsContext } from './trust.ts';

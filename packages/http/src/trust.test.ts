@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { getCACertificates } from 'node:tls';
 import { expect, test } from 'vitest';
-import { readCertificates } from './trust.ts';
+import { readCertificates } from './connections.ts';
 
 const [first = '', second = ''] = getCACertificates('bundled');
 const broken = first.replace(/\n[^\n]+\n/, '\n!!!!\n');

@@ -1,9 +1,8 @@
 export { type BuildContext, type Builder, type ObjectVerdict, ready, waiting } from './builders/builder.ts';
 export { type ExpectedOperator, expectedOperator, judgeOperator } from './builders/cluster-operator.ts';
 export { keepScale } from './builders/contracts.ts';
-export { deviationOf, isSameContent } from './builders/deviation.ts';
 export { builderOf, buildObject, type Intent, intentOf } from './builders/dispatch.ts';
-export { type Drift, driftOf } from './builders/drift.ts';
+export { type Drift, deviationOf, driftOf, isSameContent } from './builders/drift.ts';
 export { SHARED_FIELD_MANAGER } from './builders/field-owners.ts';
 export { writesSharedList } from './builders/leftovers.ts';
 export { podTrouble } from './builders/pod-trouble.ts';
@@ -34,7 +33,6 @@ export {
   unfoundUpdate,
   wrongVersionMessage,
 } from './cluster-version/acceptance.ts';
-export { resolveDesiredUpdate, type WantedRelease } from './cluster-version/desired-update.ts';
 export { howText } from './cluster-version/failure.ts';
 export { checkPreconditions, summarizePreconditions } from './cluster-version/preconditions.ts';
 export { ACCEPT_RISKS, acceptedExposure } from './cluster-version/risky-updates.ts';
@@ -45,7 +43,13 @@ export {
   type KnownUpdates,
   releaseNotReadStatus,
 } from './cluster-version/status.ts';
-export { type FieldError, validateClusterVersion, withoutInvalid } from './cluster-version/validation.ts';
+export {
+  type FieldError,
+  resolveDesiredUpdate,
+  validateClusterVersion,
+  type WantedRelease,
+  withoutInvalid,
+} from './cluster-version/validation.ts';
 export { isEdge, nextReport, type WorkReport } from './cluster-version/work-report.ts';
 export { type FieldChange, fieldChanges } from './diff/field-changes.ts';
 export { ReleaseError, ReleaseErrorCode } from './errors.ts';
@@ -63,8 +67,14 @@ export {
   releaseCapabilities,
   type WantedCapabilities,
 } from './inclusion/capabilities.ts';
-export { type ExcludedManifest, exclusionOf, type InclusionFilter, partManifests, releaseFeatureGates } from './inclusion/inclusion.ts';
-export { featureSets } from './inclusion/refusals.ts';
+export {
+  type ExcludedManifest,
+  exclusionOf,
+  featureSets,
+  type InclusionFilter,
+  partManifests,
+  releaseFeatureGates,
+} from './inclusion/inclusion.ts';
 export type { Json } from './json-values.ts';
 export { payloadHash } from './payload/hash.ts';
 export {
@@ -76,14 +86,20 @@ export {
 } from './payload/image-references.ts';
 export { isPayloadPath, type PayloadFile, PayloadPath, payloadLimits } from './payload/layout.ts';
 export { fileNameOf, type Manifest, textOfId } from './payload/manifest.ts';
-export { type ManifestLook, type ManifestState, stateOfManifest } from './payload/manifest-state.ts';
+export {
+  advancePayloadWork,
+  type ManifestLook,
+  type ManifestState,
+  type PayloadWorkEvent,
+  type PayloadWorkState,
+  stateOfManifest,
+} from './payload/manifest-state.ts';
 export { parseReleaseMetadata } from './payload/metadata.ts';
 export { loadPayload, type Payload } from './payload/payload.ts';
-export { advancePayloadWork, type PayloadWorkEvent, type PayloadWorkState } from './payload/payload-work.ts';
 export { alertRisks, unknownAlerts } from './update-graph/alert-risks.ts';
 export type { ClusterRisk } from './update-graph/cluster-risks.ts';
 export { parseUpdateGraph, releaseImages, updateGraphLimits } from './update-graph/graph.ts';
-export { PromqlAnswers, promqlPace } from './update-graph/promql-answers.ts';
+export { type AnswerPromql, type Exposure, evaluateRisk, PromqlAnswers, promqlPace } from './update-graph/promql-answers.ts';
 export {
   DEFAULT_UPDATE_SERVICE,
   refuseQuery,
@@ -96,5 +112,4 @@ export {
 } from './update-graph/query.ts';
 export { listUpdates } from './update-graph/recommendation.ts';
 export { afterAttempt, type Retrieval, retrievalDueMs, retrievalKey, storedRetrieval } from './update-graph/retrieval.ts';
-export { type AnswerPromql, type Exposure, evaluateRisk } from './update-graph/risk-rules.ts';
 export { findUpdates, type GraphUpdates } from './update-graph/updates.ts';

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { checkPreconditions } from './cluster-version/preconditions.ts';
 import { clusterVersionStatus } from './cluster-version/status.ts';
 import { parseUpdateGraph, updateGraphLimits } from './update-graph/graph.ts';
+import { evaluateRisk } from './update-graph/promql-answers.ts';
 import { listUpdates } from './update-graph/recommendation.ts';
-import { evaluateRisk } from './update-graph/risk-rules.ts';
 import { findUpdates } from './update-graph/updates.ts';
 
 const versions = ['4.20.0', '4.20.1', '4.20.2', '4.21.0', '4.21.0-rc.1', '5.0.0'];

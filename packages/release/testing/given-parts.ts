@@ -1,6 +1,6 @@
 import { contracts } from '../src/builders/contracts.ts';
-import { isSameContent } from '../src/builders/deviation.ts';
 import { builderOf } from '../src/builders/dispatch.ts';
+import { isSameContent } from '../src/builders/drift.ts';
 import { type Json, objectAt, textAt } from '../src/json-values.ts';
 import { groupOf } from '../src/payload/manifest.ts';
 

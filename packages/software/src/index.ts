@@ -11,7 +11,6 @@ export {
 export type { ImageSource, Layer, ListContent } from './image-source.ts';
 export { heldLayers, imagesOfList, layerListDigest, packBits, toLayerList, unpackBits } from './layer-list.ts';
 export { chainOf, judgeLayers, type StoredContent, sumLayers } from './layer-needs.ts';
-export { type NodeNeeds, needsByReport, needsOf } from './node-needs.ts';
+export { freeBytes, type NodeNeeds, needsByReport, needsOf, RUNTIME_EXPANSION, requiredBytes } from './node-needs.ts';
 export { type PullSpec, parsePullSpec, refuse } from './pull-spec.ts';
 export { createRegistrySource, imageLayers } from './registry-source.ts';
-export { freeBytes, RUNTIME_EXPANSION, requiredBytes } from './space-demand.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freeBytes, requiredBytes } from './space-demand.ts';
+import { freeBytes, requiredBytes } from './node-needs.ts';
 
 const GIB = 2 ** 30;
 const demand = { missingBytes: 2 * GIB, cachedBytes: 0, packedBytes: 0, expansion: 2, spaceRequiredGiB: undefined };

@@ -1,8 +1,7 @@
 import { eventually, ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { followLead, MemoryStore } from '../../testing/memory-spoke.ts';
-import { serveChannel } from './channel.ts';
-import { createChannelKey } from './channel-key.ts';
+import { createChannelKey, serveChannel } from './channel.ts';
 
 /** A lead that lets nodes join, answers reports where it is to, and nothing else. */
 async function startSilentLead({ answersReports = false } = {}) {

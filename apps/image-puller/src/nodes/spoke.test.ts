@@ -6,8 +6,7 @@ import { type Clock, systemClock } from '@flotilla/pace';
 import { eventually, ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { fillStore, followLead, MemoryRegistry, MemoryStore, REPORT, startLead } from '../../testing/memory-spoke.ts';
-import { ChannelClient, ChannelError } from './channel.ts';
-import { createChannelKey } from './channel-key.ts';
+import { ChannelClient, ChannelError, createChannelKey } from './channel.ts';
 import { Peers } from './peer-blobs.ts';
 
 /** Lead and followers over their real channel, with stores in memory. */

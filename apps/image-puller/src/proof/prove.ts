@@ -1,5 +1,5 @@
 import { errorMessage } from '@flotilla/api';
-import { PullerExit } from '@flotilla/api/ran';
+import { PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { PullName, PullSpec } from '@flotilla/software';
@@ -8,10 +8,10 @@ import type { Progress } from '../progress/progress.ts';
 import { askStore } from '../pull/pull-images.ts';
 import type { ImageStore } from '../pull/store.ts';
 import type { ImageCare } from '../space/image-care.ts';
+import type { StoreUsage } from '../space/space.ts';
 import type { ExitCode } from '../verdict.ts';
 import { keepPinned } from './keep-pinned.ts';
 import { type CachedImage, CachedRecords } from './record.ts';
-import { findRisks } from './risks.ts';
 
 /** Dependencies of a proof: it knows no registry. */
 interface ProveDeps {
@@ -68,4 +68,23 @@ export async function proveCached(store: ImageStore, spec: PullSpec, deps: Prove
   }
   logger.info({ imagesTotal, missing, risks: progress.report().risks }, 'Proven');
   return missing === 0 ? PullerExit.done : PullerExit.missing;
+}
+
+type Risk = NonNullable<PullerReport['risks']>[number];
+
+/** Policies by which a kubelet starts an image that it did not pull itself without asking a registry. */
+const TRUSTING = new Set(['NeverVerify', 'NeverVerifyPreloadedImages']);
+
+/** Names what would take cached images away, or keep the kubelet from using them, each with its value. Pure. */
+export function findRisks({ gcThresholdPercent, stated }: ImageCare, { sizeBytes, availableBytes }: StoreUsage): Risk[] {
+  const used = sizeBytes > 0 ? Math.ceil(100 - (availableBytes * 100) / sizeBytes) : 0;
+  const risks: Risk[] = [];
+  if (used >= gcThresholdPercent)
+    risks.push({ name: 'imageGCHighThresholdPercent', value: `${gcThresholdPercent} %, and ${used} % of the disk are used` });
+  if (!stated) return [...risks, { name: 'kubelet configuration', value: 'unknown' }];
+  const { maximumAge, credentials } = stated;
+  if (maximumAge !== undefined && /[1-9]/.test(maximumAge)) risks.push({ name: 'imageMaximumGCAge', value: maximumAge });
+  if (credentials !== undefined && !TRUSTING.has(credentials))
+    risks.push({ name: 'imagePullCredentialsVerificationPolicy', value: credentials });
+  return risks;
 }

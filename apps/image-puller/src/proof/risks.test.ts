@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findRisks } from './risks.ts';
+import { findRisks } from './prove.ts';
 
 const stated = { maximumAge: undefined, credentials: undefined };
 const disk = (used: number) => ({ path: '/', sizeBytes: 1_000, usedBytes: used, availableBytes: 1_000 - used });

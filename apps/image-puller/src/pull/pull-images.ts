@@ -1,12 +1,11 @@
 import { errorMessage } from '@flotilla/api';
-import { mapConcurrently } from '@flotilla/pace';
+import { mapConcurrently, Semaphore } from '@flotilla/pace';
 import { asksToWait, isTransient as isTransientRegistryError, RegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { judgeLayers, type PullName, sumLayers, type WantedImage } from '@flotilla/software';
 import { meansImage, type NeededImage } from '../content/presence.ts';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { Progress } from '../progress/progress.ts';
-import { PullWindow } from './pull-window.ts';
 import type { ImageStore } from './store.ts';
 
 /** Retries of a failing store, and their reports. */
@@ -231,4 +230,36 @@ function pollLayers({ store, clock, progress, signal, logger }: PullOptions, act
       timer?.[Symbol.dispose]();
     },
   };
+}
+
+/** Images that are pulled at once. One that a registry has wait lends its place, so that others go on; as many wait at most as are pulled. */
+class PullWindow {
+  readonly #width: number;
+  readonly #places: Semaphore;
+  #waiting = 0;
+
+  constructor(width: number) {
+    this.#width = Math.max(1, width);
+    this.#places = new Semaphore(this.#width);
+  }
+
+  /** Images that may be under way, with those that wait. */
+  get most(): number {
+    return 2 * this.#width;
+  }
+
+  run<T>(task: () => Promise<T>): Promise<T> {
+    return this.#places.run(task);
+  }
+
+  /** Lends the place of a running task until the loan is disposed. */
+  lend(): Disposable {
+    this.#changeBy(1);
+    return { [Symbol.dispose]: () => this.#changeBy(-1) };
+  }
+
+  #changeBy(change: number): void {
+    this.#waiting += change;
+    this.#places.width = Math.min(this.most, this.#width + this.#waiting);
+  }
 }

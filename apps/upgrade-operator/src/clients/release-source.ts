@@ -1,14 +1,23 @@
+import { STATUS_CODES } from 'node:http';
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { Secret } from '@flotilla/api/core';
+import { ConfigMap, Secret } from '@flotilla/api/core';
 import { MachineLabel } from '@flotilla/api/machine';
-import type { HttpSurroundings } from '@flotilla/http';
+import { CACHED_RELEASES, readCachedReleases } from '@flotilla/api/managed';
+import { createHttp, type HttpSurroundings, MAX_REDIRECTS, NO_RETRY, ServiceError } from '@flotilla/http';
 import { type DockerConfig, parseDockerConfig, parseImageReference, RegistryClient, resolveImage } from '@flotilla/registry';
-import { DEFAULT_UPDATE_SERVICE, type UpdateQuery } from '@flotilla/release/update-graph';
+import {
+  DEFAULT_UPDATE_SERVICE,
+  nextVersions,
+  parseUpdateGraph,
+  refuseQuery,
+  type UpdateQuery,
+  updateGraphLimits,
+  updateUrl,
+} from '@flotilla/release/update-graph';
 import type { BackOff, Client } from '@flotilla/runtime';
 import type { ObservedCluster } from '@flotilla/upgrade';
-import type { ReleaseSource } from '../ports.ts';
+import type { Ports, ReleaseSource } from '../ports.ts';
 import { keptByKey } from './kept.ts';
-import { createUpdateGraph } from './update-graph.ts';
 
 /** Label of a release image: its version. */
 const RELEASE_LABEL = 'io.openshift.release';
@@ -92,4 +101,45 @@ async function readPullSecret(client: Pick<Client, 'get'>): Promise<DockerConfig
   const secret = await client.get(Secret, PULL_SECRET).catch(() => undefined);
   const text = secret?.data?.['.dockerconfigjson'];
   return text ? parseDockerConfig(Buffer.from(text, 'base64').toString('utf8')) : { auths: {} };
+}
+
+const CALL_MS = 10_000;
+
+/** Reads what the pullers of this cluster have noted. Without the ConfigMap nothing is. */
+export function createCachedReleases(client: Pick<Client, 'get'>, namespace: string): Ports['cachedReleases'] {
+  return {
+    async read(signal) {
+      const map = await client.get(ConfigMap, { namespace, name: CACHED_RELEASES }, { signal, timeoutMs: CALL_MS });
+      return readCachedReleases(map?.data ?? {});
+    },
+  };
+}
+
+/** Characters of a refusal that stand in the condition. */
+const WORDS = 256;
+
+/** A client of update graphs (spec/muo 4.6); it asks once, the next look is the retry. */
+export function createUpdateGraph(surroundings: HttpSurroundings) {
+  const { bytes: maxBytes } = updateGraphLimits;
+  const http = createHttp({ retry: NO_RETRY, ...surroundings, name: 'update graph', maxBytes, redirects: MAX_REDIRECTS });
+  return {
+    /** Versions that the cluster may go to; conditional ones among them, whatever their risks. */
+    async updates(query: UpdateQuery, signal: AbortSignal): Promise<readonly string[]> {
+      const { reason, message } = refuseQuery(query) ?? {};
+      if (reason) throw new FlotillaError('FLOTILLA_UPDATE_QUERY_INVALID', `${reason}: ${message}`);
+      const { text } = await http.send({ method: 'GET', url: updateUrl(query), signal }).catch(inWordsOfTheReference);
+      const { version, channel } = query;
+      const next = nextVersions(parseUpdateGraph(text), version);
+      if (next) return next;
+      const why = `currently reconciling cluster version ${version} not found in the ${JSON.stringify(channel)} channel`;
+      throw new FlotillaError('FLOTILLA_VERSION_NOT_FOUND', `VersionNotFound: ${why}`);
+    },
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+  };
+}
+
+function inWordsOfTheReference(error: unknown): never {
+  if (!(error instanceof ServiceError) || error.status < 300) throw error;
+  const status = `ResponseFailed: unexpected HTTP status: ${error.status} ${STATUS_CODES[error.status] ?? ''}`.trimEnd();
+  throw new FlotillaError(error.code, error.words ? `${status}: ${error.words.slice(0, WORDS)}` : status, { cause: error });
 }

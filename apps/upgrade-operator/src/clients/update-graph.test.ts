@@ -1,7 +1,7 @@
 import { answer, say, startHostileService } from '@flotilla/http/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { createUpdateGraph } from './update-graph.ts';
+import { createUpdateGraph } from './release-source.ts';
 
 const clusterId = '00000000-0000-4000-8000-000000000001';
 const graph = {

@@ -7,8 +7,7 @@ import { type Held, type StepPurpose, type StepTools, stepManifest } from './man
 import { countsAtMs, failsAtMs, failureOf, type HeldManifest, type PassMoment, toldOf } from './pass-failure.ts';
 import { podSelectorOf, readPodTrouble } from './pod-trouble.ts';
 import { precreateOperator } from './precreate.ts';
-import { RefusalLog } from './refusal-log.ts';
-import { Reports } from './reports.ts';
+import { RefusalLog, Reports } from './reports.ts';
 
 interface PassOptions {
   readonly plan: ApplyPlan;

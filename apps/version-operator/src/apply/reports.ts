@@ -1,7 +1,7 @@
 import type { Manifest, UpdateError } from '@flotilla/release';
+import type { Logger } from '@flotilla/runtime';
 import type { Wakeups } from '../cluster/wakeups.ts';
 import type { StepEnd } from './manifest-step.ts';
-import type { RefusalLog } from './refusal-log.ts';
 
 /** An error that is reported though it holds nothing up: a degraded operator. */
 interface Report {
@@ -101,5 +101,26 @@ export class Reports {
     else this.end(key);
     if (error?.message !== before.message) onChange();
     return end?.done !== false;
+  }
+}
+
+/** Says in the log what manifests ended with, each once per change. */
+export class RefusalLog {
+  readonly #logger: Logger;
+  readonly #told = new Map<string, string>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  tell(key: string, task: string, { reason, message }: UpdateError): void {
+    if (this.#told.get(key) === message) return;
+    this.#told.set(key, message);
+    this.#logger.warn({ manifest: task, reason, said: message }, 'A manifest is not as the release has it');
+  }
+
+  /** It is as it should be: what comes after is another change. */
+  forget(key: string): void {
+    this.#told.delete(key);
   }
 }

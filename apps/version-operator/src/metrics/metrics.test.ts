@@ -3,7 +3,7 @@ import { createMetrics, serveSamples } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { VERSION_METRICS } from './metrics.ts';
 import type { Sample } from './samples.ts';
-import { Tallies } from './tallies.ts';
+import { Tallies } from './version-metrics.ts';
 
 const operator = (conditions: Record<string, string>) =>
   ClusterOperator.schema.parse({

@@ -1,10 +1,9 @@
 import type { Ref } from '@flotilla/api';
-import { CLUSTER_VERSION_NAME, type ClusterOperator, type ClusterVersion } from '@flotilla/api/config';
+import { CLUSTER_VERSION_NAME, type ClusterOperator, type ClusterVersion, type ConfigCondition } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
 import { type Client, type Clock, type Metrics, serveSamples, type WatchCache } from '@flotilla/runtime';
 import { VERSION_METRICS } from './metrics.ts';
-import { type MetricSources, samplesOf } from './samples.ts';
-import { Tallies } from './tallies.ts';
+import { type MetricSources, type Sample, sampleOf, samplesOf } from './samples.ts';
 
 interface VersionMetricsOptions {
   readonly metrics: Metrics;
@@ -96,3 +95,38 @@ class Installer {
     }
   }
 }
+
+type Conditions = readonly Pick<ConfigCondition, 'type' | 'status'>[];
+
+/** Counters since the start of the program. */
+export class Tallies {
+  readonly #transitions = new Map<string, { readonly name: string; readonly condition: string; count: number }>();
+  readonly #failures = new Map<string, number>();
+
+  /** Counts what of an operator's conditions has flipped, come or gone. */
+  countTransitions(name: string, before: ClusterOperator | undefined, after: ClusterOperator | undefined): void {
+    const [old, now] = [statusesOf(before?.status?.conditions ?? []), statusesOf(after?.status?.conditions ?? [])];
+    for (const condition of new Set([...old.keys(), ...now.keys()])) {
+      if (old.get(condition) === now.get(condition)) continue;
+      const key = JSON.stringify([name, condition]);
+      const tally = this.#transitions.get(key) ?? { name, condition, count: 0 };
+      tally.count += 1;
+      this.#transitions.set(key, tally);
+    }
+  }
+
+  countFailure(version: string): void {
+    this.#failures.set(version, (this.#failures.get(version) ?? 0) + 1);
+  }
+
+  samples(): Sample[] {
+    return [
+      ...[...this.#transitions.values()].map(({ name, condition, count }) =>
+        sampleOf('cluster_operator_condition_transitions', { name, condition }, count),
+      ),
+      ...[...this.#failures].map(([version, count]) => sampleOf('cluster_operator_payload_errors', { version }, count)),
+    ];
+  }
+}
+
+const statusesOf = (conditions: Conditions): ReadonlyMap<string, string> => new Map(conditions.map(({ type, status }) => [type, status]));

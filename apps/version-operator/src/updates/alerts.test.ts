@@ -2,8 +2,7 @@ import { startUpdateService, type UpdateService } from '@flotilla/control-plane/
 import { systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ServiceWorld, serviceWorld } from '../../testing/update-service-case.ts';
-import { askAlerts, KnownAlerts } from './alerts.ts';
-import { openMonitoring } from './prometheus.ts';
+import { askAlerts, KnownAlerts, openMonitoring } from './prometheus.ts';
 
 let world: ServiceWorld<UpdateService>;
 beforeEach(async () => {

@@ -25,10 +25,9 @@ import {
   type WatchCache,
   watch,
 } from '@flotilla/runtime';
-import { askAlerts, KnownAlerts } from './alerts.ts';
 import { askGraphService, type GraphServiceOptions } from './graph-service.ts';
 import { isMigration, knownUpdates, queryOf, type RunningRelease, type UpdateSettings } from './known-updates.ts';
-import { askPrometheus } from './prometheus.ts';
+import { askAlerts, askPrometheus, KnownAlerts } from './prometheus.ts';
 
 /** Dependencies of looking for updates. */
 export interface UpdatesDeps {

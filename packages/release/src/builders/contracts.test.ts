@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Json } from '../json-values.ts';
 import { contracts, keepScale } from './contracts.ts';
-import { isSameContent } from './deviation.ts';
 import { builderOf } from './dispatch.ts';
+import { isSameContent } from './drift.ts';
 
 const objectOf = (apiVersion: string, kind: string, fields: Json, metadata: Json = {}): Json => ({
   apiVersion,

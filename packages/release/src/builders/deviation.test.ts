@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deviationOf, isSameContent } from './deviation.ts';
+import { deviationOf, isSameContent } from './drift.ts';
 
 const metadata = { name: 'a', labels: { a: '1' }, resourceVersion: '1' };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Json, objectAt } from '../json-values.ts';
-import { isSameContent } from './deviation.ts';
+import { isSameContent } from './drift.ts';
 import { SHARED_FIELD_MANAGER } from './field-owners.ts';
 import { writesSharedList } from './leftovers.ts';
 import { configMap } from './simple-kinds.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { type Json, objectAt, objectsAt } from '../json-values.ts';
 import type { Builder } from './builder.ts';
-import { isSameContent } from './deviation.ts';
+import { isSameContent } from './drift.ts';
 import { cronJob, job } from './jobs.ts';
 import { deployment } from './workloads.ts';
 

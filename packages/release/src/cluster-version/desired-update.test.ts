@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { clusterVersion, entry } from '../../testing/cluster-version-builders.ts';
-import { resolveDesiredUpdate } from './desired-update.ts';
+import { resolveDesiredUpdate } from './validation.ts';
 
 const availableUpdates = [
   { version: '4.20.3', image: '' },

@@ -1,7 +1,7 @@
 import type { ClusterVersion, ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
 import { type ClusterRisk, clusterVerdicts, tellRisks, withClusterRisks } from '../update-graph/cluster-risks.ts';
+import type { RiskVerdict } from '../update-graph/promql-answers.ts';
 import { listUpdates } from '../update-graph/recommendation.ts';
-import type { RiskVerdict } from '../update-graph/risk-rules.ts';
 import type { RiskyUpdate } from '../update-graph/updates.ts';
 import type { UpgradeRisk } from './risks.ts';
 

@@ -1,12 +1,10 @@
 import { isJsonObject, perObject } from '@flotilla/api';
 import { namesOf, quoted } from '../errors.ts';
 import { knownCapabilities, releaseCapabilities } from '../inclusion/capabilities.ts';
-import { InclusionAnnotation } from '../inclusion/inclusion.ts';
-import { featureSets, majorVersionRefusal } from '../inclusion/refusals.ts';
+import { featureSets, InclusionAnnotation, majorVersionRefusal } from '../inclusion/inclusion.ts';
 import { namesAt, objectAt, objectsAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
-import type { Finding } from './source.ts';
-import { findingAt, type LintSource } from './source.ts';
+import { type Finding, findingAt, type LintSource } from './source.ts';
 
 type Annotations = Readonly<Record<string, string>>;
 type AnnotationCheck = (annotations: Annotations, manifest: Manifest, source: LintSource) => Iterable<[key: string, why: string]>;

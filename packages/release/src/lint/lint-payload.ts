@@ -3,18 +3,15 @@ import type { PayloadFile } from '../payload/layout.ts';
 import { type Manifest, parseManifests } from '../payload/manifest.ts';
 import { checkAnnotations } from './annotations.ts';
 import { checkClusterOperators, isClusterOperator } from './cluster-operators.ts';
-import { checkDuplicates } from './duplicates.ts';
-import { checkEntries } from './entries.ts';
+import { checkDuplicates, checkEntries } from './entries.ts';
 import { checkKinds } from './kinds.ts';
 import { checkOrder } from './order.ts';
 import { checkOwners } from './owners.ts';
 import { readSource } from './read-source.ts';
 import { checkReportedConditions } from './reported-conditions.ts';
-import { checkSizes } from './sizes.ts';
-import type { LintCheck } from './source.ts';
-import { type Finding, inOrderOfFiles } from './source.ts';
+import { type Finding, inOrderOfFiles, type LintCheck } from './source.ts';
 import { checkUndeclared } from './undeclared.ts';
-import { checkKeys, checkNumbers } from './values.ts';
+import { checkKeys, checkNumbers, checkSizes } from './values.ts';
 
 const payloadChecks: readonly LintCheck[] = [
   checkAnnotations,

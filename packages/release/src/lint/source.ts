@@ -44,7 +44,7 @@ function lineNear({ texts, manifests }: LintSource, manifest: Manifest, near: re
 }
 
 /** Name of what is looked at; docs/cli.md says what each asks for. */
-export type LintRule =
+type LintRule =
   | (
       | 'layout'
       | 'metadata'

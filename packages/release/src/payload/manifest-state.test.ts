@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
-import { type ManifestLook, ManifestState, stateOfManifest } from './manifest-state.ts';
-import { advancePayloadWork, type PayloadWorkEvent, type PayloadWorkState } from './payload-work.ts';
+import {
+  advancePayloadWork,
+  type ManifestLook,
+  ManifestState,
+  type PayloadWorkEvent,
+  type PayloadWorkState,
+  stateOfManifest,
+} from './manifest-state.ts';
 
 const look: ManifestLook = { intent: 'apply', isServed: true, object: 'same', verdict: 'ready', deletes: false };
 

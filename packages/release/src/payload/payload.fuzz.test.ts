@@ -5,9 +5,8 @@ import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../../testin
 import { planApply } from '../graph/plan.ts';
 import { enabledCapabilities } from '../inclusion/capabilities.ts';
 import { partManifests } from '../inclusion/inclusion.ts';
-import { canonicalJson } from '../yaml/canonical-json.ts';
+import { canonicalJson, resolvePlain } from '../yaml/canonical-json.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
-import { resolvePlain } from '../yaml/plain-scalar.ts';
 import { payloadHash } from './hash.ts';
 import type { PayloadFile } from './layout.ts';
 import { loadPayload } from './payload.ts';

@@ -78,7 +78,7 @@ export async function readPayload(
 ): Promise<ReadPayload> {
   const { manifests: files, ...layout } = await readLayout(given, onProblem);
   const problem = { level: 'error', rule: 'metadata', path: PayloadPath.metadata } as const;
-  /** What a file holds; undefined where that cannot be read. */
+  /** Content of a file; undefined where that cannot be read. */
   const read = <T>(file: PayloadFile | undefined, parse: (content: Uint8Array) => T): T | undefined => {
     try {
       return file && parse(file.content);

@@ -1,7 +1,7 @@
 import { type Condition, isSameJson, withCondition } from '@flotilla/api';
 import type { ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
 import { parseVersion, stepUp } from '../semantic-version.ts';
-import type { RiskVerdict } from './risk-rules.ts';
+import type { RiskVerdict } from './promql-answers.ts';
 import type { GraphUpdates, RiskyUpdate } from './updates.ts';
 
 /** A risk that lies in the cluster itself, not in a release. */

@@ -1,7 +1,7 @@
 import type { ConditionalUpdateRisk } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
+import { type Exposure, evaluateRisk, type RiskVerdict } from './promql-answers.ts';
 import { listUpdates, recommendationOf } from './recommendation.ts';
-import { type Exposure, evaluateRisk, type RiskVerdict } from './risk-rules.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const risk = (name: string, queries: readonly string[] = ['up']): ConditionalUpdateRisk => ({

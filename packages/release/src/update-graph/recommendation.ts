@@ -3,7 +3,7 @@ import type { ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotill
 import { compare } from 'semver';
 import { reasonOf } from '../condition-reason.ts';
 import { parseVersion } from '../semantic-version.ts';
-import type { RiskVerdict } from './risk-rules.ts';
+import type { RiskVerdict } from './promql-answers.ts';
 import type { RiskyUpdate } from './updates.ts';
 
 type Said = Pick<Condition, 'status' | 'reason' | 'message'>;

@@ -1,7 +1,6 @@
 import { EVENT_ID, type Event, getScalarValue, parseEvents, SCALAR_STYLE, type ScalarEvent, YAMLException } from 'js-yaml';
 import { quoted } from '../errors.ts';
-import type { YamlValue } from './canonical-json.ts';
-import { resolvePlain } from './plain-scalar.ts';
+import { resolvePlain, type YamlValue } from './canonical-json.ts';
 
 /** Limits of a document: levels, characters that are read again after an indentation that Go's reader forgives, and reported doubled keys. */
 const limits = { depth: 100, charactersAgain: 2 * 1024 * 1024, doubledKeys: 100 } as const;

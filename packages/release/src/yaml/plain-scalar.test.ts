@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolvePlain, type Scalar } from './plain-scalar.ts';
+import { resolvePlain, type Scalar } from './canonical-json.ts';
 
 test.each<{ text: string; want: Scalar }>([
   { text: '', want: null },

@@ -4,8 +4,8 @@ import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { testConfig } from '../../../testing/memory-world.ts';
 import { WithdrawnError } from '../../steps/step.ts';
-import { throughPhases } from './phase-walk.ts';
 import type { Pass } from './phases.ts';
+import { throughPhases } from './reconciler.ts';
 
 test('a pass that ends while its status is being saved waits for that: two writes of one status could arrive in any order', async () => {
   const clock = new ManualClock();

@@ -4,6 +4,7 @@ import {
   type Channel,
   type Client,
   eventSubject,
+  pause,
   type ReconcileContext,
   type ReconcileResult,
   type Reconciler,
@@ -12,7 +13,7 @@ import {
   startReconciler,
   troubleEvents,
 } from '@flotilla/runtime';
-import { heldMessage, isSent, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
+import { advanceUpgrade, heldMessage, isSent, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
 import type { DrainFailures } from '../../drain/node-drains.ts';
 import { restoreGauges } from '../../metrics/restored-gauges.ts';
@@ -22,8 +23,7 @@ import { WithdrawnError } from '../../steps/step.ts';
 import type { ReconcilerDeps } from '../deps.ts';
 import { Leftovers } from './leftovers.ts';
 import { observeCluster, observeMachines, observeUpgradeConfig } from './observe.ts';
-import { throughPhases } from './phase-walk.ts';
-import { notify, type Pass, type PassDeps } from './phases.ts';
+import { lookAt, notify, type Pass, type PassDeps } from './phases.ts';
 import { momentsOf } from './plan.ts';
 import { Retries, Timers } from './retries.ts';
 import { FailureReason, UpgradeDraft } from './status.ts';
@@ -221,4 +221,46 @@ function saySynced({ upgradeConfig, draft, ports, timers }: Pass, held: UpgradeB
   const waiting = ofProvider?.reason === 'ChangeHeld' ? ofProvider : ofSpec;
   const failing = ofProvider?.reason === 'ChangeHeld' ? undefined : ofProvider;
   draft.say(UpgradeCondition.synced, (isUnderWay && waiting) || failing);
+}
+
+/** Walks a pass from phase to phase, and saves its findings while a phase takes long. */
+
+/** Walks as many phases as follow from one another. */
+export async function throughPhases(pass: Pass): Promise<void> {
+  const { draft, timers, save, logger } = pass;
+  for (;;) {
+    const { phase } = draft.entry;
+    const look = await savingMeanwhile(pass, lookAt[phase](pass));
+    pass.signal.throwIfAborted();
+    const next = advanceUpgrade(phase, look);
+    if (next === phase) return;
+    draft.enter(next);
+    logger.info({ from: phase, phase: next, version: draft.entry.version }, 'Upgrade is in another phase');
+    // The provider has replaced the object, so the next pass looks at the new one.
+    if (look.provider === 'replaced') {
+      timers.requeueAfter(0);
+      return save();
+    }
+    // The start must be saved before the first effect of the upgrade.
+    if (next === 'Upgrading') await save();
+  }
+}
+
+/** A look that takes longer is waiting for somebody: what it has found so far is saved meanwhile. */
+const SLOW_MS = 1_000;
+
+async function savingMeanwhile<T>({ clock, save, signal }: Pass, look: Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  const stop = AbortSignal.any([ended.signal, signal]);
+  const saveOften = async (): Promise<void> => {
+    while (!stop.aborted) {
+      await pause(clock, SLOW_MS, stop);
+      if (!stop.aborted) await save();
+    }
+  };
+  // A save after one that is under way could arrive before it.
+  const [found, saved] = await Promise.allSettled([look.finally(() => ended.abort()), saveOften()]);
+  if (found.status === 'rejected') throw found.reason;
+  if (saved.status === 'rejected') throw saved.reason;
+  return found.value;
 }
