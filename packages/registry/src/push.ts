@@ -17,7 +17,6 @@ interface PushOptions {
   reference: ImageReference;
   /** Repositories of the same registry that may hold blobs already. */
   mountFrom?: readonly string[];
-  parallelBlobs?: number;
   signal?: AbortSignal;
 }
 
@@ -28,6 +27,7 @@ interface PushResult {
   bytes: number;
 }
 
+const PARALLEL_BLOBS = 4;
 const UPLOAD_ATTEMPTS = 3;
 /** Time-out of upload steps, in milliseconds. */
 const STEP_MS = 60_000;
@@ -36,7 +36,7 @@ const STEP_MS = 60_000;
 export async function pushImage(options: PushOptions): Promise<PushResult> {
   const { store, image, reference } = options;
   const { manifests, blobs } = await listImageParts(store, image);
-  const outcomes = await mapConcurrently(blobs, options.parallelBlobs ?? 4, (blob) => pushBlob(blob, options));
+  const outcomes = await mapConcurrently(blobs, PARALLEL_BLOBS, (blob) => pushBlob(blob, options));
   for (const manifest of manifests) {
     const target = manifest.digest === image.digest ? (reference.tag ?? manifest.digest) : manifest.digest;
     await putManifest(manifest, target, options);
