@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { startRegistry } from '@flotilla/control-plane/servers';
-import { createRandom, type FaultProxy, startFaultProxy } from '@flotilla/control-plane/simulators';
+import { createRandom, type Relay, startRelay } from '@flotilla/control-plane/simulators';
 import { listImageParts, OciLayout, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
 import { MemoryBlobs, writeImage, writeIndex, writeLayer } from '@flotilla/registry/testing';
-import { startPacedRelay } from './paced-relay.ts';
 
 /** Rate of each run's link, bytes a second: 20 Mbit/s. What a cut or kill loses grows with it. */
 export const LINK_RATE = 2_500_000;
@@ -89,18 +88,21 @@ async function runSeed(fixture: DownloaderFixture, seed: number): Promise<Seeded
   const started = performance.now();
   const random = createRandom(seed);
   const directory = await mkdtemp(join(tmpdir(), 'flotilla-downloader-'));
-  const faults = { cutAfterBytes: [1, 6_000_000] as const, cuts: 2 + Math.floor(random() * 4), reset: random() < 0.5 };
-  await using link = await startPacedRelay(fixture.registryUrl, LINK_RATE);
-  await using proxy = await startFaultProxy(link.url, { seed, faults });
-  const host = new URL(proxy.url).host;
-  const job = { directory, images: fixture.names.map((name) => `${host}/${name}`), insecureHost: host };
+  const faults = {
+    bytesPerSecond: LINK_RATE,
+    cutAfterBytes: [1, 6_000_000] as const,
+    cuts: 2 + Math.floor(random() * 4),
+    reset: random() < 0.5,
+  };
+  await using link = await startRelay(fixture.registryUrl, { seed, faults });
+  const job = { directory, images: fixture.names.map((name) => `${link.at}/${name}`), insecureHost: link.at };
   const killsAt = Array.from({ length: 1 + Math.floor(random() * 3) }, () => random() * fixture.needed).sort((a, b) => a - b);
   try {
     let kills = 0;
-    for (const at of killsAt) if (await downloadUntil(proxy, job, at)) kills++;
-    await downloadUntil(proxy, job, undefined);
+    for (const at of killsAt) if (await downloadUntil(link, job, at)) kills++;
+    await downloadUntil(link, job, undefined);
     await verify(directory, fixture);
-    const { toClient, cut } = proxy.counts();
+    const { toClient, cut } = link.counts();
     return { seed, kills, cuts: cut, served: toClient, needed: fixture.needed, seconds: (performance.now() - started) / 1000 };
   } catch (cause) {
     throw new Error(`seed ${seed} failed`, { cause });
@@ -110,16 +112,16 @@ async function runSeed(fixture: DownloaderFixture, seed: number): Promise<Seeded
 }
 
 /** Runs the downloader; with `killAt`, kills it once that many bytes were served. True when it was killed. */
-async function downloadUntil(proxy: FaultProxy, job: unknown, killAt: number | undefined): Promise<boolean> {
+async function downloadUntil(link: Relay, job: unknown, killAt: number | undefined): Promise<boolean> {
   const program = fileURLToPath(new URL('downloader-child.ts', import.meta.url));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(job)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const watch = setInterval(() => {
-    if (killAt === undefined || child.killed || proxy.counts().toClient < killAt) return;
+    if (killAt === undefined || child.killed || link.counts().toClient < killAt) return;
     child.kill('SIGKILL');
     // The kernel takes a busy machine's moment to close a dead process's sockets; what a link sends into them is not the downloader's.
-    proxy.cutNow();
+    link.cutNow();
   }, 1);
   try {
     const [out, err] = await Promise.all([

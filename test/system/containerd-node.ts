@@ -32,13 +32,13 @@ export async function startNode(
   const stack = new AsyncDisposableStack();
   const registry: CountingRegistry = stack.use(await startCountingRegistry(world.registry.url));
   const dir = stack.use(await temporaryFolder('content'));
-  const containerd = stack.use(await startContainerd(dir.path, registry.host, { program, ...(discard && { discard }) }));
+  const containerd = stack.use(await startContainerd(dir.path, registry.at, { program, ...(discard && { discard }) }));
   await eventually(() => existsSync(containerd.socket), 'the socket');
   const ctr = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args])).stdout;
   const env = {
     CRI_SOCKET: containerd.socket,
-    REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [registry.host], insecure: true }]),
+    REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [registry.at], insecure: true }]),
   };
   const start = (more: Readonly<Record<string, string>> = {}, spec = fullSpec(world)) =>
     startPuller(world.folder.path, spec, { ...env, ...more });

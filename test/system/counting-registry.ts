@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type HttpFront, LINK_SLICE, LinkPace, startHttpFront } from '@flotilla/control-plane/simulators';
 
 /** One answer with bytes of a blob. */
 export interface BlobTransfer {
@@ -19,8 +18,7 @@ export interface BlobTransfer {
 type OnAsked = (digest: string) => void;
 
 /** A registry's front that counts every byte of blobs, by who asked and when. */
-export interface CountingRegistry extends AsyncDisposable {
-  readonly host: string;
+export interface CountingRegistry extends HttpFront {
   readonly transfers: readonly BlobTransfer[];
   /** Requests of everybody. */
   readonly requests: number;
@@ -36,21 +34,17 @@ export interface CountingRegistry extends AsyncDisposable {
   onAsked: OnAsked | undefined;
   /** Called before a request of the runtime, as `METHOD path`, goes on to the registry. */
   beforeRuntime: ((request: string) => Promise<void>) | undefined;
-  /** Cuts all connections. */
-  cut(): void;
 }
-
-const PIECE = 16 * 1024;
 
 /** Starts the front of a registry. */
 export async function startCountingRegistry(target: string): Promise<CountingRegistry> {
   const transfers: BlobTransfer[] = [];
   const runtimeRequests: string[] = [];
   const sent: [number, number][] = [];
+  const pace = new LinkPace();
   const state = {
     rate: undefined as number | undefined,
     corrupt: new Set<string>(),
-    freeAt: 0,
     requests: 0,
     onAsked: undefined as OnAsked | undefined,
     beforeRuntime: undefined as CountingRegistry['beforeRuntime'],
@@ -60,13 +54,10 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
     const closed = new AbortController();
     response.once('close', () => closed.abort());
     for await (const whole of answer as AsyncIterable<Buffer>) {
-      for (let at = 0; at < whole.length && !response.destroyed; at += PIECE) {
-        const piece = Buffer.from(whole.subarray(at, at + PIECE));
+      for (let at = 0; at < whole.length && !response.destroyed; at += LINK_SLICE) {
+        const piece = Buffer.from(whole.subarray(at, at + LINK_SLICE));
         if (state.corrupt.has(transfer.digest) && transfer.from + transfer.bytes === 0) piece[0] = (piece[0] ?? 0) ^ 1;
-        if (state.rate !== undefined) {
-          state.freeAt = Math.max(performance.now(), state.freeAt) + (piece.length * 1_000) / state.rate;
-          await delay(state.freeAt - performance.now());
-        }
+        if (state.rate !== undefined) await pace.pass(piece.length, state.rate);
         if (response.destroyed) return;
         sent.push([performance.now(), piece.length]);
         transfer.bytes += piece.length;
@@ -76,37 +67,26 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
     response.end();
   }
 
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    state.requests += 1;
-    const by = /flotilla/.test(request.headers['user-agent'] ?? '') ? 'puller' : 'runtime';
-    const asked = `${request.method} ${request.url}`;
-    if (by === 'runtime') runtimeRequests.push(asked);
-    if (by === 'runtime') await state.beforeRuntime?.(asked);
-    const options = { method: request.method, headers: request.headers };
-    const passed = forward(`${target}${request.url}`, options, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
+  const byOf = ({ headers }: IncomingMessage) => (/flotilla/.test(headers['user-agent'] ?? '') ? 'puller' : 'runtime');
+  const front = await startHttpFront(target, {
+    async answers(request) {
+      state.requests += 1;
+      if (byOf(request) === 'puller') return false;
+      const asked = `${request.method} ${request.url}`;
+      runtimeRequests.push(asked);
+      await state.beforeRuntime?.(asked);
+      return false;
+    },
+    passes(request, answer, response) {
       const digest = /\/blobs\/(sha256:[0-9a-f]{64})(?:\?|$)/.exec(request.url ?? '')?.[1];
       if (request.method !== 'GET' || digest === undefined) return void answer.pipe(response);
       const from = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
-      const transfer: BlobTransfer = { digest, by, from, asked: Number(answer.headers['content-length']), bytes: 0 };
+      const asked = Number(answer.headers['content-length']);
+      const transfer: BlobTransfer = { digest, by: byOf(request), from, asked, bytes: 0 };
       transfers.push(transfer);
       state.onAsked?.(digest);
       void pass(answer, response, transfer).catch(() => response.destroy());
-    });
-    response.on('close', () => passed.destroy());
-    passed.on('error', () => response.destroy()).end();
-  };
-  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return Object.assign(state, {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    transfers,
-    runtimeRequests,
-    sent,
-    cut: () => server.closeAllConnections(),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   });
+  return Object.assign(state, front, { transfers, runtimeRequests, sent });
 }

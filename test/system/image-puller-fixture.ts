@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -181,53 +180,6 @@ export async function inspectByPuller(dir: string, list: LayerList, env: Readonl
   });
   await once(child, 'close');
   return InspectAnswer.parse(JSON.parse(out));
-}
-
-/** A proxy that lets through so many bytes a second towards the client, over all connections, and nothing any more when it has let through `most`. */
-export async function startSlowProxy(
-  target: string,
-  bytesPerSecond: number,
-  most = Number.POSITIVE_INFINITY,
-): Promise<AsyncDisposable & { readonly host: string }> {
-  const { hostname, port } = new URL(target);
-  let free = 0;
-  let left = most;
-  let ended = false;
-  const waiting: (() => void)[] = [];
-  const timer = setInterval(() => {
-    free = Math.min(bytesPerSecond / 20, left);
-    if (free <= 0) return;
-    for (const go of waiting.splice(0)) go();
-  }, 50);
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    client.on('error', () => upstream.destroy()).pipe(upstream);
-    upstream.on('error', () => client.destroy()).on('close', () => client.destroy());
-    void (async () => {
-      for await (const chunk of upstream as AsyncIterable<Buffer>) {
-        for (let at = 0; at < chunk.length; ) {
-          while (free <= 0 && !ended) await new Promise<void>((resolve) => waiting.push(resolve));
-          const part = chunk.subarray(at, at + Math.max(1, Math.ceil(free)));
-          free -= part.length;
-          left -= part.length;
-          at += part.length;
-          client.write(part);
-        }
-      }
-    })().catch(() => client.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no address');
-  return {
-    host: `127.0.0.1:${address.port}`,
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer);
-      ended = true;
-      for (const go of waiting.splice(0)) go();
-      server.close();
-    },
-  };
 }
 
 /** A containerd of its own, whose mirror of REGISTRY_NAME is the given host over plain HTTP. Needs root; default: Debian's program, which keeps layers that it has unpacked. */

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, request as forward } from 'node:http';
-import { type AddressInfo, connect, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { PullerExit } from '@flotilla/api/ran';
 import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
+import { startHttpFront, startHttpProxy, startRelay } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   hostOf,
@@ -13,7 +12,6 @@ import {
   startContainerd,
   startPuller,
   startPullerWorld,
-  startSlowProxy,
   temporaryFolder,
 } from './image-puller-fixture.ts';
 
@@ -57,19 +55,6 @@ async function run(env: Readonly<Record<string, string>>) {
   return await finished;
 }
 
-async function listen(server: Server): Promise<AsyncDisposable & { readonly port: number }> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const open = new Set<{ destroy(): void }>();
-  server.on('connection', (socket) => open.add(socket));
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      for (const socket of open) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
 test("the node's own mirror with an authority of its own; without it the mirror is not trusted", async () => {
   await using etc = await temporaryFolder('etc');
   const host = hostOf(secure.url);
@@ -91,24 +76,12 @@ test('a registry that only a proxy reaches, whose password is in no log', async 
   // the certificate has this name, and nobody resolves it
   await put(etc.path, 'registries.conf', mirrorRule('kubernetes.default.svc:5000'));
   const bundle = await put(etc.path, 'bundle.pem', secure.certificateAuthority ?? '');
-  const asked = new Set<string>();
-  const server = createServer().on('connect', (request, socket) => {
-    asked.add(`${request.url} ${request.headers['proxy-authorization']}`);
-    const upstream = connect(secure.port, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      upstream.pipe(socket).pipe(upstream);
-    });
-    for (const [one, other] of [
-      [socket, upstream],
-      [upstream, socket],
-    ] as const)
-      one.on('error', () => other.destroy()).on('close', () => other.destroy());
-  });
-  await using proxy = await listen(server);
+  const authority = 'kubernetes.default.svc:5000';
+  await using proxy = await startHttpProxy({ targets: { [authority]: `127.0.0.1:${secure.port}` } });
   const env = { REGISTRIES_CONF_DIR: etc.path, REGISTRY_CA: `/nonexistent.pem:${bundle}`, NO_PROXY: '.cluster.local,10.0.0.0/8' };
   const done = await run({ ...env, HTTPS_PROXY: `http://user:pa55word@127.0.0.1:${proxy.port}` });
   expect(done.exitCode, done.log).toBe(PullerExit.done);
-  expect(asked).toEqual(new Set([`kubernetes.default.svc:5000 Basic ${Buffer.from('user:pa55word').toString('base64')}`]));
+  expect(proxy.credentials(authority)).toEqual([`Basic ${Buffer.from('user:pa55word').toString('base64')}`]);
   expect(done.log + JSON.stringify(done.reports)).not.toContain('pa55word');
   const alone = await run(env);
   expect(alone.exitCode, alone.log).toBe(PullerExit.registryRefused);
@@ -118,22 +91,17 @@ test('15 s of 502 for one image cost no image', async () => {
   const repository = 'release/component-1';
   let failingSince: number | undefined;
   let refused = 0;
-  const server = createServer((request, response) => {
-    if (request.url?.includes(`/${repository}/`)) {
+  await using front = await startHttpFront(world.registry.url, {
+    answers(request, response) {
+      if (!request.url?.includes(`/${repository}/`)) return false;
       failingSince ??= performance.now();
-      if (performance.now() - failingSince < 15_000) {
-        refused++;
-        return void response.writeHead(502).end('<html>Bad Gateway</html>');
-      }
-    }
-    const passed = forward(`${world.registry.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(response);
-    });
-    passed.on('error', () => response.destroy()).end();
+      if (performance.now() - failingSince >= 15_000) return false;
+      refused++;
+      response.writeHead(502).end('<html>Bad Gateway</html>');
+      return true;
+    },
   });
-  await using proxy = await listen(server);
-  const REGISTRY_CONFIG = JSON.stringify([{ source: REGISTRY_NAME, mirrors: [`127.0.0.1:${proxy.port}`], insecure: true }]);
+  const REGISTRY_CONFIG = JSON.stringify([{ source: REGISTRY_NAME, mirrors: [front.at], insecure: true }]);
   const done = await run({ REGISTRY_CONFIG, RETRY_FOR_SECONDS: '60' });
   expect(done.exitCode, done.log).toBe(PullerExit.done);
   expect(done.last.imagesDone).toBe(IMAGES);
@@ -147,16 +115,16 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
 
   test('a runtime that is restarted in mid-pull costs no image', async () => {
     await using dir = await temporaryFolder('containerd');
-    await using slow = await startSlowProxy(world.registry.url, 1_500_000);
-    const first = await startContainerd(dir.path, slow.host);
+    await using slow = await startRelay(world.registry.url, { faults: { bytesPerSecond: 1_500_000 } });
+    const first = await startContainerd(dir.path, slow.at);
     await expect.poll(() => existsSync(first.socket), { timeout: 20_000 }).toBe(true);
     // the first candidate is not there, the second is made anew by the restart
-    const env = { STORE: 'cri', CRI_SOCKET: `/nonexistent/crio.sock,${first.socket}`, MAX_PARALLEL_PULLS: '2', ...mirrorTo(slow.host) };
+    const env = { STORE: 'cri', CRI_SOCKET: `/nonexistent/crio.sock,${first.socket}`, MAX_PARALLEL_PULLS: '2', ...mirrorTo(slow.at) };
     const running = await startPuller(world.folder.path, spec(), env);
     await expect.poll(() => running.reports.at(-1)?.phase, { timeout: 60_000, interval: 50 }).toBe('pulling');
     await first[Symbol.asyncDispose]();
     expect(running.child.exitCode).toBe(null);
-    await using _second = await startContainerd(dir.path, slow.host);
+    await using _second = await startContainerd(dir.path, slow.at);
     const ended = await running.finished;
     expect(ended.exitCode, ended.log).toBe(PullerExit.done);
     expect(ended.log).toContain('does not answer');

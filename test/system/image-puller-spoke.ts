@@ -137,7 +137,7 @@ async function startNode({ world, server, admin, registry, program, spec, disks 
   const address = `127.44.0.${index}`;
   const dir = stack.use(await temporaryFolder(name));
   if (disks[name] !== undefined) stack.use(await mountDisk(dir.path, disks[name]));
-  const containerd = stack.use(await startContainerd(dir.path, registry.host, { program }));
+  const containerd = stack.use(await startContainerd(dir.path, registry.at, { program }));
   await eventually(() => existsSync(containerd.socket), 'the socket');
   await admin.request('POST', '/api/v1/nodes', { body: { metadata: { name } } });
   const pod = `pre-cache-nodes-${index}`;
@@ -159,7 +159,7 @@ async function startNode({ world, server, admin, registry, program, spec, disks 
     (await promisify(execFile)('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args], { maxBuffer: 64 * 1024 * 1024 })).stdout;
   const env = {
     CRI_SOCKET: containerd.socket,
-    REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [registry.host], insecure: true }]),
+    REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [registry.at], insecure: true }]),
     NODE_NAME: name,
     POD_IP: address,
     PEER_PORT: '0',

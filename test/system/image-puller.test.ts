@@ -7,7 +7,7 @@ import { Annotation } from '@flotilla/api';
 import { Job, Namespace } from '@flotilla/api/core';
 import { PullerExit, PullerReport, SpokeName } from '@flotilla/api/ran';
 import { startApiServer } from '@flotilla/control-plane/servers';
-import { startFaultProxy } from '@flotilla/control-plane/simulators';
+import { startRelay } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { precachePod } from '../fixtures/precache-pod.ts';
 import {
@@ -19,7 +19,6 @@ import {
   startContainerd,
   startPuller,
   startPullerWorld,
-  startSlowProxy,
   temporaryFolder,
 } from './image-puller-fixture.ts';
 
@@ -103,8 +102,8 @@ describe('into an OCI layout', () => {
       ['SIGTERM', PullerExit.interrupted, 0.5, 0.8],
       ['SIGKILL', null, 0.75, 0.45],
     ] as const) {
-      await using slow = await startSlowProxy(world.registry.url, 700_000, most * allBytes());
-      const env = { ...layoutEnv(layout.path), ...mirrorTo(slow.host), MAX_PARALLEL_PULLS: '2' };
+      await using slow = await startRelay(world.registry.url, { faults: { bytesPerSecond: 700_000, mostBytes: most * allBytes() } });
+      const env = { ...layoutEnv(layout.path), ...mirrorTo(slow.at), MAX_PARALLEL_PULLS: '2' };
       const running = await startPuller(world.folder.path, fullSpec(), env);
       await expect
         .poll(() => (running.reports.at(-1)?.bytesDone ?? 0) / allBytes(), { timeout: 120_000, interval: 100 })
@@ -138,7 +137,7 @@ describe('into an OCI layout', () => {
 
   test('goes through cut connections', async () => {
     await using layout = await freshLayout();
-    await using proxy = await startFaultProxy(world.registry.url, { seed: 7, faults: { cutAfterBytes: [50_000, 900_000], cuts: 12 } });
+    await using proxy = await startRelay(world.registry.url, { seed: 7, faults: { cutAfterBytes: [50_000, 900_000], cuts: 12 } });
     const { exitCode, log } = await run(fullSpec(), { ...layoutEnv(layout.path), ...mirrorTo(hostOf(proxy.url)) });
     expect(exitCode, log).toBe(PullerExit.done);
     expect(proxy.counts().cut).toBeGreaterThan(5);
@@ -209,8 +208,8 @@ describe('into an OCI layout', () => {
     await client.create(Namespace, { metadata: { name: SpokeName.namespace } });
     const job = { namespace: SpokeName.namespace, name: SpokeName.job };
     await client.create(Job, { metadata: job, spec: { template: { spec: precachePod('registry.example/puller:1') } } });
-    await using slow = await startSlowProxy(world.registry.url, 2_000_000);
-    const env = { ...mirrorTo(slow.host), STORE: 'layout', PROGRESS_ON_JOB: 'on' };
+    await using slow = await startRelay(world.registry.url, { faults: { bytesPerSecond: 2_000_000 } });
+    const env = { ...mirrorTo(slow.at), STORE: 'layout', PROGRESS_ON_JOB: 'on' };
     await using layout = await freshLayout();
     const done = await run(fullSpec(), { ...env, LAYOUT_DIR: layout.path, KUBECONFIG: server.kubeconfig });
     expect(done.exitCode, done.log).toBe(PullerExit.done);
@@ -264,10 +263,10 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
     const large = await pushSmallRelease(world.registry.url, [6_000_000, 4_000_000, 500_000]);
     const spec = { 'platform.image': large.release };
     await using dir = await temporaryFolder('containerd');
-    await using slow = await startSlowProxy(world.registry.url, 1_000_000);
-    await using containerd = await startContainerd(dir.path, slow.host);
+    await using slow = await startRelay(world.registry.url, { faults: { bytesPerSecond: 1_000_000 } });
+    await using containerd = await startContainerd(dir.path, slow.at);
     await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
-    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, MAX_PARALLEL_PULLS: '2', ...mirrorTo(slow.host) };
+    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, MAX_PARALLEL_PULLS: '2', ...mirrorTo(slow.at) };
     const running = await startPuller(world.folder.path, spec, env);
     await expect.poll(() => running.reports.at(-1)?.imagesDone ?? 0, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
     running.child.kill('SIGTERM');

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { currentRun, leftovers } from '@flotilla/control-plane/processes';
 import { REGISTRY_LOGIN, type Registry, startRegistry } from '@flotilla/control-plane/servers';
-import { startFaultProxy } from '@flotilla/control-plane/simulators';
+import { startRelay } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
 
 const digestOf = (body: Buffer) => `sha256:${createHash('sha256').update(body).digest('hex')}`;
@@ -58,7 +58,7 @@ test('a cut transfer reaches the client up to the byte, counted by the proxy', a
   await using registry = await startRegistry();
   const digest = await pushBlob(registry, randomBytes(20_000_000));
   const seen = (await registry.served()).requests.length;
-  await using proxy = await startFaultProxy(registry.url, { seed: 3, faults: { cutAfterBytes: [1_000_000, 2_000_000], cuts: 1 } });
+  await using proxy = await startRelay(registry.url, { seed: 3, faults: { cutAfterBytes: [1_000_000, 2_000_000], cuts: 1 } });
   const response = await fetch(`${proxy.url}/v2/test/blobs/${digest}`);
   let got = 0;
   const reading = (async () => {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram, runCommand } from '@flotilla/control-plane/processes';
 import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
+import { startHttpFront } from '@flotilla/control-plane/simulators';
 import { ensureTools, type Tools } from '@flotilla/control-plane/toolchain';
 import { parseImageReference, RegistryClient } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { startRefusingProxy } from './refusing-proxy.ts';
 import { makeCheckout } from './release-checkout.ts';
 
 const VERSION = '7.8.9';
@@ -186,13 +186,16 @@ describe.skipIf(!canBuild)('a release', () => {
   test('has no tag anywhere when the registry refuses half way, and is completed by the same command', async () => {
     let puts = 0;
     // The content of three images is there by then, and no tag.
-    await using proxy = await startRefusingProxy(
-      registry.url,
-      ({ method, path }) => method === 'PUT' && path.includes('/manifests/') && ++puts > 6,
-    );
-    const to = `${proxy.host}/half`;
-    await expect(flotilla('mirror', '--from', release, '--to', to, '--insecure-registry')).rejects.toThrow(proxy.host);
-    expect(proxy.refused).toBeGreaterThan(0);
+    await using front = await startHttpFront(registry.url, {
+      answers({ method, url }, response) {
+        if (method !== 'PUT' || !url?.includes('/manifests/') || ++puts <= 6) return false;
+        response.writeHead(403, { 'content-type': 'application/json' }).end('{"errors":[{"code":"DENIED","message":"quota"}]}');
+        return true;
+      },
+    });
+    const to = `${front.at}/half`;
+    await expect(flotilla('mirror', '--from', release, '--to', to, '--insecure-registry')).rejects.toThrow(front.at);
+    expect(puts).toBeGreaterThan(6);
     for (const name of [...charts, ...apps]) expect(await tagsOf(`half/${name}`)).toEqual([]);
     puts = Number.NEGATIVE_INFINITY;
     await flotilla('mirror', '--from', release, '--to', to, '--insecure-registry');

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { Agent, createServer, request as send } from 'node:https';
 import { join } from 'node:path';
 import type { ApiServer } from '@flotilla/control-plane/servers';
+import { startHttpFront } from '@flotilla/control-plane/simulators';
 
 /** Stands before an API server and passes everything on, but for what it is told to do with watches. */
 export interface WatchRelay extends AsyncDisposable {
@@ -21,40 +21,30 @@ const EXPIRED = {
 
 /** Starts a relay for one user of the server. It has the server's own certificate, so that nobody notices. */
 export async function startWatchRelay(api: ApiServer, user: string): Promise<WatchRelay> {
-  const [cert, key] = await Promise.all(['crt', 'key'].map((kind) => readFile(join(api.dir, `certificates/apiserver.${kind}`), 'utf8')));
-  const { hostname, port } = new URL(api.url);
-  const agent = new Agent({ keepAlive: true, ca: cert });
+  const [cert = '', key = ''] = await Promise.all(
+    ['crt', 'key'].map((kind) => readFile(join(api.dir, `certificates/apiserver.${kind}`), 'utf8')),
+  );
   const watches = new Map<ServerResponse, string>();
   const expired = new Set<string>();
   let refused = 0;
-  const server = createServer({ cert, key }, (request, response) => {
-    const watch = watchedPath(request.url ?? '');
-    if (watch !== undefined && expired.delete(watch)) {
-      refused += 1;
-      response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify(EXPIRED)}\n`);
-      return;
-    }
-    if (watch !== undefined) watches.set(response, watch);
-    const { connection: _, ...headers } = request.headers;
-    const forwarded = send({ agent, hostname, port, path: request.url, method: request.method, headers }, (answer) => {
-      const { connection: __, ...answered } = answer.headers;
-      response.writeHead(answer.statusCode ?? 502, answered);
-      response.flushHeaders();
-      answer.on('error', () => response.destroy()).pipe(response);
-    });
-    forwarded.on('error', () => response.destroy());
-    response.on('close', () => {
-      watches.delete(response);
-      forwarded.destroy();
-    });
-    request.on('error', () => forwarded.destroy()).pipe(forwarded);
+  const front = await startHttpFront(api.url, {
+    tls: { cert, key },
+    answers({ url = '' }, response) {
+      const watch = watchedPath(url);
+      if (watch === undefined) return false;
+      if (expired.delete(watch)) {
+        refused += 1;
+        response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify(EXPIRED)}\n`);
+        return true;
+      }
+      watches.set(response, watch);
+      response.on('close', () => watches.delete(response));
+      return false;
+    },
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('the relay has no port');
   const kubeconfig = join(api.dir, `relayed-${user}.kubeconfig`);
   const direct = await readFile(await api.kubeconfigFor(user), 'utf8');
-  await writeFile(kubeconfig, direct.replace(api.url, `https://127.0.0.1:${address.port}`), { mode: 0o600 });
+  await writeFile(kubeconfig, direct.replace(api.url, front.url), { mode: 0o600 });
   return {
     kubeconfig,
     refused: () => refused,
@@ -66,11 +56,7 @@ export async function startWatchRelay(api: ApiServer, user: string): Promise<Wat
       }
       return open.length;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      agent.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => front[Symbol.asyncDispose](),
   };
 }
 

@@ -5,7 +5,7 @@ import { KubeObject, type Resource, untyped } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, configCrds, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { CustomResourceDefinition, Lease } from '@flotilla/api/core';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
-import { type FakeOperators, type FaultProxy, startFakeOperators, startFaultProxy } from '@flotilla/control-plane/simulators';
+import { type FakeOperators, type Relay, startFakeOperators, startRelay } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
@@ -32,7 +32,7 @@ export class ChaosWorld implements AsyncDisposable {
   readonly #dir: string;
   readonly #auditLog: string;
   readonly #operators: FakeOperators;
-  readonly #proxy: FaultProxy;
+  readonly #relay: Relay;
   readonly #versions: WatchCache<ClusterVersion>;
   readonly #watching = new AbortController();
   /** What Failing was said to be since the update began, without repetition. */
@@ -45,14 +45,14 @@ export class ChaosWorld implements AsyncDisposable {
     dir: string;
     auditLog: string;
     operators: FakeOperators;
-    proxy: FaultProxy;
+    relay: Relay;
   }) {
     this.#server = parts.server;
     this.client = parts.client;
     this.#dir = parts.dir;
     this.#auditLog = parts.auditLog;
     this.#operators = parts.operators;
-    this.#proxy = parts.proxy;
+    this.#relay = parts.relay;
     this.#versions = new WatchCache(parts.client, ClusterVersion);
     this.#versions.subscribe(({ object }) => {
       const failing = object.status?.conditions?.find(({ type }) => type === 'Failing');
@@ -72,10 +72,10 @@ export class ChaosWorld implements AsyncDisposable {
     await eventually(() => client.create(ClusterVersion, version).catch(() => undefined));
     for (const each of versions) await writeLeveledRelease(dir, each);
     const operators = await startFakeOperators({ client, releases: versions.map(leveledScript), updateDelayMs: REPORT_MS });
-    const proxy = await startFaultProxy(server.url);
+    const relay = await startRelay(server.url);
     const kubeconfig = await readFile(server.kubeconfig, 'utf8');
-    await writeFile(join(dir, 'kubeconfig'), kubeconfig.replaceAll(server.url, proxy.url), { mode: 0o600 });
-    const world = new ChaosWorld({ server, client, dir, auditLog, operators, proxy });
+    await writeFile(join(dir, 'kubeconfig'), kubeconfig.replaceAll(server.url, relay.url), { mode: 0o600 });
+    const world = new ChaosWorld({ server, client, dir, auditLog, operators, relay });
     const [first = ''] = versions;
     await world.startOperator(first);
     await world.completed(first);
@@ -107,10 +107,10 @@ export class ChaosWorld implements AsyncDisposable {
 
   /** Has the API server be out of the operator's reach for a while. */
   async cutOff(ms: number): Promise<void> {
-    this.#proxy.setFaults({ refuse: true });
-    this.#proxy.cutNow();
+    this.#relay.setFaults({ refuse: true });
+    this.#relay.cutNow();
     await new Promise((resolve) => setTimeout(resolve, ms));
-    this.#proxy.setFaults({});
+    this.#relay.setFaults({});
   }
 
   /** Sends the cluster to a release. @returns the store's revision then */
@@ -162,7 +162,7 @@ export class ChaosWorld implements AsyncDisposable {
     this.#watching.abort();
     await this.#versions.stopped();
     await this.#operators.stop();
-    await this.#proxy.stop();
+    await this.#relay.stop();
     await this.#server.stop();
     await rm(this.#dir, { recursive: true, force: true });
   }

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Lease } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
-import { type HttpProxy, registerSpokes, startHttpProxy } from '@flotilla/control-plane/simulators';
+import { type HttpProxy, registerSpokes, startHttpProxy, startRelay } from '@flotilla/control-plane/simulators';
 import { mapConcurrently } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
@@ -16,7 +16,6 @@ import { hubCrds } from '../../fixtures/crds.ts';
 import { testIn } from '../../integration/world.ts';
 import { look, NO_BROWSER, startBrowserProcess } from './browser.ts';
 import { startConsole } from './console.ts';
-import { startRelay } from './relay.ts';
 
 const SPOKES = 150;
 const names = Array.from({ length: SPOKES }, (_, index) => `site-${String(index).padStart(3, '0')}`);
@@ -112,15 +111,15 @@ const warned = async (page: Page): Promise<string[]> => z.array(z.string()).pars
 /** A page on a console, both reached by ways that can be broken. */
 async function lookThroughRelays(fleet: Fleet) {
   await using starting = new AsyncDisposableStack();
-  const toServer = starting.use(await startRelay(Number(new URL(fleet.server.url).port)));
+  const toServer = starting.use(await startRelay(fleet.server.url));
   const kubeconfig = join(fleet.server.dir, `by-${toServer.port}.kubeconfig`);
   const direct = await readFile(fleet.server.kubeconfig, 'utf8');
-  await writeFile(kubeconfig, direct.replace(fleet.server.url, `https://127.0.0.1:${toServer.port}`), { mode: 0o600 });
+  await writeFile(kubeconfig, direct.replace(fleet.server.url, toServer.url), { mode: 0o600 });
   const running = starting.use(await startConsole(kubeconfig));
   const { host } = new URL(running.base);
   const proxy: HttpProxy = starting.use(await startHttpProxy({ targets: { [host]: host } }));
-  const toConsole = starting.use(await startRelay(proxy.port));
-  const browser = await startBrowserProcess(`--proxy-server=http://127.0.0.1:${toConsole.port}`, '--proxy-bypass-list=<-loopback>');
+  const toConsole = starting.use(await startRelay(`http://127.0.0.1:${proxy.port}`));
+  const browser = await startBrowserProcess(`--proxy-server=${toConsole.url}`, '--proxy-bypass-list=<-loopback>');
   if (!browser) return undefined;
   starting.use(browser);
   const seen = starting.use(await look(browser.browser, 'about:blank'));
@@ -141,20 +140,22 @@ describe('rows equal a fresh list, and the page has said that it was old, after'
     await world.change();
     await untilTrue(world, page, 'changes');
 
-    toConsole.refuse(true);
+    toConsole.setFaults({ refuse: true });
+    toConsole.cutNow();
     await world.change();
     await page.getByText(STALE).waitFor();
     await page.getByText(/^not live: nothing heard/).waitFor();
-    toConsole.refuse(false);
+    toConsole.setFaults({});
     await page.getByText('live', { exact: true }).waitFor();
     await untilTrue(world, page, 'a cut');
     expect(await page.getByText(STALE).count()).toBe(0);
 
     // A proxy that takes connections and passes nothing on.
-    toConsole.stall(true);
+    toConsole.setFaults({ stall: true });
+    toConsole.silence();
     await world.change();
     await page.getByText(STALE).waitFor();
-    toConsole.stall(false);
+    toConsole.setFaults({});
     await page.getByText('live', { exact: true }).waitFor();
     await untilTrue(world, page, 'a stall');
 
@@ -169,11 +170,11 @@ describe('rows equal a fresh list, and the page has said that it was old, after'
     await using looked = await lookThroughRelays(world);
     if (!looked) return skip(NO_BROWSER);
     const { page, toServer } = looked;
-    toServer.silence();
-    toServer.refuse(true);
+    toServer.setFaults({ refuse: true });
+    toServer.cutNow();
     await world.change();
     await page.getByText(/does not answer: everything is as it was/).waitFor();
-    toServer.refuse(false);
+    toServer.setFaults({});
     await untilTrue(world, page, 'a silent API server');
     await page.getByText(/does not answer/).waitFor({ state: 'detached' });
   });
@@ -185,7 +186,7 @@ describe('rows equal a fresh list, and the page has said that it was old, after'
     const protocol = await page.context().newCDPSession(page);
     await protocol.send('Page.setWebLifecycleState', { state: 'frozen' });
     await world.change();
-    toConsole.cut();
+    toConsole.cutNow();
     await world.change();
     await protocol.send('Page.setWebLifecycleState', { state: 'active' });
     await untilTrue(world, page, 'a freeze');

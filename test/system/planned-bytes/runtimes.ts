@@ -29,9 +29,9 @@ async function startWith(target: string, start: (dir: string, host: string) => P
   const stack = new AsyncDisposableStack();
   const registry = stack.use(await startCountingRegistry(target));
   const dir = stack.use(await temporaryFolder('planned'));
-  const { socket } = stack.use(await start(dir.path, registry.host));
+  const { socket } = stack.use(await start(dir.path, registry.at));
   await eventually(() => existsSync(socket), 'the socket of the runtime', 60_000);
-  const env = { CRI_SOCKET: socket, REGISTRY_CONFIG: mirrors(registry.host), RETRY_FOR_SECONDS: '60' };
+  const env = { CRI_SOCKET: socket, REGISTRY_CONFIG: mirrors(registry.at), RETRY_FOR_SECONDS: '60' };
   return { registry, env, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { PullerExit } from '@flotilla/api/ran';
-import { createRandom } from '@flotilla/control-plane/simulators';
+import { createRandom, type Relay, startRelay } from '@flotilla/control-plane/simulators';
 import { mapConcurrently, pause, systemClock } from '@flotilla/pace';
 import { eventually, ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
@@ -41,51 +39,12 @@ const plays = CELLS === undefined ? few : Array.from({ length: CELLS }, (_, inde
 const AT_ONCE = 6;
 
 const SIZES = Array.from({ length: 12 }, (_, index) => 800_000 - 50_000 * index);
+/** Nobody is asked for it: the path is closed until there is a lead. */
+const NO_LEAD = 'tcp://127.0.0.1:1';
 /** A lead is known before the store of its node is open. */
 const OPEN_MS = 5_000;
 /** A pull takes about a minute. */
 const PIECE = { pieceBytes: 8 * 1024, pauseMs: 400 };
-
-/** Passes connections on to the lead until the path is cut. */
-class Path implements AsyncDisposable {
-  readonly #sockets = new Set<Socket>();
-  readonly #server = createServer((socket) => this.#pass(socket));
-  isCut = false;
-  /** Port of the lead; undefined while there is none. */
-  target: number | undefined;
-
-  async open(): Promise<number> {
-    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  cut(): void {
-    this.isCut = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  #pass(socket: Socket): void {
-    if (this.isCut || this.target === undefined) return void socket.destroy();
-    const lead = connect(this.target, '127.0.0.1');
-    for (const [one, other] of [
-      [socket, lead],
-      [lead, socket],
-    ] as const) {
-      this.#sockets.add(one);
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        this.#sockets.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.cut();
-    this.#server.close();
-  }
-}
 
 /** One spoke of four nodes and one outage. */
 class Play {
@@ -94,10 +53,9 @@ class Play {
   readonly #names = ['n0', 'n1', 'n2', 'n3'];
   readonly #stores = new Map(this.#names.map((name) => [name, new MemoryStore()]));
   readonly #powered = new Map<string, AbortController>();
-  readonly #path = new Path();
+  #path: Relay | undefined;
   readonly #random: () => number;
   readonly #lives: Promise<void>[] = [];
-  #port = 0;
   #place: LeadPlace | undefined;
   #led: Awaited<ReturnType<typeof startLead>> | undefined;
   #filling: Promise<void> | undefined;
@@ -108,9 +66,9 @@ class Play {
 
   /** Returns bytes served over bytes needed. */
   async run({ kind, seconds, moment }: Cell): Promise<number> {
-    await using _path = this.#path;
+    await using path = await startRelay(NO_LEAD, { faults: { refuse: true } });
+    this.#path = path;
     using _time = this.#letTimePass();
-    this.#port = await this.#path.open();
     await this.#lead({ succeeds: false });
     for (const name of this.#names.slice(1)) this.#power(name);
     const at = Math.min(0.97, moment + 0.05 * this.#random()) * this.registry.neededBytes;
@@ -153,8 +111,10 @@ class Play {
     const led = await startLead({ nodes: this.#names, clock: this.clock, store, succeeds });
     const sharing = led.lead.sharing();
     this.#led = led;
-    this.#path.target = led.place.port;
-    this.#place = { ...led.place, port: this.#port };
+    const path = this.#path ?? expect.fail();
+    path.setTarget(`tcp://127.0.0.1:${led.place.port}`);
+    path.setFaults({});
+    this.#place = { ...led.place, port: path.port };
     await pause(this.clock, OPEN_MS * this.#random());
     await sharing.open(store);
     this.#filling = fillStore(store, this.registry, sharing, { signal: led.signal, clock: this.clock });
@@ -194,15 +154,16 @@ class Play {
       };
     }
     if (kind === 'path') {
-      this.#path.cut();
+      this.#path?.setFaults({ refuse: true });
+      this.#path?.cutNow();
       for (const store of this.#stores.values()) store.isAway = true;
       return async () => {
-        this.#path.isCut = false;
+        this.#path?.setFaults({});
         for (const store of this.#stores.values()) store.isAway = false;
       };
     }
     if (kind === 'lead') {
-      this.#path.target = undefined;
+      this.#path?.setFaults({ refuse: true });
       await this.#led?.[Symbol.asyncDispose]();
       await this.#filling?.catch(() => undefined);
       return () => this.#lead({ succeeds: true });

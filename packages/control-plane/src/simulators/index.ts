@@ -16,10 +16,11 @@ export {
 export { type PolicyPropagator, type PolicyPropagatorOptions, startPolicyPropagator } from './policy-propagator/policy-propagator.ts';
 export type { ComplianceState } from './policy-propagator/root-status.ts';
 export type { ComplianceEvent, ComplianceScript } from './policy-propagator/simulated-compliance.ts';
-export type { FaultProxy, FaultProxyOptions, Faults } from './proxies/fault-proxy.ts';
-export { startFaultProxy } from './proxies/fault-proxy.ts';
+export { type HttpFront, type HttpFrontOptions, startHttpFront } from './proxies/http-front.ts';
 export type { HttpProxy, HttpProxyOptions } from './proxies/http-proxy.ts';
 export { startHttpProxy } from './proxies/http-proxy.ts';
+export { LINK_SLICE, LinkPace } from './proxies/link-pace.ts';
+export { type Relay, type RelayFaults, type RelayOptions, startRelay } from './proxies/relay.ts';
 export type { JobShape, NextStatus, SpokeFaults, WorkShape } from './spokes/faults.ts';
 export { type RegistrationOptions, registerSpokes } from './spokes/registration.ts';
 export { BUILT_IN_KINDS, OPENSHIFT_KINDS } from './spokes/served-kinds.ts';

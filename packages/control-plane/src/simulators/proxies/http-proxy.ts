@@ -16,6 +16,8 @@ export interface HttpProxy extends AsyncDisposable {
   readonly port: number;
   /** Bytes handed to clients, by the `host:port` they asked for; of those that were let through. */
   bytesToClients(): Readonly<Record<string, number>>;
+  /** Each `proxy-authorization` that came with requests for a target; an empty text stands for none. */
+  credentials(asked: string): readonly string[];
   /** Targets that were asked for and refused. */
   refused(): readonly string[];
   stop(): Promise<void>;
@@ -25,8 +27,11 @@ export interface HttpProxy extends AsyncDisposable {
 export async function startHttpProxy({ host = '127.0.0.1', targets }: HttpProxyOptions): Promise<HttpProxy> {
   const bytes: Record<string, number> = {};
   const refused: string[] = [];
+  const credentials = new Map<string, Set<string>>();
   const open = new Set<Socket>();
-  const find = (asked: string): Target | undefined => {
+  const find = (asked: string, { headers }: IncomingMessage): Target | undefined => {
+    const given = credentials.get(asked) ?? new Set();
+    credentials.set(asked, given.add(headers['proxy-authorization'] ?? ''));
     const target = Object.hasOwn(targets, asked) ? targets[asked] : undefined;
     if (target === undefined) {
       refused.push(asked);
@@ -40,7 +45,7 @@ export async function startHttpProxy({ host = '127.0.0.1', targets }: HttpProxyO
   const server = createServer((asked, answer) => forward(asked, answer, find));
   server.on('connection', (socket) => track(socket, open));
   server.on('connect', (asked, client: Socket, head) => {
-    const target = find(asked.url ?? '');
+    const target = find(asked.url ?? '', asked);
     if (!target) return void client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
     const upstream = connect({ host: target.host, port: target.port });
     track(upstream, open);
@@ -62,7 +67,14 @@ export async function startHttpProxy({ host = '127.0.0.1', targets }: HttpProxyO
     for (const socket of open) socket.destroy();
     await closed;
   };
-  return { port: portOf(server), bytesToClients: () => ({ ...bytes }), refused: () => [...refused], stop, [Symbol.asyncDispose]: stop };
+  return {
+    port: portOf(server),
+    bytesToClients: () => ({ ...bytes }),
+    credentials: (asked) => [...(credentials.get(asked) ?? [])],
+    refused: () => [...refused],
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 interface Target {
@@ -72,11 +84,15 @@ interface Target {
 }
 
 /** Plain HTTP: the first line of the request is the whole URL. */
-function forward(asked: IncomingMessage, answer: ServerResponse, find: (asked: string) => Target | undefined): void {
+function forward(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  find: (asked: string, request: IncomingMessage) => Target | undefined,
+): void {
   const url = URL.canParse(asked.url ?? '') ? new URL(asked.url ?? '') : undefined;
-  const target = url && find(`${url.hostname}:${url.port || '80'}`);
+  const target = url && find(`${url.hostname}:${url.port || '80'}`, asked);
   if (!url || !target) return void answer.writeHead(502).end();
-  const { 'proxy-connection': _hop, ...headers } = asked.headers;
+  const { 'proxy-connection': _hop, 'proxy-authorization': _secret, ...headers } = asked.headers;
   const upstream = request(
     { host: target.host, port: target.port, method: asked.method, path: url.pathname + url.search, headers },
     (got) => {
