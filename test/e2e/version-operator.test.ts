@@ -8,9 +8,18 @@ import { runCommand } from '@flotilla/control-plane/processes';
 import { applyCrds, type Cluster, clusterObstacle, type Registry, startCluster, startRegistry } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
-import { currentPlatform, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
-import { MemoryBlobs, writeImage } from '@flotilla/registry/testing';
-import { buildReleaseHead, signatureContent, signed, type TestKey, testKey } from '@flotilla/release/testing';
+import { RegistryClient } from '@flotilla/registry';
+import { pushFiles } from '@flotilla/registry/testing';
+import {
+  buildReleased,
+  buildReleaseHead,
+  buildSignersOf,
+  releaseTexts,
+  signatureContent,
+  signed,
+  type TestKey,
+  testKey,
+} from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildImages } from '../../tools/src/images/build-images.ts';
@@ -22,7 +31,6 @@ if (obstacle) console.log(`skipped: ${obstacle}`);
 
 const REF = { name: 'version' };
 const REGISTRY = 'registry.flotilla.test';
-const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
 const APPS = ['gateway', 'store', 'console'] as const;
 const UP_MS = 150_000;
 
@@ -47,12 +55,8 @@ let operatorImage = '';
 let key: TestKey;
 const signatureOf = new Map<string, Uint8Array>();
 
-const manifest = (apiVersion: string, kind: string, name: string, rest: object, annotations: object = {}) => ({
-  apiVersion,
-  kind,
-  metadata: { name, namespace: 'edge', annotations: { ...INCLUDED, ...annotations } },
-  ...rest,
-});
+const manifest = (apiVersion: string, kind: string, name: string, rest: object) =>
+  buildReleased(apiVersion, kind, name, { namespace: 'edge', ...rest });
 const template = (name: string, version: string) => ({
   metadata: { labels: { app: name } },
   spec: {
@@ -77,21 +81,8 @@ const service = (name: string) =>
 function releaseFiles(version: string, storeUrl: string): Record<string, object> {
   const files: Record<string, object> = {
     ...buildReleaseHead(version, { app: operatorImage }),
-    'manifests/0000_00_cluster-version-operator_00.json': {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name: 'edge', annotations: INCLUDED },
-    },
-    'release-manifests/0000_05_keys_00.json': {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: {
-        name: 'release-verification',
-        namespace: 'openshift-config-managed',
-        annotations: { ...INCLUDED, 'release.openshift.io/verification-config-map': '' },
-      },
-      data: { 'verifier-public-key-tests': key.publicKey.armor(), 'store-tests': storeUrl },
-    },
+    'manifests/0000_00_cluster-version-operator_00.json': buildReleased('v1', 'Namespace', 'edge'),
+    'release-manifests/0000_05_keys_00.json': buildSignersOf(key.publicKey.armor(), storeUrl),
     'release-manifests/0000_30_agent_00.json': service('agent'),
     'release-manifests/0000_30_agent_01.json': manifest('apps/v1', 'DaemonSet', 'agent', {
       spec: {
@@ -117,16 +108,11 @@ function releaseFiles(version: string, storeUrl: string): Record<string, object>
 
 /** Pushes a release; says its pull spec as the cluster knows it. Signed when it is said so. */
 async function pushRelease(version: string, storeUrl: string): Promise<string> {
-  const store = new MemoryBlobs();
-  const files = Object.entries(releaseFiles(version, storeUrl)).map(([path, object]) => ({
-    path,
-    content: { bytes: JSON.stringify(object) },
-  }));
-  const image = await writeImage(store, { platform: currentPlatform(), layers: [{ content: { files }, compression: 'gzip' }] });
   const repository = 'releases/release';
-  await pushImage({ client: pusher, store, image, reference: parseImageReference(`127.0.0.1:${registry.port}/${repository}:${version}`) });
-  signatureOf.set(image.digest.replace(':', '='), await signed(signatureContent(image.digest), key));
-  return `${cluster.gatewayAddress}:${registry.port}/${repository}@${image.digest}`;
+  const files = releaseTexts(releaseFiles(version, storeUrl));
+  const digest = await pushFiles(pusher, `127.0.0.1:${registry.port}/${repository}:${version}`, files);
+  signatureOf.set(digest.replace(':', '='), await signed(signatureContent(digest), key));
+  return `${cluster.gatewayAddress}:${registry.port}/${repository}@${digest}`;
 }
 
 const version = async () => (await client.get(ClusterVersion, REF)) ?? expect.fail('no ClusterVersion');

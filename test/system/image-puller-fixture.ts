@@ -10,10 +10,12 @@ import { readEnvironment, startServerProcess } from '@flotilla/control-plane/pro
 import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import { currentPlatform, type Descriptor, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
 import { MemoryBlobs, writeImage, writeLayer } from '@flotilla/registry/testing';
+import { buildReleaseHead } from '@flotilla/release/testing';
 import { programFile } from '../../tools/src/fleets/program-files.ts';
 
 /** The registry as pull specs name it; nodes reach it through a mirror. */
 export const REGISTRY_NAME = 'registry.test';
+const REFERENCES = 'release-manifests/image-references';
 
 /** `host:port` of a URL. */
 export const hostOf = (url: string): string => new URL(url).host;
@@ -81,15 +83,14 @@ export async function pushSmallRelease(registryUrl: string, sizes: readonly numb
     if (i === 0) components['component-alias'] = await push('release/alias', image);
   }
   const operator = await push('operators/ptp', await build('operator', randomBytes(50_000)));
-  const tags = Object.entries(components).map(([name, pullSpec]) => ({ name, from: { kind: 'DockerImage', name: pullSpec } }));
-  const references = JSON.stringify({ kind: 'ImageStream', metadata: { name: '4.20.1' }, spec: { tags } });
+  const { [REFERENCES]: references } = buildReleaseHead('4.20.1', components);
   const catalogue = [
     { schema: 'olm.package', name: 'ptp' },
     { schema: 'olm.channel', package: 'ptp', name: 'stable', entries: [{ name: 'ptp.v2', replaces: 'ptp.v1' }, { name: 'ptp.v1' }] },
     { schema: 'olm.bundle', package: 'ptp', name: 'ptp.v1', relatedImages: [{ name: 'old', image: `${REGISTRY_NAME}/operators/gone:v1` }] },
     { schema: 'olm.bundle', package: 'ptp', name: 'ptp.v2', relatedImages: [{ name: 'ptp', image: operator }] },
   ];
-  const release = await push('release/release', await build('release-manifests/image-references', references));
+  const release = await push('release/release', await build(REFERENCES, JSON.stringify(references)));
   await push('operators/index', await build('configs/ptp/catalog.json', catalogue.map((object) => JSON.stringify(object)).join('\n')));
   return { release, index: `${REGISTRY_NAME}/operators/index:v1`, components, operator, layers };
 }

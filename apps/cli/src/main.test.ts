@@ -1,38 +1,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildReleased, buildReleaseHead, writeRelease } from '@flotilla/release/testing';
 import { expect, onTestFinished, test } from 'vitest';
 
 /** Writes a release with more manifests than a pipe's buffer holds. */
 async function largeRelease(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-release-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const annotations = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
   const manifests = Array.from({ length: 2_000 }, (_, i) =>
-    JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: `settings-of-an-operator-${i}`, namespace: 'shop', annotations },
-    }),
+    JSON.stringify(buildReleased('v1', 'ConfigMap', `settings-of-an-operator-${i}`, { namespace: 'shop' })),
   );
-  const tags = [{ name: 'web', from: { kind: 'DockerImage', name: `registry.example/web@sha256:${'a'.repeat(64)}` } }];
-  const files = {
+  return writeRelease(folder, {
+    ...buildReleaseHead('4.22.0', { web: `registry.example/web@sha256:${'a'.repeat(64)}` }),
     'manifests/0000_00_a_01.json': '',
-    'release-manifests/release-metadata': JSON.stringify({ kind: 'cincinnati-metadata-v0', version: '4.22.0' }),
-    'release-manifests/image-references': JSON.stringify({
-      ...{ apiVersion: 'image.openshift.io/v1', kind: 'ImageStream' },
-      ...{ metadata: { name: '4.22.0' }, spec: { tags } },
-    }),
     'release-manifests/0000_50_web_01.json': manifests.join('\n'),
-  };
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), text);
-  }
-  return folder;
+  });
 }
 
 test('a reader that has enough ends the program, and is no error', async () => {

@@ -6,6 +6,7 @@ import { type ApiServer, startApiServer, startUpdateService, type UpdateService 
 import { type FakeOperators, startFakeOperators } from '@flotilla/control-plane/simulators';
 import { settled } from '@flotilla/pace/testing';
 import { UpdateError } from '@flotilla/release';
+import { buildReleased } from '@flotilla/release/testing';
 import { type Client, createClient, createLogger, createMetrics, type Metrics, systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { included, smallImage, smallRelease, smallScript } from '../testing/small-release-builders.ts';
@@ -303,8 +304,8 @@ describe('under the gate of accepted risks', () => {
   });
   const enabled = { featureGates: [{ version: '4.20.1', enabled: [{ name: 'ClusterUpdateAcceptRisks' }], disabled: [] }] };
   const gated = [
-    included('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'featuregates.config.openshift.io', { spec: gates }),
-    included('config.openshift.io/v1', 'FeatureGate', 'cluster', { spec: {}, status: enabled }),
+    buildReleased('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'featuregates.config.openshift.io', { spec: gates }),
+    buildReleased('config.openshift.io/v1', 'FeatureGate', 'cluster', { spec: {}, status: enabled }),
   ];
   const recommended = async () => (await get()).status?.conditionalUpdates?.map(({ conditions }) => conditions?.[0]?.reason);
 

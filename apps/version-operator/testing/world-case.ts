@@ -5,12 +5,13 @@ import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { eventually } from '@flotilla/pace/testing';
 import type { PayloadFile } from '@flotilla/release';
-import { buildReleaseHead } from '@flotilla/release/testing';
+import { buildReleaseHead, payloadFilesOf } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
 import { runVersionOperator, type VersionOperatorOptions } from '../src/operator.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const PROFILE = 'test';
+const OWN = 'manifests/0000_00_own_00_namespace.json';
 
 /** A release: its manifests by file, without the annotation that includes them. */
 export interface TestRelease {
@@ -30,18 +31,12 @@ const included = (object: Json): Json => {
 
 /** A release as a payload's files. */
 export function filesOf({ version, files }: TestRelease): PayloadFile[] {
-  const file = (path: string, content: unknown): PayloadFile => ({ path, content: Buffer.from(JSON.stringify(content)) });
-  return [
-    ...Object.entries(buildReleaseHead(version)).map(([path, content]) => file(path, content)),
-    file(
-      'manifests/0000_00_own_00_namespace.json',
-      included({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'openshift-cluster-version' } }),
-    ),
-    ...Object.entries(files).map(([name, objects]) => ({
-      path: `release-manifests/${name}`,
-      content: Buffer.from(objects.map((object) => JSON.stringify(included(object))).join('\n')),
-    })),
-  ];
+  const manifests = Object.entries(files).map(([name, objects]) => [
+    `release-manifests/${name}`,
+    objects.map((object) => JSON.stringify(included(object))).join('\n'),
+  ]);
+  const own = included({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'openshift-cluster-version' } });
+  return payloadFilesOf({ ...buildReleaseHead(version), [OWN]: own, ...Object.fromEntries(manifests) });
 }
 
 /** A running operator. */

@@ -1,16 +1,13 @@
 import { stringify } from 'yaml';
 import type { PayloadFile } from '../src/payload/layout.ts';
 import { type Manifest, parseManifests } from '../src/payload/manifest.ts';
-import { buildReleaseHead } from './release-head-builders.ts';
+import { buildReleaseHead, INCLUDED, payloadFilesOf } from './release-builders.ts';
 
 /** A file of a payload from its text, or from an object as JSON. */
 export const payloadFile = (path: string, content: string | object): PayloadFile => ({
   path,
   content: new TextEncoder().encode(typeof content === 'string' ? content : JSON.stringify(content)),
 });
-
-/** Annotations that include an object by the profile alone. */
-export const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' } as const;
 
 /** An object of a payload. */
 export const payloadObject = (
@@ -32,7 +29,7 @@ export function payloadManifest(file: string, object: object): Manifest {
 
 /** Files of a payload that can be loaded: its metadata, its images, and a manifest in each folder. */
 export const payloadFiles = (version = '4.20.1'): PayloadFile[] => [
-  ...Object.entries(buildReleaseHead(version, { cli: 'host/cli:1' })).map(([path, content]) => payloadFile(path, content)),
+  ...payloadFilesOf(buildReleaseHead(version, { cli: 'host/cli:1' })),
   payloadFile('manifests/0000_00_cluster-version-operator_00_a.yaml', payloadObject('Namespace', 'own')),
   payloadFile('release-manifests/0000_50_some-operator_00_a.yaml', payloadObject('Namespace', 'other')),
 ];

@@ -1,12 +1,12 @@
 /** What every command says, on a terminal of four widths and in a pipe, of one hub that stands still and whose spokes are hostile. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
 import { type CommandRow, commands } from '@flotilla/cli/commands';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
-import { buildReleaseHead } from '@flotilla/release/testing';
+import { buildReleased, buildReleaseHead, writeRelease } from '@flotilla/release/testing';
 import { expect, test } from 'vitest';
 import { hubCrds } from '../../fixtures/crds.ts';
 import { eachAttempt } from '../world.ts';
@@ -32,31 +32,15 @@ eachAttempt(
 
 /** A release whose objects are as hostile as its names may be. */
 async function writePayload(root: string): Promise<void> {
-  const include = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
-  const files = {
+  const namespace = 'fleet';
+  const bare = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace } };
+  await writeRelease(root, {
     ...buildReleaseHead('4.18.10'),
-    'manifests/0000_00_cluster-version-operator_00.json': {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name: 'fleet', annotations: include },
-    },
-    'release-manifests/0000_30_crew_00_a.json': {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'a', namespace: 'fleet', annotations: include },
-      data: { text: HOSTILE },
-    },
-    'release-manifests/0000_30_crew_01_b.json': {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: HOSTILE.slice(0, 60), namespace: 'fleet', annotations: include },
-    },
-    'release-manifests/0000_30_crew_02_c.json': { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: 'fleet' } },
-  };
-  for (const [path, object] of Object.entries(files)) {
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), JSON.stringify(object));
-  }
+    'manifests/0000_00_cluster-version-operator_00.json': buildReleased('v1', 'Namespace', namespace),
+    'release-manifests/0000_30_crew_00_a.json': buildReleased('v1', 'ConfigMap', 'a', { namespace, data: { text: HOSTILE } }),
+    'release-manifests/0000_30_crew_01_b.json': buildReleased('v1', 'ConfigMap', HOSTILE.slice(0, 60), { namespace }),
+    'release-manifests/0000_30_crew_02_c.json': bare,
+  });
 }
 
 /** Commands whose answers are read as JSON, too. */

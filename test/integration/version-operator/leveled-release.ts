@@ -1,6 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildReleaseHead } from '@flotilla/release/testing';
+import { buildOperator, buildOperatorScript, buildRelease, buildReleased, INCLUDED, writeRelease } from '@flotilla/release/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 type Named = Json & { readonly metadata: Json & { readonly name: string; readonly namespace?: string } };
@@ -25,7 +24,7 @@ export interface ReleasedComponent {
 
 /** Namespace of all that is in one. */
 export const CHAOS_NAMESPACE = 'openshift-chaos';
-const OWN_NAMESPACE = 'openshift-cluster-version';
+const namespace = CHAOS_NAMESPACE;
 const OPERATORS: readonly (readonly [level: string, name: string])[] = [
   ['10', 'alpha'],
   ['20', 'beta'],
@@ -36,13 +35,10 @@ const OPERATORS: readonly (readonly [level: string, name: string])[] = [
   ['40', 'eta'],
 ];
 
-const annotations = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
-const inNamespace = (name: string) => ({ name, namespace: CHAOS_NAMESPACE, annotations });
-
 const boats = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
-  metadata: { name: 'boats.chaos.flotilla.io', annotations },
+  metadata: { name: 'boats.chaos.flotilla.io', annotations: INCLUDED },
   spec: {
     group: 'chaos.flotilla.io',
     names: { kind: 'Boat', plural: 'boats' },
@@ -68,9 +64,9 @@ const boats = {
 /** A release of 46 objects on five levels, two of which have components beside one another. */
 export function leveledRelease(version: string): readonly ReleasedComponent[] {
   const base: readonly ReleasedObject[] = [
-    released('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: CHAOS_NAMESPACE, annotations } }, false),
+    released('namespaces', buildReleased('v1', 'Namespace', CHAOS_NAMESPACE), false),
     released('customresourcedefinitions', boats, false),
-    released('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: inNamespace('release'), data: { version } }),
+    released('configmaps', buildReleased('v1', 'ConfigMap', 'release', { namespace, data: { version } })),
   ];
   return [
     { level: '05', name: 'base', objects: base, hasOperator: false },
@@ -79,34 +75,15 @@ export function leveledRelease(version: string): readonly ReleasedComponent[] {
 }
 
 function componentObjects(name: string, version: string): ReleasedObject[] {
-  const labels = { app: name };
-  const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image: imageOf(name, version) }] } };
+  const { deployment, clusterOperator } = buildOperator({ name, namespace, version });
+  const rules = [{ apiGroups: [''], resources: ['pods'], resourceNames: [version], verbs: ['get'] }];
   return [
-    released('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: inNamespace(name) }, false),
-    released('clusterroles', {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: `chaos-${name}`, annotations },
-      rules: [{ apiGroups: [''], resources: ['pods'], resourceNames: [version], verbs: ['get'] }],
-    }),
-    released('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: inNamespace(name), data: { version } }),
-    released('boats', { apiVersion: 'chaos.flotilla.io/v1', kind: 'Boat', metadata: inNamespace(name), spec: { version } }),
-    released('deployments', {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: inNamespace(name),
-      spec: { selector: { matchLabels: labels }, template },
-    }),
-    released(
-      'clusteroperators',
-      {
-        apiVersion: 'config.openshift.io/v1',
-        kind: 'ClusterOperator',
-        metadata: { name, annotations },
-        status: { versions: [{ name: 'operator', version }] },
-      },
-      false,
-    ),
+    released('serviceaccounts', buildReleased('v1', 'ServiceAccount', name, { namespace }), false),
+    released('clusterroles', buildReleased('rbac.authorization.k8s.io/v1', 'ClusterRole', `chaos-${name}`, { rules })),
+    released('configmaps', buildReleased('v1', 'ConfigMap', name, { namespace, data: { version } })),
+    released('boats', buildReleased('chaos.flotilla.io/v1', 'Boat', name, { namespace, spec: { version } })),
+    released('deployments', deployment),
+    released('clusteroperators', clusterOperator, false),
   ];
 }
 
@@ -115,36 +92,21 @@ function released(resource: string, object: Named, differs = true): ReleasedObje
   return { id: `${resource} ${namespace === undefined ? name : `${namespace}/${name}`}`, differs, object: { ...object } };
 }
 
-const imageOf = (name: string, version: string): string => `${name}:${version}`;
-
 /** Pull spec of the release. */
 export const releaseImageOf = (version: string): string => `release.test/release:${version}`;
 
-/** What the operators of the release report. */
-export const leveledScript = (version: string) => ({
-  version,
-  operators: Object.fromEntries(
-    OPERATORS.map(([, name]) => [
-      name,
-      {
-        versions: [{ name: 'operator', version }],
-        deployments: [{ namespace: CHAOS_NAMESPACE, name, image: imageOf(name, version) }],
-      },
-    ]),
-  ),
-});
+/** Reports of the operators of the release. */
+export const leveledScript = (version: string) =>
+  buildOperatorScript(
+    version,
+    namespace,
+    OPERATORS.map(([, name]) => name),
+  );
 
 /** Writes the release into a folder of its own. @returns that folder */
-export async function writeLeveledRelease(folder: string, version: string): Promise<string> {
-  const root = join(folder, version);
-  const write = (name: string, content: unknown) => writeFile(join(root, name), JSON.stringify(content));
-  await mkdir(join(root, 'manifests'), { recursive: true });
-  await mkdir(join(root, 'release-manifests'));
-  const own = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OWN_NAMESPACE, annotations } };
-  await write('manifests/0000_00_own_00_namespace.json', own);
-  for (const [path, content] of Object.entries(buildReleaseHead(version))) await write(path, content);
-  for (const { level, name, objects } of leveledRelease(version))
-    for (const [index, { object }] of objects.entries())
-      await write(`release-manifests/0000_${level}_${name}_${index}0_object.json`, object);
-  return root;
+export function writeLeveledRelease(folder: string, version: string): Promise<string> {
+  const files = leveledRelease(version).flatMap(({ level, name, objects }) =>
+    objects.map(({ object }, index) => [`release-manifests/0000_${level}_${name}_${index}0_object.json`, object] as const),
+  );
+  return writeRelease(join(folder, version), buildRelease(version, Object.fromEntries(files)));
 }

@@ -7,16 +7,24 @@ import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { ConfigMap, CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { type ApiServer, type Registry, startApiServer, startRegistry } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
-import { currentPlatform, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
-import { MemoryBlobs, writeImage } from '@flotilla/registry/testing';
-import { buildReleaseHead, signatureContent, signed, type TestKey, testKey } from '@flotilla/release/testing';
+import { RegistryClient } from '@flotilla/registry';
+import { pushFiles } from '@flotilla/registry/testing';
+import {
+  buildRelease,
+  buildReleased,
+  buildSignersOf,
+  releaseTexts,
+  signatureContent,
+  signed,
+  type TestKey,
+  testKey,
+} from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
 
 const REF = { name: 'version' };
 const OWN = 'openshift-cluster-version';
-const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
 const [OLD, NEW] = ['4.20.1', '4.20.2'];
 
 let server: ApiServer;
@@ -29,31 +37,17 @@ let root: string;
 let key: TestKey;
 const images = new Map<string, string>();
 
-const manifest = (kind: string, name: string, { namespace, annotations, ...rest }: { [field: string]: unknown } = {}): string =>
-  JSON.stringify({ apiVersion: 'v1', kind, metadata: { name, namespace, annotations: { ...INCLUDED, ...Object(annotations) } }, ...rest });
-
 /** A release that says its version in a ConfigMap, and who signs the next one. */
-const filesOf = (version: string): Readonly<Record<string, string>> => ({
-  ...Object.fromEntries(Object.entries(buildReleaseHead(version)).map(([path, content]) => [path, JSON.stringify(content)])),
-  'manifests/0000_00_own_00.json': manifest('Namespace', OWN),
-  'release-manifests/0000_10_release_00.json': manifest('ConfigMap', 'release', { namespace: OWN, data: { version } }),
-  'release-manifests/0000_90_keys_00.json': manifest('ConfigMap', 'release-verification', {
-    namespace: 'openshift-config-managed',
-    annotations: { 'release.openshift.io/verification-config-map': '' },
-    data: { 'verifier-public-key-tests': key.publicKey.armor(), 'store-tests': pathToFileURL(join(root, 'signatures')).href },
-  }),
-});
+const filesOf = (version: string) =>
+  buildRelease(version, {
+    'release-manifests/0000_10_release_00.json': buildReleased('v1', 'ConfigMap', 'release', { namespace: OWN, data: { version } }),
+    'release-manifests/0000_90_keys_00.json': buildSignersOf(key.publicKey.armor(), pathToFileURL(join(root, 'signatures')).href),
+  });
 
 /** Pushes a release beside the others; says its pull spec. */
 async function push(version: string, isSigned = true): Promise<string> {
-  const store = new MemoryBlobs();
-  const files = Object.entries(filesOf(version)).map(([path, bytes]) => ({ path, content: { bytes } }));
-  const { digest, ...image } = await writeImage(store, {
-    platform: currentPlatform(),
-    layers: [{ content: { files }, compression: 'gzip' }],
-  });
   const name = `127.0.0.1:${port}/releases/release`;
-  await pushImage({ client: pusher, store, image: { digest, ...image }, reference: parseImageReference(`${name}:${version}`) });
+  const digest = await pushFiles(pusher, `${name}:${version}`, releaseTexts(filesOf(version)));
   if (isSigned) {
     const folder = join(root, 'signatures', digest.replace(':', '='));
     await mkdir(folder, { recursive: true });

@@ -6,10 +6,21 @@ import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { type ApiServer, type Registry, startApiServer, startRegistry } from '@flotilla/control-plane/servers';
 import { settled } from '@flotilla/pace/testing';
-import { parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
-import { MemoryBlobs, writeImage } from '@flotilla/registry/testing';
-import type { PayloadFile } from '@flotilla/release';
-import { buildReleaseHead, signatureContent, signed, type TestKey, testKey } from '@flotilla/release/testing';
+import { RegistryClient } from '@flotilla/registry';
+import { pushFiles } from '@flotilla/registry/testing';
+import {
+  buildReleased,
+  buildReleaseHead,
+  buildSignersOf,
+  type ReleaseFiles as Files,
+  INCLUDED,
+  payloadFilesOf,
+  releaseTexts,
+  signatureContent,
+  signed,
+  type TestKey,
+  testKey,
+} from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,8 +29,6 @@ import { releaseImages } from './release-image.ts';
 import { registrySource } from './release-source.ts';
 
 const REF = { name: 'version' };
-const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
-type Files = Readonly<Record<string, string>>;
 
 let server: ApiServer;
 let client: Client;
@@ -34,9 +43,9 @@ const stop = new AbortController();
 let releases = 0;
 
 const object = (kind: string, name: string, rest: object = {}, apiVersion = 'v1'): string =>
-  JSON.stringify({ apiVersion, kind, metadata: { name, annotations: INCLUDED }, ...rest });
+  JSON.stringify(buildReleased(apiVersion, kind, name, { ...rest }));
 const release = (version: string, manifests: Files): Files => ({
-  ...Object.fromEntries(Object.entries(buildReleaseHead(version)).map(([path, content]) => [path, JSON.stringify(content)])),
+  ...buildReleaseHead(version),
   'manifests/0000_00_cluster-version-operator_00.json': object('Namespace', 'own'),
   ...manifests,
 });
@@ -48,16 +57,8 @@ const BROKEN = 'release-manifests/0000_20_broken_00.yaml';
 
 /** Pushes a release; says its pull spec by digest. */
 async function push(files: Files, raw?: AsyncIterable<Buffer>): Promise<string> {
-  const store = new MemoryBlobs();
-  const layers = Object.entries(files).map(([path, text]) => ({ path, content: { bytes: text } }));
-  const content = raw ? { tar: raw } : { files: layers };
-  const image = await writeImage(store, {
-    platform: { os: 'linux', architecture: process.arch === 'x64' ? 'amd64' : process.arch },
-    layers: [{ content, compression: 'gzip' }],
-  });
   const name = `${host}/releases/r${++releases}`;
-  await pushImage({ client: pusher, store, image, reference: parseImageReference(`${name}:1`) });
-  return `${name}@${image.digest}`;
+  return `${name}@${await pushFiles(pusher, `${name}:1`, releaseTexts(files), { tar: raw })}`;
 }
 
 const digestOf = (pullSpec: string): string => pullSpec.split('@')[1] ?? '';
@@ -94,18 +95,9 @@ beforeAll(async () => {
     await client.create(Namespace, { metadata: { name } });
   await eventually(() => client.create(ClusterVersion, { metadata: REF, spec: { clusterID: crypto.randomUUID() } }));
   const own = release('4.20.1', {
-    'release-manifests/0000_90_keys_00.json': JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: {
-        name: 'release-verification',
-        namespace: 'openshift-config-managed',
-        annotations: { ...INCLUDED, 'release.openshift.io/verification-config-map': '' },
-      },
-      data: { 'verifier-public-key-tests': key.publicKey.armor(), 'store-tests': pathToFileURL(join(root, 'signatures')).href },
-    }),
+    'release-manifests/0000_90_keys_00.json': buildSignersOf(key.publicKey.armor(), pathToFileURL(join(root, 'signatures')).href),
   });
-  const files: PayloadFile[] = Object.entries(own).map(([path, text]) => ({ path, content: Buffer.from(text) }));
+  const files = payloadFilesOf(own);
   const logger = createLogger({ name: 'test', level: 'error' });
   const images = releaseImages({ client: pusher, cacheFolder: join(root, 'cache'), logger });
   running = runVersionOperator(
@@ -203,7 +195,7 @@ describe('a release that is refused', () => {
 
   test('because its archive leads out of its folder', async () => {
     const archive = pack();
-    for (const [path, text] of Object.entries(bad({}))) archive.entry({ name: path }, text);
+    for (const [path, text] of Object.entries(releaseTexts(bad({})))) archive.entry({ name: path }, text);
     archive.entry({ name: 'release-manifests/../../../etc/cron.d/x' }, '* * * * * root id');
     archive.finalize();
     const image = await push({}, piecesOf(archive));

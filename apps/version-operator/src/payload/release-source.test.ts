@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { KubeObject } from '@flotilla/api';
 import { ClusterVersion } from '@flotilla/api/config';
 import { loadPayload, type Manifest } from '@flotilla/release';
-import { buildReleaseHead, signatureContent, signed, testKey } from '@flotilla/release/testing';
+import { buildReleaseHead, payloadFilesOf, signatureContent, signed, testKey } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { registrySource } from './release-source.ts';
@@ -78,8 +78,7 @@ async function applied(data: object | null): Promise<readonly Manifest[]> {
       'release-manifests/keys.json': { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'keys', namespace: 'b', annotations }, data },
     }),
   };
-  const list = Object.entries(files).map(([path, object]) => ({ path, content: Buffer.from(JSON.stringify(object)) }));
-  return (await loadPayload(list, { releaseImage: 'a', clusterProfile: 'b' })).manifests;
+  return (await loadPayload(payloadFilesOf(files), { releaseImage: 'a', clusterProfile: 'b' })).manifests;
 }
 
 /** A source of a cluster with these stores of its own. */

@@ -1,17 +1,14 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { eventually, ManualClock } from '@flotilla/pace/testing';
 import type { PayloadFile } from '@flotilla/release';
-import { buildReleaseHead } from '@flotilla/release/testing';
+import { buildReleaseHead, payloadFilesOf } from '@flotilla/release/testing';
 import { createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { readRelease } from './release.ts';
 import { ReleaseTaker } from './release-taker.ts';
 
 const imageOf = (version: string): string => `registry.example/release@sha256:${Buffer.from(version).toString('hex').padEnd(64, '0')}`;
-const filesOf = (version: string): PayloadFile[] => [
-  ...Object.entries(buildReleaseHead(version)).map(([path, content]) => ({ path, content: Buffer.from(JSON.stringify(content)) })),
-  { path: 'manifests/none.txt', content: Buffer.from('') },
-];
+const filesOf = (version: string): PayloadFile[] => payloadFilesOf({ ...buildReleaseHead(version), 'manifests/none.txt': '' });
 const reading = { profile: 'test', featureSet: '', gatesOf: () => new Set<string>() };
 const wanted = (version: string, force = false) => ({ version, image: imageOf(version), force });
 const entry = (version: string) => ({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { INCLUDED, payloadManifest, payloadObject } from '../../testing/payload-fixture.ts';
+import { payloadManifest, payloadObject } from '../../testing/payload-fixture.ts';
+import { INCLUDED } from '../../testing/release-builders.ts';
 import { exclusionOf, type InclusionFilter } from './inclusion.ts';
 
 const PROFILE = 'self-managed-high-availability';

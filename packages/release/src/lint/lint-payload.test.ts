@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
+import { payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
+import { INCLUDED } from '../../testing/release-builders.ts';
 import type { PayloadFile } from '../payload/layout.ts';
 import { lintClusterOperatorFile, lintPayload } from './lint-payload.ts';
 

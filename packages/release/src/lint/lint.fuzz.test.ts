@@ -1,6 +1,7 @@
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
-import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
+import { payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
+import { INCLUDED } from '../../testing/release-builders.ts';
 import { lintClusterOperatorFile, lintPayload } from './lint-payload.ts';
 
 const operator = {

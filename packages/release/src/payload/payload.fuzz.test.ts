@@ -1,7 +1,8 @@
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
+import { payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
+import { INCLUDED } from '../../testing/release-builders.ts';
 import { planApply } from '../graph/plan.ts';
 import { enabledCapabilities } from '../inclusion/capabilities.ts';
 import { partManifests } from '../inclusion/inclusion.ts';

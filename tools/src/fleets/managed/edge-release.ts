@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readEnvironment } from '@flotilla/control-plane/processes';
-import { currentPlatform, OciLayout, parseImageReference, pushImage, type RegistryClient } from '@flotilla/registry';
-import { MemoryBlobs, writeImage, writeLayer } from '@flotilla/registry/testing';
+import { OciLayout, parseImageReference, pushImage, type RegistryClient } from '@flotilla/registry';
+import { pushFiles, writeImage, writeLayer } from '@flotilla/registry/testing';
+import { releaseTexts } from '@flotilla/release/testing';
 import { bundleApp } from '../../images/app-bundle.ts';
 import { baseLayer, NON_ROOT } from '../../images/base-layer.ts';
 import { hostArchitecture, imagesCacheFolder } from '../../images/cache-folder.ts';
@@ -53,15 +54,11 @@ const OPERATOR_BYTES = 2_000_000;
  */
 export async function pushEdgeRelease(version: string, options: EdgeReleaseOptions): Promise<EdgeRelease> {
   const images = { [OPERATOR_IMAGE]: await pushOperator(version, options), ...(await pushWorkloads(version, options)) };
-  const files = edgeManifests({ version, images, publicKey: options.signer.publicKey });
-  const store = new MemoryBlobs();
-  const image = await writeImage(store, {
-    platform: currentPlatform(),
-    layers: [{ content: { files: files.map(({ path, text }) => ({ path, content: { bytes: text } })) }, compression: 'gzip' }],
-    config: { Labels: { 'io.openshift.release': version } },
-  });
-  const pullSpec = await push({ store, image, repository: RELEASES, tag: version }, options);
-  return { version, pullSpec, digest: image.digest, images, signature: await options.signer.sign(image.digest) };
+  const files = releaseTexts(edgeManifests({ version, images, publicKey: options.signer.publicKey }));
+  const { client, pushHost, registryName } = options;
+  const digest = await pushFiles(client, `${pushHost}/${RELEASES}:${version}`, files, { labels: { 'io.openshift.release': version } });
+  const pullSpec = `${registryName}/${RELEASES}@${digest}`;
+  return { version, pullSpec, digest, images, signature: await options.signer.sign(digest) };
 }
 
 type Pushed = Pick<Parameters<typeof pushImage>[0], 'store' | 'image'> & { readonly repository: string; readonly tag: string };
