@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { expect, test } from 'vitest';
 
 /** MiB of one file of a catalogue; the largest public indexes have half as much in all, and 256 are read. */
@@ -13,7 +12,7 @@ test.each(['json', 'yaml'])(
   { timeout: 180_000 },
   async (form) => {
     const program = fileURLToPath(new URL('../../packages/software/testing/large-catalogue.ts', import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, [program, String(FILE_MIB), form]);
+    const stdout = await runCommand(process.execPath, [program, String(FILE_MIB), form], { timeoutMs: 170_000 });
     const { head, mostMiB } = JSON.parse(stdout) as { head: string; mostMiB: number };
     expect(head).toBe('ptp.v1');
     expect(mostMiB).toBeGreaterThan(FILE_MIB);

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { KubeObject, type Resource, untyped } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { policyCrds } from '@flotilla/api/testing';
-import { childEnvironment } from '@flotilla/control-plane/processes';
+import { endCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
@@ -30,13 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-const check = (...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> =>
-  new Promise((resolve) => {
-    const all = [MAIN, 'check', 'talm', '--kubeconfig', server.kubeconfig, ...args];
-    execFile(process.execPath, all, { env: childEnvironment() }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
-    );
-  });
+const check = (...args: string[]) => endCommand(process.execPath, [MAIN, 'check', 'talm', '--kubeconfig', server.kubeconfig, ...args]);
 const verdicts = async (): Promise<string[]> => {
   const { stdout } = await check('--json');
   return JSON.parse(stdout).objects.map(({ object, verdict }: { object: string; verdict: string }) => `${verdict} ${object}`);

@@ -1,20 +1,18 @@
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { ConfigMap, Deployment, HorizontalPodAutoscaler, Namespace, Secret } from '@flotilla/api/core';
 import { buildOpenDefinition } from '@flotilla/api/testing';
-import { childEnvironment } from '@flotilla/control-plane/processes';
+import { endCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
-import { buildReleaseHead } from '@flotilla/release/testing';
+import { buildReleased, buildReleaseHead, INCLUDED, writeRelease } from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { AUDIT_IN_ONE_FILE, readAuditLog } from '../fixtures/audit-log.ts';
 
-const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
 const Gate = untyped('config.openshift.io/v1', 'FeatureGate', 'featuregates', false);
 
 let server: ApiServer;
@@ -42,22 +40,10 @@ const boats = buildOpenDefinition({ group: 'example.com', kind: 'Boat', plural: 
 const boatCrd = { ...boats, metadata: { ...boats.metadata, annotations: INCLUDED } };
 const files: Readonly<Record<string, object>> = {
   ...buildReleaseHead('4.20.2'),
-  'manifests/0000_00_cluster-version-operator_00.json': {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: 'fleet', annotations: INCLUDED },
-  },
-  'manifests/0000_00_cluster-version-operator_01.json': {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: 'new-fleet', annotations: INCLUDED },
-  },
+  'manifests/0000_00_cluster-version-operator_00.json': buildReleased('v1', 'Namespace', 'fleet'),
+  'manifests/0000_00_cluster-version-operator_01.json': buildReleased('v1', 'Namespace', 'new-fleet'),
   'release-manifests/0000_10_boats_00_crd.json': boatCrd,
-  'release-manifests/0000_20_boats_00_boat.json': {
-    apiVersion: 'example.com/v1',
-    kind: 'Boat',
-    metadata: { name: 'first', namespace: 'fleet', annotations: INCLUDED },
-  },
+  'release-manifests/0000_20_boats_00_boat.json': buildReleased('example.com/v1', 'Boat', 'first', { namespace: 'fleet' }),
   'release-manifests/0000_30_crew_00_same.json': inFleet('ConfigMap', 'same', { data: { a: '1' } }),
   'release-manifests/0000_30_crew_01_secret.json': inFleet('Secret', 'secret', { stringData: { password: 'new-password' } }),
   'release-manifests/0000_30_crew_02_deployment.json': deployment('crew', 'host/crew:2'),
@@ -69,16 +55,9 @@ const files: Readonly<Record<string, object>> = {
   ),
   'release-manifests/0000_30_crew_04_old.json': inFleet('ConfigMap', 'old', {}, { ...INCLUDED, 'release.openshift.io/delete': 'true' }),
   'release-manifests/0000_30_crew_05_gone.json': inFleet('ConfigMap', 'gone', {}, { ...INCLUDED, 'release.openshift.io/delete': 'true' }),
-  'release-manifests/0000_30_crew_06_new.json': {
-    ...inFleet('ConfigMap', 'new'),
-    metadata: { name: 'new', namespace: 'new-fleet', annotations: INCLUDED },
-  },
+  'release-manifests/0000_30_crew_06_new.json': buildReleased('v1', 'ConfigMap', 'new', { namespace: 'new-fleet' }),
   'release-manifests/0000_30_crew_07_wrong.json': deployment('wrong', ''),
-  'release-manifests/0000_30_crew_08_nobody.json': {
-    apiVersion: 'nobody.example/v1',
-    kind: 'Ghost',
-    metadata: { name: 'x', annotations: INCLUDED },
-  },
+  'release-manifests/0000_30_crew_08_nobody.json': buildReleased('nobody.example/v1', 'Ghost', 'x'),
   'release-manifests/0000_30_crew_09_unmanaged.json': inFleet('ConfigMap', 'unmanaged', { data: { a: 'new' } }),
   'release-manifests/0000_30_crew_10_preview.json': inFleet(
     'ConfigMap',
@@ -90,8 +69,7 @@ const files: Readonly<Record<string, object>> = {
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'flotilla-diff-'));
-  for (const folder of ['manifests', 'release-manifests']) await mkdir(join(root, 'payload', folder), { recursive: true });
-  for (const [path, object] of Object.entries(files)) await writeFile(join(root, 'payload', path), JSON.stringify(object));
+  await writeRelease(join(root, 'payload'), files);
   server = await startApiServer({ auditLogPath: join(root, 'audit.log'), flags: [AUDIT_IN_ONE_FILE] });
   client = await server.client();
   const gateCrd = buildOpenDefinition({ group: 'config.openshift.io', kind: 'FeatureGate', plural: 'featuregates', scope: 'Cluster' });
@@ -130,14 +108,10 @@ afterAll(async () => {
   if (root) await rm(root, { recursive: true, force: true });
 });
 
-const flotilla = (...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> =>
-  new Promise((resolve) => {
-    const main = programFile('apps/cli/src/main.ts');
-    const all = [main, 'payload', 'diff', 'payload', '--kubeconfig', server.kubeconfig, ...args];
-    execFile(process.execPath, all, { cwd: root, env: childEnvironment({ INIT_CWD: root }) }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
-    );
-  });
+const flotilla = (...args: string[]) => {
+  const all = [programFile('apps/cli/src/main.ts'), 'payload', 'diff', 'payload', '--kubeconfig', server.kubeconfig, ...args];
+  return endCommand(process.execPath, all, { cwd: root, env: { INIT_CWD: root } });
+};
 /** Version of everything that is stored. */
 const stored = async () => {
   const lists = await Promise.all([Namespace, ConfigMap, Secret, Deployment, ClusterVersion].map((kind) => client.list(kind)));

@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { readBuild } from '@flotilla/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { bundleApp } from '../../tools/src/images/app-bundle.ts';
 
-const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 const programs = [
   { app: 'cli', name: 'flotilla' },
@@ -23,8 +21,8 @@ test.each(programs)(
   async ({ app, name }) => {
     const entry = `apps/${app}/src/main.ts`;
     const { version, commit } = readBuild();
-    const checkout = await run(process.execPath, [join(ROOT, entry), '--version']);
-    expect(checkout.stdout).toBe(`${name} ${version} (commit ${commit})\n`);
+    const checkout = await runCommand(process.execPath, [join(ROOT, entry), '--version']);
+    expect(checkout).toBe(`${name} ${version} (commit ${commit})\n`);
 
     const folder = await mkdtemp(join(tmpdir(), 'flotilla-version-'));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -33,8 +31,8 @@ test.each(programs)(
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), content.bytes);
     }
-    const bundled = await run(process.execPath, [join(folder, 'app/main.mjs'), '--version'], { cwd: folder });
-    expect(bundled.stdout).toBe(`${name} 7.8.9 (commit c0ffee)\n`);
+    const bundled = await runCommand(process.execPath, [join(folder, 'app/main.mjs'), '--version'], { cwd: folder });
+    expect(bundled).toBe(`${name} 7.8.9 (commit c0ffee)\n`);
   },
   60_000,
 );

@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import { type CountingRegistry, startCountingRegistry } from './counting-registry.ts';
@@ -34,8 +33,7 @@ export async function startNode(
   const dir = stack.use(await temporaryFolder('content'));
   const containerd = stack.use(await startContainerd(dir.path, registry.at, { program, ...(discard && { discard }) }));
   await eventually(() => existsSync(containerd.socket), 'the socket');
-  const ctr = async (...args: string[]): Promise<string> =>
-    (await promisify(execFile)('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args])).stdout;
+  const ctr = async (...args: string[]): Promise<string> => runCommand('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args]);
   const env = {
     CRI_SOCKET: containerd.socket,
     REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [registry.at], insecure: true }]),

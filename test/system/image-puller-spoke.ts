@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Job, Namespace } from '@flotilla/api/core';
 import { DEFAULT_NODE_RULES, type NodeRules, SpokeName } from '@flotilla/api/ran';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
@@ -155,8 +154,7 @@ async function startNode({ world, server, admin, registry, program, spec, disks 
   };
   const tokenFile = join(dir.path, 'token');
   await writeFile(tokenFile, await token());
-  const ctr = async (...args: string[]): Promise<string> =>
-    (await promisify(execFile)('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args], { maxBuffer: 64 * 1024 * 1024 })).stdout;
+  const ctr = async (...args: string[]): Promise<string> => runCommand('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args]);
   const env = {
     CRI_SOCKET: containerd.socket,
     REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [registry.at], insecure: true }]),
@@ -195,6 +193,6 @@ async function startNode({ world, server, admin, registry, program, spec, disks 
 
 /** A file system of its own, of so many MiB. */
 async function mountDisk(path: string, mebibytes: number): Promise<AsyncDisposable> {
-  await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]);
-  return { [Symbol.asyncDispose]: async () => void (await promisify(execFile)('umount', ['--lazy', path])) };
+  await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]);
+  return { [Symbol.asyncDispose]: async () => void (await runCommand('umount', ['--lazy', path])) };
 }

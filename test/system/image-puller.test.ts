@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Annotation } from '@flotilla/api';
 import { Job, Namespace } from '@flotilla/api/core';
 import { PullerExit, PullerReport, SpokeName } from '@flotilla/api/ran';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { startRelay } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -234,8 +233,7 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
     expect(first.exitCode, first.log).toBe(PullerExit.done);
     expect(first.last).toMatchObject({ imagesDone: IMAGES, bytesDone: allBytes() });
 
-    const ctr = async (...args: string[]): Promise<string> =>
-      (await promisify(execFile)('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args])).stdout;
+    const ctr = async (...args: string[]): Promise<string> => runCommand('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args]);
     const held = new Map(
       (await ctr('images', 'ls'))
         .split('\n')

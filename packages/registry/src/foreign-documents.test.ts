@@ -1,8 +1,7 @@
 /** Documents as real registries and builders give them: the ones that skopeo and containerd take are taken. */
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
 import { RegistryClient } from './client.ts';
@@ -224,9 +223,9 @@ test('skopeo takes the same images', { timeout: 120_000 }, async ({ skip }) => {
     registry = own;
     serve();
     const options = ['--override-os', PLATFORM.os, '--override-arch', PLATFORM.architecture, 'inspect', '--tls-verify=false', '--no-tags'];
-    const run = promisify(execFile)(SKOPEO, [...options, `docker://${own.host}/team/app:v1`], { timeout: 20_000 });
+    const run = runCommand(SKOPEO, [...options, `docker://${own.host}/team/app:v1`], { timeoutMs: 20_000 });
     const layers = await run.then(
-      ({ stdout }): string[] => JSON.parse(stdout).Layers ?? [],
+      (stdout): string[] => JSON.parse(stdout).Layers ?? [],
       () => undefined,
     );
     taken.push([name, layers]);

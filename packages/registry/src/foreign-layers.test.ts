@@ -1,11 +1,10 @@
 /** Layers for which a manifest names addresses outside of its registry: what skopeo and containerd take is taken, and asked for where they ask. */
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { expect, test } from 'vitest';
 import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
 import { RegistryClient } from './client.ts';
@@ -143,8 +142,8 @@ test('skopeo takes the same layers from the same places', { timeout: 120_000 }, 
     await using world = await startWorld(row);
     const place = join(dir, String(index));
     const options = ['--insecure-policy', 'copy', '--src-tls-verify=false', '--retry-times=0'];
-    const run = promisify(execFile)(SKOPEO, [...options, `docker://${world.registry.host}/team/app:v1`, `dir:${place}`], {
-      timeout: 20_000,
+    const run = runCommand(SKOPEO, [...options, `docker://${world.registry.host}/team/app:v1`, `dir:${place}`], {
+      timeoutMs: 20_000,
     });
     const isTaken = await run.then(
       async () => (await readFile(join(place, 'manifest.json'), 'utf8')) !== '',

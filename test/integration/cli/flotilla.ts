@@ -1,10 +1,11 @@
 /** The command line as a process, as an operator types it. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { childEnvironment } from '@flotilla/control-plane/processes';
+import { endCommand } from '@flotilla/control-plane/processes';
 import { programFile } from '../../../tools/src/fleets/program-files.ts';
+
+/** Longer than a test waits for a command that waits. */
+const LONGEST_MS = 15 * 60_000;
 
 /** What a command said, and how it ended. */
 interface Said {
@@ -33,17 +34,11 @@ export const flotilla = (kubeconfig: string, ...args: readonly string[]): Promis
 /** Runs `flotilla` with standard input or variables of its own. */
 export async function flotillaWith(kubeconfig: string, { input = '', env: more = {} }: Around, ...args: readonly string[]): Promise<Said> {
   // Its cache goes with the server.
-  const env = childEnvironment({ KUBECONFIG: kubeconfig, XDG_CACHE_HOME: join(dirname(kubeconfig), 'cache'), ...more });
-  const child = spawn(process.execPath, [programFile('apps/cli/src/main.ts'), ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] });
-  // A command that reads nothing may end first.
-  child.stdin.on('error', () => undefined).end(input);
-  let [out, err] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
+  const env = { KUBECONFIG: kubeconfig, XDG_CACHE_HOME: join(dirname(kubeconfig), 'cache'), ...more };
+  const { code, stdout, stderr } = await endCommand(process.execPath, [programFile('apps/cli/src/main.ts'), ...args], {
+    env,
+    input,
+    timeoutMs: LONGEST_MS,
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text;
-  });
-  const [code] = await once(child, 'close');
-  return { code: typeof code === 'number' ? code : 1, out, err };
+  return { code: code ?? 1, out: stdout, err: stderr };
 }

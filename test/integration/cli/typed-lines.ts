@@ -1,9 +1,7 @@
 /** Command lines as they are typed on a terminal or into a pipe, and what all of them say. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { childEnvironment } from '@flotilla/control-plane/processes';
+import { endCommand } from '@flotilla/control-plane/processes';
 import { expect } from 'vitest';
 
 const MANY = join(import.meta.dirname, 'many-commands.ts');
@@ -30,7 +28,7 @@ interface Typing {
 export async function typeLines(place: Place, lines: readonly string[], { width, env: more = {} }: Typing = {}): Promise<string> {
   const file = join(place.folder, `lines-${width ?? 'pipe'}.json`);
   await writeFile(file, JSON.stringify(lines.map((line) => line.split(' ').filter((word) => word !== ''))));
-  const env = childEnvironment({
+  const env = {
     KUBECONFIG: place.kubeconfig,
     HOME: place.folder,
     INIT_CWD: place.folder,
@@ -38,18 +36,13 @@ export async function typeLines(place: Place, lines: readonly string[], { width,
     TERM: 'xterm',
     LC_ALL: 'C.UTF-8',
     ...more,
-  });
+  };
   const node = [process.execPath, MANY, file];
   const quoted = node.map((word) => `'${word}'`).join(' ');
   const pty = ['script', '--quiet', '--return', '--command', `stty cols ${width} rows 50; exec ${quoted} </dev/null`, '/dev/null'];
   const [command = '', ...args] = width === undefined ? node : pty;
-  const child = spawn(command, args, { env, cwd: place.folder, stdio: ['ignore', 'pipe', 'pipe'] });
-  let out = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-  const [code] = await once(child, 'close');
+  const { code, stdout, stderr } = await endCommand(command, args, { env, cwd: place.folder, timeoutMs: 15 * 60_000 });
+  const out = stdout + stderr;
   expect(code, out.slice(-2_000)).toBe(0);
   expectHarmless(out, width !== undefined);
   return out.replaceAll('\r\n', '\n');

@@ -10,7 +10,7 @@ import { PlanAnswer } from '@flotilla/api/answers';
 import { ConfigMap, Job } from '@flotilla/api/core';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { INSPECT_NAMESPACE, SpokeName } from '@flotilla/api/ran';
-import { childEnvironment } from '@flotilla/control-plane/processes';
+import { childEnvironment, endCommand } from '@flotilla/control-plane/processes';
 import { eventually } from '@flotilla/pace/testing';
 import { createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -109,8 +109,7 @@ async function runJob(config: unknown): Promise<void> {
   const dir = await mkdtemp(join(images.folder.path, 'job-'));
   for (const [key, value] of Object.entries(binaryData)) await writeFile(join(dir, key), Buffer.from(value, 'base64'));
   const env = { ...node.env, MODE: 'inspect', CONFIG_VOLUME_PATH: dir, NAMESPACE: INSPECT_NAMESPACE, KUBECONFIG: subject.spokeKubeconfig };
-  const child = spawn(process.execPath, [programFile('apps/image-puller/src/main.ts')], { env: childEnvironment(env), stdio: 'ignore' });
-  await once(child, 'close');
+  await endCommand(process.execPath, [programFile('apps/image-puller/src/main.ts')], { env });
 }
 
 /** Objects on the hub that an inspection makes. */

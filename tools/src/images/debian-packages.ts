@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
+import { runCommand, startCommand } from '@flotilla/control-plane/processes';
 import type { LayerFile } from '@flotilla/registry/testing';
 import { z } from 'zod';
 import type { Architecture } from './cache-folder.ts';
-import { runCommand, startCommand } from './command.ts';
 import { fileDigest, writeWhole } from './layer.ts';
 import { LockedPackage, lockedPackages, type PackageSet } from './locked-packages.ts';
 import { tarEntries } from './tar-entries.ts';
@@ -31,6 +31,8 @@ const PACKAGES: Readonly<Record<PackageSet, readonly string[]>> = {
     'redis-tools',
   ],
 };
+/** An archive may be slow. */
+const LONGEST_MS = 300_000;
 const SUITE = 'bookworm';
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
@@ -129,10 +131,10 @@ async function download(
   const scratch = await mkdtemp(join(tmpdir(), 'flotilla-apt-'));
   try {
     const flags = await aptFlags(scratch, architecture);
-    await runCommand('apt-get', [...flags, '-q', 'update']);
+    await runCommand('apt-get', [...flags, '-q', 'update'], { timeoutMs: LONGEST_MS });
     const wanted = select(await availableVersions(flags, PACKAGES[set]));
     const specs = wanted.map(({ name, version }) => (version === undefined ? name : `${name}=${version}`));
-    await runCommand('apt-get', [...flags, '-q', 'download', ...specs], { cwd: join(scratch, 'debs') });
+    await runCommand('apt-get', [...flags, '-q', 'download', ...specs], { cwd: join(scratch, 'debs'), timeoutMs: LONGEST_MS });
     return await keep(scratch, folder, wanted);
   } finally {
     await rm(scratch, { recursive: true, force: true });

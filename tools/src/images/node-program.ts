@@ -3,10 +3,10 @@ import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { FlotillaError } from '@flotilla/api';
+import { runCommand } from '@flotilla/control-plane/processes';
 import type { LayerFile } from '@flotilla/registry/testing';
 import { z } from 'zod';
 import { type Architecture, architectures } from './cache-folder.ts';
-import { runCommand } from './command.ts';
 import { fileDigest } from './layer.ts';
 import { tarEntries } from './tar-entries.ts';
 
@@ -60,7 +60,8 @@ async function fetchPackage(root: string, spec: string, tarball: string): Promis
   await mkdir(scratch, { recursive: true });
   try {
     // npm's own client, so that its registry, proxy and credentials settings hold; the repository as folder, for its .npmrc.
-    const printed = await runCommand('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', scratch, spec], { cwd: root });
+    const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', scratch, spec];
+    const printed = await runCommand('npm', words, { cwd: root, timeoutMs: 300_000 });
     const [packed] = PackOutput.parse(JSON.parse(printed));
     await rename(join(scratch, packed.filename), tarball);
   } finally {

@@ -1,37 +1,25 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { endCommand } from '@flotilla/control-plane/processes';
 import { type ServedImage, serveImage } from '@flotilla/registry/testing';
+import { buildReleased, buildReleaseHead, releaseTexts } from '@flotilla/release/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
-const files: Readonly<Record<string, object>> = {
-  'release-manifests/release-metadata': { kind: 'cincinnati-metadata-v0', version: '4.20.1' },
-  'release-manifests/image-references': {
-    kind: 'ImageStream',
-    metadata: { name: '4.20.1' },
-    spec: { tags: [{ name: 'a', from: { kind: 'DockerImage', name: 'host/a:1' } }] },
-  },
-  'manifests/0000_00_own_00.json': {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: 'own', namespace: 'default', annotations: INCLUDED },
+const files = {
+  ...buildReleaseHead('4.20.1', { a: 'host/a:1' }),
+  'manifests/0000_00_own_00.json': buildReleased('v1', 'ConfigMap', 'own', {
+    namespace: 'default',
     data: { image: '{{.ReleaseImage}}' },
-  },
+  }),
   'etc/passwd': {},
 };
 let image: ServedImage;
 
 beforeAll(async () => {
-  image = await serveImage(Object.fromEntries(Object.entries(files).map(([path, object]) => [path, JSON.stringify(object)])));
+  image = await serveImage(releaseTexts(files));
 });
 afterAll(() => image?.[Symbol.asyncDispose]());
 
-const flotilla = (...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [join(import.meta.dirname, '../main.ts'), 'payload', ...args], (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
-    );
-  });
+const flotilla = (...args: string[]) => endCommand(process.execPath, [join(import.meta.dirname, '../main.ts'), 'payload', ...args]);
 
 test('a payload is read out of its image', { timeout: 90_000 }, async () => {
   const { host, pullSpec } = image;

@@ -1,22 +1,20 @@
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { childEnvironment } from '@flotilla/control-plane/processes';
+import { endCommand } from '@flotilla/control-plane/processes';
+import { buildReleaseHead, INCLUDED, writeRelease } from '@flotilla/release/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const main = join(import.meta.dirname, '../main.ts');
 let root = '';
 
-const object = (
-  kind: string,
-  name: string,
-  annotations: object = { 'include.release.openshift.io/self-managed-high-availability': 'true' },
-): string => JSON.stringify({ apiVersion: 'v1', kind, metadata: { name, annotations } });
-const files: Readonly<Record<string, string>> = {
-  'release-manifests/release-metadata': '{"kind":"cincinnati-metadata-v0","version":"4.20.1"}',
-  'release-manifests/image-references':
-    '{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","metadata":{"name":"4.20.1"},"spec":{"tags":[{"name":"a","from":{"kind":"DockerImage","name":"host/a:1"}}]}}',
+const object = (kind: string, name: string, annotations: object = INCLUDED): object => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, annotations },
+});
+const files = {
+  ...buildReleaseHead('4.20.1', { a: 'host/a:1' }),
   'manifests/0000_00_cluster-version-operator_00.yaml': object('Namespace', 'own'),
   'release-manifests/0000_50_a_00.yaml': object('Namespace', 'a'),
   'release-manifests/0000_50_b_00.yaml': object('Namespace', 'b'),
@@ -25,22 +23,11 @@ const files: Readonly<Record<string, string>> = {
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'flotilla-payload-'));
-  for (const folder of ['manifests', 'release-manifests']) await mkdir(join(root, folder));
-  for (const [path, text] of Object.entries(files)) await writeFile(join(root, path), text);
+  await writeRelease(root, files);
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-interface Outcome {
-  readonly code: number | string | null | undefined;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-const flotilla = (...args: string[]): Promise<Outcome> =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { cwd: root, env: childEnvironment({ INIT_CWD: root }) }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
-    );
-  });
+const flotilla = (...args: string[]) => endCommand(process.execPath, [main, ...args], { cwd: root, env: { INIT_CWD: root } });
 
 test('what is included, as JSON on a clean standard output', async () => {
   const { code, stdout, stderr } = await flotilla('payload', 'included', '.', '--json');
@@ -73,11 +60,11 @@ test('a release knows the capabilities that it lists itself, which may be newer 
   };
   const capable = (name: string) => object('Namespace', name.toLowerCase(), { ...annotations, 'capability.openshift.io/name': name });
   const added = {
-    'release-manifests/0000_60_a_00.json': JSON.stringify(definition),
+    'release-manifests/0000_60_a_00.json': definition,
     'release-manifests/0000_60_a_01.json': capable('FromTomorrow'),
     'release-manifests/0000_60_a_02.json': capable('Insights'),
   };
-  for (const [path, text] of Object.entries(added)) await writeFile(join(root, path), text);
+  await writeRelease(root, added);
   const { stdout } = await flotilla('payload', 'included', '.', '--why', '--json');
   const refused = await flotilla('payload', 'included', '.', '--enable-capability', 'Insights');
   for (const path of Object.keys(added)) await rm(join(root, path));
@@ -115,13 +102,7 @@ test.each([
 describe('what is wrong', () => {
   test('by file and line, with code 3 for errors', async () => {
     const path = 'release-manifests/0000_50_c_00.yaml';
-    await writeFile(
-      join(root, path),
-      object('ServiceAccount', 'c', {
-        'include.release.openshift.io/self-managed-high-availability': 'true',
-        'release.openshift.io/delete': 'yes',
-      }),
-    );
+    await writeRelease(root, { [path]: object('ServiceAccount', 'c', { ...INCLUDED, 'release.openshift.io/delete': 'yes' }) });
     const { code, stdout, stderr } = await flotilla('payload', 'lint', '.');
     await rm(join(root, path));
     expect({ code, stdout, stderr }).toEqual({
@@ -146,7 +127,7 @@ ${path}:1: error: kind: ServiceAccount c: has no metadata.namespace, which its k
   test('of a payload that cannot be loaded', async () => {
     await rm(join(root, 'release-manifests/image-references'));
     const { code, stdout } = await flotilla('payload', 'lint', '.');
-    await writeFile(join(root, 'release-manifests/image-references'), files['release-manifests/image-references'] ?? '');
+    await writeRelease(root, files);
     expect(code).toBe(3);
     expect(stdout).toContain('release-manifests/image-references:1: error: layout: the payload has no release-manifests/image-references');
   });

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { endCommand } from '@flotilla/control-plane/processes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
@@ -36,12 +36,11 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs the command as a process; files are relative to the folder. */
-const run = (...args: string[]) =>
-  new Promise<{ code: number; out: string; err: string }>((resolve) => {
-    execFile(process.execPath, [MAIN, 'upgrade', ...args], { cwd: folder, env: { INIT_CWD: folder, HOME: folder } }, (error, out, err) =>
-      resolve({ code: error ? Number(error.code) : 0, out, err }),
-    );
-  });
+async function run(...args: string[]) {
+  const env = { INIT_CWD: folder, HOME: folder };
+  const { code, stdout: out, stderr: err } = await endCommand(process.execPath, [MAIN, 'upgrade', ...args], { cwd: folder, env });
+  return { code, out, err };
+}
 
 test('plan lists the steps in order', async () => {
   const { code, out, err } = await run('plan', '--file', 'new.yaml');

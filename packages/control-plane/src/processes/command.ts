@@ -1,4 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { childEnvironment } from '../environment.ts';
 import { CommandError } from '../errors.ts';
 
@@ -15,53 +17,152 @@ export interface CommandOptions {
   readonly signal?: AbortSignal;
 }
 
+/** End of a command that may fail. */
+interface CommandEnd {
+  /** Undefined when a signal ended it. */
+  readonly code: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Most that is kept of a command's output, in bytes; what comes after it fails the command. */
 const MAX_OUTPUT = 64 * 1024 * 1024;
 
 /**
  * Runs a program to its end and returns its standard output.
- * Throws a CommandError (`FLOTILLA_COMMAND_FAILED`) with the end of its standard error when it fails, is missing or takes too long.
+ * Throws a CommandError (`FLOTILLA_COMMAND_FAILED`) with the end of its standard error when it fails, is missing or takes too long: then it
+ * is killed, with all that it started.
  */
 export async function runCommand(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
-  const timeoutMs = options.timeoutMs ?? 60_000;
-  const limit = AbortSignal.timeout(timeoutMs);
-  const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit;
-  const child = spawn(program, args, {
-    cwd: options.cwd,
-    env: childEnvironment(options.env),
-    stdio: ['pipe', 'pipe', 'pipe'],
-    signal,
-    killSignal: 'SIGKILL',
-  });
-  // A program that does not read its input closes the pipe: its exit code tells what is wrong.
-  child.stdin.on('error', () => undefined).end(options.input ?? '');
-  const failed = new Promise<Error>((resolve) => child.once('error', resolve));
-  const closed = new Promise<number | string>((resolve) => child.once('close', (code, by) => resolve(code ?? by ?? 'unknown')));
-  const errors = keepEnd(child.stderr, options.onLine);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  child.stdout.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= MAX_OUTPUT) chunks.push(chunk);
-    else child.kill('SIGKILL');
-  });
-  const outcome = await Promise.race([closed, failed]);
-  if (outcome === 0) return Buffer.concat(chunks).toString('utf8');
-  throw new CommandError(`${describe(program, args)} ${explain(outcome, limit.aborted, timeoutMs)}${errors() && `: ${errors()}`}`, {
-    cause: outcome instanceof Error ? outcome : undefined,
-  });
+  const command = new Command(program, args, options);
+  const stdout = command.collect(command.child.stdout);
+  await command.succeed();
+  return stdout();
 }
 
-const describe = (program: string, args: readonly string[]): string => [program, ...args].join(' ').slice(0, 300);
+/** Runs a program to its end, whatever that is. Throws a CommandError when it is missing or takes too long. */
+export async function endCommand(program: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandEnd> {
+  const command = new Command(program, args, options);
+  const [stdout, stderr] = [command.collect(command.child.stdout), command.collect(command.child.stderr)];
+  const code = await command.end();
+  return { code: typeof code === 'number' ? code : undefined, stdout: stdout(), stderr: stderr() };
+}
 
-function explain(outcome: number | string | Error, timedOut: boolean, timeoutMs: number): string {
-  if (timedOut) return `took longer than ${timeoutMs / 1000} s`;
-  if (outcome instanceof Error) return `could not run: ${outcome.message}`;
-  return `ended with ${outcome}`;
+/** Starts a program whose output is a stream; `done` settles when it has ended, with the same errors as `runCommand`. */
+export function startCommand(
+  program: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): { readonly output: Readable; readonly done: Promise<void> } {
+  const command = new Command(program, args, options);
+  const done = command.succeed();
+  // The caller may still be reading the output when the program fails: the rejection is theirs to await, not an unhandled one.
+  done.catch(() => undefined);
+  return { output: command.child.stdout, done };
+}
+
+/** Path of a program on the search path (system folders included); undefined when there is none. */
+export async function findProgram(name: string): Promise<string | undefined> {
+  const path = await runCommand('/bin/sh', ['-c', 'command -v -- "$1"', 'sh', name]).catch(() => '');
+  return path.trim() || undefined;
+}
+
+/** A program under way. */
+class Command {
+  readonly child: ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+  readonly #said: string;
+  readonly #ended: Promise<number | string | Error>;
+  readonly #errors: () => string;
+  /** Reason for which it was killed. */
+  #killed: string | undefined;
+
+  constructor(program: string, args: readonly string[], { cwd, env, timeoutMs = 60_000, input, onLine, signal }: CommandOptions) {
+    this.#said = [program, ...args].join(' ').slice(0, 300);
+    const child = spawn(program, args, { cwd, env: childEnvironment(env), stdio: ['pipe', 'pipe', 'pipe'] });
+    this.child = child;
+    // A program that does not read its input closes the pipe: its exit code tells what is wrong.
+    child.stdin.on('error', () => undefined).end(input ?? '');
+    this.#errors = keepEnd(child.stderr, onLine);
+    const timer = setTimeout(() => this.#kill(`took longer than ${timeoutMs / 1000} s`), timeoutMs);
+    const giveUp = () => this.#kill('was given up');
+    signal?.addEventListener('abort', giveUp);
+    if (signal?.aborted) giveUp();
+    this.#ended = new Promise<number | string | Error>((resolve) => {
+      child.once('error', resolve);
+      child.once('close', (code, by) => resolve(code ?? by ?? 'unknown'));
+    }).finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
+    });
+  }
+
+  /** Resolves with its exit code or signal. */
+  async end(): Promise<number | string> {
+    const outcome = await this.#ended;
+    if (this.#killed !== undefined) throw this.#failure(this.#killed);
+    if (outcome instanceof Error) throw this.#failure(`could not run: ${outcome.message}`, outcome);
+    return outcome;
+  }
+
+  async succeed(): Promise<void> {
+    const outcome = await this.end();
+    if (outcome !== 0) throw this.#failure(`ended with ${outcome}`);
+  }
+
+  /** Collects what a stream says, up to the bound. */
+  collect(stream: Readable): () => string {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    stream.on('data', (chunk: Buffer | string) => {
+      size += chunk.length;
+      if (size <= MAX_OUTPUT) chunks.push(Buffer.from(chunk));
+      else this.#kill(`printed more than ${MAX_OUTPUT / 1024 / 1024} MiB`);
+    });
+    return () => Buffer.concat(chunks).toString('utf8');
+  }
+
+  #kill(why: string): void {
+    this.#killed ??= why;
+    const { pid, stdout, stderr } = this.child;
+    if (pid !== undefined && this.child.exitCode === null) killWithChildren(pid);
+    // Nobody waits for a pipe that a process outside the tree may hold.
+    for (const stream of [stdout, stderr]) stream.destroy();
+  }
+
+  #failure(how: string, cause?: Error): CommandError {
+    const errors = this.#errors();
+    return new CommandError(`${this.#said} ${how}${errors && `: ${errors}`}`, { cause });
+  }
+}
+
+/** Kills a process and all below it. It is stopped first, so that it starts nothing in between. */
+function killWithChildren(pid: number): void {
+  if (!send(pid, 'SIGSTOP')) return;
+  for (const child of childrenOf(pid)) killWithChildren(child);
+  send(pid, 'SIGKILL');
+}
+
+function send(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    // It ended by itself, or belongs to somebody else.
+    return false;
+  }
+}
+
+/** Children of all its threads; none where the kernel does not tell. */
+function childrenOf(pid: number): number[] {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number));
+  } catch {
+    return [];
+  }
 }
 
 /** Keeps the last 4 KiB of a stream as text. */
-function keepEnd(stream: NodeJS.ReadableStream, onLine?: (line: string) => void): () => string {
+function keepEnd(stream: Readable, onLine?: (line: string) => void): () => string {
   let end = '';
   let partial = '';
   stream.setEncoding('utf8');
@@ -73,10 +174,4 @@ function keepEnd(stream: NodeJS.ReadableStream, onLine?: (line: string) => void)
     for (const line of lines) onLine(line);
   });
   return () => end.trim();
-}
-
-/** Path of a program on the search path (system folders included); undefined when there is none. */
-export async function findProgram(name: string): Promise<string | undefined> {
-  const path = await runCommand('/bin/sh', ['-c', 'command -v -- "$1"', 'sh', name]).catch(() => '');
-  return path.trim() || undefined;
 }

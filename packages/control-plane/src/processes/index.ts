@@ -1,6 +1,5 @@
 export { childEnvironment, readEnvironment } from '../environment.ts';
-export type { CommandOptions } from './command.ts';
-export { findProgram, runCommand } from './command.ts';
+export { type CommandOptions, endCommand, findProgram, runCommand, startCommand } from './command.ts';
 export { cleanupOnExit, registerStop } from './exit-cleanup.ts';
 export { freePorts } from './free-port.ts';
 export { identify } from './identity.ts';
