@@ -1,14 +1,19 @@
 import {
   AGENT_FIELD_MANAGER,
+  createHubLimiter,
   createWorkRecords,
+  reconcileAction,
+  reconcileView,
+  reconcileWork,
   WORK_HUB_BURST,
   WORK_HUB_QPS,
   type WorkCadence,
   type WorkMemory,
+  type WorkRecords,
   type WorkSpoke,
   withPullerAccount,
 } from '@flotilla/agent';
-import type { KubeObject, Resource } from '@flotilla/api';
+import { errorMessage, type KubeObject, type Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import {
   Autoscalers,
@@ -18,6 +23,7 @@ import {
   type Logger,
   logOnly,
   type Metrics,
+  pause,
   type ReconcileContext,
   type ReconcileResult,
   RefusedValues,
@@ -27,11 +33,6 @@ import {
   WatchCache,
   watch,
 } from '@flotilla/runtime';
-import { createHubLimiter } from './hub-limiter.ts';
-import { reconcileAction } from './reconcilers/managed-cluster-action/reconciler.ts';
-import { reconcileView } from './reconcilers/managed-cluster-view/reconciler.ts';
-import { lookAtRecorded } from './reconcilers/manifest-work/leftovers.ts';
-import { reconcileWork } from './reconcilers/manifest-work/reconciler.ts';
 import { reportAvailability } from './registration/availability.ts';
 import { reportClaims } from './registration/claims.ts';
 import { keepLease } from './registration/lease.ts';
@@ -122,8 +123,32 @@ function startWorks(options: AgentOptions & { readonly works: WorkCadence }, acc
   const works = startKind(options, signal, ManifestWork, (name, get, context) => reconcileWork(name, { ...deps, get }, context), {
     optional: true,
   });
-  const recorded = lookAtRecorded({ records: spoke.records, enqueue: (name) => works.enqueue(name), clock, logger }, signal);
+  const recorded = enqueueRecorded({ records: spoke.records, enqueue: (name) => works.enqueue(name), clock, logger }, signal);
   return { stopped: Promise.all([works.stopped, recorded]).then(() => autoscalers.stopped()) };
+}
+
+const LOOK_EVERY_MS = 600_000;
+const RETRY_MS = 10_000;
+
+interface RecordedDeps {
+  readonly records: Pick<WorkRecords, 'works'>;
+  readonly enqueue: (work: string) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Enqueues works with a record, because one that went while the agent was away causes no event. */
+async function enqueueRecorded({ records, enqueue, clock, logger }: RecordedDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    let waitMs = LOOK_EVERY_MS;
+    try {
+      for (const work of await records.works()) enqueue(work);
+    } catch (error) {
+      logger.warn({ reason: errorMessage(error) }, 'Listing the records of works failed');
+      waitMs = RETRY_MS;
+    }
+    await pause(clock, waitMs, signal);
+  }
 }
 
 const refusedValues = ({ logger, clock = systemClock }: Pick<AgentOptions, 'logger' | 'clock'>, whole: readonly string[]): RefusedValues =>

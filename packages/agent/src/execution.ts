@@ -78,7 +78,7 @@ async function templateTarget(kube: Kube, spoke: SpokeAccess) {
 }
 
 /** Status of a view after one read. */
-export type ViewStatus = NonNullable<ManagedClusterView['status']>;
+type ViewStatus = NonNullable<ManagedClusterView['status']>;
 
 /** Reads a view's object once and returns the view's next status; an error keeps the old result (spec/ocm 1.10, 1.11). */
 export async function readView(view: ManagedClusterView, spoke: SpokeAccess, nowMs: number): Promise<ViewStatus> {

@@ -1,12 +1,13 @@
 export type { SpokeAccess, WorkAccess } from './access.ts';
-export { executeAction, isSameStatus, readView, type ViewStatus } from './execution.ts';
 export { withPullerAccount } from './puller-account.ts';
+export { reconcileAction } from './reconcilers/action.ts';
+export { type AgentEvent, type AgentHub, createHubLimiter } from './reconcilers/kind-deps.ts';
+export { reconcileWork } from './reconcilers/manifest-work.ts';
+export { reconcileView } from './reconcilers/view.ts';
 export {
   AGENT_FIELD_MANAGER,
-  actionFailed,
   checkScope,
   createTokenBucket,
-  decidePoll,
   type TokenBucket,
 } from './semantics.ts';
 export { FeedbackMode } from './works/feedback.ts';
@@ -23,5 +24,4 @@ export {
   type WorkPass,
 } from './works/pass.ts';
 export { createMemoryRecords, createWorkRecords, type WorkRecords } from './works/records.ts';
-export { type WorkStatus, withoutValues } from './works/status.ts';
 export { passWork } from './works/work.ts';

@@ -1,9 +1,8 @@
+import type { AgentHub } from '@flotilla/agent';
 import { type Client, isNotFound } from '@flotilla/runtime';
 
-/** Bounds how many writes to the hub are under way: thousands of spokes share one process and one connection pool. */
-export interface HubWriter {
-  run<T>(write: (client: Client) => Promise<T>): Promise<T>;
-}
+/** Writes to a hub, of which so many are under way: thousands of spokes share one process and one connection pool. */
+export type HubWriter = AgentHub & Pick<Client, 'create' | 'delete'>;
 
 /** For a write to an object that may have gone meanwhile: then there is nothing to report to. Throws every other error. */
 export function ignoreGone(error: unknown): undefined {
@@ -14,17 +13,22 @@ export function ignoreGone(error: unknown): undefined {
 export function createHubWriter(client: Client, slots = 48): HubWriter {
   const waiting: (() => void)[] = [];
   let free = slots;
+  const run = async <T>(write: () => Promise<T>): Promise<T> => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await write();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
   return {
-    async run(write) {
-      if (free > 0) free -= 1;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      try {
-        return await write(client);
-      } finally {
-        const next = waiting.shift();
-        if (next) next();
-        else free += 1;
-      }
-    },
+    list: (kind, options) => client.list(kind, options),
+    create: (kind, object, options) => run(() => client.create(kind, object, options)),
+    patch: (kind, ref, patch, options) => run(() => client.patch(kind, ref, patch, options)),
+    replace: (kind, object, options) => run(() => client.replace(kind, object, options)),
+    delete: (kind, ref, options) => run(() => client.delete(kind, ref, options)),
   };
 }

@@ -86,16 +86,16 @@ function ensureChild(cluster: string, child: Policy | undefined, template: Child
   if (child?.spec?.fingerprint === template.fingerprint) return Promise.resolve(true);
   const wanted = template.build(cluster);
   const { resourceVersion } = child?.metadata ?? {};
-  const write = writer.run<Policy>((hub) =>
-    child ? hub.replace(Policy, { ...wanted, metadata: { ...wanted.metadata, resourceVersion } }) : hub.create(Policy, wanted),
-  );
+  const write = child
+    ? writer.replace(Policy, { ...wanted, metadata: { ...wanted.metadata, resourceVersion } })
+    : writer.create(Policy, wanted);
   return write.then(() => true, lostRace);
 }
 
 function removeChild(key: string, cluster: string, { writer, caches }: PolicyDeps): Promise<boolean> {
   const ref = { namespace: cluster, name: key.replace('/', '.') };
   if (!caches.children.get(ref)) return Promise.resolve(true);
-  return writer.run((hub) => hub.delete(Policy, ref)).then(() => true, lostRace);
+  return writer.delete(Policy, ref).then(() => true, lostRace);
 }
 
 function lostRace(error: unknown): false {

@@ -25,7 +25,7 @@ export async function reconcileRootStatus(key: string, { caches, compliance, pla
   if (JSON.stringify([compliant, status, placement]) === JSON.stringify([oldCompliant, sameOrder(oldStatus ?? []), oldPlacement ?? []]))
     return {};
   const patch = { status: { compliant: compliant ?? null, status, placement } };
-  await writer.run((hub) => hub.patch(Policy, ref, patch, { type: 'merge', subresource: 'status' })).catch(ignoreGone);
+  await writer.patch(Policy, ref, patch, { type: 'merge', subresource: 'status' }).catch(ignoreGone);
   return {};
 }
 
@@ -48,7 +48,7 @@ export async function reconcileChildStatus(key: string, { caches, compliance, wr
   const templateMeta = { name: root.metadata.name };
   const details = [{ templateMeta, compliant, history: [{ lastTimestamp, message, eventName }] }];
   const status = { compliant, details };
-  await writer.run((hub) => hub.patch(Policy, ref, { status }, { type: 'merge', subresource: 'status' })).catch(ignoreGone);
+  await writer.patch(Policy, ref, { status }, { type: 'merge', subresource: 'status' }).catch(ignoreGone);
   return {};
 }
 

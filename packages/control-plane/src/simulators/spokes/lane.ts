@@ -1,7 +1,14 @@
 import { backOffMs } from '@flotilla/pace';
+import { createLogger, type ReconcileContext } from '@flotilla/runtime';
 import type { TimerHeap } from '../timer-heap.ts';
 
 const BACK_OFF = { baseMs: 5, maxMs: 10_000, floor: 1 };
+
+/** Surroundings of a reconcile: tests hear of it by events, and its end waits for timers. */
+export const UNHEARD: ReconcileContext = {
+  logger: createLogger({ name: 'simulated-agent', level: 'silent' }),
+  signal: new AbortController().signal,
+};
 
 /** One worker over a set of names: each name once in the queue, one at a time, errors again with back-off. */
 export class Lane {

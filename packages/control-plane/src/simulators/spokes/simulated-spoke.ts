@@ -1,34 +1,23 @@
-import {
-  actionFailed,
-  createTokenBucket,
-  decidePoll,
-  executeAction,
-  readView,
-  type SpokeAccess,
-  type TokenBucket,
-  type WorkCadence,
-  withPullerAccount,
-} from '@flotilla/agent';
-import { findCondition, isJsonObject, withCondition } from '@flotilla/api';
-import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, type ManifestWork, VIEW_PROCESSING } from '@flotilla/api/ocm';
+import { type AgentEvent, type SpokeAccess, type WorkCadence, withPullerAccount } from '@flotilla/agent';
+import { isJsonObject } from '@flotilla/api';
+import type { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ApiError, type ServedResource } from '@flotilla/runtime';
 import { createRandom } from '../../random.ts';
-import { type HubWriter, ignoreGone } from '../hub-writer.ts';
-import type { HeapTimer, TimerHeap } from '../timer-heap.ts';
+import type { HubWriter } from '../hub-writer.ts';
+import type { TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
-import { Lane } from './lane.ts';
 import { type JobEvent, pullerOf, runJob } from './simulated-job.ts';
+import { SimulatedRequests } from './simulated-requests.ts';
 import { playControllers } from './simulated-status.ts';
-import { SimulatedWorks, type WorkEvent } from './simulated-works.ts';
+import { SimulatedWorks } from './simulated-works.ts';
 import { SpokeStore, type StoredObject } from './spoke-store.ts';
-import { actionStatusPatch, isViewUnchanged, viewStatusPatch } from './status-patch.ts';
 import { unreachableAccess } from './unreachable-access.ts';
 
 /** One moment in the life of a simulated spoke. */
 export interface SpokeEvent {
   /** Milliseconds since the epoch, by the process's clock. */
   readonly at: number;
-  readonly type: JobEvent | WorkEvent | 'pods-succeeded' | 'action-executed' | 'action-failed' | 'view-read' | 'view-reported';
+  readonly type: JobEvent | AgentEvent | 'pods-succeeded';
   /** Name of the Job, action, view or work. */
   readonly name: string;
   /** Uid of the Job. */
@@ -65,7 +54,7 @@ export interface SpokeSurroundings {
   readonly onError: (error: unknown, spoke: string) => void;
 }
 
-/** One spoke: its objects, its Jobs, and its agent with one worker per kind and the stock agent's limit on hub writes. */
+/** One spoke: its objects, its Jobs, and its agent. */
 export class SimulatedSpoke {
   readonly name: string;
   readonly store: SpokeStore;
@@ -75,17 +64,11 @@ export class SimulatedSpoke {
   readonly pins = new Set<string>();
   faults: SpokeFaults;
   readonly #around: SpokeSurroundings;
-  readonly #bucket: TokenBucket = createTokenBucket();
   readonly #random: () => number;
   /** Apart, so that works do not change the run times of Jobs. */
   readonly #workRandom: () => number;
-  readonly #actions: Lane;
-  readonly #views: Lane;
+  readonly #requests: SimulatedRequests;
   readonly #works: SimulatedWorks;
-  /** Timer of each view that is due again. */
-  readonly #due = new Map<string, HeapTimer>();
-  readonly #frozen = new Set<string>();
-  readonly #failedActions = new Map<string, number>();
 
   constructor(name: string, faults: SpokeFaults, around: SpokeSurroundings) {
     this.name = name;
@@ -119,8 +102,18 @@ export class SimulatedSpoke {
       onEvent: (type, work) => this.#record({ type, name: work }),
       onError,
     });
-    this.#actions = new Lane((key) => this.#reconcileAction(key), around.timers, onError);
-    this.#views = new Lane((key) => this.#reconcileView(key), around.timers, onError);
+    this.#requests = new SimulatedRequests({
+      spoke: name,
+      around,
+      access: () => this.#access(),
+      latencyMs: () => this.#latency(),
+      faults: () => this.faults,
+      onLost: () => {
+        this.faults = { ...this.faults, lostView: undefined };
+      },
+      onEvent: (type, request) => this.#record({ type, name: request }),
+      onError,
+    });
     this.#seedNamespaces();
   }
 
@@ -131,12 +124,12 @@ export class SimulatedSpoke {
 
   /** An action came, changed or went. */
   wakeAction(name: string): void {
-    this.#actions.add(name);
+    this.#requests.actions.add(name);
   }
 
   /** A view came, changed or went. */
   wakeView(name: string): void {
-    this.#views.add(name);
+    this.#requests.views.add(name);
   }
 
   /** A work came, changed or went. */
@@ -151,106 +144,18 @@ export class SimulatedSpoke {
 
   /** Out of the hub's reach until `reconnect`; what was asked meanwhile is done then. Jobs go on. */
   disconnect(): void {
-    this.#actions.pause();
-    this.#views.pause();
+    this.#requests.pause();
     this.#works.pause();
   }
 
   reconnect(): void {
-    this.#actions.resume();
-    this.#views.resume();
+    this.#requests.resume();
     this.#works.resume();
   }
 
   stop(): void {
-    this.#actions.stop();
-    this.#views.stop();
+    this.#requests.stop();
     this.#works.stop();
-  }
-
-  async #reconcileAction(name: string): Promise<void> {
-    const { timers, writer } = this.#around;
-    if (!this.#around.getAction(this.name, name)) return;
-    await timers.pause(this.#latency());
-    // Read again after the wait: a deleted or changed action must not run as it was.
-    const action = this.#around.getAction(this.name, name);
-    if (!action || findCondition(action.status?.conditions, ACTION_COMPLETED)?.status === 'True') return;
-    const verdict = this.#injectedFailure(action) ?? (await executeAction(action, this.#access()));
-    this.#record({ type: verdict.condition.status === 'True' ? 'action-executed' : 'action-failed', name });
-    const conditions = withCondition(action.status?.conditions, verdict.condition, this.now());
-    const patch = actionStatusPatch(action, conditions, verdict.result);
-    if (!patch) return;
-    await timers.pause(this.#bucket.reserve(timers.now()));
-    // A conflict is thrown, so that the agent starts over.
-    await writer
-      .run((hub) => hub.patch(ManagedClusterAction, action.metadata, patch, { type: 'json', subresource: 'status' }))
-      .catch(ignoreGone);
-  }
-
-  async #reconcileView(name: string): Promise<void> {
-    const { timers, writer } = this.#around;
-    const seen = this.#around.getView(this.name, name);
-    if (!seen) this.#cancelDue(name);
-    if (!seen || this.#frozen.has(viewKey(seen))) return;
-    const poll = this.#decide(seen);
-    this.#requeue(name, poll.requeueAfterMs);
-    if (!poll.query) return;
-    await timers.pause(this.#latency());
-    const view = this.#around.getView(this.name, name);
-    if (!view) return;
-    const status = await readView(view, this.#access(), this.now());
-    this.#record({ type: 'view-read', name });
-    if (!isViewUnchanged(view, status)) {
-      await timers.pause(this.#bucket.reserve(timers.now()));
-      const patch = viewStatusPatch(view, status);
-      await writer
-        .run((hub) => hub.patch(ManagedClusterView, view.metadata, patch, { type: 'json', subresource: 'status' }))
-        .catch(ignoreGone);
-      this.#record({ type: 'view-reported', name });
-    }
-    await this.#loseView(view);
-  }
-
-  #decide(view: ManagedClusterView) {
-    const condition = findCondition(view.status?.conditions, VIEW_PROCESSING);
-    return decidePoll(
-      { intervalSeconds: view.spec?.scope?.updateIntervalSeconds, lastTransitionTime: condition?.lastTransitionTime },
-      this.now(),
-    );
-  }
-
-  async #loseView(view: ManagedClusterView): Promise<void> {
-    const { lostView } = this.faults;
-    if (lostView?.name !== view.metadata.name) return;
-    this.#frozen.add(viewKey(view));
-    this.#cancelDue(view.metadata.name);
-    if (lostView.how === 'frozen') return;
-    this.faults = { ...this.faults, lostView: undefined };
-    await this.#around.writer.run((hub) => hub.delete(ManagedClusterView, view.metadata, { uid: view.metadata.uid }));
-  }
-
-  #requeue(name: string, afterMs: number | undefined): void {
-    const pending = this.#due.get(name);
-    if (afterMs === undefined || (pending && pending.atMs <= this.#around.timers.now() + afterMs)) return;
-    pending?.[Symbol.dispose]();
-    const timer = this.#around.timers.after(afterMs, () => {
-      this.#due.delete(name);
-      this.#views.add(name);
-    });
-    this.#due.set(name, timer);
-  }
-
-  #cancelDue(name: string): void {
-    this.#due.get(name)?.[Symbol.dispose]();
-    this.#due.delete(name);
-  }
-
-  #injectedFailure(action: ManagedClusterAction) {
-    const { name } = action.metadata;
-    const failed = this.#failedActions.get(name) ?? 0;
-    if (failed >= (this.faults.failActions?.[name] ?? 0)) return undefined;
-    this.#failedActions.set(name, failed + 1);
-    return actionFailed(action.spec?.actionType ?? '', 'admission webhook "deny.simulated.test" denied the request: injected fault');
   }
 
   #access(): SpokeAccess {
@@ -337,8 +242,6 @@ const accessTo = (store: SpokeStore): SpokeAccess => ({
   mergePatch: (...what) => store.mergePatch(...what),
   delete: (...where) => store.delete(...where),
 });
-
-const viewKey = (view: ManagedClusterView): string => view.metadata.uid ?? view.metadata.name;
 
 /** True for a lost race with another writer: the newer object is on its way, so start over. */
 export const isLostRace = (error: unknown): boolean => error instanceof ApiError && (error.status === 409 || error.status === 422);

@@ -5,10 +5,10 @@ import { type Client, type Clock, isNotFound, type Logger, systemClock, WatchCac
 import { createHubWriter, type HubWriter } from '../hub-writer.ts';
 import { createTimerHeap, type TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
+import { leanAction, leanView, leanWork } from './lean-objects.ts';
 import { BUILT_IN_KINDS, OPENSHIFT_KINDS } from './served-kinds.ts';
 import { isLostRace, type JobCreation, SimulatedSpoke, type SpokeEvent, type SpokeSurroundings } from './simulated-spoke.ts';
 import type { SpokeStore } from './spoke-store.ts';
-import { leanAction, leanView, leanWork } from './status-patch.ts';
 
 /** Options of a run of simulated spokes. */
 export interface SimulatedSpokesOptions {
@@ -173,11 +173,9 @@ function collectActions(actions: WatchCache<ManagedClusterAction>, timers: Timer
     timers.after(Date.parse(condition.lastTransitionTime) + afterMs - timers.now(), () => {
       scheduled.delete(uid);
       const { namespace, name } = object.metadata;
-      writer
-        .run((hub) => hub.delete(ManagedClusterAction, { namespace, name }, { uid }))
-        .catch((error: unknown) => {
-          if (!isNotFound(error)) scheduled.delete(uid);
-        });
+      writer.delete(ManagedClusterAction, { namespace, name }, { uid }).catch((error: unknown) => {
+        if (!isNotFound(error)) scheduled.delete(uid);
+      });
     });
   });
 }

@@ -1,25 +1,26 @@
 import {
+  type AgentEvent,
+  type AgentHub,
   createMemoryRecords,
   createTokenBucket,
   DEFAULT_WORK_CADENCE,
   matchesResource,
-  passWork,
+  reconcileWork,
   type TokenBucket,
   WORK_HUB_BURST,
   WORK_HUB_QPS,
   type WorkAccess,
   type WorkCadence,
   type WorkMemory,
-  type WorkStatus,
   watchedResources,
   withPullerAccount,
 } from '@flotilla/agent';
-import { ManifestWork } from '@flotilla/api/ocm';
+import type { ManifestWork } from '@flotilla/api/ocm';
 import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
-import { type HubWriter, ignoreGone } from '../hub-writer.ts';
+import type { HubWriter } from '../hub-writer.ts';
 import type { HeapTimer, TimerHeap } from '../timer-heap.ts';
 import type { SpokeFaults } from './faults.ts';
-import { Lane } from './lane.ts';
+import { Lane, UNHEARD } from './lane.ts';
 import type { SpokeStore } from './spoke-store.ts';
 
 interface WorkSurroundings {
@@ -38,12 +39,9 @@ interface WorkSurroundings {
   readonly watches?: boolean | undefined;
   readonly pullerRole?: string | undefined;
   readonly getWork: (namespace: string, name: string) => ManifestWork | undefined;
-  readonly onEvent: (type: WorkEvent, name: string) => void;
+  readonly onEvent: (type: AgentEvent, name: string) => void;
   readonly onError: (error: unknown) => void;
 }
-
-/** Events of works, told as they happen. */
-export type WorkEvent = 'work-reported' | 'work-ended';
 
 /** The part of a simulated spoke's agent that executes ManifestWorks: the decisions of the real one, with its limit on hub writes. */
 export class SimulatedWorks {
@@ -108,43 +106,41 @@ export class SimulatedWorks {
     if (this.#replaced.get(name) === work.metadata.resourceVersion) return;
     if (this.#around.watches !== false) this.#watched.set(name, watchedResources(work));
     const isTold = this.#told.delete(name);
+    const { random, cadence = DEFAULT_WORK_CADENCE, onEvent } = this.#around;
+    const deps = {
+      hub: this.#hub(name, work),
+      spoke: { objects: this.#access, records: this.#records },
+      clock: { now: this.#around.now },
+      limit: () => timers.pause(this.#bucket.reserve(timers.now())),
+      get: () => work,
+      onEvent,
+      clusterName: spoke,
+      evictionGraceMs: 0,
+      cadence,
+      memories: this.#memories,
+      random,
+      isTold,
+    };
     try {
-      await this.#carryOut(work, isTold);
+      const { requeueAfterMs } = await reconcileWork(name, deps, UNHEARD);
+      this.#requeue(name, requeueAfterMs);
     } catch (error) {
       if (isTold) this.#told.add(name);
       throw error;
     }
   }
 
-  async #carryOut(work: ManifestWork, isTold: boolean): Promise<void> {
-    const { name } = work.metadata;
-    const { now, random, cadence = DEFAULT_WORK_CADENCE } = this.#around;
-    const spoke = { objects: this.#access, records: this.#records };
-    const pass = await passWork(work, this.#memories.get(name), spoke, { nowMs: now(), random: random(), cadence, isTold });
-    if (pass.finalizers) {
-      await this.#write(work, { finalizers: pass.finalizers }, {});
-      if (work.metadata.deletionTimestamp) this.#around.onEvent('work-ended', name);
-    }
-    if (pass.status) {
-      await this.#write(work, {}, { status: pass.status });
-      this.#around.onEvent('work-reported', name);
-    }
-    if (pass.memory) this.#memories.set(name, pass.memory);
-    else this.#memories.delete(name);
-    this.#requeue(name, pass.requeueAfterMs);
-  }
-
-  /** Compare-and-swap with the version that was looked at, as the agent's write. */
-  async #write(work: ManifestWork, metadata: { finalizers?: string[] }, change: { status?: WorkStatus }): Promise<void> {
-    const { timers, writer } = this.#around;
-    await timers.pause(this.#bucket.reserve(timers.now()));
-    const { name, namespace, resourceVersion } = work.metadata;
-    const patch = { metadata: { ...metadata, resourceVersion }, ...change };
-    const subresource = change.status && 'status';
-    const answer = await writer
-      .run((hub) => hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource }))
-      .catch(ignoreGone);
-    if (answer && answer.metadata.resourceVersion !== resourceVersion) this.#replaced.set(name, resourceVersion);
+  /** The hub, by which a version is known that the last write replaced. */
+  #hub(name: string, { metadata: { resourceVersion } }: ManifestWork): AgentHub {
+    const { writer } = this.#around;
+    return {
+      ...writer,
+      patch: async (...what) => {
+        const stored = await writer.patch(...what);
+        if (stored.metadata.resourceVersion !== resourceVersion) this.#replaced.set(name, resourceVersion);
+        return stored;
+      },
+    };
   }
 
   #requeue(name: string, afterMs: number | undefined): void {

@@ -1,10 +1,9 @@
-import type { SpokeAccess } from '@flotilla/agent';
 import { ManagedClusterAction } from '@flotilla/api/ocm';
 import { ApiError, type Client, systemClock as clock, createLogger, RefusedValues, RuntimeErrorCode } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { createHubLimiter } from '../../hub-limiter.ts';
-import type { KindDeps } from '../deps.ts';
-import { reconcileAction } from './reconciler.ts';
+import type { SpokeAccess } from '../access.ts';
+import { reconcileAction } from './action.ts';
+import { createHubLimiter, type KindDeps } from './kind-deps.ts';
 
 const logger = createLogger({ name: 't', level: 'silent' });
 const action = ManagedClusterAction.schema.parse({

@@ -1,8 +1,10 @@
-import { decidePoll, isSameStatus, readView, type SpokeAccess } from '@flotilla/agent';
 import { findCondition } from '@flotilla/api';
 import { ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
 import { type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
-import type { KindDeps } from '../deps.ts';
+import type { SpokeAccess } from '../access.ts';
+import { isSameStatus, readView } from '../execution.ts';
+import { decidePoll } from '../semantics.ts';
+import type { KindDeps } from './kind-deps.ts';
 
 /** Reads a view's object when it is due, and writes only a change (spec/ocm 1.11). */
 export async function reconcileView(
@@ -20,6 +22,7 @@ export async function reconcileView(
   if (!poll.query) return { requeueAfterMs: poll.requeueAfterMs };
 
   const status = await readView(view, deps.spoke, deps.clock.now());
+  deps.onEvent?.('view-read', name);
   if (!isSameStatus(status, view.status)) {
     logger.debug(
       { managedClusterView: name, reason: status.conditions?.find(({ type }) => type === VIEW_PROCESSING)?.reason },
@@ -28,6 +31,7 @@ export async function reconcileView(
     await deps.limit(signal);
     // The read version guards the write: an answer to an older question must not reach the view.
     await replaceStatus(deps.hub, ManagedClusterView, view, status);
+    deps.onEvent?.('view-reported', name);
   }
   return { requeueAfterMs: poll.requeueAfterMs };
 }

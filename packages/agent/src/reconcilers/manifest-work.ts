@@ -1,25 +1,11 @@
-import {
-  passWork,
-  type WorkCadence,
-  type WorkMemory,
-  type WorkPass,
-  type WorkSpoke,
-  type WorkStatus,
-  withoutValues,
-} from '@flotilla/agent';
 import { conditionTime } from '@flotilla/api';
 import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
-import {
-  type Client,
-  isForbidden,
-  isNotFound,
-  isRefusedContent,
-  patchStatus,
-  type ReconcileContext,
-  type ReconcileResult,
-  type RefusedValues,
-} from '@flotilla/runtime';
-import type { KindDeps } from '../deps.ts';
+import { isForbidden, isNotFound, isRefusedContent, patchStatus, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
+import type { WorkSpoke } from '../works/holdings.ts';
+import type { WorkCadence, WorkMemory, WorkMoment, WorkPass } from '../works/pass.ts';
+import { type WorkStatus, withoutValues } from '../works/status.ts';
+import { passWork } from '../works/work.ts';
+import type { AgentHub, KindDeps } from './kind-deps.ts';
 
 interface WorkDeps extends KindDeps<ManifestWork, WorkSpoke> {
   /** Hub namespace of the spoke. */
@@ -30,8 +16,8 @@ interface WorkDeps extends KindDeps<ManifestWork, WorkSpoke> {
   /** Memories by name of the work; kept between reconciles. */
   readonly memories: Map<string, WorkMemory>;
   readonly random: () => number;
-  /** Values that the hub refused before. */
-  readonly refused?: RefusedValues;
+  /** A watched object of the work has changed. */
+  readonly isTold?: boolean;
 }
 
 /** Reconciles one work and writes only changes: its finalizer, then its status (spec/ocm 4.1 to 4.3). */
@@ -43,12 +29,16 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
   if (pass.finalizers) {
     await limit(signal);
     await writeFinalizers(hub, work, pass.finalizers);
-    if (work.metadata.deletionTimestamp) logger.info({ manifestWork: name }, 'Ended a work');
+    if (work.metadata.deletionTimestamp) {
+      deps.onEvent?.('work-ended', name);
+      logger.info({ manifestWork: name }, 'Ended a work');
+    }
   }
   let valuesRefused = pass.memory?.valuesRefused;
   if (pass.status) {
     await limit(signal);
     valuesRefused = (await writeStatus(work, pass.status, deps, signal)) ?? valuesRefused;
+    deps.onEvent?.('work-reported', name);
     logger.info({ manifestWork: name, generation: work.metadata.generation, conditions: reasonsOf(pass.status) }, 'Work changed');
   }
   // Stored last: a failed write must be repeated.
@@ -57,7 +47,12 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
   return { requeueAfterMs: pass.requeueAfterMs };
 }
 
-const momentOf = ({ clock, random, cadence }: WorkDeps) => ({ nowMs: clock.now(), random: random(), cadence });
+const momentOf = ({ clock, random, cadence, isTold }: WorkDeps): WorkMoment => ({
+  nowMs: clock.now(),
+  random: random(),
+  cadence,
+  ...(isTold && { isTold }),
+});
 
 const LOOK_AGAIN_MS = 600_000;
 
@@ -112,7 +107,7 @@ async function writeStatus(work: ManifestWork, status: WorkStatus, { hub, limit,
 const reasonsOf = (status: WorkStatus): readonly string[] => (status.conditions ?? []).map(({ reason }) => reason);
 
 /** Writes the finalizers of the observed version; throws the conflict when the work has changed. */
-async function writeFinalizers(hub: Client, { metadata }: ManifestWork, finalizers: readonly string[]): Promise<void> {
+async function writeFinalizers(hub: AgentHub, { metadata }: ManifestWork, finalizers: readonly string[]): Promise<void> {
   const { name, namespace, resourceVersion } = metadata;
   try {
     await hub.patch(ManifestWork, { name, namespace }, { metadata: { resourceVersion, finalizers } }, { type: 'merge' });

@@ -1,8 +1,9 @@
-import { executeAction, type SpokeAccess } from '@flotilla/agent';
 import { findCondition, isSameJson, withCondition } from '@flotilla/api';
 import { ACTION_COMPLETED, ManagedClusterAction } from '@flotilla/api/ocm';
 import { type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
-import type { KindDeps } from '../deps.ts';
+import type { SpokeAccess } from '../access.ts';
+import { executeAction } from '../execution.ts';
+import type { KindDeps } from './kind-deps.ts';
 
 /**
  * Executes one action, unless it is done (spec/ocm 1.6). A done action stays frozen, even when edited. A failed one runs again at every reconcile:
@@ -22,6 +23,7 @@ export async function reconcileAction(
   // Another version that came meanwhile has a reconcile of its own.
   if (deps.get(name)?.metadata.resourceVersion !== action.metadata.resourceVersion) return {};
   const { condition, result } = await executeAction(action, deps.spoke);
+  deps.onEvent?.(condition.status === 'True' ? 'action-executed' : 'action-failed', name);
   const conditions = withCondition(action.status?.conditions, condition, deps.clock.now());
   logger.info({ managedClusterAction: name, actionType: action.spec?.actionType, reason: condition.reason }, 'Executed an action');
   if (isSameJson(conditions, action.status?.conditions ?? [])) return {};

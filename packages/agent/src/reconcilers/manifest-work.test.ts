@@ -1,10 +1,11 @@
-import { createMemoryRecords, type WorkMemory } from '@flotilla/agent';
 import { findCondition, mergePatched } from '@flotilla/api';
 import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { ApiError, type Client, systemClock as clock, createLogger, RuntimeErrorCode } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { createHubLimiter } from '../../hub-limiter.ts';
-import { reconcileWork } from './reconciler.ts';
+import type { WorkMemory } from '../works/pass.ts';
+import { createMemoryRecords } from '../works/records.ts';
+import { createHubLimiter } from './kind-deps.ts';
+import { reconcileWork } from './manifest-work.ts';
 
 const logger = createLogger({ name: 't', level: 'silent' });
 const served = { group: '', version: 'v1', plural: 'configmaps', singular: 'configmap', namespaced: true, kind: 'ConfigMap' };
