@@ -24,7 +24,11 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{packages,apps}/*/{src,testing}/**/*.test.ts', '{tools,demo}/src/**/*.test.ts', 'test/simulation/**/*.test.ts'],
+          include: [
+            '{packages,apps}/*/{src,testing}/**/*.test.ts',
+            '{tools,demo}/src/**/*.test.ts',
+            'test/{simulation,support}/**/*.test.ts',
+          ],
           exclude: ['**/*.{integration,system,fuzz}.test.ts'],
           // Nearly all of the time of these would go into importing the same modules for each file; none leaves anything behind in them.
           isolate: false,

@@ -1,6 +1,6 @@
 import { FlotillaError } from '@flotilla/api';
-import type { ComponentImage, Started } from '../../tools/src/fleets/component-pods.ts';
-import { allSpokes, type Fleet, type SpokeSite } from '../../tools/src/fleets/fleet.ts';
+import type { ComponentImage, Started } from '../../test/support/component-pods.ts';
+import { allSpokes, type Fleet, type SpokeSite } from '../../test/support/fleet.ts';
 
 /** A node of a spoke, and how its images started. */
 interface Outcome {

@@ -1,13 +1,13 @@
 import { FlotillaError } from '@flotilla/api';
 import { ensureDebianPackages, MONITORING_PACKAGES } from '@flotilla/control-plane/toolchain';
 import { RegistryClient } from '@flotilla/registry';
-import { applyFleetUpgrade, FLEET_UPGRADE } from '../../tools/src/fleets/examples.ts';
-import { allSpokes, type Fleet } from '../../tools/src/fleets/fleet.ts';
-import { type ManagedFleet, startManagedFleet } from '../../tools/src/fleets/managed/managed-fleet.ts';
-import { upgradeWithoutLink } from '../../tools/src/fleets/managed/spoke-upgrade.ts';
-import { type InstalledImages, type ProgramImages, pushProgramImages } from '../../tools/src/fleets/program-images.ts';
-import { followRollout } from '../../tools/src/fleets/rollout-progress.ts';
-import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
+import { applyFleetUpgrade, FLEET_UPGRADE } from '../../test/support/examples.ts';
+import { allSpokes, type Fleet } from '../../test/support/fleet.ts';
+import { type ManagedFleet, startManagedFleet } from '../../test/support/managed/managed-fleet.ts';
+import { upgradeWithoutLink } from '../../test/support/managed/spoke-upgrade.ts';
+import { type InstalledImages, type ProgramImages, pushProgramImages } from '../../test/support/program-images.ts';
+import { followRollout } from '../../test/support/rollout-progress.ts';
+import { followPrecaching } from '../../test/support/upgrade-progress.ts';
 import { ProgressView } from './progress-view.ts';
 import type { StoryOptions } from './story.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
+import type { SpokeProgress } from '../../test/support/upgrade-progress.ts';
 import { ProgressView, progressLine } from './progress-view.ts';
 
 const pulling: SpokeProgress = {

@@ -1,6 +1,6 @@
 import type { PrecacheProgress } from '@flotilla/api/ran';
 import { bytes } from '@flotilla/api/units';
-import type { SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
+import type { SpokeProgress } from '../../test/support/upgrade-progress.ts';
 
 /** Where lines go; a terminal is redrawn in place. */
 export interface Screen {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FlotillaError } from '@flotilla/api';
-import { AvailabilityProbe } from '../../tools/src/fleets/availability.ts';
-import { EXAMPLE_UPGRADE } from '../../tools/src/fleets/examples.ts';
-import type { Fleet, Site } from '../../tools/src/fleets/fleet.ts';
-import { followRollout } from '../../tools/src/fleets/rollout-progress.ts';
-import { replaceImages } from '../../tools/src/fleets/workloads.ts';
+import { AvailabilityProbe } from '../../test/support/availability.ts';
+import { EXAMPLE_UPGRADE } from '../../test/support/examples.ts';
+import type { Fleet, Site } from '../../test/support/fleet.ts';
+import { followRollout } from '../../test/support/rollout-progress.ts';
+import { replaceImages } from '../../test/support/workloads.ts';
 
 /** Options of a rollout. */
 interface RolloutOptions {

@@ -99,8 +99,9 @@ describe('the sources', () => {
     const broken = inspect(({ file, home }, to) => {
       if (!to.startsWith('.')) return false;
       const target = relative(root, resolve(root, dirname(file), to)).replaceAll(sep, '/');
-      // What demo and tests share is in tools; everything else goes through a package's exports.
-      const isShared = WORKBENCHES.includes(home) && target.startsWith('tools/');
+      // Demo and tests share two folders; everything else goes through a package's exports.
+      const isShared =
+        (WORKBENCHES.includes(home) && target.startsWith('tools/')) || (home === 'demo' && target.startsWith('test/support/'));
       return !target.startsWith(`${home}/`) && !isShared;
     });
     expect(broken).toEqual([]);

@@ -1,6 +1,6 @@
 import { SpokeName } from '@flotilla/api/ran';
 import type { Cluster } from '@flotilla/control-plane/servers';
-import type { SpokeSite } from '../../tools/src/fleets/fleet.ts';
+import type { SpokeSite } from '../support/fleet.ts';
 
 /** Things that may be away: the link, the registry, the path between the nodes, the puller that leads, the node of that one. */
 export type OutageKind = 'link' | 'registry' | 'path' | 'lead' | 'power';

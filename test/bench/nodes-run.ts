@@ -6,11 +6,11 @@ import { type Cluster, parseRate } from '@flotilla/control-plane/servers';
 import { pause, systemClock } from '@flotilla/pace';
 import { eventually } from '@flotilla/pace/testing';
 import { parseImageReference } from '@flotilla/registry';
-import type { SpokeSite } from '../../tools/src/fleets/fleet.ts';
-import { buildReleaseFixture, type FixtureImage } from '../../tools/src/fleets/release-fixture.ts';
-import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { createUpgrade, type PrecacheFleet, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { PullerObserver } from '../fixtures/puller-observer.ts';
+import type { SpokeSite } from '../support/fleet.ts';
+import { buildReleaseFixture, type FixtureImage } from '../support/release-fixture.ts';
+import { followPrecaching } from '../support/upgrade-progress.ts';
 import { beginOutage, type OutageKind, prepareOutage } from './nodes-outages.ts';
 
 /** Rate of the cluster's link, as `tc` writes it. */

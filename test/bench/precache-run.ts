@@ -9,10 +9,10 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
-import { bundleProgram, type RunningProgram, startHub, startSpokes } from '../../tools/src/fleets/programs.ts';
 import { appImages } from '../../tools/src/images/apps.ts';
 import { difference, readRequestCounts, type SplitRequests, splitRequests } from '../fixtures/api-metrics.ts';
 import { applyCrds } from '../fixtures/crds.ts';
+import { bundleProgram, type RunningProgram, startHub, startSpokes } from '../support/programs.ts';
 import { PrecacheWatch } from './precache-watch.ts';
 import { cpuOf, median, percentile, readProcess, resetPeak, round, untilQuiet } from './statistics.ts';
 

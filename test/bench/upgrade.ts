@@ -13,8 +13,8 @@ import { createSmallCluster, startClusterActors } from '@flotilla/control-plane/
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
-import { bundleUpgradeOperator, startUpgradeOperator } from '../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../fixtures/crds.ts';
+import { bundleUpgradeOperator, startUpgradeOperator } from '../support/programs.ts';
 import { countRequests, recordRequestsOf, totalOf } from './hub-requests.ts';
 import { readProcess, round } from './statistics.ts';
 

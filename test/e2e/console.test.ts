@@ -6,9 +6,9 @@ import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from '../../tools/src/fleets/examples.ts';
-import { imagePlaceholders, startWorkloads, WORKLOADS, workloadImages } from '../../tools/src/fleets/workloads.ts';
 import { startPrecacheFleet } from '../fixtures/precache-fleet.ts';
+import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from '../support/examples.ts';
+import { imagePlaceholders, startWorkloads, WORKLOADS, workloadImages } from '../support/workloads.ts';
 import { look, startBrowser } from '../system/console/browser.ts';
 import { startConsole } from '../system/console/console.ts';
 

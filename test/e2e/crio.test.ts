@@ -6,10 +6,10 @@ import { clusterObstacle, type Registry, type Served, startRegistry } from '@flo
 import { type HttpProxy, startHttpProxy } from '@flotilla/control-plane/simulators';
 import { RegistryClient } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildReleaseFixture, type FixtureImage, type ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
-import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { PullerObserver } from '../fixtures/puller-observer.ts';
+import { buildReleaseFixture, type FixtureImage, type ReleaseFixture } from '../support/release-fixture.ts';
+import { followPrecaching } from '../support/upgrade-progress.ts';
 
 const obstacle = clusterObstacle();
 if (obstacle) console.log(`skipped: ${obstacle}`);

@@ -18,13 +18,13 @@ import {
 } from '@flotilla/control-plane/servers';
 import { RegistryClient } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pushEdgeRelease } from '../../tools/src/fleets/managed/edge-release.ts';
-import { createReleaseSigner } from '../../tools/src/fleets/managed/release-signer.ts';
-import { buildReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { buildRelease } from '../../tools/src/release/build-release.ts';
 import { closeOtherWays, refusedPackets } from '../fixtures/closed-cluster.ts';
 import { RELEASE_FOLDER, UserMachine } from '../fixtures/user-machine.ts';
 import { readWorkloadImage } from '../fixtures/workload-image.ts';
+import { pushEdgeRelease } from '../support/managed/edge-release.ts';
+import { createReleaseSigner } from '../support/managed/release-signer.ts';
+import { buildReleaseFixture } from '../support/release-fixture.ts';
 
 const obstacle = clusterObstacle() ?? ((await findProgram('apt-get')) ? undefined : 'a release needs apt-get');
 if (obstacle) console.log(`skipped: ${obstacle}`);

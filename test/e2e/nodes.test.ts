@@ -5,10 +5,10 @@ import { clusterObstacle, parseRate, type Served } from '@flotilla/control-plane
 import { eventually } from '@flotilla/pace/testing';
 import { parseImageReference } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FixtureImage, ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
-import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { killPuller } from '../fixtures/puller-observer.ts';
+import type { FixtureImage, ReleaseFixture } from '../support/release-fixture.ts';
+import { followPrecaching } from '../support/upgrade-progress.ts';
 
 /** A whole cluster of three nodes behind one link, with hub and agent installed from the charts. */
 

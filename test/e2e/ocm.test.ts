@@ -3,10 +3,10 @@ import { ManifestWork, PlacementDecision, Policy, WORK_AVAILABLE } from '@flotil
 import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Claims, hearClaims } from '../../tools/src/fleets/ocm/claims.ts';
-import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../../tools/src/fleets/ocm/gateway.ts';
-import { haltControllers, type OcmSpoke, type OcmWorld, startOcmWorld } from '../../tools/src/fleets/ocm/ocm-world.ts';
-import { followRollout, type RolloutEnd } from '../../tools/src/fleets/rollout-progress.ts';
+import { type Claims, hearClaims } from '../support/ocm/claims.ts';
+import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../support/ocm/gateway.ts';
+import { haltControllers, type OcmSpoke, type OcmWorld, startOcmWorld } from '../support/ocm/ocm-world.ts';
+import { followRollout, type RolloutEnd } from '../support/rollout-progress.ts';
 
 const obstacle = clusterObstacle();
 if (obstacle) console.log(`skipped: ${obstacle}`);

@@ -4,9 +4,9 @@ import { eventually } from '@flotilla/pace/testing';
 import { parseImageReference } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
-import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
+import type { ReleaseFixture } from '../support/release-fixture.ts';
+import { followPrecaching } from '../support/upgrade-progress.ts';
 
 /** A kubelet that collects every image it may, on a whole cluster with a containerd that knows pins, with hub and agent from the charts. */
 

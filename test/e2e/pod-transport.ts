@@ -1,9 +1,9 @@
 import type { Cluster } from '@flotilla/control-plane/servers';
-import { NAMESPACE } from '../../tools/src/fleets/installation.ts';
 import { countRefusedCreates, observeServer } from '../conformance/observer.ts';
 import { describeTransport } from '../conformance/transport.ts';
 import type { TransportSubject } from '../conformance/transport-subject.ts';
 import type { PrecacheFleet } from '../fixtures/precache-fleet.ts';
+import { NAMESPACE } from '../support/installation.ts';
 
 const AGENT = ['-n', NAMESPACE, 'deployment/flotilla-spoke'];
 

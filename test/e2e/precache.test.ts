@@ -5,10 +5,10 @@ import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { parseImageReference, resolveImage } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FixtureImage, ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
-import { followPrecaching, type SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { killPuller, PullerObserver } from '../fixtures/puller-observer.ts';
+import type { FixtureImage, ReleaseFixture } from '../support/release-fixture.ts';
+import { followPrecaching, type SpokeProgress } from '../support/upgrade-progress.ts';
 import { describePodTransport } from './pod-transport.ts';
 import { describeRollout } from './rollout.ts';
 

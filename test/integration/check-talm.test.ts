@@ -8,9 +8,9 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { createReferenceResources, REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
 import { createTemplate } from '../fixtures/work-templates.ts';
+import { programFile } from '../support/program-files.ts';
 
 const MAIN = programFile('apps/cli/src/main.ts');
 const Deployment = untyped('apps/v1', 'Deployment', 'deployments');

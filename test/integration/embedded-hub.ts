@@ -3,7 +3,7 @@ import type { ApiServer } from '@flotilla/control-plane/servers';
 import { hubProgram } from '@flotilla/hub/program';
 import { eventually } from '@flotilla/pace/testing';
 import { type Clock, embedProgram } from '@flotilla/runtime';
-import type { RunningProgram } from '../../tools/src/fleets/programs.ts';
+import type { RunningProgram } from '../support/programs.ts';
 
 /** A hub that a test has started, in this process or in one of its own. */
 export type TestHub = Pick<RunningProgram, 'output' | 'stop' | 'hasExited'> & AsyncDisposable;

@@ -1,6 +1,6 @@
 import { useServerPool } from '@flotilla/control-plane/servers';
 import { inject } from 'vitest';
-import { useBundles } from '../../tools/src/fleets/program-files.ts';
+import { useBundles } from '../support/program-files.ts';
 
 useBundles(inject('programs'));
 useServerPool(inject('apiServers'));

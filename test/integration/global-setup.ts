@@ -4,8 +4,8 @@ import { basename, join, resolve } from 'node:path';
 import { startServerPool } from '@flotilla/control-plane/servers';
 import type { TestProject } from 'vitest/node';
 import { buildConsolePage } from '../../tools/src/console-page/build.ts';
-import { bundleProgram } from '../../tools/src/fleets/programs.ts';
 import { type AppImage, appImages, appNames } from '../../tools/src/images/apps.ts';
+import { bundleProgram } from '../support/programs.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
-import { startHub, startProgram } from '../../tools/src/fleets/programs.ts';
+import { startHub, startProgram } from '../support/programs.ts';
 import { PULLER } from './world.ts';
 
 /** Hub and agent as programs, each on a real API server. */

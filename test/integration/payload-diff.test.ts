@@ -10,8 +10,8 @@ import { type ApiServer, applyCrds, startApiServer } from '@flotilla/control-pla
 import { buildReleased, buildReleaseHead, INCLUDED, writeRelease } from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { AUDIT_IN_ONE_FILE, readAuditLog } from '../fixtures/audit-log.ts';
+import { programFile } from '../support/program-files.ts';
 
 const Gate = untyped('config.openshift.io/v1', 'FeatureGate', 'featuregates', false);
 

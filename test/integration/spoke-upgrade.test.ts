@@ -3,8 +3,8 @@ import { Namespace } from '@flotilla/api/core';
 import { managedCrds, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { expect, test } from 'vitest';
-import { upgradeWithoutLink } from '../../tools/src/fleets/managed/spoke-upgrade.ts';
 import { applyCrds } from '../fixtures/crds.ts';
+import { upgradeWithoutLink } from '../support/managed/spoke-upgrade.ts';
 
 const VERSION = '4.14.12';
 

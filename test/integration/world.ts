@@ -24,8 +24,8 @@ import {
 import { eventually, SkippingClock } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
-import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
 import { hubCrds } from '../fixtures/crds.ts';
+import { type RunningProgram, startHub } from '../support/programs.ts';
 import { embedHub, type TestHub } from './embedded-hub.ts';
 
 /** What a world is made of. */

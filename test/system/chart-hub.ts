@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
-import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
+import { type RunningProgram, startHub } from '../support/programs.ts';
 
 /** No chart has an image by default. */
 export const HUB_IMAGES = [

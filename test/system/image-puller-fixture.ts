@@ -11,7 +11,7 @@ import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import { currentPlatform, type Descriptor, parseImageReference, pushImage, RegistryClient } from '@flotilla/registry';
 import { MemoryBlobs, writeImage, writeLayer } from '@flotilla/registry/testing';
 import { buildReleaseHead } from '@flotilla/release/testing';
-import { programFile } from '../../tools/src/fleets/program-files.ts';
+import { programFile } from '../support/program-files.ts';
 
 /** The registry as pull specs name it; nodes reach it through a mirror. */
 export const REGISTRY_NAME = 'registry.test';

@@ -10,11 +10,11 @@ import { runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import { describe, expect } from 'vitest';
-import { readExample } from '../../tools/src/fleets/examples.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { flotilla } from '../integration/cli/flotilla.ts';
 import { type HubAndAgent, startHubAndAgent } from '../integration/hub-and-agent.ts';
 import { testIn } from '../integration/world.ts';
+import { readExample } from '../support/examples.ts';
 
 const CLUSTER = 'spoke-1';
 const NAMESPACE = 'fleet-upgrades';

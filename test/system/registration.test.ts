@@ -17,7 +17,7 @@ import { type Client, createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import type { RunningProgram } from '../../tools/src/fleets/programs.ts';
+import type { RunningProgram } from '../support/programs.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
 
 const CLI = resolve(import.meta.dirname, '../../apps/cli/src/main.ts');

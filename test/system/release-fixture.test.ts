@@ -5,7 +5,7 @@ import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import { parseImageReference, RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
 import { IMAGE_REFERENCES_PATH, parseImageReferences, readCatalogue } from '@flotilla/release';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
+import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../support/release-fixture.ts';
 
 const TOTAL = 8_000_000;
 const NAME = 'registry.example.test';

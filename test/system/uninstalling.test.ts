@@ -12,10 +12,10 @@ import { registerSpokes, startPolicyPropagator, startSimulatedSpokes } from '@fl
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
 import { placePolicy } from '../fixtures/placed-policies.ts';
 import { createTemplate } from '../fixtures/work-templates.ts';
 import { PLATFORM, PULLER } from '../integration/world.ts';
+import { type RunningProgram, startHub } from '../support/programs.ts';
 import { allObjects } from './all-objects.ts';
 import { HUB, HUB_IMAGES, NAMESPACE } from './chart-hub.ts';
 import { REQUIRED } from './chart-server.ts';

@@ -22,8 +22,8 @@ import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type RunningProgram, startProgram } from '../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, type AuditEntry, BEFORE_THE_ANSWER, readAuditLog } from '../fixtures/audit-log.ts';
+import { type RunningProgram, startProgram } from '../support/programs.ts';
 import { CHARTS, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
 import { type ChartServer, REQUIRED, sets, startChartServer } from './chart-server.ts';
 

@@ -1,8 +1,8 @@
 import { FlotillaError } from '@flotilla/api';
-import { hearClaims } from '../../../tools/src/fleets/ocm/claims.ts';
-import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../../../tools/src/fleets/ocm/gateway.ts';
-import { type OcmWorld, startOcmWorld } from '../../../tools/src/fleets/ocm/ocm-world.ts';
-import { followRollout } from '../../../tools/src/fleets/rollout-progress.ts';
+import { hearClaims } from '../../../test/support/ocm/claims.ts';
+import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../../../test/support/ocm/gateway.ts';
+import { type OcmWorld, startOcmWorld } from '../../../test/support/ocm/ocm-world.ts';
+import { followRollout } from '../../../test/support/rollout-progress.ts';
 
 /** Options of the story. */
 interface OcmStoryOptions {

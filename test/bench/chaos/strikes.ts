@@ -1,6 +1,6 @@
 import { eventually } from '@flotilla/pace/testing';
-import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import type { RolloutWorld } from '../../integration/rollout/world.ts';
+import { type RunningProgram, startWorker } from '../../support/programs.ts';
 import type { TestRedis } from '../../system/precache/redis.ts';
 import type { WatchRelay } from './watch-relay.ts';
 

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { endCommand } from '@flotilla/control-plane/processes';
-import { programFile } from '../../../tools/src/fleets/program-files.ts';
+import { programFile } from '../../support/program-files.ts';
 
 /** Longer than a test waits for a command that waits. */
 const LONGEST_MS = 15 * 60_000;

@@ -8,7 +8,7 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { programFile } from '../../../tools/src/fleets/program-files.ts';
+import { programFile } from '../../support/program-files.ts';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn, upgradeRef } from '../world.ts';
 import { flotilla } from './flotilla.ts';

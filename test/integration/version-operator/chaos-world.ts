@@ -8,7 +8,7 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { type FakeOperators, type Relay, startFakeOperators, startRelay } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
-import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
+import { type RunningProgram, startProgram } from '../../support/programs.ts';
 import { auditUpdates, faultsOf, readWrites } from './audited-update.ts';
 import { CHAOS_NAMESPACE, leveledRelease, leveledScript, releaseImageOf, writeLeveledRelease } from './leveled-release.ts';
 

@@ -14,10 +14,10 @@ import { childEnvironment, endCommand } from '@flotilla/control-plane/processes'
 import { eventually } from '@flotilla/pace/testing';
 import { createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { programFile } from '../../../tools/src/fleets/program-files.ts';
 import { type AgentSubject, startAgentSubject } from '../../conformance/agent-subject.ts';
 import { SUITE_CADENCE } from '../../conformance/works.ts';
 import { flotilla } from '../../integration/cli/flotilla.ts';
+import { programFile } from '../../support/program-files.ts';
 import { hostOf, type PullerWorld, REGISTRY_NAME, startPuller, startPullerWorld } from '../image-puller-fixture.ts';
 import { RUNTIMES, type RuntimeNode } from '../planned-bytes/runtimes.ts';
 

@@ -1,4 +1,5 @@
 /** One minor version apart, either way: a hub with the agent and the operators of its neighbour, from a pre-cache to a cluster of the next release. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,12 +16,13 @@ import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readExample } from '../../../tools/src/fleets/examples.ts';
-import { type RunningProgram, startHub, startProgram } from '../../../tools/src/fleets/programs.ts';
+import type { z } from 'zod';
 import type { AppName } from '../../../tools/src/images/apps.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
 import { type ProgramsBefore, unpackVersionBefore, versionBeforeObstacle } from '../../fixtures/version-before.ts';
 import { PLATFORM, PULLER } from '../../integration/world.ts';
+import { readExample } from '../../support/examples.ts';
+import { type RunningProgram, startHub, startProgram } from '../../support/programs.ts';
 import {
   type ClusterRelease,
   type ManagedCluster,
@@ -28,7 +30,45 @@ import {
   startManagedCluster,
   UPGRADE_CONFIG,
 } from '../version-operator/managed-cluster.ts';
-import { startJobEnds } from './job-ends.ts';
+
+type Running = z.output<typeof Job.schema>;
+/** Stands for the controllers and nodes that would run Jobs. */
+interface JobEnds extends AsyncDisposable {
+  /** Names of the Jobs that have succeeded, one for each. */
+  names(): string[];
+}
+
+/** From now on every Job of a cluster succeeds as soon as it is there. */
+function startJobEnds(client: Client): JobEnds {
+  const ended = new Map<string, string>();
+  const ending = new AbortController();
+  const end = async ({ metadata: { uid = '', namespace, name, creationTimestamp: time } }: Running): Promise<void> => {
+    if (ended.has(uid)) return;
+    const condition = (type: string) => ({ type, status: 'True', reason: 'CompletionsReached', lastTransitionTime: time });
+    const conditions = ['SuccessCriteriaMet', 'Complete'].map(condition);
+    const status = { succeeded: 1, startTime: time, completionTime: time, conditions };
+    await client.patch(Job, { namespace, name }, { status }, { type: 'merge', subresource: 'status' });
+    ended.set(uid, name);
+  };
+  const run = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      const { items, resourceVersion } = await client.list(Job, { signal: ending.signal });
+      for (const job of items) await end(job);
+      for await (const event of client.watch(Job, { resourceVersion, signal: ending.signal }))
+        if (event.type === 'ADDED') await end(event.object);
+    }
+  };
+  const running = run().catch((error: unknown) => {
+    if (!ending.signal.aborted) throw error;
+  });
+  return {
+    names: () => [...ended.values()],
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await running;
+    },
+  };
+}
 
 const obstacle = await versionBeforeObstacle();
 if (obstacle) console.log(`skipped: ${obstacle}`);

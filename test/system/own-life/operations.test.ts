@@ -12,9 +12,9 @@ import { ensureTools } from '@flotilla/control-plane/toolchain';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { startHub } from '../../../tools/src/fleets/programs.ts';
 import { RELEASE_FOLDER, UserMachine } from '../../fixtures/user-machine.ts';
 import { HubWorld, PULLER, startSurroundings } from '../../integration/world.ts';
+import { startHub } from '../../support/programs.ts';
 import { CHARTS, HUB, NAMESPACE, SERVICE_ACCOUNT } from '../chart-hub.ts';
 import { clustersOf, type Flight, flightsOf, land, stateOf, takeOff } from './in-flight.ts';
 

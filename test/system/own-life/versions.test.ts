@@ -6,10 +6,10 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { kstatus } from '@flotilla/api/testing';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHub } from '../../../tools/src/fleets/programs.ts';
 import { unpackVersionBefore, versionBeforeObstacle } from '../../fixtures/version-before.ts';
 import { createTemplate } from '../../fixtures/work-templates.ts';
 import { HubWorld, startSurroundings } from '../../integration/world.ts';
+import { startHub } from '../../support/programs.ts';
 import { auditWrites, HUB_USER, readRollout } from '../rollout/audited.ts';
 import { clustersOf, type Flight, flightsOf, jobsOf, land, readUpgrade, stateOf, takeOff } from './in-flight.ts';
 

@@ -8,8 +8,8 @@ import { startApiServer, startControllerManager, startOcmFleet } from '@flotilla
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startHub } from '../../../tools/src/fleets/programs.ts';
 import { PLATFORM, PULLER } from '../../integration/world.ts';
+import { startHub } from '../../support/programs.ts';
 
 const CLUSTER = 'spoke-1';
 /** The stock agent reads every 10 to 19 s. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { spokeNames, World } from '../../integration/precache/world.ts';
 import { eachAttempt } from '../../integration/world.ts';
+import type { RunningProgram } from '../../support/programs.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 
 const spokes = spokeNames(20);

@@ -20,12 +20,12 @@ import {
 import { createSmallCluster, releaseImage, startClusterActors } from '@flotilla/control-plane/simulators';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyExamples } from '../../../tools/src/fleets/examples.ts';
-import type { Site } from '../../../tools/src/fleets/fleet.ts';
-import { UPGRADES, upgradeOf } from '../../../tools/src/fleets/ocm/gateway.ts';
-import { startHub, startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
-import { followRollout } from '../../../tools/src/fleets/rollout-progress.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
+import { applyExamples } from '../../support/examples.ts';
+import type { Site } from '../../support/fleet.ts';
+import { UPGRADES, upgradeOf } from '../../support/ocm/gateway.ts';
+import { startHub, startUpgradeOperator } from '../../support/programs.ts';
+import { followRollout } from '../../support/rollout-progress.ts';
 
 const CLUSTERS = ['spoke-1', 'spoke-2'];
 const CHANNEL = 'stable-4.14';

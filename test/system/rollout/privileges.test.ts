@@ -27,11 +27,11 @@ import {
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, requestToken } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningProgram, startProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';
 import { placePolicy } from '../../fixtures/placed-policies.ts';
 import { installOperator, playUpgrade, subscription } from '../../integration/rollout/operators.ts';
 import { PLATFORM, PULLER } from '../../integration/world.ts';
+import { type RunningProgram, startProgram, startWorker } from '../../support/programs.ts';
 import {
   CHARTS,
   type ChartHub,

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import type { TestHub } from '../../integration/embedded-hub.ts';
 import { expectOrderlyBatches } from '../../integration/rollout/orderly.ts';
 import { RolloutWorld, spokeNames } from '../../integration/rollout/world.ts';
 import { eachAttempt } from '../../integration/world.ts';
+import { type RunningProgram, startWorker } from '../../support/programs.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 
 const CLUSTERS = spokeNames(24, 'shared');

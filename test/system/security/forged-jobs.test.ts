@@ -2,9 +2,9 @@ import { eventually } from '@flotilla/pace/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { World } from '../../integration/precache/world.ts';
 import { eachAttempt } from '../../integration/world.ts';
+import type { RunningProgram } from '../../support/programs.ts';
 import { requireRedis, type TestRedis } from '../precache/redis.ts';
 
 /** Who can write to the queue: what is in it is put there by hand. */

@@ -26,9 +26,9 @@ import {
 import { eventually } from '@flotilla/pace/testing';
 import { ApiError, type Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { placePolicy } from '../../fixtures/placed-policies.ts';
 import { eachAttempt, PLATFORM, PULLER } from '../../integration/world.ts';
+import type { RunningProgram } from '../../support/programs.ts';
 import { type ChartHub, startChartHub } from '../chart-hub.ts';
 
 const TENANT = 'blue-administrator';

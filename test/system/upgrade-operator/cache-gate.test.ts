@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
@@ -18,10 +20,25 @@ import { startAlertmanager, startApiServer } from '@flotilla/control-plane/serve
 import { createSmallCluster } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
+import { startUpgradeOperator } from '../../support/programs.ts';
 import { hostOf, REGISTRY_NAME, startPuller, startPullerWorld, temporaryFolder } from '../image-puller-fixture.ts';
-import { startAnswering } from './answering-service.ts';
+
+/** A service that answers every request with the same JSON. */
+async function startAnswering(answer: unknown): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 /** The operator holds an upgrade until the puller, a real one too, has noted that every node has the release; a node that was replaced has nothing. */
 

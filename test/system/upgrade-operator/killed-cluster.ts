@@ -25,9 +25,9 @@ import {
 import { type ClusterActors, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
-import { type RunningProgram, startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, type AuditEntry, BEFORE_THE_ANSWER, readAuditLog } from '../../fixtures/audit-log.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
+import { type RunningProgram, startUpgradeOperator } from '../../support/programs.ts';
 
 /** The version that is upgraded to: another minor version, so that operators are asked whether they let the cluster go. */
 export const TARGET = { version: '4.15.3', channel: 'stable-4.15' };

@@ -21,7 +21,7 @@ import {
 } from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
+import { type RunningProgram, startProgram } from '../../support/programs.ts';
 
 const REF = { name: 'version' };
 const OWN = 'openshift-cluster-version';

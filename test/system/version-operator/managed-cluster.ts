@@ -12,8 +12,8 @@ import {
 } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, isNotFound } from '@flotilla/runtime';
-import { startProgram, startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
 import { scriptOf, writeSmallRelease } from '../../fixtures/small-release.ts';
+import { startProgram, startUpgradeOperator } from '../../support/programs.ts';
 
 /** The UpgradeConfig that the upgrade operator carries out. */
 export const UPGRADE_CONFIG = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { RegistryClient } from '@flotilla/registry';
-import { type AppName, appNames } from '../images/apps.ts';
-import { buildImages } from '../images/build-images.ts';
-import { hostArchitecture } from '../images/cache-folder.ts';
-import { pushImages } from '../images/push-images.ts';
+import { type AppName, appNames } from '../../tools/src/images/apps.ts';
+import { buildImages } from '../../tools/src/images/build-images.ts';
+import { hostArchitecture } from '../../tools/src/images/cache-folder.ts';
+import { pushImages } from '../../tools/src/images/push-images.ts';
 
 /** Digests of our programs' images, by program. */
 export type ProgramImages<App extends AppName = AppName> = Readonly<Record<App, string>>;

@@ -1,8 +1,9 @@
 import { FlotillaError, type KubeObject, type Ref, type Resource } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type Client, WatchCache } from '@flotilla/runtime';
 
 /** How an object is followed. */
-export interface FollowOptions<T extends KubeObject> {
+interface FollowOptions<T extends KubeObject> {
   /** Called with every state; what it was followed for has come when it returns true. */
   readonly onChange: (object: T) => boolean;
   /** What it is that did not come, for the error. */
@@ -46,4 +47,17 @@ export async function followObject<T extends KubeObject>(
     limit.removeEventListener('abort', giveUp);
     signal.removeEventListener('abort', interrupt);
   }
+}
+
+/** Watches a ClusterGroupUpgrade until what is waited for has come. Throws `FLOTILLA_DEMO_TIMEOUT` with its conditions when it does not. */
+export function followUpgrade(
+  client: Client,
+  ref: Required<Ref>,
+  { explain, ...options }: FollowOptions<ClusterGroupUpgrade>,
+): Promise<ClusterGroupUpgrade> {
+  const explainAll = (upgrade: ClusterGroupUpgrade | undefined): string => {
+    const conditions = (upgrade?.status?.conditions ?? []).map(({ type, status, message }) => `${type}=${status}: ${message}`);
+    return `${explain(upgrade)}: ${conditions.join('; ')}`;
+  };
+  return followObject(client, ClusterGroupUpgrade, ref, { ...options, explain: explainAll });
 }

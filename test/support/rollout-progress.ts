@@ -1,7 +1,7 @@
 import { findCondition, type Ref } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
-import { followUpgrade } from './follow-upgrade.ts';
+import { followUpgrade } from './follow-object.ts';
 
 /** How a rollout is followed. */
 interface FollowRolloutOptions {

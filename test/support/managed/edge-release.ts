@@ -4,10 +4,10 @@ import { readEnvironment } from '@flotilla/control-plane/processes';
 import { OciLayout, parseImageReference, pushImage, type RegistryClient } from '@flotilla/registry';
 import { pushFiles, writeImage, writeLayer } from '@flotilla/registry/testing';
 import { releaseTexts } from '@flotilla/release/testing';
-import { bundleApp } from '../../images/app-bundle.ts';
-import { baseLayer, NON_ROOT } from '../../images/base-layer.ts';
-import { hostArchitecture, imagesCacheFolder } from '../../images/cache-folder.ts';
-import { placeLayer } from '../../images/layer.ts';
+import { bundleApp } from '../../../tools/src/images/app-bundle.ts';
+import { baseLayer, NON_ROOT } from '../../../tools/src/images/base-layer.ts';
+import { hostArchitecture, imagesCacheFolder } from '../../../tools/src/images/cache-folder.ts';
+import { placeLayer } from '../../../tools/src/images/layer.ts';
 import { payloadImages } from '../release-fixture/payload-images.ts';
 import { seededBytes } from '../release-fixture/seeded-bytes.ts';
 import { serveProgram } from '../release-fixture/serve-program.ts';
@@ -41,8 +41,8 @@ interface EdgeReleaseOptions {
   readonly say?: (line: string) => void;
 }
 
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
-const ENTRY = 'tools/src/fleets/managed/edge-operator/main.ts';
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const ENTRY = 'test/support/managed/edge-operator/main.ts';
 const IMAGES = 'edge/images';
 const RELEASES = 'edge/releases';
 /** Of the operators' image, per version, beside Node and the program. */

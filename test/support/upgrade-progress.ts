@@ -7,7 +7,7 @@ import {
   type PrecacheState,
 } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
-import { followUpgrade } from './follow-upgrade.ts';
+import { followUpgrade } from './follow-object.ts';
 
 /** What the ClusterGroupUpgrade says of one spoke. */
 export interface SpokeProgress {

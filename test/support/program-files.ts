@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 let bundles: string | undefined;
 
 /** From now on programs start from what `bundleProgram` made, `DIR/<folder in apps/>/app/main.mjs`: with a fifth of the CPU that their sources take. */

@@ -6,7 +6,7 @@ import { ensureTools } from '@flotilla/control-plane/toolchain';
 import type { Fleet, Site, SpokeSite } from './fleet.ts';
 import type { InstalledImages } from './program-images.ts';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Namespace of hub and agents. */
 export const NAMESPACE = 'flotilla';
 /** Generous: a pod's first start pulls 50 MB and unpacks it, beside everything else on this machine. */

@@ -45,7 +45,7 @@ export async function applyFleetUpgrade(site: Site, values: ExampleValues): Prom
 
 /** A file of `examples/` with its placeholders filled in. Throws `FLOTILLA_DEMO_EXAMPLE` when one is unknown. */
 export async function readExample(file: string, values: ExampleValues): Promise<string> {
-  const text = await readFile(new URL(`../../../examples/${file}.yaml`, import.meta.url), 'utf8');
+  const text = await readFile(new URL(`../../examples/${file}.yaml`, import.meta.url), 'utf8');
   return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
     if (value === undefined) throw new FlotillaError('FLOTILLA_DEMO_EXAMPLE', `examples/${file}.yaml has an unknown \${${name}}`);
