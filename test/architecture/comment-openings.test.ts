@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
-import { clauseOpenings } from './comment-openings.ts';
 import { texts } from './repository.ts';
+
+/** A comment, or a line of one, that opens with a clause instead of its subject. */
+const CLAUSE = /^\s*(?:\/\*\*?|\*|\/\/) ?(?:What|How|Whoever|Whose|Of|Who) /;
+
+/** Lists the comments in these rooms that open with a clause, as `file:line`. A reader must find the subject of a sentence first. */
+function clauseOpenings(texts: ReadonlyMap<string, string>, rooms: readonly string[]): string[] {
+  const inRooms = [...texts].filter(([file]) => rooms.some((room) => file.startsWith(`${room}/`)));
+  return inRooms.flatMap(([file, text]) => text.split('\n').flatMap((line, index) => (CLAUSE.test(line) ? [`${file}:${index + 1}`] : [])));
+}
 
 /** Rooms whose comments follow the rule; a room joins once its comments do. */
 const ROOMS = [

@@ -10,6 +10,7 @@ import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { expect } from 'vitest';
+import { LuaFactory } from 'wasmoon';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { applyCrds } from '../../fixtures/crds.ts';
@@ -17,7 +18,31 @@ import { clusterVersionStates, upgradeConfigStates } from '../../fixtures/gitops
 import { RolloutWorld, spokeNames } from '../../integration/rollout/world.ts';
 import { testIn } from '../../integration/world.ts';
 import { fluxHealth, HealthCheck, serveHealthCheck } from './flux-health.ts';
-import { luaHealth } from './lua-health.ts';
+
+const Health = z.object({ status: z.enum(['Healthy', 'Progressing', 'Degraded', 'Suspended']), message: z.string().optional() });
+
+/** What Argo CD's script says of an object: it sees the object as the global `obj` and returns its verdict. */
+async function luaHealth(script: string, object: object): Promise<string> {
+  const lua = await new LuaFactory().createEngine({ injectObjects: true });
+  try {
+    // As a table of Lua, not as an object of JavaScript, whose lists would begin at 0.
+    await lua.doString(`obj = ${luaTable(object)}`);
+    return Health.parse(await lua.doString(script)).status;
+  } finally {
+    lua.global.close();
+  }
+}
+
+/** A value as Lua source; what is null in JSON is absent in Lua. */
+function luaTable(value: unknown): string {
+  if (value === null || value === undefined) return 'nil';
+  if (Array.isArray(value)) return `{${value.map(luaTable).join(',')}}`;
+  if (typeof value === 'object')
+    return `{${Object.entries(value)
+      .map(([key, each]) => `[${JSON.stringify(key)}]=${luaTable(each)}`)
+      .join(',')}}`;
+  return JSON.stringify(value);
+}
 
 const examples = join(import.meta.dirname, '../../../examples');
 const readYaml = async (file: string): Promise<unknown> => parse(await readFile(join(examples, file), 'utf8'));

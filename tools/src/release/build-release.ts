@@ -2,12 +2,12 @@ import { copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:f
 import { dirname, join, resolve } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
+import { stringify } from 'yaml';
 import { appNames } from '../images/apps.ts';
 import { type BuiltImages, buildImages } from '../images/build-images.ts';
 import { fileDigest } from '../images/layer.ts';
 import { addChart, type PackagedChart, packageCharts } from './charts.ts';
 import { packageCli } from './cli-package.ts';
-import { imageList, imageSetConfiguration } from './mirror-lists.ts';
 import { checksums, filesBelow, provenance } from './provenance.ts';
 import type { ReleaseSource } from './source.ts';
 
@@ -98,3 +98,26 @@ async function writeStatement(folder: string, { root, source, registry, sign }: 
   await writeFile(list, checksums(await filesBelow(folder)));
   await sign?.(list);
 }
+
+/** One image by name and digest. */
+interface ListedImage {
+  /** `host/path/name:tag` */
+  readonly name: string;
+  readonly digest: string;
+}
+
+/** `images.txt`: a pull spec a line. */
+const imageList = (images: readonly ListedImage[]): string => images.map((image) => `${pullSpec(image)}\n`).join('');
+
+/** What `oc mirror --v2` copies. */
+const imageSetConfiguration = (images: readonly ListedImage[]): string =>
+  stringify(
+    {
+      apiVersion: 'mirror.openshift.io/v2alpha1',
+      kind: 'ImageSetConfiguration',
+      mirror: { additionalImages: images.map((image) => ({ name: pullSpec(image) })) },
+    },
+    { lineWidth: 0 },
+  );
+
+const pullSpec = ({ name, digest }: ListedImage): string => `${name}@${digest}`;

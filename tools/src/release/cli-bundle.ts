@@ -5,7 +5,6 @@ import type { Build } from '@flotilla/runtime';
 import { z } from 'zod';
 import { packConsolePage } from '../console-page/build.ts';
 import { bundleApp } from '../images/app-bundle.ts';
-import { nodeCheck } from './node-check.ts';
 
 /** The command line, bundled. */
 interface CliBundle {
@@ -53,4 +52,20 @@ const Manifest = z.object({ engines: z.object({ node: z.string().regex(/^>=\d+\.
 /** Major and minor of the Node that the repository's package.json asks for. */
 async function minimumNode(root: string): Promise<string> {
   return Manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))).engines.node.slice('>='.length);
+}
+
+/**
+ * JavaScript that any Node can run: under a Node older than `minimum` it prints one line and exits with 1.
+ * @param minimum major and minor, as in `24.11`
+ */
+function nodeCheck(minimum: string): string {
+  const [major, minor] = minimum.split('.').map(Number);
+  const advice = 'Install it, or take the archive of the release that has its own Node: flotilla-VERSION-linux-amd64.tar.gz or -arm64.';
+  return [
+    '(function (v) {',
+    `if (+v[0] > ${major} || (+v[0] === ${major} && +v[1] >= ${minor})) return;`,
+    `process.stderr.write("flotilla needs Node ${minimum} or later; this is Node " + v.join(".") + " (" + process.execPath + "). ${advice}\\n");`,
+    'process.exit(1);',
+    '})(process.versions.node.split("."));',
+  ].join(' ');
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { withHints } from './value-hints.ts';
+import { withHints } from './charts.ts';
 
 const Schema = z.json();
 const Pattern = z.object({ pattern: z.string(), examples: z.tuple([z.string()]) });

@@ -1,9 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Node, ServiceAccount } from '@flotilla/api/core';
 import { type Client, createClient } from '@flotilla/runtime';
+import { z } from 'zod';
 import { removeClusterCgroups } from '../../processes/cgroups.ts';
 import { type CommandOptions, runCommand } from '../../processes/command.ts';
 import { registerStop } from '../../processes/exit-cleanup.ts';
+import { waitUntilReady } from '../../processes/readiness.ts';
 import { currentRun, removeRunFolder } from '../../processes/run.ts';
 import type { ServerProcess } from '../../processes/server-process.ts';
 import type { RuntimeName } from '../../toolchain/debian-packages.ts';
@@ -16,7 +19,6 @@ import type { KubeletProcess } from './kubelet-process.ts';
 import { lanGateway, openLan } from './lan.ts';
 import { type ClusterNetwork, connectNode } from './network.ts';
 import { createNodeSpace, type NodeSpace } from './node-space.ts';
-import { waitForNode } from './ready-node.ts';
 import { type PlacedMirror, placeMirror, type RegistryMirror } from './registries.ts';
 import { type NodeRuntime, outside, proxyEnvironment, type StoredImage } from './runtime.ts';
 import { RuntimeProcess } from './runtime-process.ts';
@@ -235,4 +237,25 @@ export class RunningCluster implements Cluster {
     if (!this.#network) throw new TypeError(`cluster ${this.name} does not run`);
     return this.#network;
   }
+}
+
+const Conditions = z.looseObject({
+  status: z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).default([]) }),
+});
+
+/**
+ * Ready, and the default service account there: from then on a pod can be created. Throws ServerStartError when one of `processes`
+ * ended meanwhile: a node without kube-proxy is Ready, and its pods reach nothing.
+ */
+async function waitForNode(client: Client, name: string, processes: readonly ServerProcess[]): Promise<void> {
+  await waitUntilReady({
+    what: `node ${name}`,
+    processes,
+    intervalMs: 100,
+    async check() {
+      const node = Conditions.safeParse(await client.get(Node, { name }));
+      const isReady = node.data?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+      return Boolean(isReady && (await client.get(ServiceAccount, { namespace: 'default', name: 'default' })));
+    },
+  });
 }
