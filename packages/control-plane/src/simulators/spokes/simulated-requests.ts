@@ -1,35 +1,26 @@
-import { type AgentEvent, createTokenBucket, reconcileAction, reconcileView, type SpokeAccess, type TokenBucket } from '@flotilla/agent';
-import { type ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import {
+  type AgentEvent,
+  createTokenBucket,
+  reconcileAction,
+  reconcileView,
+  type SpokeAccess,
+  type TokenBucket,
+  withPullerAccount,
+} from '@flotilla/agent';
+import { ManagedClusterView } from '@flotilla/api/ocm';
 import { ServerRefusal } from '@flotilla/runtime';
-import type { HubWriter } from '../hub-writer.ts';
-import type { HeapTimer, TimerHeap } from '../timer-heap.ts';
-import type { SpokeFaults } from './faults.ts';
+import type { HeapTimer } from '../timer-heap.ts';
 import { Lane, UNHEARD } from './lane.ts';
 import { wholeView } from './lean-objects.ts';
-
-interface RequestOptions {
-  /** The spoke, and its namespace on the hub. */
-  readonly spoke: string;
-  readonly around: {
-    readonly timers: TimerHeap;
-    readonly writer: HubWriter;
-    readonly getAction: (namespace: string, name: string) => ManagedClusterAction | undefined;
-    readonly getView: (namespace: string, name: string) => ManagedClusterView | undefined;
-  };
-  readonly access: () => SpokeAccess;
-  readonly latencyMs: () => number;
-  readonly faults: () => SpokeFaults;
-  /** The view that was to be lost is. */
-  readonly onLost: () => void;
-  readonly onEvent: (type: AgentEvent, name: string) => void;
-  readonly onError: (error: unknown) => void;
-}
+import type { SpokeStore } from './spoke-store.ts';
+import type { AgentPart } from './surroundings.ts';
+import { unreachableAccess } from './unreachable-access.ts';
 
 /** The part of a simulated spoke's agent for actions and views: one worker for each kind, and the stock agent's limit on hub writes over both. */
 export class SimulatedRequests {
   readonly actions: Lane;
   readonly views: Lane;
-  readonly #options: RequestOptions;
+  readonly #part: AgentPart;
   readonly #bucket: TokenBucket = createTokenBucket();
   /** Timer of each view that is due again. */
   readonly #due = new Map<string, HeapTimer>();
@@ -38,9 +29,9 @@ export class SimulatedRequests {
   readonly #frozen = new Set<string>();
   readonly #failedActions = new Map<string, number>();
 
-  constructor(options: RequestOptions) {
-    this.#options = options;
-    const { around, onError } = options;
+  constructor(part: AgentPart) {
+    this.#part = part;
+    const { around, onError } = part;
     this.actions = new Lane((key) => this.#reconcileAction(key), around.timers, onError);
     this.views = new Lane((key) => this.#reconcileView(key), around.timers, onError);
   }
@@ -61,8 +52,8 @@ export class SimulatedRequests {
   }
 
   async #reconcileAction(name: string): Promise<void> {
-    const { spoke, latencyMs, onEvent } = this.#options;
-    const { timers, writer, getAction } = this.#options.around;
+    const { spoke, latencyMs, onEvent } = this.#part;
+    const { timers, writer, getAction } = this.#part.around;
     if (!getAction(spoke, name)) return;
     await timers.pause(latencyMs());
     const deps = {
@@ -78,8 +69,8 @@ export class SimulatedRequests {
   }
 
   async #reconcileView(name: string): Promise<void> {
-    const { spoke, access, latencyMs, onEvent } = this.#options;
-    const { timers, writer, getView } = this.#options.around;
+    const { spoke, latencyMs, onEvent } = this.#part;
+    const { timers, writer, getView } = this.#part.around;
     const seen = getView(spoke, name);
     if (!seen) this.#forgetView(name);
     if (!seen || this.#frozen.has(viewKey(seen))) return;
@@ -89,10 +80,10 @@ export class SimulatedRequests {
       {
         hub: writer,
         spoke: {
-          ...access(),
+          ...this.#access(),
           get: async (...where) => {
             await timers.pause(latencyMs());
-            result = await access().get(...where);
+            result = await this.#access().get(...where);
             return result;
           },
         },
@@ -112,26 +103,26 @@ export class SimulatedRequests {
   }
 
   async #limit(): Promise<void> {
-    const { timers } = this.#options.around;
+    const { timers } = this.#part.around;
     const ms = this.#bucket.reserve(timers.now());
     if (ms > 0) await timers.pause(ms);
   }
 
   async #loseView(view: ManagedClusterView): Promise<void> {
-    const { lostView } = this.#options.faults();
+    const { lostView } = this.#part.faults();
     if (lostView?.name !== view.metadata.name) return;
     this.#frozen.add(viewKey(view));
     this.#forgetView(view.metadata.name);
     if (lostView.how === 'frozen') return;
-    this.#options.onLost();
-    await this.#options.around.writer.delete(ManagedClusterView, view.metadata, { uid: view.metadata.uid });
+    this.#part.onLost();
+    await this.#part.around.writer.delete(ManagedClusterView, view.metadata, { uid: view.metadata.uid });
   }
 
   #requeue(name: string, afterMs: number | undefined): void {
     const pending = this.#due.get(name);
-    if (afterMs === undefined || (pending && pending.atMs <= this.#options.around.timers.now() + afterMs)) return;
+    if (afterMs === undefined || (pending && pending.atMs <= this.#part.around.timers.now() + afterMs)) return;
     pending?.[Symbol.dispose]();
-    const timer = this.#options.around.timers.after(afterMs, () => {
+    const timer = this.#part.around.timers.after(afterMs, () => {
       this.#due.delete(name);
       this.views.add(name);
     });
@@ -144,16 +135,30 @@ export class SimulatedRequests {
     this.#results.delete(name);
   }
 
+  #access(): SpokeAccess {
+    const { store, around, faults } = this.#part;
+    return faults().apiServerDown ? unreachableAccess(store) : withPullerAccount(accessTo(store), around.pullerRole);
+  }
+
   /** The spoke as an action of that name finds it: admission may deny its executions. */
   #accessFor(name: string): SpokeAccess {
-    const access = this.#options.access();
+    const access = this.#access();
     const denied = async (): Promise<never> => {
       this.#failedActions.set(name, (this.#failedActions.get(name) ?? 0) + 1);
       throw new ServerRefusal('admission webhook "deny.simulated.test" denied the request: injected fault');
     };
-    const isDenied = (this.#failedActions.get(name) ?? 0) < (this.#options.faults().failActions?.[name] ?? 0);
+    const isDenied = (this.#failedActions.get(name) ?? 0) < (this.#part.faults().failActions?.[name] ?? 0);
     return isDenied ? { ...access, create: denied, mergePatch: denied, delete: denied } : access;
   }
 }
 
 const viewKey = (view: ManagedClusterView): string => view.metadata.uid ?? view.metadata.name;
+
+const accessTo = (store: SpokeStore): SpokeAccess => ({
+  findKind: (...what) => store.findKind(...what),
+  findResource: (...what) => store.findResource(...what),
+  get: (...where) => store.get(...where),
+  create: (...what) => store.create(...what),
+  mergePatch: (...what) => store.mergePatch(...what),
+  delete: (...where) => store.delete(...where),
+});

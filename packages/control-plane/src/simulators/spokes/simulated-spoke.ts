@@ -1,17 +1,14 @@
-import { type AgentEvent, type SpokeAccess, type WorkCadence, withPullerAccount } from '@flotilla/agent';
+import type { AgentEvent } from '@flotilla/agent';
 import { isJsonObject } from '@flotilla/api';
-import type { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ApiError, type ServedResource } from '@flotilla/runtime';
 import { createRandom } from '../../random.ts';
-import type { HubWriter } from '../hub-writer.ts';
-import type { TimerHeap } from '../timer-heap.ts';
-import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
+import type { SpokeFaults } from './faults.ts';
 import { type JobEvent, pullerOf, runJob } from './simulated-job.ts';
 import { SimulatedRequests } from './simulated-requests.ts';
 import { playControllers } from './simulated-status.ts';
 import { SimulatedWorks } from './simulated-works.ts';
 import { SpokeStore, type StoredObject } from './spoke-store.ts';
-import { unreachableAccess } from './unreachable-access.ts';
+import type { AgentPart, SpokeSurroundings } from './surroundings.ts';
 
 /** One moment in the life of a simulated spoke. */
 export interface SpokeEvent {
@@ -31,27 +28,6 @@ export interface JobCreation {
   readonly namespace: string;
   readonly name: string;
   readonly annotations: Readonly<Record<string, unknown>>;
-}
-
-/** Parts that all spokes of a run share. */
-export interface SpokeSurroundings {
-  readonly timers: TimerHeap;
-  readonly writer: HubWriter;
-  readonly seed: number;
-  readonly kinds: readonly ServedResource[];
-  readonly job: JobShape;
-  readonly work: WorkShape;
-  readonly workCadence: WorkCadence | undefined;
-  readonly workWatches: boolean | undefined;
-  /** ClusterRole of the account that the agent makes for Job `pre-cache`; undefined: it makes none. */
-  readonly pullerRole: string | undefined;
-  readonly executeLatencyMs: number;
-  readonly namespaceDeletionMs: number;
-  readonly getAction: (namespace: string, name: string) => ManagedClusterAction | undefined;
-  readonly getView: (namespace: string, name: string) => ManagedClusterView | undefined;
-  readonly getWork: (namespace: string, name: string) => ManifestWork | undefined;
-  /** An error nobody expects; the run goes on. */
-  readonly onError: (error: unknown, spoke: string) => void;
 }
 
 /** One spoke: its objects, its Jobs, and its agent. */
@@ -85,35 +61,21 @@ export class SimulatedSpoke {
       onChanged: (served, object) => this.#onChanged(served, object),
       onTouched: (...what) => this.#works.touch(...what),
     });
-    const onError = (error: unknown): void => around.onError(error, name);
-    this.#works = new SimulatedWorks({
+    const part: AgentPart = {
       spoke: name,
       store: this.store,
-      timers: around.timers,
-      writer: around.writer,
-      random: this.#workRandom,
-      now: () => this.now(),
-      latencyMs: () => this.#latency(),
-      faults: () => this.faults,
-      cadence: around.workCadence,
-      watches: around.workWatches,
-      pullerRole: around.pullerRole,
-      getWork: around.getWork,
-      onEvent: (type, work) => this.#record({ type, name: work }),
-      onError,
-    });
-    this.#requests = new SimulatedRequests({
-      spoke: name,
       around,
-      access: () => this.#access(),
-      latencyMs: () => this.#latency(),
+      random: this.#workRandom,
+      latencyMs: () => around.executeLatencyMs + (this.faults.latencyMs ?? 0),
       faults: () => this.faults,
       onLost: () => {
         this.faults = { ...this.faults, lostView: undefined };
       },
-      onEvent: (type, request) => this.#record({ type, name: request }),
-      onError,
-    });
+      onEvent: (type, of) => this.#record({ type, name: of }),
+      onError: (error) => around.onError(error, name),
+    };
+    this.#works = new SimulatedWorks(part);
+    this.#requests = new SimulatedRequests(part);
     this.#seedNamespaces();
   }
 
@@ -156,14 +118,6 @@ export class SimulatedSpoke {
   stop(): void {
     this.#requests.stop();
     this.#works.stop();
-  }
-
-  #access(): SpokeAccess {
-    return this.faults.apiServerDown ? unreachableAccess(this.store) : withPullerAccount(accessTo(this.store), this.#around.pullerRole);
-  }
-
-  #latency(): number {
-    return this.#around.executeLatencyMs + (this.faults.latencyMs ?? 0);
   }
 
   #record(event: Omit<SpokeEvent, 'at'>): void {
@@ -233,15 +187,6 @@ const jobFaults = (faults: SpokeFaults, name: string): SpokeFaults =>
   faults.faultyJob === undefined || faults.faultyJob === name
     ? faults
     : { ...faults, failJob: undefined, deadlineJobSeconds: undefined, jobNeverStarts: undefined };
-
-const accessTo = (store: SpokeStore): SpokeAccess => ({
-  findKind: (...what) => store.findKind(...what),
-  findResource: (...what) => store.findResource(...what),
-  get: (...where) => store.get(...where),
-  create: (...what) => store.create(...what),
-  mergePatch: (...what) => store.mergePatch(...what),
-  delete: (...where) => store.delete(...where),
-});
 
 /** True for a lost race with another writer: the newer object is on its way, so start over. */
 export const isLostRace = (error: unknown): boolean => error instanceof ApiError && (error.status === 409 || error.status === 422);

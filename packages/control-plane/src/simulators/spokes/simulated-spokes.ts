@@ -7,8 +7,9 @@ import { createTimerHeap, type TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
 import { leanAction, leanView, leanWork } from './lean-objects.ts';
 import { BUILT_IN_KINDS, OPENSHIFT_KINDS } from './served-kinds.ts';
-import { isLostRace, type JobCreation, SimulatedSpoke, type SpokeEvent, type SpokeSurroundings } from './simulated-spoke.ts';
+import { isLostRace, type JobCreation, SimulatedSpoke, type SpokeEvent } from './simulated-spoke.ts';
 import type { SpokeStore } from './spoke-store.ts';
+import type { SpokeSurroundings } from './surroundings.ts';
 
 /** Options of a run of simulated spokes. */
 export interface SimulatedSpokesOptions {

@@ -1,5 +1,4 @@
 import {
-  type AgentEvent,
   type AgentHub,
   createMemoryRecords,
   createTokenBucket,
@@ -10,42 +9,21 @@ import {
   WORK_HUB_BURST,
   WORK_HUB_QPS,
   type WorkAccess,
-  type WorkCadence,
   type WorkMemory,
   watchedResources,
   withPullerAccount,
 } from '@flotilla/agent';
 import type { ManifestWork } from '@flotilla/api/ocm';
 import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
-import type { HubWriter } from '../hub-writer.ts';
-import type { HeapTimer, TimerHeap } from '../timer-heap.ts';
+import type { HeapTimer } from '../timer-heap.ts';
 import type { SpokeFaults } from './faults.ts';
 import { Lane, UNHEARD } from './lane.ts';
 import type { SpokeStore } from './spoke-store.ts';
-
-interface WorkSurroundings {
-  /** The spoke, and its namespace on the hub. */
-  readonly spoke: string;
-  readonly store: SpokeStore;
-  readonly timers: TimerHeap;
-  readonly writer: HubWriter;
-  readonly random: () => number;
-  /** The spoke's own clock. */
-  readonly now: () => number;
-  readonly latencyMs: () => number;
-  readonly faults: () => SpokeFaults;
-  readonly cadence?: WorkCadence | undefined;
-  /** The agent knows `feedbackScrapeType: Watch`, as the stock one does in its later releases; default true. */
-  readonly watches?: boolean | undefined;
-  readonly pullerRole?: string | undefined;
-  readonly getWork: (namespace: string, name: string) => ManifestWork | undefined;
-  readonly onEvent: (type: AgentEvent, name: string) => void;
-  readonly onError: (error: unknown) => void;
-}
+import type { AgentPart } from './surroundings.ts';
 
 /** The part of a simulated spoke's agent that executes ManifestWorks: the decisions of the real one, with its limit on hub writes. */
 export class SimulatedWorks {
-  readonly #around: WorkSurroundings;
+  readonly #part: AgentPart;
   readonly #bucket: TokenBucket = createTokenBucket(WORK_HUB_QPS, WORK_HUB_BURST);
   readonly #memories = new Map<string, WorkMemory>();
   /** Version that the last write replaced, by the name of the work; it says nothing new. */
@@ -59,10 +37,11 @@ export class SimulatedWorks {
   /** On the spoke, so that they outlive its agent. */
   readonly #records = createMemoryRecords();
 
-  constructor(around: WorkSurroundings) {
-    this.#around = around;
-    this.#lane = new Lane((name) => this.#reconcile(name), around.timers, around.onError);
-    this.#access = withPullerAccount(faultyAccess(around.store, around.faults), around.pullerRole);
+  constructor(part: AgentPart) {
+    this.#part = part;
+    const { store, around, faults, onError } = part;
+    this.#lane = new Lane((name) => this.#reconcile(name), around.timers, onError);
+    this.#access = withPullerAccount(faultyAccess(store, faults), around.pullerRole);
   }
 
   wake(name: string): void {
@@ -97,26 +76,26 @@ export class SimulatedWorks {
   }
 
   async #reconcile(name: string): Promise<void> {
-    const { spoke, timers, getWork } = this.#around;
+    const { spoke, random, onEvent } = this.#part;
+    const { timers, getWork, workWatches, workCadence = DEFAULT_WORK_CADENCE } = this.#part.around;
     if (!getWork(spoke, name)) return this.#forget(name);
-    await timers.pause(this.#around.latencyMs());
+    await timers.pause(this.#part.latencyMs());
     const work = getWork(spoke, name);
     if (!work) return this.#forget(name);
     // Our own write is on its way here, and wakes this work.
     if (this.#replaced.get(name) === work.metadata.resourceVersion) return;
-    if (this.#around.watches !== false) this.#watched.set(name, watchedResources(work));
+    if (workWatches !== false) this.#watched.set(name, watchedResources(work));
     const isTold = this.#told.delete(name);
-    const { random, cadence = DEFAULT_WORK_CADENCE, onEvent } = this.#around;
     const deps = {
       hub: this.#hub(name, work),
       spoke: { objects: this.#access, records: this.#records },
-      clock: { now: this.#around.now },
+      clock: timers,
       limit: () => timers.pause(this.#bucket.reserve(timers.now())),
       get: () => work,
       onEvent,
       clusterName: spoke,
       evictionGraceMs: 0,
-      cadence,
+      cadence: workCadence,
       memories: this.#memories,
       random,
       isTold,
@@ -132,7 +111,7 @@ export class SimulatedWorks {
 
   /** The hub, by which a version is known that the last write replaced. */
   #hub(name: string, { metadata: { resourceVersion } }: ManifestWork): AgentHub {
-    const { writer } = this.#around;
+    const { writer } = this.#part.around;
     return {
       ...writer,
       patch: async (...what) => {
@@ -147,7 +126,7 @@ export class SimulatedWorks {
     this.#due.get(name)?.[Symbol.dispose]();
     this.#due.delete(name);
     if (afterMs === undefined) return;
-    const timer = this.#around.timers.after(afterMs, () => {
+    const timer = this.#part.around.timers.after(afterMs, () => {
       this.#due.delete(name);
       this.#lane.add(name);
     });
