@@ -3,15 +3,16 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Annotation } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { RolloutWorld } from '../../integration/rollout/world.ts';
-import { testIn } from '../../integration/world.ts';
+import { testIn, upgradeRef } from '../../integration/world.ts';
 import { look, NO_BROWSER, startBrowser } from './browser.ts';
 import { startConsole } from './console.ts';
 
-const spokes = ['st-1', 'st-2', 'st-3', 'win-1', 'tab-1', 'tab-2'];
+const spokes = ['st-1', 'st-2', 'st-3', 'win-1', 'tab-1', 'tab-2', 'alone-1'];
 const test = testIn(() => RolloutWorld.start({ spokes }));
 const MINUTE = 60_000;
 /** A folder for pictures of each step; none are taken without it. */
@@ -116,7 +117,7 @@ test('apply, plan, watch the pull, pause, see one fail, ask why by keyboard, men
   await page.getByText('live', { exact: true }).waitFor();
   await tabTo(page, /^1 failed$/);
   await page.keyboard.press('Enter');
-  await page.getByText('1 of 6', { exact: true }).waitFor();
+  await page.getByText('1 of 7', { exact: true }).waitFor();
   await tabTo(page, /^Spokes$/);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'st-3' }).waitFor();
@@ -195,6 +196,34 @@ test('a window is set and taken away after its dry run, and one that cannot be r
   await dialog.getByRole('button', { name: 'Set window' }).click();
   await dialog.getByText('is changed').waitFor();
   expect((await annotations())[Annotation.windowSchedule]).toBe(AWAY_FROM_NOW);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+
+  // The form begins with the window there is, and writes nothing where nobody touches it.
+  const bounds = { [Annotation.windowStart]: '2098-07-01T20:00:30Z', [Annotation.windowEnd]: '2099-07-01T22:00:00+02:00' };
+  await world.client.patch(
+    ClusterGroupUpgrade,
+    upgradeRef('win'),
+    { metadata: { annotations: { ...bounds, [Annotation.windowTimezone]: null } } },
+    { type: 'merge' },
+  );
+  const there = { ...bounds, [Annotation.windowSchedule]: AWAY_FROM_NOW, [Annotation.windowDuration]: '4h' };
+  await page.getByRole('button', { name: 'Window…' }).click();
+  await dialog.getByLabel('Again and again').waitFor();
+  const fields = ['Openings', 'Open for', 'Time zone', 'Not before', 'Not after'].map((name) => dialog.getByLabel(name).inputValue());
+  expect(await Promise.all(fields)).toEqual([AWAY_FROM_NOW, '4h', '', '2098-07-01T22:00', '2099-07-01T22:00']);
+  await dialog.getByRole('button', { name: 'See what it would do' }).click();
+  await dialog.getByText('is so already; nothing was changed').waitFor();
+  expect(await annotations()).toEqual(there);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Window…' }).click();
+  await dialog.getByLabel('Not after').fill('2099-08-01T00:00');
+  await dialog.getByRole('button', { name: 'See what it would do' }).click();
+  const changes = dialog.locator('.annotations').getByRole('listitem');
+  await changes.getByText(`"${bounds[Annotation.windowEnd]}" → "2099-07-31T22:00:00.000Z"`).waitFor();
+  expect(await changes.count()).toBe(1);
+  await dialog.getByRole('button', { name: 'Set window' }).click();
+  await dialog.getByText('is changed').waitFor();
+  expect(await annotations()).toEqual({ ...there, [Annotation.windowEnd]: '2099-07-31T22:00:00.000Z' });
   // The one that cannot be read.
   expect(seen.complaints).toEqual([expect.stringContaining('400')]);
 });
@@ -239,7 +268,7 @@ test('tabs that nobody sees hold no stream, a view is taken along, and rows are 
   await page.getByText('=1+1').waitFor();
 
   await page.getByRole('searchbox', { name: /version/ }).fill('tab-');
-  await page.getByText('2 of 6', { exact: true }).waitFor();
+  await page.getByText('2 of 7', { exact: true }).waitFor();
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save spokes as CSV' }).click()]);
   expect(download.suggestedFilename()).toBe('spokes.csv');
   const lines = (await readFile(await download.path(), 'utf8')).split('\r\n');
@@ -260,4 +289,36 @@ test('tabs that nobody sees hold no stream, a view is taken along, and rows are 
   await page.getByText('4.18.77').waitFor();
   await page.getByText('live', { exact: true }).waitFor();
   expect(await page.getByText(/^Everything below is old/).count()).toBe(0);
+});
+
+test('where no hub leads, a pause and its end are wishes, and each is taken back in the page', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  await world.policies(['alone-1'], { 'alone-p': {} });
+  await world.upgrade('alone', ['alone-1'], ['alone-p'], { enable: false }, { [Annotation.paused]: 'drain' });
+  await world.untilCondition('alone', 'Paused', /^True/);
+  await world.hub?.stop();
+  const annotations = async () => (await world.get('alone'))?.metadata.annotations ?? {};
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, await running.address('/upgrades/default/alone'));
+  const { page } = seen;
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const dialog = page.getByRole('dialog');
+  await button('Resume…').click();
+  await button('Resume').click();
+  await dialog.getByText('is changed, but no hub has taken it up yet').waitFor();
+  expect(await annotations()).toEqual({});
+  await button('Undo…').click();
+  await button('Pause').click();
+  await dialog.getByText('is changed').waitFor();
+  expect(await annotations()).toEqual({ [Annotation.paused]: 'drain' });
+  await button('Close').click();
+  await button('Resume…').click();
+  await button('Resume').click();
+  await dialog.getByText('no hub has taken it up yet').waitFor();
+  await button('Close').click();
+  await page.getByText('paused: its end is asked for; no hub has taken it up yet').waitFor();
+  await button('Pause…').click();
+  await button('Pause').click();
+  await dialog.getByText('is changed').waitFor();
+  expect(await annotations()).toEqual({ [Annotation.paused]: 'drain' });
 });

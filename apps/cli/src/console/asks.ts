@@ -1,12 +1,13 @@
 /** Questions of the page: each is asked as the command of the same name asks it. */
 import { FlotillaError, refOfKey } from '@flotilla/api';
-import type { EventsAnswer, SpokeAnswer, WhyAnswer } from '@flotilla/api/answers';
+import type { EventsAnswer, SpokeAnswer, WhyAnswer, WindowParts } from '@flotilla/api/answers';
 import { Event, Lease } from '@flotilla/api/core';
 import { AGENT_LEASE } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { FactStore } from '../hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
+import { windowOf } from '../steer/window.ts';
 import { askOne } from '../why/ask.ts';
 import type { Fleet } from './rows/fleet.ts';
 import type { Sources } from './rows/sources.ts';
@@ -37,6 +38,10 @@ export async function askWhy({ client, hubNamespace }: AskDeps, key: string, clu
   const upgrade = await readUpgrade(client, upgradeRefOf(key));
   return askOne(new FactStore({ client, hubNamespace }), upgrade, cluster);
 }
+
+/** The window of an upgrade, as its annotations have it. */
+export const askWindow = async ({ client }: AskDeps, key: string): Promise<WindowParts> =>
+  windowOf(await readUpgrade(client, upgradeRefOf(key)));
 
 /** Events of an upgrade. */
 export async function askEvents({ client }: AskDeps, key: string): Promise<EventsAnswer> {

@@ -7,7 +7,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { nextStep } from '../complain.ts';
 import { act } from './actions.ts';
-import { askEvents, askSpoke, askWhy } from './asks.ts';
+import { askEvents, askSpoke, askWhy, askWindow } from './asks.ts';
 import { type Door, stranger } from './door.ts';
 import { isApiRoute, refusalOf, SECURITY_HEADERS } from './guard.ts';
 import { askPlan, PlanWish, type Registry } from './plan.ts';
@@ -47,7 +47,7 @@ const names = z
   .refine(({ length }) => length <= MOST_LOOKED, { error: `names more than ${MOST_LOOKED} upgrades` });
 const StreamQuery = z.object({ upgrade: names, fresh: names });
 const WhyQuery = z.object({ upgrade: name, cluster: name.optional() });
-const EventsQuery = z.object({ upgrade: name });
+const UpgradeQuery = z.object({ upgrade: name });
 const PlanQuery = PlanWish.extend({ upgrade: name });
 const SpokeQuery = z.object({ name });
 
@@ -146,7 +146,8 @@ function serveApi(app: FastifyInstance, viewerOf: ViewerOf, registry: Registry |
     const { upgrade, ...wish } = PlanQuery.parse(request.query);
     return askPlan(viewerOf(request).deps, registry, upgrade, wish);
   });
-  app.get('/api/events', (request) => askEvents(viewerOf(request).deps, EventsQuery.parse(request.query).upgrade));
+  app.get('/api/events', (request) => askEvents(viewerOf(request).deps, UpgradeQuery.parse(request.query).upgrade));
   app.get('/api/spoke', (request) => askSpoke(viewerOf(request).deps, SpokeQuery.parse(request.query).name));
+  app.get('/api/window', (request) => askWindow(viewerOf(request).deps, UpgradeQuery.parse(request.query).upgrade));
   app.post('/api/actions', (request) => act(viewerOf(request).deps, ActionRequest.parse(request.body)));
 }

@@ -1,8 +1,8 @@
 import type { Ref } from '@flotilla/api';
-import type { ActionRequest, ChangeAnswer, WindowParts } from '@flotilla/api/answers';
+import { type ActionRequest, type ChangeAnswer, WindowParts } from '@flotilla/api/answers';
 
 /** The parts of a window, in the order of their options. */
-export const WINDOW_PARTS: readonly (keyof WindowParts)[] = ['start', 'end', 'schedule', 'duration', 'timezone'];
+export const WINDOW_PARTS = WindowParts.keyof().options;
 
 /** The action on the same object that takes a change back, or a command of another program. */
 export type Undo =

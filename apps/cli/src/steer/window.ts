@@ -118,8 +118,12 @@ function annotationsOf(window: WindowParts | undefined, nameOf: NameOf): Record<
   return Object.fromEntries(WINDOW_PARTS.map((of) => [WINDOW_KEYS[of], window?.[of]]));
 }
 
+/** The parts of the window that an upgrade has. */
+export const windowOf = ({ metadata: { annotations = {} } }: ClusterGroupUpgrade): WindowParts =>
+  present(Object.fromEntries(WINDOW_PARTS.map((of) => [of, annotations[WINDOW_KEYS[of]]])));
+
 /** The action that brings back the window there was. */
-function undoOf({ metadata: { annotations = {} } }: ClusterGroupUpgrade): Undo {
-  const window = present(Object.fromEntries(WINDOW_PARTS.map((of) => [of, annotations[WINDOW_KEYS[of]]])));
+function undoOf(upgrade: ClusterGroupUpgrade): Undo {
+  const window = windowOf(upgrade);
   return Object.keys(window).length > 0 ? { action: 'window-set', window } : { action: 'window-clear' };
 }

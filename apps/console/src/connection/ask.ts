@@ -1,4 +1,4 @@
-import { ActionRequest, ChangeAnswer, EventsAnswer, PlanAnswer, Refusal, SpokeAnswer, WhyAnswer } from '@flotilla/api/answers';
+import { ActionRequest, ChangeAnswer, EventsAnswer, PlanAnswer, Refusal, SpokeAnswer, WhyAnswer, WindowParts } from '@flotilla/api/answers';
 import type { z } from 'zod';
 import { call } from './call.ts';
 import { credentialOf } from './token.ts';
@@ -11,6 +11,8 @@ export interface Asking {
   /** @param wish what the view varies: rate, batchMinutes, images */
   readonly plan: (upgrade: string, wish: Readonly<Record<string, string>>) => Promise<PlanAnswer>;
   readonly spoke: (name: string) => Promise<SpokeAnswer>;
+  /** The window that an upgrade has. */
+  readonly window: (upgrade: string) => Promise<WindowParts>;
   readonly act: (request: ActionRequest) => Promise<ChangeAnswer>;
 }
 
@@ -29,6 +31,7 @@ export function createAsking(token: string): Asking {
     events: (upgrade) => get('/api/events', { upgrade }, EventsAnswer),
     plan: (upgrade, wish) => get('/api/plan', { ...wish, upgrade }, PlanAnswer, PLAN_MS),
     spoke: (name) => get('/api/spoke', { name }, SpokeAnswer),
+    window: (upgrade) => get('/api/window', { upgrade }, WindowParts),
     async act(request) {
       const body = JSON.stringify(ActionRequest.parse(request));
       const sent = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };

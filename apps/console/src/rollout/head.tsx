@@ -10,7 +10,7 @@ import { Bar } from '../words/bar.tsx';
 import { Fact } from '../words/fact.tsx';
 import { HeldMark, StageMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
-import { useReadAt } from '../world-context.ts';
+import { useReadAt, useWorld } from '../world-context.ts';
 import { Track } from './track.tsx';
 
 interface HeadProps {
@@ -18,13 +18,15 @@ interface HeadProps {
   readonly rights: Rights | undefined;
 }
 
-/** Changes that make sense for an upgrade as it is. */
-function offersOf({ key: of, stage, paused, clusters, cached }: UpgradeRow, rights: Rights | undefined): Offer[] {
+/** Changes that make sense for an upgrade as it is. @param isLed a hub takes up at once what is asked for */
+function offersOf({ key: of, stage, paused, clusters, cached }: UpgradeRow, rights: Rights | undefined, isLed: boolean): Offer[] {
   const lack = rights?.steerUpgrades ?? null;
   const isOver = hasEnded({ stage });
   const failed = clusters.failed + (isOver ? 0 : (cached?.failed ?? 0));
   return [
-    ...(paused !== null ? [{ action: 'resume', of, lack } as const] : isOver ? [] : [{ action: 'pause', of, lack } as const]),
+    ...(paused !== null ? [{ action: 'resume', of, lack } as const] : []),
+    // Without a hub the end of a pause may be a wish, which a pause takes back.
+    ...(isOver || (paused !== null && isLed) ? [] : [{ action: 'pause', of, lack } as const]),
     ...(failed > 0 && stage !== 'deleting' ? [{ action: 'retry', of, lack, label: 'Retry failed' } as const] : []),
     ...(isOver ? [] : [{ action: 'window', of, lack } as const]),
   ];
@@ -34,6 +36,7 @@ function offersOf({ key: of, stage, paused, clusters, cached }: UpgradeRow, righ
 export function Head({ row, rights }: HeadProps): JSX.Element {
   const { key, stage, says, paused, window, clusters, cached, ends, writtenAt } = row;
   const readAt = useReadAt();
+  const isLed = useWorld().hub.value?.state === 'leads';
   return (
     <>
       <header class="title">
@@ -44,7 +47,7 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
           <a class="button" href={planPath(key)}>
             Plan
           </a>
-          <Steer offers={offersOf(row, rights)} />
+          <Steer offers={offersOf(row, rights, isLed)} />
         </div>
       </header>
       <Track row={row} />

@@ -24,6 +24,7 @@ interface ChangeProps {
 }
 
 const CHECKING = { kind: 'busy', says: 'Checking what it would do…' } as const;
+const READING = { kind: 'busy', says: 'Reading the window there is…' } as const;
 
 /** A change: what it would do, the question, and how it ended. */
 export function Change({ offer, onEnd }: ChangeProps): JSX.Element {
@@ -32,8 +33,14 @@ export function Change({ offer, onEnd }: ChangeProps): JSX.Element {
   const { action, of, clusters } = offer;
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
-  const [step, setStep] = useState<Step>(action === 'window' ? { kind: 'form' } : CHECKING);
+  const [step, setStep] = useState<Step>(action === 'window' ? READING : CHECKING);
   const [request, setRequest] = useState<Wish>();
+  const [was, setWas] = useState<WindowParts>();
+  const fail = (error: unknown): void => setStep({ kind: 'problem', says: error instanceof Error ? error.message : String(error) });
+  const openForm = (window: WindowParts): void => {
+    setWas(window);
+    setStep({ kind: 'form' });
+  };
   const send = async (change: Wish, seen?: ChangeAnswer): Promise<void> => {
     const dryRun = seen === undefined;
     setRequest(change);
@@ -43,12 +50,13 @@ export function Change({ offer, onEnd }: ChangeProps): JSX.Element {
       const answer = await ask.act({ ...change, of, dryRun, seen: seen?.seen, ...chosen, ...(reason !== '' && { reason }) });
       setStep({ kind: answer.outcome === 'dry-run' || answer.outcome === 'outdated' ? 'checked' : 'ended', answer });
     } catch (error) {
-      setStep({ kind: 'problem', says: error instanceof Error ? error.message : String(error) });
+      fail(error);
     }
   };
   useEffect(() => {
     dialog.current?.showModal();
-    if (action !== 'window') void send({ action });
+    if (action === 'window') ask.window(of).then(openForm, fail);
+    else void send({ action });
   }, []);
   const close = (): void => dialog.current?.close();
   const takeBack = (undoing: Wish): void => {
@@ -72,7 +80,7 @@ export function Change({ offer, onEnd }: ChangeProps): JSX.Element {
         {step.kind === 'problem' && <p class="problem">{safeText(step.says)}</p>}
         {(step.kind === 'checked' || step.kind === 'ended') && <Told answer={step.answer} onLeave={close} onUndo={takeBack} />}
       </div>
-      {action === 'window' && <WindowForm isHidden={step.kind !== 'form'} onCheck={check} onCancel={close} />}
+      {was && <WindowForm was={was} isHidden={step.kind !== 'form'} onCheck={check} onCancel={close} />}
       {step.kind === 'checked' && request && (
         <form
           onSubmit={(event) => {
@@ -98,7 +106,7 @@ export function Change({ offer, onEnd }: ChangeProps): JSX.Element {
       )}
       {(step.kind === 'busy' || step.kind === 'problem' || step.kind === 'ended') && (
         <div class="buttons">
-          {step.kind === 'problem' && action === 'window' && (
+          {step.kind === 'problem' && was && (
             <button type="button" onClick={() => setStep({ kind: 'form' })}>
               Back
             </button>

@@ -1,8 +1,11 @@
 import { type WindowParts, windowFields } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { fieldOf, windowOf } from './window-fields.ts';
 
 interface FormProps {
+  /** The window that the upgrade has. */
+  readonly was: WindowParts;
   /** It keeps what was typed while the answer is shown. */
   readonly isHidden: boolean;
   /** Undefined for no window. */
@@ -19,16 +22,16 @@ const SHAPES: readonly (readonly [Shape, string])[] = [
 
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** The window that somebody wants. */
-export function WindowForm({ isHidden, onCheck, onCancel }: FormProps): JSX.Element {
-  const [shape, setShape] = useState<Shape>('once');
+/** The window that somebody wants, beginning with the one there is. */
+export function WindowForm({ was, isHidden, onCheck, onCancel }: FormProps): JSX.Element {
+  const [shape, setShape] = useState<Shape>(was.schedule === undefined ? 'once' : 'again');
   return (
     <form
       hidden={isHidden}
       class="window-form"
       onSubmit={(event) => {
         event.preventDefault();
-        onCheck(shape === 'none' ? undefined : windowOf(new FormData(event.currentTarget)));
+        onCheck(shape === 'none' ? undefined : windowOf(new FormData(event.currentTarget), was));
       }}
     >
       <fieldset>
@@ -39,32 +42,35 @@ export function WindowForm({ isHidden, onCheck, onCancel }: FormProps): JSX.Elem
           </label>
         ))}
       </fieldset>
-      {shape === 'once' && (
-        <div class="fields">
-          <label>
-            {windowFields.start} ({ZONE})
-            <input type="datetime-local" name="start" />
-          </label>
-          <label>
-            {windowFields.end} ({ZONE})
-            <input type="datetime-local" name="end" required />
-          </label>
-        </div>
-      )}
       {shape === 'again' && (
         <div class="fields">
           <label>
             {windowFields.schedule}, as five cron fields
-            <input name="schedule" required placeholder="0 22 * * 6" />
+            <input name="schedule" defaultValue={was.schedule ?? ''} required placeholder="0 22 * * 6" />
           </label>
           <label>
             {windowFields.duration}
-            <input name="duration" required placeholder="4h" />
+            <input name="duration" defaultValue={was.duration ?? ''} required placeholder="4h" />
           </label>
           <label>
             {windowFields.timezone}
-            <input name="timezone" defaultValue={ZONE} required />
+            <input name="timezone" defaultValue={was.timezone ?? (was.schedule === undefined ? ZONE : '')} placeholder="UTC" />
           </label>
+        </div>
+      )}
+      {shape !== 'none' && (
+        <div class="fields">
+          {(['start', 'end'] as const).map((part) => (
+            <label key={part}>
+              {windowFields[part]} ({ZONE})
+              <input
+                type="datetime-local"
+                name={part}
+                defaultValue={fieldOf(part, was[part])}
+                required={part === 'end' && shape === 'once' && was.start === undefined}
+              />
+            </label>
+          ))}
         </div>
       )}
       <div class="buttons">
@@ -77,24 +83,4 @@ export function WindowForm({ isHidden, onCheck, onCancel }: FormProps): JSX.Elem
       </div>
     </form>
   );
-}
-
-function windowOf(form: FormData): WindowParts {
-  const text = (name: string): string | undefined => {
-    const value = form.get(name);
-    return typeof value === 'string' && value !== '' ? value : undefined;
-  };
-  // The field holds a time of the viewer's clock without a zone.
-  const time = (name: string): string | undefined => {
-    const value = text(name);
-    return value === undefined ? undefined : new Date(value).toISOString();
-  };
-  const parts = {
-    start: time('start'),
-    end: time('end'),
-    schedule: text('schedule'),
-    duration: text('duration'),
-    timezone: text('timezone'),
-  };
-  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
 }
