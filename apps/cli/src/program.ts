@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { type CommandRow, commands } from './commands.ts';
 import { completionCommand } from './completion/command.ts';
 import { Exit } from './exit.ts';
+import { helpOf } from './option.ts';
 
 /** The command line as commander reads it, made of the table. */
 export function createProgram(): Command {
@@ -20,10 +21,10 @@ export function createProgram(): Command {
   return program;
 }
 
-function build({ name, meaning, takes = [], options = [], load, commands: below = [] }: CommandRow): Command {
+function build({ name, meaning, takes = [], options, load, commands: below = [] }: CommandRow): Command {
   const command = new Command(name).description(meaning).showHelpAfterError(`(flotilla ${name} --help lists what there is)`);
   for (const [argument, of] of takes) command.argument(argument, of);
-  for (const [flags, of] of options) command.option(flags, of);
+  for (const [flags, of] of options ? helpOf(options) : []) command.option(flags, of);
   for (const row of below) command.addCommand(build(row));
   if (load)
     command.action(async () => {

@@ -1,7 +1,7 @@
 import { checkOptions } from '@flotilla/runtime';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import { AccessOptions, JsonOptions, wantsJson } from '../hub/options.ts';
+import { AnswerOptions, wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { writeJson, writeOut } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
@@ -11,7 +11,7 @@ import { readTalmHub } from './read.ts';
 
 /** `flotilla check talm`: what of a hub that TALM manages carries over. Reads alone; ends with 3 while something stops the move. */
 export const checkTalm: Run = async (_, given) => {
-  const options = checkOptions(AccessOptions.extend(JsonOptions.shape), given);
+  const options = checkOptions(AnswerOptions, given);
   await using connected = connect(options);
   const check = judgeTalmHub(await readTalmHub(connected.client));
   if (wantsJson(options)) writeJson(check);

@@ -4,8 +4,9 @@ import { FlotillaError, type KubeObject } from '@flotilla/api';
 import type { ActionRequest, ChangeAnswer } from '@flotilla/api/answers';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
-import { makeChange, type PlannedChange, Reason } from '../steer/change.ts';
-import { HELD, planHold, planUnhold } from '../steer/hold.ts';
+import { makeChange, type PlannedChange } from '../steer/change.ts';
+import { planHold, planUnhold } from '../steer/hold.ts';
+import { Reason } from '../steer/options.ts';
 import { planPause, planResume } from '../steer/pause.ts';
 import { planRetry } from '../steer/retry.ts';
 import { planWindow, windowFieldOf } from '../steer/window.ts';
@@ -25,7 +26,7 @@ export async function act(
   const { reason } = checkOptions(Reasons, { reason: request.reason || undefined });
   switch (action) {
     case 'hold':
-      return makeChange(client, await planHold(client, of, reason ?? HELD), request);
+      return makeChange(client, await planHold(client, of, reason), request);
     case 'unhold':
       return makeChange(client, await planUnhold(client, of), request);
     case 'resume':

@@ -1,22 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
 import { checkOptions, systemClock } from '@flotilla/runtime';
-import { z } from 'zod';
 import { connect } from '../hub/connect.ts';
-import { HubOptions } from '../hub/options.ts';
-import { RegistryOptions } from '../registry/options.ts';
 import type { Run } from '../run.ts';
 import { writeErr, writeOut } from '../terminal/output.ts';
 import { ownDoor } from './door.ts';
+import { ConsoleOptions } from './options.ts';
 import { openPage } from './page.ts';
 import { openServer } from './server.ts';
-import { aborted, SharedOptions, serveShared } from './shared.ts';
+import { aborted, serveShared } from './shared.ts';
 import { openViewer } from './viewer.ts';
-
-const Options = HubOptions.omit({ output: true }).extend({
-  ...SharedOptions.shape,
-  ...RegistryOptions.shape,
-  registriesConf: z.string().min(1, { error: 'is empty: give a file' }).optional(),
-});
 
 /** Keeps this process at about twice of what lives in it: by itself V8 lets one that reads much and keeps little grow to six times as much. */
 const STEADY_HEAP = '--heap-growing-percent=25';
@@ -26,7 +18,7 @@ const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `flotilla console`. */
 export const runConsole: Run = async (_args, given) => {
-  const options = checkOptions(Options, given);
+  const options = checkOptions(ConsoleOptions, given);
   const { namespace, hubNamespace, pullSecret, registryCa, insecureRegistry, registriesConf, ...shared } = options;
   setFlagsFromString(STEADY_HEAP);
   const stopping = new AbortController();

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { FlotillaError } from '@flotilla/api';
 import type { LoginWay } from '@flotilla/api/answers';
 import type { Clock } from '@flotilla/pace';
+import type { PROXY_HEADERS } from './options.ts';
 import type { Viewer } from './viewer.ts';
 
 /** Decides on each request that asks or changes something. */
@@ -62,9 +63,6 @@ function isSame(said: string, wanted: string): boolean {
   const [a, b] = [Buffer.from(said), Buffer.from(wanted)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
-
-/** Headers in which a proxy in front may give the token of whoever asks. */
-export const PROXY_HEADERS = ['authorization', 'x-forwarded-access-token'] as const;
 
 /** Where the tokens of several people come from. */
 interface SharedDoorOptions {

@@ -2,41 +2,20 @@
 import { readFile } from 'node:fs/promises';
 import { FlotillaError } from '@flotilla/api';
 import { type Client, createClient, systemClock } from '@flotilla/runtime';
-import { z } from 'zod';
 import { callersPath } from '../config.ts';
 import { writeOut } from '../terminal/output.ts';
 import { safeText } from '../terminal/safe-text.ts';
-import { PROXY_HEADERS, sharedDoor } from './door.ts';
+import { sharedDoor } from './door.ts';
+import type { ConsoleOptions } from './options.ts';
 import type { View } from './rows/sources.ts';
 import { openServer } from './server.ts';
 import { openViewer } from './viewer.ts';
 import { Viewers } from './viewers.ts';
 
-const path = z.string().min(1, { error: 'is empty: give a path' });
-const Origin = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.origin === text, {
-  error: 'must be an address without a path, as in https://console.example.com',
-});
-
-/** Options of a console for several people; without `login` it is for one. */
-export const SharedOptions = z.object({
-  login: z.enum(['token', ...PROXY_HEADERS], { error: `must be token, ${PROXY_HEADERS.join(' or ')}` }).optional(),
-  address: z.array(Origin).optional(),
-  listen: z
-    .string()
-    .regex(/^[\w.:[\]-]+:\d{1,5}$/, { error: 'must be an address and a port, as in 0.0.0.0:8443' })
-    .optional(),
-  tlsCert: path.optional(),
-  tlsKey: path.optional(),
-  server: z.url({ error: 'must be the URL of the API server' }).optional(),
-  certificateAuthority: path.optional(),
-  viewers: z.coerce.number({ error: 'must be a number' }).int().min(1).max(1_000).optional(),
-});
-
-type Shared = z.output<typeof SharedOptions> & { readonly login: NonNullable<z.output<typeof SharedOptions>['login']> };
-
-/** Where the service of the API server is, for pods. */
-const IN_CLUSTER = 'https://kubernetes.default.svc';
-const MOST_VIEWERS = 50;
+/** Options of a console for several people. */
+type Shared = Pick<ConsoleOptions, 'address' | 'certificateAuthority' | 'listen' | 'server' | 'tlsCert' | 'tlsKey' | 'viewers'> & {
+  readonly login: NonNullable<ConsoleOptions['login']>;
+};
 
 /** Things that the command has prepared. */
 interface Prepared {
@@ -48,7 +27,7 @@ interface Prepared {
 
 /** Serves until the signal aborts. The process has no credential of its own. */
 export async function serveShared(options: Shared, { page, view, signal }: Prepared): Promise<void> {
-  const { login, address, viewers: most = MOST_VIEWERS, listen = '127.0.0.1:8080' } = options;
+  const { login, address, viewers: most, listen } = options;
   const [first] = address ?? [];
   if (!address || first === undefined)
     throw new FlotillaError('FLOTILLA_CONFIG', '--address is missing: name where people open the page, as in https://console.example.com');
@@ -97,7 +76,7 @@ function placeOf(listen: string): { host: string; port: number } {
 }
 
 /** Makes clients that call with a token and nothing else. */
-async function connector({ server = IN_CLUSTER, certificateAuthority }: Shared): Promise<(token: string) => Client> {
+async function connector({ server, certificateAuthority }: Shared): Promise<(token: string) => Client> {
   const authority = certificateAuthority === undefined ? undefined : await readFile(callersPath(certificateAuthority));
   const cluster = { server, ...(authority && { 'certificate-authority-data': authority.toString('base64') }) };
   return (token) =>

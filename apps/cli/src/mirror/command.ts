@@ -4,24 +4,11 @@ import { FlotillaError } from '@flotilla/api';
 import { bytes } from '@flotilla/api/units';
 import { formatImageReference, OciLayout, parseDockerConfig, parseImageReference, publishLayout, RegistryClient } from '@flotilla/registry';
 import { checkOptions, readOptionFile } from '@flotilla/runtime';
-import { z } from 'zod';
 import { callersPath } from '../config.ts';
 import type { Run } from '../run.ts';
 import { writeErr, writeOut } from '../terminal/output.ts';
+import { MirrorOptions } from './options.ts';
 import { checkRelease } from './release-folder.ts';
-
-const MirrorOptions = z.object({
-  from: z.string({ error: 'is required: folder of a release, as in --from flotilla-0.1.0' }).min(1, { error: 'is empty: give a folder' }),
-  to: z
-    .string({ error: 'is required: registry and path, as in --to mirror.example.com:5000/flotilla' })
-    .regex(/^[^@\s/:]+(:\d+)?(\/[^@\s/:]+)*$/, {
-      error: 'must be host[:port][/path] without a scheme, a tag, a digest or a slash at the end',
-    }),
-  authfile: z.string().min(1, { error: 'is empty: give a file' }).optional(),
-  registryCa: z.string().min(1, { error: 'is empty: give a file' }).optional(),
-  insecureRegistry: z.boolean().default(false),
-});
-type MirrorOptions = z.output<typeof MirrorOptions>;
 
 /** `flotilla mirror`: puts the images and charts of a release on a registry. */
 export const runMirror: Run = (_, given) => mirror(checkOptions(MirrorOptions, given));

@@ -5,7 +5,7 @@ import { nextStep } from '../complain.ts';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { listServed } from '../hub/list-served.ts';
-import { AccessOptions, JsonOptions, wantsJson } from '../hub/options.ts';
+import { AnswerOptions, wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { writeJson } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
@@ -14,7 +14,7 @@ import { payloadStatusText } from './print.ts';
 
 /** `flotilla payload status`: how far a cluster has applied a release. */
 export const showPayloadStatus: Run = async (_, given) => {
-  const options = checkOptions(AccessOptions.extend(JsonOptions.shape), given);
+  const options = checkOptions(AnswerOptions, given);
   await using connected = connect(options);
   const answer = judgePayload(await readPayload(connected.client));
   const screen = standardScreen();

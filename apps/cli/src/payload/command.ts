@@ -1,4 +1,4 @@
-import { planApply } from '@flotilla/release';
+import { capabilitySets, featureSets, planApply } from '@flotilla/release';
 import { checkOptions } from '@flotilla/runtime';
 import { wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
@@ -10,9 +10,17 @@ import { loadFiltered } from './load.ts';
 import { GraphOptions, IncludedOptions } from './options.ts';
 import { graphAsDot, graphAsJson, graphAsMermaid, printed } from './print.ts';
 
+/** Names that the library alone knows, checked with the other options. */
+const named = ({ shape: { featureSet, capabilities } }: typeof IncludedOptions | typeof GraphOptions) => ({
+  featureSet: oneOf(featureSet, featureSets),
+  capabilities: oneOf(capabilities, [...capabilitySets.keys()]),
+});
+const oneOf = (schema: (typeof GraphOptions)['shape']['featureSet'], names: readonly string[]) =>
+  schema.refine((name) => names.includes(name), { error: `must be one of ${names.join(', ')}` });
+
 /** `flotilla payload included`: what a cluster takes of a payload. */
 export const showIncluded: Run = async ([source = ''], given) => {
-  const options = checkOptions(IncludedOptions, given);
+  const options = checkOptions(IncludedOptions.extend(named(IncludedOptions)), given);
   const { why } = options;
   const { payload, included, excluded } = await loadFiltered(source, options);
   if (wantsJson(options))
@@ -40,7 +48,7 @@ const states = { install: 'Initializing', update: 'Updating', reconcile: 'Reconc
 
 /** `flotilla payload graph`: in which order a payload is applied. */
 export const showGraph: Run = async ([source = ''], given) => {
-  const options = checkOptions(GraphOptions, given);
+  const options = checkOptions(GraphOptions.extend(named(GraphOptions)), given);
   const { format, state, seed } = options;
   const { included } = await loadFiltered(source, options);
   const { nodes } = planApply(included, states[state], seed);

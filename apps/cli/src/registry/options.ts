@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { file } from '../hub/options.ts';
+import { option } from '../option.ts';
 
 /** Options of commands that read a registry. */
-export const RegistryOptions = z.object({
-  pullSecret: z.string().min(1, { error: 'is empty: give a file' }).optional(),
-  registryCa: z.string().min(1, { error: 'is empty: give a file' }).optional(),
-  insecureRegistry: z.array(z.string()).default([]),
-});
+export const registry = {
+  pullSecret: option('<file>', file, "credentials of the registry, as Docker's config.json"),
+  registryCa: option('<file>', file, "PEM of the registry's authority"),
+  insecureRegistry: option('<host...>', z.array(z.string()).default([]), 'registries that are spoken to over plain HTTP'),
+};
+const RegistryOptions = z.object(registry);
 /** Access to a registry. */
 export type RegistryOptions = z.output<typeof RegistryOptions>;

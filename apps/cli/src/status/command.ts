@@ -3,32 +3,24 @@ import type { StatusAnswer } from '@flotilla/api/answers';
 import { Namespace } from '@flotilla/api/core';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, checkOptions, isForbidden } from '@flotilla/runtime';
-import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { FactStore } from '../hub/fact-store.ts';
-import { HubOptions } from '../hub/options.ts';
 import { followUpgrade, readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { writeErr, writeJson } from '../terminal/output.ts';
 import { safeJson, safeText } from '../terminal/safe-text.ts';
 import { HOME, standardScreen } from '../terminal/screen.ts';
 import { askStatus, judgeStatus } from './ask.ts';
+import { StatusOptions } from './options.ts';
 import { statusLine, statusPage, statusTable } from './print.ts';
-
-const Options = HubOptions.extend({
-  allNamespaces: z.boolean().default(false),
-  selector: z.string().min(1, { error: 'is empty: give labels such as site=north' }).optional(),
-  watch: z.boolean().default(false),
-});
-type Options = z.output<typeof Options>;
 
 const hasFailed = ({ stage }: StatusAnswer): boolean => stage === 'partial' || stage === 'failed' || stage === 'timed-out';
 const hasEnded = (answer: StatusAnswer): boolean => answer.stage === 'done' || hasFailed(answer);
 
 /** `flotilla status [CGU]`. */
 export const showStatus: Run = async ([name], given) => {
-  const options = checkOptions(Options, given);
+  const options = checkOptions(StatusOptions, given);
   if (options.watch && name === undefined) throw new FlotillaError('FLOTILLA_CONFIG', '--watch needs the name of a ClusterGroupUpgrade');
   if (name !== undefined && (options.allNamespaces || options.selector !== undefined))
     throw new FlotillaError('FLOTILLA_CONFIG', 'a name goes with neither -A nor -l: leave out one of them');
@@ -44,9 +36,9 @@ export const showStatus: Run = async ([name], given) => {
   if (hasFailed(answer)) endWith(Exit.no);
 };
 
-const screenFor = ({ output }: Options) => standardScreen(output === 'wide');
+const screenFor = ({ output }: StatusOptions) => standardScreen(output === 'wide');
 
-async function listAll(client: Client, namespace: string, options: Options): Promise<void> {
+async function listAll(client: Client, namespace: string, options: StatusOptions): Promise<void> {
   const screen = screenFor(options);
   const within = options.allNamespaces ? {} : { namespace };
   const { items } = await client.list(ClusterGroupUpgrade, { ...within, labelSelector: options.selector }).catch((error: unknown) => {
@@ -64,7 +56,7 @@ async function listAll(client: Client, namespace: string, options: Options): Pro
 }
 
 /** An API server is the one that reads selectors. */
-const unreadableSelector = (error: unknown, { selector }: Options): FlotillaError | undefined =>
+const unreadableSelector = (error: unknown, { selector }: StatusOptions): FlotillaError | undefined =>
   selector !== undefined && error instanceof ApiError && error.status === 400
     ? new FlotillaError(
         'FLOTILLA_CONFIG',
@@ -82,13 +74,13 @@ async function needNamespace(client: Client, name: string): Promise<void> {
     throw new FlotillaError('FLOTILLA_NO_UPGRADE', `there is no namespace ${name}: name another with -n, or add -A for all`);
 }
 
-function nothingFound(namespace: string, { selector, allNamespaces }: Options): string {
+function nothingFound(namespace: string, { selector, allNamespaces }: StatusOptions): string {
   const where = allNamespaces ? 'in any namespace' : `in namespace ${namespace}`;
   if (selector !== undefined) return `${where} has the labels ${selector}`;
   return allNamespaces ? where : `${where}: name another with -n, or add -A for all`;
 }
 
-async function follow(client: Client, ref: UpgradeRef, options: Options): Promise<void> {
+async function follow(client: Client, ref: UpgradeRef, options: StatusOptions): Promise<void> {
   const screen = screenFor(options);
   const stopping = new AbortController();
   process.once('SIGINT', () => stopping.abort());

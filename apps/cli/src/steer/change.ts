@@ -2,34 +2,16 @@ import { createHash } from 'node:crypto';
 import { FlotillaError, type KubeObject, type Ref, type Resource } from '@flotilla/api';
 import type { ChangeAnswer } from '@flotilla/api/answers';
 import { ApiError, type Client, isConflict } from '@flotilla/runtime';
-import { z } from 'zod';
 import { nextStep } from '../complain.ts';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import { AccessOptions, HubOptions } from '../hub/options.ts';
 import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { consent } from './consent.ts';
+import type { ClusterOptions } from './options.ts';
 import { changeText } from './print.ts';
 import { describeUndo, type Undo } from './undo.ts';
-
-const writing = {
-  dryRun: z.boolean().default(false),
-  yes: z.boolean().default(false),
-  output: z.literal('json', { error: 'must be json' }).optional(),
-};
-/** Options of commands that change a ClusterGroupUpgrade. */
-export const SteerOptions = HubOptions.extend(writing);
-/** Options of commands that change a ManagedCluster. */
-export const ClusterOptions = AccessOptions.extend(writing);
-
-/** Why, as whoever looks later reads it; annotations of an object have 256 KiB together. */
-export const Reason = z
-  .string()
-  .trim()
-  .min(1, { error: 'is empty: say why, or leave it out' })
-  .max(500, { error: 'is longer than 500 characters: say it shorter' });
 
 /** Annotations to write on one object, where undefined takes one away; or an object to create with them. */
 export interface Change<T extends KubeObject> {
@@ -54,7 +36,7 @@ export interface Change<T extends KubeObject> {
 export type PlannedChange<T extends KubeObject> = Change<T> | { readonly refused: string };
 
 /** Options of every command that changes something. */
-type WriteOptions = z.output<typeof ClusterOptions> & { readonly namespace?: string | undefined };
+type WriteOptions = ClusterOptions & { readonly namespace?: string | undefined };
 
 /** Connects to the hub, plans a change there, and carries it out; a refusal is said, also by the exit code. */
 export async function steer<T extends KubeObject>(

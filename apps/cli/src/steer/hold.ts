@@ -3,11 +3,11 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { upgradesWith } from '../hub/memberships.ts';
 import type { Run } from '../run.ts';
-import { type Change, ClusterOptions, Reason, steer } from './change.ts';
+import { type Change, steer } from './change.ts';
+import { ClusterOptions, HoldOptions } from './options.ts';
 
 /** The reason of a hold for which none is given. */
-export const HELD = 'held';
-const HoldOptions = ClusterOptions.extend({ reason: Reason.default(HELD) });
+const HELD = 'held';
 
 /** `flotilla hold CLUSTER`. */
 export const holdCluster: Run = async ([name = ''], given) => {
@@ -21,7 +21,7 @@ export const unholdCluster: Run = async ([name = ''], given) => {
 };
 
 /** The change that holds a cluster. */
-export async function planHold(client: Client, name: string, reason: string): Promise<Change<ManagedCluster>> {
+export async function planHold(client: Client, name: string, reason = HELD): Promise<Change<ManagedCluster>> {
   const object = await readCluster(client, name);
   const upgrades = await upgradesWith(client, name);
   const inUpgrades = [

@@ -3,16 +3,14 @@ import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { findPause } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { z } from 'zod';
 import { FactStore } from '../hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { judgeStatus } from '../status/ask.ts';
-import { type Change, type PlannedChange, Reason, SteerOptions, steer } from './change.ts';
+import { type Change, type PlannedChange, steer } from './change.ts';
 import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
+import { PauseOptions, SteerOptions } from './options.ts';
 import { untilTakenUp } from './taken-up.ts';
-
-const PauseOptions = SteerOptions.extend({ reason: Reason.optional(), now: z.boolean().default(false) });
 
 /** `flotilla pause CGU`. */
 export const pauseUpgrade: Run = async ([name = ''], given) => {

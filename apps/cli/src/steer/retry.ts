@@ -3,16 +3,15 @@ import type { StatusAnswer } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, hasFailedPrecache, type PrecacheState } from '@flotilla/api/ran';
 import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { z } from 'zod';
 import type { UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { type PlannedChange, present, SteerOptions, steer } from './change.ts';
+import { type PlannedChange, present, steer } from './change.ts';
 import { count } from './effects.ts';
+import { RetryOptions } from './options.ts';
 import { look } from './pause.ts';
 import { repetitionOf } from './repetition.ts';
 import { untilTakenUp } from './taken-up.ts';
 
-const RetryOptions = SteerOptions.extend({ failed: z.boolean().default(false) });
 type Planned = PlannedChange<ClusterGroupUpgrade>;
 
 /** `flotilla retry CGU [CLUSTER…]`. */

@@ -3,26 +3,22 @@ import { hasEnded, type WindowAnswer, type WindowParts, windowFields } from '@fl
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describeWindow, explainWindow, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import { HubOptions } from '../hub/options.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { writeJson, writeOut } from '../terminal/output.ts';
 import { standardScreen } from '../terminal/screen.ts';
-import { type PlannedChange, present, SteerOptions, steer } from './change.ts';
+import { type PlannedChange, present, steer } from './change.ts';
 import { openClusters } from './effects.ts';
+import { SetOptions, ShowOptions, SteerOptions } from './options.ts';
 import { look } from './pause.ts';
 import { windowText } from './print.ts';
 import { type Undo, WINDOW_PARTS } from './undo.ts';
 
-const part = z.string().min(1, { error: 'is empty: leave it out to have none' }).optional();
-const SetOptions = SteerOptions.extend({ start: part, end: part, schedule: part, duration: part, timezone: part });
-
 /** `flotilla window show CGU`. */
 export const showWindow: Run = async ([name = ''], given) => {
-  const options = checkOptions(HubOptions, given);
+  const options = checkOptions(ShowOptions, given);
   await using connected = connect(options);
   const upgrade = await readUpgrade(connected.client, connected.refOf(name));
   const all = Object.entries(upgrade.metadata.annotations ?? {});
@@ -48,7 +44,7 @@ export const clearWindow: Run = async ([name = ''], given) => {
   await change(name, options, undefined);
 };
 
-async function change(name: string, options: z.output<typeof SteerOptions>, window: WindowParts | undefined): Promise<void> {
+async function change(name: string, options: SteerOptions, window: WindowParts | undefined): Promise<void> {
   // Asked before the server is: by the rule that the hub goes by.
   const says = explainWindow(windowed(annotationsOf(window, optionOf)), optionOf);
   if (says !== undefined) throw new FlotillaError('FLOTILLA_CONFIG', says);

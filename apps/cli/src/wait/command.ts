@@ -1,13 +1,11 @@
-import { FlotillaError, refKey } from '@flotilla/api';
+import { refKey } from '@flotilla/api';
 import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { duration } from '@flotilla/api/units';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { z } from 'zod';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { FactStore } from '../hub/fact-store.ts';
-import { Duration, HubOptions } from '../hub/options.ts';
 import { followUpgrade, readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { askStatus, judgeStatus } from '../status/ask.ts';
@@ -16,15 +14,7 @@ import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
 import { safeText } from '../terminal/safe-text.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { table } from '../terminal/table.ts';
-
-const Options = HubOptions.extend({
-  for: z
-    .string()
-    .regex(/^(?:cached|done|batch=[1-9]\d{0,4})$/, { error: 'must be cached, done or batch=N' })
-    .default('done'),
-  timeout: Duration.prefault('30m'),
-});
-type Options = z.output<typeof Options>;
+import { WaitOptions } from './options.ts';
 
 type Verdict = 'yes' | 'no' | 'not yet';
 
@@ -47,8 +37,7 @@ function judge(goal: string, answer: StatusAnswer): Verdict {
 
 /** `flotilla wait CGU`. */
 export const waitFor: Run = async ([name = ''], given) => {
-  const options = checkOptions(Options, given);
-  if (options.output === 'wide') throw new FlotillaError('FLOTILLA_CONFIG', '--output is "wide": must be json');
+  const options = checkOptions(WaitOptions, given);
   await using connected = connect(options);
   const { client } = connected;
   const ref = connected.refOf(name);
@@ -62,7 +51,7 @@ export const waitFor: Run = async ([name = ''], given) => {
   endWith(verdict === 'no' ? Exit.no : Exit.timeUp);
 };
 
-function whyNot(verdict: Verdict, { batch }: StatusAnswer, { for: goal, timeout }: z.output<typeof Options>): string {
+function whyNot(verdict: Verdict, { batch }: StatusAnswer, { for: goal, timeout }: WaitOptions): string {
   if (verdict !== 'no') return `is not ${goal} after ${duration(timeout / 1000)}`;
   const isBeyond = goal.startsWith('batch=') && batch.of > 0 && Number(goal.slice('batch='.length)) > batch.of;
   return isBeyond
@@ -71,7 +60,11 @@ function whyNot(verdict: Verdict, { batch }: StatusAnswer, { for: goal, timeout 
 }
 
 /** By the upgrade alone: a look at all clusters for each change would cost the server more than the wait is worth. */
-async function untilJudged(client: Client, ref: UpgradeRef, options: Options): Promise<{ verdict: Verdict; upgrade: ClusterGroupUpgrade }> {
+async function untilJudged(
+  client: Client,
+  ref: UpgradeRef,
+  options: WaitOptions,
+): Promise<{ verdict: Verdict; upgrade: ClusterGroupUpgrade }> {
   const screen = standardScreen();
   const store = new FactStore({ client, ...options });
   let upgrade = await readUpgrade(client, ref);

@@ -5,7 +5,7 @@ import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { FactStore } from '../hub/fact-store.ts';
 import { upgradesWith } from '../hub/memberships.ts';
-import { HubOptions } from '../hub/options.ts';
+import { WhyOptions } from '../hub/options.ts';
 import { readUpgrade } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { writeJson } from '../terminal/output.ts';
@@ -15,7 +15,7 @@ import { whyAllText, whyText } from './print.ts';
 
 /** `flotilla why CGU [CLUSTER]`. */
 export const showWhy: Run = async ([name = '', cluster], given) => {
-  const options = checkOptions(HubOptions, given);
+  const options = checkOptions(WhyOptions, given);
   await using connected = connect(options);
   const { client, refOf } = connected;
   const upgrade = await readUpgrade(client, refOf(name)).catch(async (error: unknown) => {
