@@ -1,5 +1,7 @@
 import { FlotillaError } from '@flotilla/api';
+import type { PayloadStatusAnswer } from '@flotilla/api/answers';
 import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla/api/config';
+import { age, duration, figure } from '@flotilla/api/units';
 import { type Client, checkOptions, isForbidden } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { Exit, endWith } from '../exit.ts';
@@ -8,9 +10,10 @@ import { listServed } from '../hub/list-served.ts';
 import { AnswerOptions, wantsJson } from '../hub/options.ts';
 import type { Run } from '../run.ts';
 import { writeJson } from '../terminal/output.ts';
-import { standardScreen } from '../terminal/screen.ts';
+import { safeText } from '../terminal/safe-text.ts';
+import { type Screen, standardScreen, tinted } from '../terminal/screen.ts';
+import { cut, table } from '../terminal/table.ts';
 import { judgePayload, type ReadPayload } from './judge.ts';
-import { payloadStatusText } from './print.ts';
 
 /** `flotilla payload status`: how far a cluster has applied a release. */
 export const showPayloadStatus: Run = async (_, given) => {
@@ -39,4 +42,31 @@ async function readPayload(client: Client): Promise<ReadPayload> {
     return [];
   });
   return { server, version, operators: operators ?? [], notes, now: Date.now() };
+}
+
+const colors = { applied: 'good', applying: 'late', failing: 'bad', refused: 'bad', unseen: 'bad' } as const;
+
+/** The answer for a person. @param now milliseconds since the epoch */
+export function payloadStatusText(answer: PayloadStatusAnswer, screen: Pick<Screen, 'hasColor' | 'width'>, now: number): string {
+  const { stage, version, from, startedAt, completedAt, level, says, since, waits, secondsLeft, notes } = answer;
+  const route = [from, version].filter((each) => each !== undefined).join(' -> ');
+  const at = stage === 'applied' ? completedAt : (since ?? startedAt);
+  const head = cut(
+    safeText(`${route === '' ? 'no release' : route}: ${stage}${at === undefined ? '' : `, since ${age(at, now)}`}`),
+    screen.width,
+  );
+  const percent = level && level.total > 0 ? ` (${Math.floor((100 * level.done) / level.total)} %)` : '';
+  const ends =
+    stage === 'applying' || stage === 'failing'
+      ? `ends in ${figure(secondsLeft, duration)}${secondsLeft.why ? `: ${secondsLeft.why}` : ''}`
+      : undefined;
+  const lines = [says, level && `${level.done} of ${level.total} manifests${percent}`, ends, ...notes].flatMap((line) =>
+    line ? [line] : [],
+  );
+  const rows = waits.map((wait) => [wait.operator, age(wait.since, now), wait.says]);
+  return [
+    tinted(screen, colors[stage], head),
+    ...lines.map((line) => cut(`  ${safeText(line)}`, screen.width)),
+    ...(rows.length > 0 ? ['', table(['WAITING FOR', 'SINCE', 'WHAT'], rows, { width: screen.width, indent: '  ' })] : []),
+  ].join('\n');
 }

@@ -1,8 +1,8 @@
 import { PayloadStatusAnswer } from '@flotilla/api/answers';
 import { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
+import { payloadStatusText } from './command.ts';
 import { judgePayload } from './judge.ts';
-import { payloadStatusText } from './print.ts';
 
 const now = Date.parse('2026-02-01T12:00:00Z');
 const at = (minutesAgo: number) => new Date(now - minutesAgo * 60_000).toISOString();

@@ -1,7 +1,13 @@
-import { Annotation, FlotillaError, findCondition, refKey } from '@flotilla/api';
+import { Annotation, FlotillaError, findCondition, type ObjectMeta, refKey } from '@flotilla/api';
 import type { StatusAnswer } from '@flotilla/api/answers';
-import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, hasFailedPrecache, type PrecacheState } from '@flotilla/api/ran';
-import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout } from '@flotilla/rollout';
+import {
+  ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
+  type ClusterGroupUpgradeSpec,
+  hasFailedPrecache,
+  type PrecacheState,
+} from '@flotilla/api/ran';
+import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import type { UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
@@ -9,7 +15,6 @@ import { type PlannedChange, present, steer } from './change.ts';
 import { count } from './effects.ts';
 import { RetryOptions } from './options.ts';
 import { look } from './pause.ts';
-import { repetitionOf } from './repetition.ts';
 import { untilTakenUp } from './taken-up.ts';
 
 type Planned = PlannedChange<ClusterGroupUpgrade>;
@@ -155,5 +160,43 @@ async function repeat(client: Client, upgrade: ClusterGroupUpgrade, names: reado
     ],
     undo: { command: `kubectl delete cgu ${ref.name} -n ${namespace}` },
     untilTakenUp: () => untilTakenUp(client, ref, ({ status }) => (status?.conditions?.length ?? 0) > 0),
+  };
+}
+
+/** Annotations by which the repetition begins as the first did. */
+const KEPT = [
+  ...Object.values(WINDOW_KEYS),
+  Annotation.blockingCompletionMode,
+  Annotation.blockingClusterFiltering,
+  Annotation.proofWithin,
+  Annotation.pins,
+];
+
+/**
+ * The same upgrade for these clusters alone. Labels are not taken along: tools that own the first one by them would delete what they do not know.
+ * @param taken names of upgrades that are there
+ */
+export function repetitionOf(
+  metadata: ObjectMeta,
+  spec: ClusterGroupUpgradeSpec,
+  clusters: readonly string[],
+  taken: ReadonlySet<string>,
+): ClusterGroupUpgrade {
+  const { namespace = '', name, annotations = {} } = metadata;
+  const base = name.replace(/-retry-\d+$/, '');
+  let number = 1;
+  while (taken.has(`${base}-retry-${number}`)) number += 1;
+  const { clusterSelector: _, clusterLabelSelectors: __, remediationStrategy: strategy, ...rest } = spec;
+  const canaries = strategy.canaries?.filter((canary) => clusters.includes(canary));
+  return {
+    metadata: {
+      namespace,
+      name: `${base}-retry-${number}`,
+      annotations: {
+        ...Object.fromEntries(KEPT.flatMap((key) => (annotations[key] === undefined ? [] : [[key, annotations[key]]]))),
+        [Annotation.retryOf]: `${namespace}/${name}`,
+      },
+    },
+    spec: { ...rest, clusters: [...clusters], remediationStrategy: { ...strategy, canaries } },
   };
 }

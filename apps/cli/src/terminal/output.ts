@@ -1,6 +1,5 @@
 /** Everything that the command prints goes out here, but for what is for programs alone, such as objects and scripts of completion. */
 import { readTerminal } from '../config.ts';
-import { toAscii } from './ascii.ts';
 import { safeJson } from './safe-text.ts';
 
 /** Writes for a person to standard output. */
@@ -20,3 +19,31 @@ export function writeTo(
 ): void {
   stream.write(stream.isTTY && !hasUtf8 ? toAscii(text) : text);
 }
+
+/** ASCII in place of signs that our texts use, in as many cells as they take there; letters of other scripts stay. */
+const SIGNS: Readonly<Record<string, string>> = {
+  '└': '`',
+  '│': '|',
+  '─': '-',
+  '█': '#',
+  '░': '.',
+  '•': '*',
+  '·': '.',
+  '→': '->',
+  '≤': '<=',
+  '≥': '>=',
+  '–': '-',
+  '—': '-',
+  '“': '"',
+  '”': '"',
+  '‘': "'",
+  '’': "'",
+  '×': 'x',
+  '…': '...',
+};
+
+/** A sign, with blanks behind it that its longer substitute takes the place of: `≤ ` of a figure, and the gap of a table behind a cell that was cut. */
+const SIGN = /…(?: {2}(?= ))?|≤ ?|[└│─█░•·→≥–—“”‘’×]/gu;
+
+/** The text for a terminal that shows ASCII alone. */
+const toAscii = (text: string): string => text.replaceAll(SIGN, (sign) => SIGNS[sign.trimEnd()] ?? sign);

@@ -1,7 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { repetitionOf } from './repetition.ts';
+import { repetitionOf } from './retry.ts';
 
 const spec = ClusterGroupUpgradeSpec.parse({ remediationStrategy: { maxConcurrency: 1, canaries: ['a', 'b'] } });
 
