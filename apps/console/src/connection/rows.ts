@@ -1,8 +1,19 @@
 import { signal } from '@preact/signals';
-import { type Changes, takeChanges } from './row-map.ts';
+
+interface Keyed {
+  readonly key: string;
+}
+
+/** Changes of a table, as a message says them. */
+interface Changes<R extends Keyed> {
+  readonly isWhole: boolean;
+  readonly rows: readonly R[];
+  readonly cells: readonly ({ readonly key: string } & Partial<R>)[];
+  readonly gone: readonly string[];
+}
 
 /** Rows of a table as the server has them. Whoever reads them while being drawn is drawn again with every change. */
-export class Rows<R extends { readonly key: string }> {
+export class Rows<R extends Keyed> {
   readonly #rows = new Map<string, R>();
   readonly #version = signal(0);
   #values: readonly R[] | undefined;
@@ -24,8 +35,14 @@ export class Rows<R extends { readonly key: string }> {
     this.#changed();
   }
 
-  take(changes: Changes<R>): void {
-    takeChanges(this.#rows, changes);
+  take({ isWhole, rows, cells, gone }: Changes<R>): void {
+    if (isWhole) this.#rows.clear();
+    for (const key of gone) this.#rows.delete(key);
+    for (const row of rows) this.#rows.set(row.key, row);
+    for (const changed of cells) {
+      const row = this.#rows.get(changed.key);
+      if (row) this.#rows.set(changed.key, { ...row, ...changed });
+    }
     this.#changed();
   }
 

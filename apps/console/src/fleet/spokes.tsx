@@ -1,9 +1,8 @@
 import type { SpokeRow } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
-import { useLocation } from 'preact-iso';
 import { spokePath, upgradePath, useFilters } from '../address.ts';
-import { Export } from '../export/export.tsx';
-import { type Column, Grid, useRows } from '../table/grid.tsx';
+import type { Column } from '../table/grid.tsx';
+import { Choose, Find, List } from '../table/list.tsx';
 import { compareVersions } from '../table/order.ts';
 import { causeColumn, nameColumn } from '../table/spoke-columns.tsx';
 import { Age, absolute } from '../words/age.tsx';
@@ -15,84 +14,37 @@ import { rankOfSpoke, STATES } from './matter.ts';
 /** All spokes that the filters leave, with the way to their causes. */
 export function Spokes(): JSX.Element {
   const { spokes, upgrades, rights, isFilled } = useWorld();
-  const { query, set, href } = useFilters();
-  const { route } = useLocation();
-  const all = spokes.values();
+  const { href } = useFilters();
   const columns = columnsOf(href, (upgrade) => upgrades.get(upgrade)?.writtenAt);
-  const rows = useRows(all, { columns, isWanted, rank: rankOfSpoke });
   const none = rights.value?.spokes ?? (isFilled.value ? 'No spokes are known.' : 'Opening…');
   return (
-    <section class="table" aria-labelledby="spokes-title">
-      <header class="head">
-        <h2 id="spokes-title">Spokes</h2>
-        {isFilled.value && (
-          <p class="count">
-            {rows.length === all.length ? all.length.toLocaleString() : `${rows.length.toLocaleString()} of ${all.length.toLocaleString()}`}
-          </p>
-        )}
-        <Export
-          name="spokes"
-          titles={columns.map(({ title }) => title)}
-          rows={() => rows.map((row) => columns.map(({ value }) => value(row)))}
-          objects={() => rows}
-        />
-        <Filters query={query} set={set} />
-      </header>
-      <Grid
-        label="Spokes"
-        layout="of-spokes"
-        columns={columns}
-        rows={rows}
-        isBad={(row) => rankOfSpoke(row) === 0}
-        open={({ key }) => route(spokePath(key))}
-        empty={all.length === 0 ? none : 'No spoke passes the filters.'}
-      />
-    </section>
+    <List
+      title="Spokes"
+      id="spokes"
+      all={spokes.values()}
+      isKnown={isFilled.value}
+      columns={columns}
+      isWanted={isWanted}
+      rank={rankOfSpoke}
+      pathOf={spokePath}
+      none={[none, 'No spoke passes the filters.']}
+      filters={
+        <>
+          <Find says="Find by name, version or cause" placeholder="Name, version, cause" by="q" />
+          <Choose title="State" by="state" of={[...STATES.map((state) => [state, spokeWord(state)] as const), ['held', 'held']]} />
+          <Choose title="Available" by="available" of={AVAILABLE} />
+        </>
+      }
+    />
   );
 }
 
-interface FilterProps {
-  readonly query: Readonly<Record<string, string>>;
-  readonly set: ReturnType<typeof useFilters>['set'];
-}
-
-function Filters({ query, set }: FilterProps): JSX.Element {
-  return (
-    <search class="filters">
-      <label>
-        <span class="hidden">Find by name, version or cause</span>
-        <input
-          type="search"
-          placeholder="Name, version, cause"
-          value={query.q ?? ''}
-          onInput={({ currentTarget }) => set({ q: currentTarget.value || undefined }, query.q !== undefined)}
-        />
-      </label>
-      <label>
-        State{' '}
-        <select value={query.state ?? ''} onChange={({ currentTarget }) => set({ state: currentTarget.value || undefined })}>
-          <option value="">any</option>
-          {STATES.map((state) => (
-            <option key={state} value={state}>
-              {spokeWord(state)}
-            </option>
-          ))}
-          <option value="held">held</option>
-        </select>
-      </label>
-      <label>
-        Available{' '}
-        <select value={query.available ?? ''} onChange={({ currentTarget }) => set({ available: currentTarget.value || undefined })}>
-          <option value="">any</option>
-          <option value="yes">yes</option>
-          <option value="no">no</option>
-          <option value="unknown">unknown</option>
-          <option value="missing">no or unknown</option>
-        </select>
-      </label>
-    </search>
-  );
-}
+const AVAILABLE = [
+  ['yes', 'yes'],
+  ['no', 'no'],
+  ['unknown', 'unknown'],
+  ['missing', 'no or unknown'],
+] as const;
 
 function isWanted(row: SpokeRow, { q = '', state, available }: Readonly<Record<string, string>>): boolean {
   if (state !== undefined && (state === 'held' ? row.hold === null : row.state !== state)) return false;

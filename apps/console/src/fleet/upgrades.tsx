@@ -1,10 +1,9 @@
 import type { UpgradeRow } from '@flotilla/api/answers';
 import { endFigure } from '@flotilla/api/units';
 import type { JSX } from 'preact';
-import { useLocation } from 'preact-iso';
-import { upgradePath, useFilters, whyPath } from '../address.ts';
-import { Export } from '../export/export.tsx';
-import { type Column, Grid, useRows } from '../table/grid.tsx';
+import { upgradePath, whyPath } from '../address.ts';
+import type { Column } from '../table/grid.tsx';
+import { Choose, Find, List } from '../table/list.tsx';
 import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
 import { HeldMark, StageMark, stageWord } from '../words/marks.tsx';
@@ -12,47 +11,35 @@ import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
 import { GROUPS, type Group, groupOf, rankOfUpgrade } from './matter.ts';
 
-/** Part of the address that holds the order. */
-const SORTED_BY = 'order';
-
 /** Upgrades that the filters leave, those with failures first. */
 export function Upgrades(): JSX.Element {
   const world = useWorld();
   const { upgrades, rights, isFilled } = world;
-  const { route } = useLocation();
   const all = upgrades.values();
-  const rows = useRows(all, { columns, isWanted, rank: rankOfUpgrade, sortedBy: SORTED_BY });
   const none = isFilled.value
     ? 'No ClusterGroupUpgrade is there. Apply one with kubectl or from Git: it appears here by itself.'
     : 'Opening…';
   return (
-    <section class="table" aria-labelledby="upgrades-title">
-      <header class="head">
-        <h2 id="upgrades-title">Upgrades</h2>
-        {world.knows('upgrades') && <p class="count">{rows.length === all.length ? all.length : `${rows.length} of ${all.length}`}</p>}
-        {all.length > 0 && (
+    <List
+      title="Upgrades"
+      id="upgrades"
+      all={all}
+      isKnown={world.knows('upgrades')}
+      columns={columns}
+      isWanted={isWanted}
+      rank={rankOfUpgrade}
+      pathOf={upgradePath}
+      none={[rights.value?.upgrades ?? none, 'No upgrade passes the filters.']}
+      sortedBy="order"
+      filters={
+        all.length > 0 && (
           <>
-            <Export
-              name="upgrades"
-              titles={columns.map(({ title }) => title)}
-              rows={() => rows.map((row) => columns.map(({ value }) => value(row)))}
-              objects={() => rows}
-            />
-            <Filters />
+            <Find says="Find upgrades by name or cause" placeholder="Name, cause" by="find" />
+            <Choose title="Stage" by="stage" of={GROUPS.map((group) => [group, groupWords[group]] as const)} />
           </>
-        )}
-      </header>
-      <Grid
-        label="Upgrades"
-        layout="of-upgrades"
-        columns={columns}
-        rows={rows}
-        isBad={(row) => rankOfUpgrade(row) === 0}
-        open={({ key }) => route(upgradePath(key))}
-        empty={all.length === 0 ? (rights.value?.upgrades ?? none) : 'No upgrade passes the filters.'}
-        sortedBy={SORTED_BY}
-      />
-    </section>
+        )
+      }
+    />
   );
 }
 
@@ -62,34 +49,6 @@ const groupWords: Readonly<Record<Group, string>> = {
   running: 'going on',
   ended: 'ended well',
 };
-
-function Filters(): JSX.Element {
-  const { query, set } = useFilters();
-  return (
-    <search class="filters">
-      <label>
-        <span class="hidden">Find upgrades by name or cause</span>
-        <input
-          type="search"
-          placeholder="Name, cause"
-          value={query.find ?? ''}
-          onInput={({ currentTarget }) => set({ find: currentTarget.value || undefined }, query.find !== undefined)}
-        />
-      </label>
-      <label>
-        Stage{' '}
-        <select value={query.stage ?? ''} onChange={({ currentTarget }) => set({ stage: currentTarget.value || undefined })}>
-          <option value="">any</option>
-          {GROUPS.map((group) => (
-            <option key={group} value={group}>
-              {groupWords[group]}
-            </option>
-          ))}
-        </select>
-      </label>
-    </search>
-  );
-}
 
 function isWanted(row: UpgradeRow, { find = '', stage }: Readonly<Record<string, string>>): boolean {
   if (stage !== undefined && groupOf(row) !== stage) return false;

@@ -29,7 +29,8 @@ interface Choice {
   readonly mayChoose: (key: string) => boolean;
 }
 
-interface GridProps<R> {
+/** A table of rows. */
+export interface GridProps<R> {
   readonly label: string;
   /** Class that lays out the columns. */
   readonly layout: string;
@@ -219,7 +220,8 @@ function movedBy(key: string, { at, page, last }: Place): number | undefined {
   return to === undefined ? undefined : Math.min(Math.max(to, 0), last);
 }
 
-interface RowsOptions<R> {
+/** Rows that pass, and their order. */
+export interface RowsOptions<R> {
   readonly columns: readonly Column<R>[];
   readonly isWanted: (row: R, query: Readonly<Record<string, string>>) => boolean;
   /** Rows of a lower rank stand first until a column is asked for. */
