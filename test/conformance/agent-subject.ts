@@ -9,8 +9,7 @@ import { startApiServer, startControllerManager } from '@flotilla/control-plane/
 import { registerSpokes } from '@flotilla/control-plane/simulators';
 import { settled } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
-import { expect, vi } from 'vitest';
-import { programFile } from '../../tools/src/fleets/program-files.ts';
+import { expect } from 'vitest';
 import { programFile } from '../support/program-files.ts';
 import { countRefusedCreates, observeServer } from './observer.ts';
 import type { TransportSubject } from './transport-subject.ts';

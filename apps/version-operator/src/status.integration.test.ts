@@ -9,7 +9,7 @@ import { UpdateError } from '@flotilla/release';
 import { buildReleased } from '@flotilla/release/testing';
 import { type Client, createClient, createLogger, createMetrics, type Metrics, systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { included, smallImage, smallRelease, smallScript } from '../testing/small-release-builders.ts';
+import { smallImage, smallRelease, smallScript } from '../testing/small-release-builders.ts';
 import { runVersionOperator } from './operator.ts';
 
 const VERSIONS = ['4.20.1', '4.20.2', '4.21.0', '4.22.0'];

@@ -121,7 +121,8 @@ export class Ledger {
   /** The object before a change; the one that was lost where its status comes back. */
   #lastWithStatus(after: ClusterGroupUpgrade, before: ClusterGroupUpgrade | undefined): ClusterGroupUpgrade | undefined {
     const gone = this.#gone.get(after.metadata.name ?? '');
-    const isBack = gone && before?.status?.status.startedAt === undefined && isSameStart(gone, after);
+    // One that ended before its start tells itself from one that begins anew by its end alone.
+    const isBack = gone && before?.status?.status.startedAt === undefined && isSameStart(gone, after) && isSameEnd(gone, after);
     return isBack ? gone : before;
   }
 
@@ -270,6 +271,9 @@ export class Ledger {
 
 const isSameStart = (one: ClusterGroupUpgrade, other: ClusterGroupUpgrade): boolean =>
   one.status?.status.startedAt === other.status?.status.startedAt;
+
+const isSameEnd = (one: ClusterGroupUpgrade, other: ClusterGroupUpgrade): boolean =>
+  one.status?.status.startedAt !== undefined || one.status?.status.completedAt === other.status?.status.completedAt;
 
 /** The upgrade that a work belongs to, unless it carries a job. */
 function workOf({ metadata }: ManifestWork): Enforcement[] {
