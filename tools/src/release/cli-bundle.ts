@@ -10,7 +10,7 @@ import { bundleApp } from '../images/app-bundle.ts';
 interface CliBundle {
   /** All of it in one file, which a machine has to read whole whatever is asked. */
   readonly oneFile: Buffer;
-  /** The same as `main.mjs`, its starter, and beside it what is imported later: `--help` reads fifteen kilobytes. */
+  /** The same as `main.mjs`, its starter, and beside it what is imported later. */
   readonly files: ReadonlyMap<string, Buffer>;
   /** Folders of the npm packages whose code is in it, from the repository's root, sorted. */
   readonly packageFolders: readonly string[];
