@@ -125,6 +125,7 @@ test('a batch that runs when the window ends is finished; the next one waits unt
   const window = { [Annotation.windowStart]: inHours(world, -1), [Annotation.windowEnd]: inHours(world, 1) };
   await world.upgrade('closes', clusters, ['closes-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } }, window);
   await world.untilInProgress('closes', 'closes-1');
+  await eventually(() => world.happenedAt('closes-p', 'closes-1', 'enforced') !== undefined, 'the policy to be enforced');
   world.clock.skip(HOUR_MS);
   expect(await world.condition('closes', 'Progressing')).toBe(REMEDIATING);
   const waits = async () => (await world.get('closes'))?.status?.waits?.map(({ for: what, names }) => `${names.join()} for ${what}`);

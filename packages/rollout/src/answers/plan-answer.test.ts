@@ -47,3 +47,31 @@ test.each([
 ] as const)('the sum is %s as the least sure cluster is', (_, other, want) => {
   expect(answer({ needs: { missingImages: 1, missingBytes: 300 } }, other).bytes).toMatchObject(want);
 });
+
+test('clusters whose own hours have no time in the window are named, ten at most', () => {
+  const annotations = { [Annotation.windowStart]: '2026-11-25T21:00:00Z', [Annotation.windowEnd]: '2026-11-25T23:00:00Z' };
+  const managed = Array.from({ length: 14 }, (_, at) => {
+    const opens = { [Annotation.windowStart]: `2026-11-25T2${at < 2 ? 2 : 3}:30:00Z` };
+    return { metadata: { name: `spoke-${at}`, ...(at < 13 && { annotations: opens }) } };
+  });
+  const batches = [managed.map(({ metadata }) => metadata.name)];
+  const plan = { batches, compliant: [], policies: { forUpgrade: [] }, stopped: 'policyReading' } as never;
+  const observed = { upgrade: { metadata: { name: 'one', namespace: 'ran', annotations } }, managed, template: () => undefined };
+  const { hours, notes } = answerPlan({ observed, spec, plan, pulls: [], now: NOW, notes: [] });
+  expect(hours).toEqual({ count: 11, clusters: batches.flat().slice(2, 12) });
+  expect(notes).toEqual([]);
+});
+
+test('waves say that their batches are those of a list', () => {
+  const upgrade = { metadata: { name: 'one', namespace: 'ran', annotations: { [Annotation.waves]: 'ready' } }, spec };
+  const plan = { batches: [['a']], compliant: [], policies: { forUpgrade: [] }, stopped: 'policyReading' } as never;
+  const { notes } = answerPlan({
+    observed: { upgrade, managed: [], template: () => undefined },
+    spec,
+    plan,
+    pulls: [],
+    now: NOW,
+    notes: [],
+  });
+  expect(notes).toEqual([expect.stringMatching(/flotilla\.io\/waves.*if all are ready at once/)]);
+});

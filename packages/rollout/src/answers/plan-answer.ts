@@ -3,6 +3,7 @@ import { refKey } from '@flotilla/api';
 import type { Figure, PlanAnswer, PlannedPull } from '@flotilla/api/answers';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { firstCommonHour } from '../gates/cluster-hours.ts';
+import { readWaves } from '../gates/waves.ts';
 import { judgeWindow } from '../gates/window.ts';
 import type { ObservedUpgrade, UpgradePlan } from '../plan.ts';
 import { planDigest } from '../plan-digest.ts';
@@ -47,9 +48,11 @@ export function answerPlan(facts: PlanFacts): PlanAnswer {
     ...precacheOf(facts.pulls, upgrade, now),
     rollout: rolloutOf(facts),
     ...(plan.stopped === undefined && { digest: planDigest(plan, spec, observed.template) }),
-    notes: [...notes],
+    notes: [...(readWaves(upgrade).waves ? [OF_WAVES] : []), ...notes],
   };
 }
+
+const OF_WAVES = 'batches are filled with clusters that are ready (flotilla.io/waves): these are the batches if all are ready at once';
 
 /** Clusters without an hour that an answer names. */
 const MOST_OUTSIDE = 10;
