@@ -34,13 +34,6 @@ export const mutants: readonly Mutant[] = [
   },
   { name: 'a window is no gate', seenBy: afterNo, file: gates, from: "  { name: 'window', batch: windowOpen },\n", to: '' },
   {
-    name: 'a wave takes who is next, ready or not',
-    seenBy: [afterNo, 'ready first', 'every upgrade ends'],
-    file: 'packages/rollout/src/batches/waves.ts',
-    from: 'const wave = open.filter(isReady).slice(0, size);',
-    to: 'const wave = open.slice(0, size);',
-  },
-  {
     name: 'a wave has no patience',
     seenBy: 'waves are full',
     file: 'packages/rollout/src/batches/waves.ts',
