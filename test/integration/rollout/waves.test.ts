@@ -13,7 +13,7 @@ const WAVES = { [Annotation.waves]: 'ready', [Annotation.wavePatience]: '2m' };
 const MINUTE_MS = 60_000;
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
-  const fleets = { ready: 6, tried: 3, hours: 3, wrong: 1 };
+  const fleets = { ready: 6, tried: 3, hours: 3, late: 2, wrong: 1 };
   const test = testIn(() =>
     RolloutWorld.start({
       spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
@@ -94,6 +94,17 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     world.clock.skip(31 * MINUTE_MS);
     await world.untilCompleted('hours', 60_000);
     expect(enforcedAt(world, 'hours', 'hours-1')).toBeGreaterThanOrEqual(opens);
+  });
+
+  test('waves go on when the hours of a cluster begin, though nothing else happens', async ({ world }) => {
+    const opens = world.clock.now() + 30 * MINUTE_MS;
+    const annotations = { [Annotation.windowStart]: conditionTime(opens) };
+    await world.client.patch(ManagedCluster, { name: 'late-1' }, { metadata: { annotations } }, { type: 'merge' });
+    await ask(world, 'late', { remediationStrategy: { maxConcurrency: 1, timeout: 240 } }, WAVES);
+    await eventually(async () => (await recorded(world, 'late')).includes('late-2'), 'the other to be done', 60_000);
+    world.clock.skip(31 * MINUTE_MS);
+    await world.untilCompleted('late', 60_000);
+    expect(enforcedAt(world, 'late', 'late-1')).toBeGreaterThanOrEqual(opens);
   });
 
   test('a value that is not known is refused, and nothing begins', async ({ world }) => {

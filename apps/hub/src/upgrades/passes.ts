@@ -168,25 +168,36 @@ export class UpgradePasses {
     const lost = new Set(precaching.rollUp.failed);
     const { canaries = [] } = spec.remediationStrategy;
     const since = sightings.since('wave 0');
+    const readiness = this.#readiness((cluster) => stateAt(cluster) === 'Succeeded');
     const isReady = isFirstReady({
       planned: plan.batches.flat().filter((cluster) => !lost.has(cluster)),
       canaries,
       waves,
-      isReady: this.#readiness((cluster) => stateAt(cluster) === 'Succeeded'),
+      isReady: readiness.isReady,
       size: plan.computedMaxConcurrency,
       since,
       now: now(),
     });
-    return { isReady, at: isReady ? undefined : since + waves.patienceMs };
+    // Past the patience only events, and hours that begin, change the answer.
+    const patience = since + waves.patienceMs;
+    return { isReady, at: isReady ? undefined : earliest(patience > now() ? patience : undefined, readiness.opensAt()) };
   }
 
-  /** Tells of a cluster whether its part could begin now. @param isCached the images are there, or none are wanted */
-  #readiness(isCached: (cluster: string) => boolean): (cluster: string) => boolean {
+  /**
+   * Tells of a cluster whether its part could begin now; `opensAt` is when the hours of the first that was asked about begin, milliseconds since the epoch.
+   * @param isCached the images are there, or none are wanted
+   */
+  #readiness(isCached: (cluster: string) => boolean): { isReady: (cluster: string) => boolean; opensAt: () => number | undefined } {
     const { caches, now } = this.#deps;
-    return (name) => {
+    const at = now();
+    let opensAt: number | undefined;
+    const isReady = (name: string): boolean => {
       const cluster = caches.clusters.get({ name });
-      return isCached(name) && isAvailable(cluster) && (findHold(cluster) ?? findClosedHours(cluster, now())) === undefined;
+      const closed = findClosedHours(cluster, at);
+      opensAt = earliest(opensAt, closed?.until);
+      return closed === undefined && isCached(name) && isAvailable(cluster) && findHold(cluster) === undefined;
     };
+    return { isReady, opensAt: () => opensAt };
   }
 
   /** Members that the stored plan names, and that are neither there nor known to have left; for half an hour from the first look. */
@@ -256,6 +267,7 @@ export class UpgradePasses {
       status: describeProofs(described, late.proofs),
       wakeAt: earliest(
         advance.wakeAt,
+        formed.opensAt,
         observation.lookAt,
         asked?.wakeAt,
         asked && this.#kept.askAgainAt,
@@ -275,15 +287,16 @@ export class UpgradePasses {
     { preCaching, remediationStrategy: { canaries } }: ClusterGroupUpgradeSpec,
     status: ClusterGroupUpgradeStatus,
     { sightings, isOpen }: { readonly sightings: Sightings; readonly isOpen: boolean },
-  ): Pick<ReturnType<typeof formWave>, 'status'> & Partial<ReturnType<typeof formWave>> {
+  ): Pick<ReturnType<typeof formWave>, 'status'> & Partial<ReturnType<typeof formWave>> & { readonly opensAt?: number | undefined } {
     const { now, talmStrict } = this.#deps;
     const waves = wavesOf(upgrade, talmStrict);
     if (!waves) return { status };
     const { status: states = {}, proofs } = status.precaching ?? {};
     const byCluster = proofsOf(proofs);
     const stateAt = (cluster: string) => stateOfPull(states[cluster] ?? 'NotStarted', byCluster.get(cluster));
-    const isReady = this.#readiness((cluster) => !preCaching || stateAt(cluster) === 'Succeeded');
-    return formWave(status, { waves, isReady, canaries, since: (batch) => sightings.since(`wave ${batch}`), isOpen, now: now() });
+    const { isReady, opensAt } = this.#readiness((cluster) => !preCaching || stateAt(cluster) === 'Succeeded');
+    const since = (batch: number) => sightings.since(`wave ${batch}`);
+    return { ...formWave(status, { waves, isReady, canaries, since, isOpen, now: now() }), opensAt: opensAt() };
   }
 
   /** The status with the clusters that are selected since the start. */

@@ -93,8 +93,10 @@ export function formWave(status: ClusterGroupUpgradeStatus, { waves, isReady, no
   const rest = ahead.filter((cluster) => !first.has(cluster));
   const { batches } = planBatches({ clusters: rest, maxConcurrency: size, isCompliant: () => false });
   const remediationPlan = [...plan.slice(0, currentBatch - 1), [...filled.wave], ...batches];
+  // Any of them may lack its first edits or its images, whichever batch it comes to.
+  const batchesAtStart = Math.min(status.batchesAtStart ?? plan.length, currentBatch - 1);
   return {
-    status: { ...status, remediationPlan },
+    status: { ...status, remediationPlan, batchesAtStart },
     refuse: (batch) => (batch === currentBatch || batch > remediationPlan.length ? undefined : later(batch)),
   };
 }
