@@ -175,7 +175,7 @@ function beginnings(ledger: Ledger, changes: readonly StoredChange[]): { readonl
   return ledger.upgradesIn(changes).flatMap(({ name, after, before, isDeleted }) => {
     const known = before?.status?.status.currentBatchRemediationProgress ?? {};
     const recorded = new Set(after.status?.clusters?.map((each) => each.name));
-    // Whoever fell back and is late is taken up in order to be recorded.
+    // A cluster that fell back and is late is taken up in order to be recorded.
     const isNew = (cluster: string, state: string) => state === 'InProgress' && known[cluster] === undefined && !recorded.has(cluster);
     const progress = isDeleted ? {} : (after.status?.status.currentBatchRemediationProgress ?? {});
     return Object.entries(progress).flatMap(([cluster, { state }]) => (isNew(cluster, state ?? '') ? [{ name, cluster }] : []));

@@ -2,7 +2,7 @@
 import { refKey } from '@flotilla/api';
 import type { Figure, PlanAnswer, PlannedPull } from '@flotilla/api/answers';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
-import { firstCommonHour } from '../gates/cluster-hours.ts';
+import { firstCommonHour, hoursOf } from '../gates/cluster-hours.ts';
 import { readWaves } from '../gates/waves.ts';
 import { judgeWindow } from '../gates/window.ts';
 import type { ObservedUpgrade, UpgradePlan } from '../plan.ts';
@@ -60,9 +60,15 @@ const MOST_OUTSIDE = 10;
 /** Clusters of the plan whose own hours and the upgrade's window are never open together. */
 function withoutHour({ observed: { upgrade, managed }, plan, now }: PlanFacts): string[] {
   const byName = new Map(managed.map((cluster) => [cluster.metadata.name, cluster]));
+  // Thousands of clusters share a few hours, and hours that never meet the window take long to compare.
+  const known = new Map<string, boolean>();
   return plan.batches.flat().filter((name) => {
     const cluster = byName.get(name);
-    return cluster !== undefined && firstCommonHour(upgrade, cluster, now) === undefined;
+    if (!cluster) return false;
+    const key = JSON.stringify(hoursOf(cluster));
+    const isOutside = known.get(key) ?? firstCommonHour(upgrade, cluster, now) === undefined;
+    known.set(key, isOutside);
+    return isOutside;
   });
 }
 

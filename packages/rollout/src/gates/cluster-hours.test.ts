@@ -60,6 +60,12 @@ test.each([
     /^correct/,
   ],
   ['a duration alone', { [Annotation.windowDuration]: '4h' }, /stands without flotilla.io\/window-schedule/, /^correct/],
+  [
+    'a misspelt annotation',
+    { 'flotilla.io/window-begin': '2026-12-01T00:00:00Z' },
+    /flotilla.io\/window-begin on ManagedCluster site is not known; did you mean/,
+    /^correct/,
+  ],
   ['an empty schedule', hours(''), /not five cron fields/, /^correct/],
   ['no zone', hours('0 22 * * *', '4h', 'Mars'), /no time zone/, /^correct/],
 ] as const)('%s lets it not begin, with the fix', (_, annotations, says, fix) => {

@@ -1,19 +1,39 @@
 /** Hours of a cluster: windows of its own on its ManagedCluster, outside which no rollout begins its part. Pure. */
 import type { ObjectMeta } from '@flotilla/api';
-import { WINDOW_KEYS } from '../upgrade/annotations.ts';
+import { describeUnknown, WINDOW_KEYS } from '../upgrade/annotations.ts';
 import type { Wait } from '../waits/wait.ts';
-import { judgeWindow } from './window.ts';
+import { judgeWindow, type Window } from './window.ts';
 
 /** A ManagedCluster, as far as its hours go. */
 interface WithHours {
   readonly metadata: Pick<ObjectMeta, 'name' | 'annotations'>;
 }
 
-const KEYS = [WINDOW_KEYS.schedule, ...Object.values(WINDOW_KEYS)];
+const KEYS: readonly string[] = [WINDOW_KEYS.schedule, ...Object.values(WINDOW_KEYS)];
+/** Keys of windows begin like this. */
+const PREFIX = WINDOW_KEYS.start.replace('-start', '');
 
 /** The annotation that shows the hours of a cluster; undefined where it has none. */
 const hoursKey = ({ metadata: { annotations } }: WithHours): string | undefined =>
-  annotations && KEYS.find((key) => annotations[key] !== undefined);
+  annotations && (strayKey(annotations) ?? KEYS.find((key) => annotations[key] !== undefined));
+
+/** A misspelt one: silence would let the cluster begin at any hour. */
+const strayKey = (annotations: Readonly<Record<string, string>>): string | undefined =>
+  Object.keys(annotations).find((key) => key.startsWith(PREFIX) && !KEYS.includes(key));
+
+/** The hours of a cluster now; those with a misspelt annotation cannot be read. */
+function judgeHours(cluster: WithHours, now: number): Window {
+  const { name, annotations = {} } = cluster.metadata;
+  const stray = strayKey(annotations);
+  const problem = stray && describeUnknown({ annotations: { [stray]: '' } }, Object.values(WINDOW_KEYS), ` on ManagedCluster ${name}`);
+  return problem === undefined ? judgeWindow(cluster, now, ` of ManagedCluster ${name}`) : { kind: 'invalid', message: problem };
+}
+
+/** The annotations of the hours of a cluster, which others may have alike. */
+export const hoursOf = ({ metadata: { annotations = {} } }: WithHours): [string, string][] =>
+  Object.entries(annotations)
+    .filter(([key]) => key.startsWith(PREFIX))
+    .toSorted(([a], [b]) => a.localeCompare(b));
 
 /** Says why the part of a cluster does not begin now; undefined within its hours, and where it has none. @param now epoch milliseconds */
 export function findClosedHours(cluster: WithHours | undefined, now: number): Wait | undefined {
@@ -21,7 +41,7 @@ export function findClosedHours(cluster: WithHours | undefined, now: number): Wa
   const key = hoursKey(cluster);
   if (key === undefined) return undefined;
   const { name, annotations } = cluster.metadata;
-  const window = judgeWindow(cluster, now, ` of ManagedCluster ${name}`);
+  const window = judgeHours(cluster, now);
   if (window.kind === 'open') return undefined;
   const wait: Wait = {
     cause: 'cluster-hours',
@@ -44,7 +64,7 @@ export function firstCommonHour(upgrade: { readonly metadata: ObjectMeta }, clus
   if (hoursKey(cluster) === undefined) return now;
   let at = now;
   for (let opening = 0; opening < MOST_OPENINGS; opening++) {
-    const shut = [judgeWindow(upgrade, at), judgeWindow(cluster, at)].find(({ kind }) => kind !== 'open');
+    const shut = [judgeWindow(upgrade, at), judgeHours(cluster, at)].find(({ kind }) => kind !== 'open');
     if (shut === undefined) return at;
     if (shut.kind !== 'closed' || shut.opensAt === undefined) return undefined;
     at = shut.opensAt;

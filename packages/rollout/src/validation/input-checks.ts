@@ -76,7 +76,7 @@ export function validateAnnotations(
   return problem && { status: 'False', ...problem, ...again };
 }
 
-/** Annotations that a hub which decides as the reference does would have to pass over in silence, though batches depend on them. */
+/** Refuses annotations of waves on a hub that decides as the reference does: batches depend on them, and it would ignore them in silence. */
 export function validateStrict(upgrade: ClusterGroupUpgrade): Validation | undefined {
   const waves = refuseStrictWaves(upgrade);
   return waves === undefined ? undefined : invalid('InvalidWaves', waves);
