@@ -48,7 +48,12 @@ export function readWindowSchedule(parts: { schedule: string; duration: string; 
 }
 
 function scheduleOf(cron: Cron, durationMs: number, timezone: string): WindowSchedule {
-  const { next: nextOpening, last: lastOpening } = openingsOf(cron, timezone);
+  const { next: nextOpening, last: lastOpening } = remembered(openingsOf(cron, timezone));
+  let formatted: { readonly time: number; readonly text: string } | undefined;
+  const format = (time: number): string => {
+    if (formatted?.time !== time) formatted = { time, text: formatInZone(time, timezone) };
+    return formatted.text;
+  };
   const openAt: WindowSchedule['openAt'] = (time) => {
     const opening = lastOpening(time);
     if (opening === undefined || time >= opening + durationMs) return undefined;
@@ -76,7 +81,32 @@ function scheduleOf(cron: Cron, durationMs: number, timezone: string): WindowSch
   };
   const [, , days, , weekdays] = (cron.getPattern() ?? '').trim().split(/\s+/);
   const namesBothDays = [days, weekdays].every((field) => field !== undefined && !/^[*?]$/.test(field));
-  return { openAt, nextOpening, openMs, format: (time) => formatInZone(time, timezone), namesBothDays };
+  return { openAt, nextOpening, openMs, format, namesBothDays };
+}
+
+/** Openings around a time, milliseconds since the epoch. */
+interface Openings {
+  /** The first after it. */
+  readonly next: (time: number) => number | undefined;
+  /** The last at it or before. */
+  readonly last: (time: number) => number | undefined;
+}
+
+/** Openings with the last answers: none is between a time and the next opening, and thousands of clusters ask a schedule at nearly the same time. */
+function remembered({ next: nextOf, last: lastOf }: Openings): Openings {
+  let after: { readonly from: number; readonly opening: number | undefined } | undefined;
+  let before: { readonly from: number; readonly until: number; readonly opening: number | undefined } | undefined;
+  const next = (time: number): number | undefined => {
+    const isKnown = after && time >= after.from && time < (after.opening ?? Number.POSITIVE_INFINITY);
+    if (!after || !isKnown) after = { from: time, opening: nextOf(time) };
+    return after.opening;
+  };
+  const last = (time: number): number | undefined => {
+    if (!before || time < before.from || time >= before.until)
+      before = { from: time, until: next(time) ?? Number.POSITIVE_INFINITY, opening: lastOf(time) };
+    return before.opening;
+  };
+  return { next, last };
 }
 
 /** No zone changes its offset by more. */
@@ -86,7 +116,7 @@ const LONGEST_CHANGE_MS = 3 * 60 * MINUTE_MS;
  * Openings in real time of a schedule that runs by the local clock, which is read as if it were UTC: the library moves some openings of a skipped hour to
  * its end and drops others.
  */
-function openingsOf(cron: Cron, timezone: string) {
+function openingsOf(cron: Cron, timezone: string): Openings {
   const offsetAt = offsetsOf(timezone);
   /** A local time that is skipped counts by the offset before the change; of one that comes twice the first counts. */
   const instantOf = (local: number): number => {
