@@ -5,6 +5,7 @@ import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, PrecacheState }
 import { countOverdue, isAvailable, isEnding, isPrecached, isRunning, judgeWindow, leastLeftMs, RecordState } from '@flotilla/rollout';
 import { type Clock, type Metrics, type Sample, serveSamples } from '@flotilla/runtime';
 import type { HubCaches } from '../caches.ts';
+import { earliest } from '../earliest.ts';
 import { FLEET_METRICS, type FleetMetric } from './metric-table.ts';
 
 /** Upgrades that have series of their own, so that nobody fills a Prometheus by creating upgrades. */
@@ -139,13 +140,8 @@ export function serveFleetMetrics({ metrics, caches, jobs, clock }: FleetMetrics
       upgrades: caches.upgrades.list(),
       clusters: caches.clusters.list(),
       cluster: (name) => caches.clusters.get({ name }),
-      oldestObservation: (uid) => earliest(jobs.map((job) => job.stillSince(uid))),
+      oldestObservation: (uid) => earliest(...jobs.map((job) => job.stillSince(uid))),
       now: clock.now(),
     }),
   );
-}
-
-function earliest(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
 }

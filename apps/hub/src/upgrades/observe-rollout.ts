@@ -97,10 +97,8 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     ...(!talmStrict && { away: (cluster: string) => findAway(cluster, find(cluster)) }),
     forbids: (cluster) => {
       const managed = find(cluster);
-      const refusal = talmStrict ? undefined : (paused ?? findHold(managed) ?? findClosedHours(managed, now));
-      const isReached = tenancy === undefined || managed === undefined || tenancy.reaches(managed);
-      if (refusal !== undefined) return refusal;
-      if (!isReached) return { cause: 'refused', ...notBound(cluster, namespace) };
+      const bar = (talmStrict ? undefined : paused) ?? findBar(managed, { talmStrict, tenancy, namespace, now });
+      if (bar !== undefined) return bar;
       return deps.unproven?.(cluster) ?? deps.newcomer?.(cluster, { isPrepared: isPrepared(cluster), hasWork: isLeft(cluster) });
     },
     isPrepared,
@@ -125,6 +123,16 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     // The reference ignores drift.
     ...(!talmStrict && { drift: driftOf(sightings) }),
   };
+}
+
+/** Says why nothing of any upgrade of a namespace is begun on a cluster now: a hold, hours of its own, or a set that is not bound. */
+export function findBar(
+  cluster: ManagedCluster | undefined,
+  { talmStrict, tenancy, namespace, now }: Pick<ObserveDeps, 'talmStrict' | 'tenancy' | 'now'> & { readonly namespace: string },
+): Wait | undefined {
+  const refusal = talmStrict ? undefined : (findHold(cluster) ?? findClosedHours(cluster, now));
+  if (refusal || cluster === undefined || tenancy === undefined || tenancy.reaches(cluster)) return refusal;
+  return { cause: 'refused', ...notBound(cluster.metadata.name, namespace) };
 }
 
 const driftOf = ({ since, known }: Sightings): RolloutObservation['drift'] => ({

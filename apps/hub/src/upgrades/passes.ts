@@ -7,13 +7,9 @@ import {
   describeNewcomer,
   FirstSeen,
   findClosedHours,
-  findHold,
   findOtherVersion,
   findRetry,
-  formWave,
   type GateInput,
-  isAvailable,
-  isFirstReady,
   isOpenToMembers,
   isPutOff,
   isSameSoftware,
@@ -28,10 +24,8 @@ import {
   type ObservedUpgrade,
   type PlanDeps,
   planUpgrade,
-  proofsOf,
   RETURN_MS,
   type RolloutObservation,
-  readWaves,
   remainingClusters,
   rememberMeant,
   retryInRollout,
@@ -42,21 +36,22 @@ import {
   stateBeforeStart,
   toldAt,
   type UpgradePlan,
-  type Waves,
   withImportsOf,
   withTemplateVersions,
 } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
 import type { RolloutCaches, SpokeJobCaches } from '../caches.ts';
+import { earliest } from '../earliest.ts';
 import { tenancyOf } from '../lookups.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';
-import { askBefore, askNow, findUnproven, stateOfPull } from './cache-proofs.ts';
+import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import type { KeptFields } from './kept-fields.ts';
 import { Departures, observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { driftSighting, observeRollout } from './observe-rollout.ts';
 import { describePreparation, describeRollout } from './status.ts';
 import { describeLateBackups, describeLatePulls, describeProofs, type PrecachingReport } from './status-jobs.ts';
+import { formNextWave, judgeFirstWave, wavesOf } from './waves.ts';
 
 /** Dependencies of `UpgradePasses`. */
 export interface PassDeps extends PlanDeps {
@@ -124,7 +119,7 @@ export class UpgradePasses {
     const { spec: pulled = {} } = upgrade.status?.precaching ?? {};
     const isPulled = isSameSoftware(pulled, plan.precaching?.spec ?? pulled);
     const precaching = jobs.precache(upgrade, plan, { ask: isPulled ? asked?.ask : undefined, sightings });
-    const first = this.#firstWave(upgrade, spec, plan, { precaching, sightings });
+    const first = judgeFirstWave(upgrade, plan, { ...this.#deps, now: now(), precaching, sightings });
     const gates = { ...this.#gateInput(upgrade, spec, plan, precaching, observed), isFirstReady: first?.isReady };
     const backup = jobs.backUp(upgrade, gates, sightings);
     const final = { ...gates, backup: backup?.rollUp };
@@ -151,53 +146,6 @@ export class UpgradePasses {
       talmStrict,
     });
     return this.rollOut({ ...upgrade, status: withImportsOf(started, upgrade.status ?? started) }, spec);
-  }
-
-  /** The first batch of a rollout whose batches are filled with clusters that are ready, and when it may be there without any event; absent without pulls. */
-  #firstWave(
-    upgrade: ClusterGroupUpgrade,
-    spec: ClusterGroupUpgradeSpec,
-    plan: UpgradePlan,
-    { precaching, sightings }: { readonly precaching: PrecachingReport | undefined; readonly sightings: Sightings },
-  ): { readonly isReady: boolean; readonly at: number | undefined } | undefined {
-    const { now, talmStrict } = this.#deps;
-    const waves = wavesOf(upgrade, talmStrict);
-    if (!waves || !precaching || precaching.rollUp.finished || plan.stopped !== undefined) return undefined;
-    const proofs = proofsOf(precaching.proofs);
-    const stateAt = (cluster: string) => stateOfPull(precaching.spokes.get(cluster)?.state ?? 'NotStarted', proofs.get(cluster));
-    const lost = new Set(precaching.rollUp.failed);
-    const { canaries = [] } = spec.remediationStrategy;
-    const since = sightings.since('wave 0');
-    const readiness = this.#readiness((cluster) => stateAt(cluster) === 'Succeeded');
-    const isReady = isFirstReady({
-      planned: plan.batches.flat().filter((cluster) => !lost.has(cluster)),
-      canaries,
-      waves,
-      isReady: readiness.isReady,
-      size: plan.computedMaxConcurrency,
-      since,
-      now: now(),
-    });
-    // Past the patience only events, and hours that begin, change the answer.
-    const patience = since + waves.patienceMs;
-    return { isReady, at: isReady ? undefined : earliest(patience > now() ? patience : undefined, readiness.opensAt()) };
-  }
-
-  /**
-   * Tells of a cluster whether its part could begin now; `opensAt` is when the hours of the first that was asked about begin, milliseconds since the epoch.
-   * @param isCached the images are there, or none are wanted
-   */
-  #readiness(isCached: (cluster: string) => boolean): { isReady: (cluster: string) => boolean; opensAt: () => number | undefined } {
-    const { caches, now } = this.#deps;
-    const at = now();
-    let opensAt: number | undefined;
-    const isReady = (name: string): boolean => {
-      const cluster = caches.clusters.get({ name });
-      const closed = findClosedHours(cluster, at);
-      opensAt = earliest(opensAt, closed?.until);
-      return closed === undefined && isCached(name) && isAvailable(cluster) && findHold(cluster) === undefined;
-    };
-    return { isReady, opensAt: () => opensAt };
   }
 
   /** Members that the stored plan names, and that are neither there nor known to have left; for half an hour from the first look. */
@@ -249,7 +197,11 @@ export class UpgradePasses {
     const isLater = (cluster: string): boolean => isUnready(cluster) || isClosed(cluster);
     const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
     const deferred = deferUnproven(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
-    const formed = this.#formWave(upgrade, spec, withImportsOf(deferred, stored), { sightings, isOpen: refusal === undefined });
+    const isOpen = refusal === undefined;
+    const formed = formNextWave(
+      { ...upgrade, status: withImportsOf(deferred, stored) },
+      { caches, talmStrict, now: at, sightings, isOpen },
+    );
     const next = formed.status;
     const late = jobs.precacheLate({ ...upgrade, status: next }, { proofs, sightings });
     const pulled = describeLatePulls(next, late.pulls);
@@ -267,7 +219,7 @@ export class UpgradePasses {
       status: describeProofs(described, late.proofs),
       wakeAt: earliest(
         advance.wakeAt,
-        formed.opensAt,
+        formed.at,
         observation.lookAt,
         asked?.wakeAt,
         asked && this.#kept.askAgainAt,
@@ -279,24 +231,6 @@ export class UpgradePasses {
       stall: advance.stall,
       fallenSince: advance.fallenSince,
     };
-  }
-
-  /** The status with the batch that comes next, where it is filled with clusters that are ready. */
-  #formWave(
-    upgrade: ClusterGroupUpgrade,
-    { preCaching, remediationStrategy: { canaries } }: ClusterGroupUpgradeSpec,
-    status: ClusterGroupUpgradeStatus,
-    { sightings, isOpen }: { readonly sightings: Sightings; readonly isOpen: boolean },
-  ): Pick<ReturnType<typeof formWave>, 'status'> & Partial<ReturnType<typeof formWave>> & { readonly opensAt?: number | undefined } {
-    const { now, talmStrict } = this.#deps;
-    const waves = wavesOf(upgrade, talmStrict);
-    if (!waves) return { status };
-    const { status: states = {}, proofs } = status.precaching ?? {};
-    const byCluster = proofsOf(proofs);
-    const stateAt = (cluster: string) => stateOfPull(states[cluster] ?? 'NotStarted', byCluster.get(cluster));
-    const { isReady, opensAt } = this.#readiness((cluster) => !preCaching || stateAt(cluster) === 'Succeeded');
-    const since = (batch: number) => sightings.since(`wave ${batch}`);
-    return { ...formWave(status, { waves, isReady, canaries, since, isOpen, now: now() }), opensAt: opensAt() };
   }
 
   /** The status with the clusters that are selected since the start. */
@@ -332,18 +266,8 @@ export class UpgradePasses {
   }
 }
 
-/** Rules by which batches are filled; undefined where they are those of the list. */
-const wavesOf = (upgrade: ClusterGroupUpgrade, talmStrict: boolean): Waves | undefined =>
-  talmStrict ? undefined : readWaves(upgrade).waves;
-
 /** A template in the namespace of the upgrade. */
 const templateOf =
   ({ metadata: { namespace } }: ClusterGroupUpgrade, { templates }: Pick<RolloutCaches, 'templates'>) =>
   (name: string) =>
     templates.get({ namespace, name });
-
-/** The earliest of times, or the shortest of spans, in milliseconds; undefined when none is known. */
-export const earliest = (...times: readonly (number | undefined)[]): number | undefined => {
-  const known = times.filter((time) => time !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
-};

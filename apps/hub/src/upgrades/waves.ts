@@ -1,0 +1,103 @@
+/** Batches that are filled with clusters that are ready, by what a pass sees of them. They decide nothing else, and write nothing. */
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus, PrecacheState } from '@flotilla/api/ran';
+import {
+  formWave,
+  isAvailable,
+  isFirstReady,
+  proofsOf,
+  type Refusal,
+  readWaves,
+  type Sightings,
+  type UpgradePlan,
+  type Waves,
+} from '@flotilla/rollout';
+import type { RolloutCaches } from '../caches.ts';
+import { earliest } from '../earliest.ts';
+import { tenancyOf } from '../lookups.ts';
+import { stateOfPull } from './cache-proofs.ts';
+import { findBar } from './observe-rollout.ts';
+import type { PrecachingReport } from './status-jobs.ts';
+
+/** Surroundings of a wave. */
+interface WaveDeps {
+  readonly caches: Parameters<typeof tenancyOf>[1] & Pick<RolloutCaches, 'clusters'>;
+  readonly talmStrict: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly sightings: Pick<Sightings, 'since'>;
+}
+
+/** Rules by which batches are filled; undefined where they are those of the list. */
+export const wavesOf = (upgrade: ClusterGroupUpgrade, talmStrict: boolean): Waves | undefined =>
+  talmStrict ? undefined : readWaves(upgrade).waves;
+
+/** The first batch before the start: whether it is there, and when it may be without any event (milliseconds since the epoch). Undefined where no pull is waited for. */
+export function judgeFirstWave(
+  upgrade: ClusterGroupUpgrade,
+  plan: UpgradePlan,
+  { precaching, ...deps }: WaveDeps & { readonly precaching: PrecachingReport | undefined },
+): { readonly isReady: boolean; readonly at: number | undefined } | undefined {
+  const { talmStrict, now, sightings } = deps;
+  const waves = wavesOf(upgrade, talmStrict);
+  if (!waves || !precaching || precaching.rollUp.finished || plan.stopped !== undefined) return undefined;
+  const states = Object.fromEntries([...precaching.spokes].map(([cluster, { state }]) => [cluster, state]));
+  const readiness = readinessIn(upgrade, deps, { states, proofs: precaching.proofs });
+  const lost = new Set(precaching.rollUp.failed);
+  const since = sightings.since('wave 0');
+  const isReady = isFirstReady({
+    planned: plan.batches.flat().filter((cluster) => !lost.has(cluster)),
+    canaries: upgrade.spec?.remediationStrategy.canaries ?? [],
+    waves,
+    isReady: readiness.isReady,
+    size: plan.computedMaxConcurrency,
+    since,
+    now,
+  });
+  // Past the patience only events, and hours that begin, change the answer.
+  const patience = since + waves.patienceMs;
+  return { isReady, at: isReady ? undefined : earliest(patience > now ? patience : undefined, readiness.opensAt()) };
+}
+
+/** A rollout with the batch that comes next, where it is filled. */
+interface NextWave {
+  readonly status: ClusterGroupUpgradeStatus;
+  /** Why a batch (from 1) is not begun by this pass; absent where batches are those of the list. */
+  readonly refuse?: (batch: number) => Refusal | undefined;
+  /** When it may be filled without any event, milliseconds since the epoch. */
+  readonly at?: number | undefined;
+}
+
+/** Fills the batch that comes next. @param upgrade with the status that the pass goes by */
+export function formNextWave(upgrade: ClusterGroupUpgrade, { isOpen, ...deps }: WaveDeps & { readonly isOpen: boolean }): NextWave {
+  const { talmStrict, now, sightings } = deps;
+  const { spec, status = { status: {} } } = upgrade;
+  const waves = wavesOf(upgrade, talmStrict);
+  if (!waves) return { status };
+  const { status: states = {}, proofs } = status.precaching ?? {};
+  const { isReady, opensAt } = readinessIn(upgrade, deps, { states, proofs });
+  const since = (batch: number) => sightings.since(`wave ${batch}`);
+  const formed = formWave(status, { waves, isReady, canaries: spec?.remediationStrategy.canaries, since, isOpen, now });
+  return { ...formed, at: opensAt() };
+}
+
+/** States of the pulls, and the proofs of what was pulled. */
+interface Pulls {
+  readonly states: Readonly<Record<string, PrecacheState>>;
+  readonly proofs: Parameters<typeof proofsOf>[0];
+}
+
+/** Tells of a cluster whether its part could begin now; `opensAt` is when the hours of the first that was asked about begin, milliseconds since the epoch. */
+function readinessIn({ metadata, spec }: ClusterGroupUpgrade, { caches, talmStrict, now }: WaveDeps, { states, proofs }: Pulls) {
+  const { namespace = '' } = metadata;
+  const tenancy = tenancyOf(namespace, caches);
+  const byCluster = proofsOf(proofs);
+  let opens: number | undefined;
+  const isReady = (name: string): boolean => {
+    const cluster = caches.clusters.get({ name });
+    const bar = findBar(cluster, { talmStrict, tenancy, namespace, now });
+    opens = earliest(opens, bar?.until);
+    const isCached = !spec?.preCaching || stateOfPull(states[name] ?? 'NotStarted', byCluster.get(name)) === 'Succeeded';
+    return bar === undefined && isCached && isAvailable(cluster);
+  };
+  return { isReady, opensAt: () => opens };
+}
