@@ -1,9 +1,7 @@
 /** Pre-caching at scale: how fast, how many requests, how much memory. See `--help`. */
 import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { errorMessage } from '@flotilla/api';
-import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { z } from 'zod';
+import { print, runBench, whole } from './bench-program.ts';
 import { benchPrecache, type Percentiles, type PrecacheFigures } from './precache-run.ts';
 
 const USAGE = `bench:precache -- [--spokes 500] [--upgrades 1] [--transport auto|work|actions] [--scrape watch|poll]
@@ -18,26 +16,6 @@ reads by the API server's own apiserver_request_total, until nothing of the run 
 and finalizers (PATCH), the hub the rest. Memory and CPU by /proc, the highest since the run began. Leases and the bench's own questions
 (LIST of actions, views and works, once a second at the end) are left out.`;
 
-const text = { type: 'string' } as const;
-const { values } = parseArgs({
-  options: {
-    spokes: text,
-    upgrades: text,
-    transport: text,
-    scrape: text,
-    agents: text,
-    nodes: text,
-    'redis-url': text,
-    json: text,
-    seed: text,
-    'job-seconds': text,
-    runs: text,
-    'cpu-profile': text,
-    help: { type: 'boolean' },
-  },
-});
-
-const whole = (byDefault: number) => z.coerce.number().int().positive().default(byDefault);
 const Arguments = z.object({
   spokes: whole(500),
   upgrades: whole(1),
@@ -55,8 +33,6 @@ const Arguments = z.object({
   runs: whole(1),
   'cpu-profile': z.string().optional(),
 });
-
-const print = (line: string) => process.stdout.write(`${line}\n`);
 
 function report(f: PrecacheFigures): void {
   const spread = ({ p50, p95, p99 }: Percentiles) => `${p50} / ${p95} / ${p99} s`;
@@ -85,20 +61,8 @@ function report(f: PrecacheFigures): void {
   for (const [name, value] of rows) print(`  ${name.padEnd(46)} ${value}`);
 }
 
-async function main(): Promise<void> {
-  if (values.help) {
-    print(`${USAGE}\n${HOW}`);
-    return;
-  }
-  const parsed = Arguments.safeParse(values);
-  if (!parsed.success) {
-    process.stderr.write(`${z.prettifyError(parsed.error)}\n${USAGE}\n`);
-    process.exitCode = 2;
-    return;
-  }
-  const { 'job-seconds': jobSeconds, 'cpu-profile': cpuProfile, 'redis-url': redisUrl, json, transport, ...rest } = parsed.data;
-  cleanupOnExit();
-  print(HOW);
+async function main(args: z.output<typeof Arguments>): Promise<void> {
+  const { 'job-seconds': jobSeconds, 'cpu-profile': cpuProfile, 'redis-url': redisUrl, json, transport, ...rest } = args;
   let ended = 0;
   const all = await benchPrecache({ ...rest, transport, jobSeconds, cpuProfile, redisUrl }, ({ rssMiB, peakMiB }) => {
     ended += 1;
@@ -108,9 +72,4 @@ async function main(): Promise<void> {
   if (json) await writeFile(json, `${JSON.stringify(all.length === 1 ? all[0] : all, null, 2)}\n`);
 }
 
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exitCode = 1;
-}
+await runBench({ usage: USAGE, how: HOW, options: Arguments }, main);

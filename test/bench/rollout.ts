@@ -1,9 +1,7 @@
 /** The rollout at scale: what the hub adds to the time its spokes need, how many requests, how much memory. See `--help`. */
 import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { errorMessage } from '@flotilla/api';
-import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { z } from 'zod';
+import { print, runBench, whole } from './bench-program.ts';
 import { totalOf } from './hub-requests.ts';
 import { type RolloutFigures, type RolloutRun, runRollout } from './rollout-run.ts';
 import { percentile, round } from './statistics.ts';
@@ -25,24 +23,6 @@ const MOST_OVERHEAD = 2;
 /** Requests per spoke may grow by this share with the number of spokes. They fall a little: status writes belong to the second, not to the spoke. */
 const MOST_GROWTH = 0.1;
 
-const text = { type: 'string' } as const;
-const { values } = parseArgs({
-  options: {
-    spokes: text,
-    batch: text,
-    mode: text,
-    steps: text,
-    'step-seconds': text,
-    compare: text,
-    'redis-url': text,
-    seed: text,
-    json: text,
-    'cpu-profile': text,
-    help: { type: 'boolean' },
-  },
-});
-
-const whole = (byDefault: number) => z.coerce.number().int().positive().default(byDefault);
 const Arguments = z.object({
   spokes: whole(2000),
   batch: z.coerce.number().int().positive().optional(),
@@ -64,8 +44,6 @@ const Arguments = z.object({
   json: z.string().optional(),
   'cpu-profile': z.string().optional(),
 });
-
-const print = (line: string) => process.stdout.write(`${line}\n`);
 
 function runsOf(args: z.output<typeof Arguments>): RolloutRun[] {
   const { mode, steps, seed } = args;
@@ -140,32 +118,15 @@ const toJson = (figures: RolloutFigures) => ({
   requests: { counts: Object.fromEntries(figures.requests.counts), refused: Object.fromEntries(figures.requests.refused) },
 });
 
-async function main(): Promise<void> {
-  if (values.help) {
-    print(`${USAGE}\n${HOW}`);
-    return;
-  }
-  const parsed = Arguments.safeParse(values);
-  if (!parsed.success) {
-    process.stderr.write(`${z.prettifyError(parsed.error)}\n${USAGE}\n`);
-    process.exitCode = 2;
-    return;
-  }
-  cleanupOnExit();
-  print(HOW);
+async function main(args: z.output<typeof Arguments>): Promise<void> {
   const all: RolloutFigures[] = [];
-  for (const run of runsOf(parsed.data)) {
+  for (const run of runsOf(args)) {
     const figures = await runRollout(run);
     report(figures);
     all.push(figures);
   }
   if (!judge(all)) process.exitCode = 1;
-  if (parsed.data.json) await writeFile(parsed.data.json, `${JSON.stringify(all.map(toJson), undefined, 2)}\n`);
+  if (args.json) await writeFile(args.json, `${JSON.stringify(all.map(toJson), undefined, 2)}\n`);
 }
 
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exitCode = 1;
-}
+await runBench({ usage: USAGE, how: HOW, options: Arguments }, main);

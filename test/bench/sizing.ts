@@ -2,10 +2,10 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { errorMessage } from '@flotilla/api';
-import { cleanupOnExit, runCommand } from '@flotilla/control-plane/processes';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { z } from 'zod';
+import { print, runBench } from './bench-program.ts';
 import { COLUMNS, loadNow, PrecacheResult, RolloutResult, rowOf, type SizeFigures, tableLine, withTable } from './sizing-table.ts';
 
 const USAGE = `bench:sizing -- [--spokes 100,500] [--rollout-up-to 500] [--write]
@@ -48,8 +48,6 @@ async function bench(name: string, args: readonly string[], dir: string): Promis
   return JSON.parse(await readFile(file, 'utf8'));
 }
 
-const print = (line: string) => void process.stdout.write(`${line}\n`);
-
 /** Measures each size, printing each row when it is there. */
 async function printTable(sizes: readonly number[], mostOfRollouts: number): Promise<string[]> {
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-sizing-'));
@@ -69,25 +67,9 @@ async function printTable(sizes: readonly number[], mostOfRollouts: number): Pro
   }
 }
 
-async function main(): Promise<void> {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  const { values } = parseArgs({ options: { spokes: text, 'rollout-up-to': text, write: flag, help: flag } });
-  if (values.help) return print(USAGE);
-  const parsed = Arguments.safeParse(values);
-  if (!parsed.success) {
-    process.stderr.write(`${z.prettifyError(parsed.error)}\n${USAGE}\n`);
-    process.exitCode = 2;
-    return;
-  }
-  cleanupOnExit();
-  const lines = await printTable(parsed.data.spokes, parsed.data['rollout-up-to']);
-  if (parsed.data.write) await writeFile(PAGE, withTable(await readFile(PAGE, 'utf8'), lines));
+async function main(args: z.output<typeof Arguments>): Promise<void> {
+  const lines = await printTable(args.spokes, args['rollout-up-to']);
+  if (args.write) await writeFile(PAGE, withTable(await readFile(PAGE, 'utf8'), lines));
 }
 
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exitCode = 1;
-}
+await runBench({ usage: USAGE, options: Arguments }, main);

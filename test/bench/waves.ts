@@ -2,10 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { Annotation, errorMessage } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
-import { cleanupOnExit, registerStop } from '@flotilla/control-plane/processes';
+import { registerStop } from '@flotilla/control-plane/processes';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
@@ -14,6 +13,7 @@ import { appImages } from '../../tools/src/images/apps.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { createTemplate } from '../fixtures/work-templates.ts';
 import { bundleProgram, startHub, startSpokes } from '../support/programs.ts';
+import { print, runBench, whole } from './bench-program.ts';
 import { countRequests, recordRequestsOf, totalOf } from './hub-requests.ts';
 import { RolloutWatch, timesOf } from './rollout-watch.ts';
 import { cpuOf, percentile, readProcess, round, untilQuiet } from './statistics.ts';
@@ -25,23 +25,6 @@ const HOW = `How it is taken: for each way a real etcd and kube-apiserver, the h
 all on this machine. A spoke is cached when the status of the upgrade says so, done when the status of its ManifestWork says so; both are
 told by watches of this bench. Requests are those of the hub's own user in the API server's audit log; CPU and memory by /proc.`;
 
-const text = { type: 'string' } as const;
-const { values } = parseArgs({
-  options: {
-    spokes: text,
-    'slow-of': text,
-    'slow-times': text,
-    'job-seconds': text,
-    batch: text,
-    'work-seconds': text,
-    patience: text,
-    runs: text,
-    seed: text,
-    json: text,
-    help: { type: 'boolean' },
-  },
-});
-const whole = (byDefault: number) => z.coerce.number().int().positive().default(byDefault);
 const Arguments = z.object({
   spokes: whole(500),
   'slow-of': whole(5),
@@ -152,6 +135,7 @@ async function measure(
     const verdict = await eventually(() => watch.succeeded, 'the verdict', PATIENCE_MS);
     if (!verdict.startsWith('True ')) throw new Error(`the upgrade ended with Succeeded=${verdict}`);
     await eventually(() => watch.completedMs, 'completedAt', PATIENCE_MS);
+    const hubCpuSeconds = round((cpuOf({ hub: hubPid }).hub ?? 0) - (cpuBefore.hub ?? 0));
     const seconds = (at: number) => round((at - start) / 1000);
     const done = timesOf(all, watch.done, 'done');
     const { status } = upgrades.get(REF) ?? {};
@@ -165,7 +149,7 @@ async function measure(
       doneAll: seconds(Math.max(...done)),
       batches: status?.remediationPlan?.length ?? 0,
       requestsPerSpoke: round(totalOf(counts) / fleet.spokes, 2),
-      hubCpuSeconds: round((cpuOf({ hub: hubPid }).hub ?? 0) - (cpuBefore.hub ?? 0)),
+      hubCpuSeconds,
       hubPeakMiB: readProcess(hubPid).peakMiB,
     };
   } finally {
@@ -174,8 +158,6 @@ async function measure(
     await client.close();
   }
 }
-
-const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const TITLES: Readonly<Record<Exclude<keyof Figures, 'way'>, string>> = {
   doneTenth: 'a tenth of the spokes is done after, s',
@@ -207,28 +189,11 @@ function report(fleet: Fleet, all: readonly Figures[]): boolean {
   return isMet;
 }
 
-async function main(): Promise<void> {
-  if (values.help) {
-    print(`${USAGE}\n${HOW}`);
-    return;
-  }
-  const parsed = Arguments.safeParse(values);
-  if (!parsed.success) {
-    process.stderr.write(`${z.prettifyError(parsed.error)}\n${USAGE}\n`);
-    process.exitCode = 2;
-    return;
-  }
-  cleanupOnExit();
-  print(HOW);
+async function main(args: z.output<typeof Arguments>): Promise<void> {
   const all: Figures[] = [];
-  for (let run = 0; run < parsed.data.runs; run += 1) for (const way of ['list', 'waves'] as const) all.push(await play(parsed.data, way));
-  if (!report(parsed.data, all)) process.exitCode = 1;
-  if (parsed.data.json) await writeFile(parsed.data.json, `${JSON.stringify(all, undefined, 2)}\n`);
+  for (let run = 0; run < args.runs; run += 1) for (const way of ['list', 'waves'] as const) all.push(await play(args, way));
+  if (!report(args, all)) process.exitCode = 1;
+  if (args.json) await writeFile(args.json, `${JSON.stringify(all, undefined, 2)}\n`);
 }
 
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exitCode = 1;
-}
+await runBench({ usage: USAGE, how: HOW, options: Arguments }, main);

@@ -48,7 +48,7 @@ export { policyMode } from './policies/policy-mode.ts';
 export { objectDefinitions, type PolicyStructure, readInPieces } from './policies/policy-structure.ts';
 export { findAway, type PolicyWays } from './policies/reach.ts';
 export { CHILD_POLICIES, placementOf, trimChild, trimPlacement } from './policies/trims.ts';
-export { advanceProofs, type ClusterProof, deferUnproven, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';
+export { advanceProofs, type ClusterProof, deferClusters, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
 export type { ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 export { isSameSoftware } from './software/same-software.ts';

@@ -21,7 +21,7 @@ import { fluxHealth, HealthCheck, serveHealthCheck } from './flux-health.ts';
 
 const Health = z.object({ status: z.enum(['Healthy', 'Progressing', 'Degraded', 'Suspended']), message: z.string().optional() });
 
-/** What Argo CD's script says of an object: it sees the object as the global `obj` and returns its verdict. */
+/** The verdict of Argo CD's script on an object, which it sees as the global `obj`. */
 async function luaHealth(script: string, object: object): Promise<string> {
   const lua = await new LuaFactory().createEngine({ injectObjects: true });
   try {

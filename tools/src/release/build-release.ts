@@ -109,7 +109,7 @@ interface ListedImage {
 /** `images.txt`: a pull spec a line. */
 const imageList = (images: readonly ListedImage[]): string => images.map((image) => `${pullSpec(image)}\n`).join('');
 
-/** What `oc mirror --v2` copies. */
+/** Images that `oc mirror --v2` copies. */
 const imageSetConfiguration = (images: readonly ListedImage[]): string =>
   stringify(
     {

@@ -3,7 +3,7 @@ import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
   batchGatesOf,
-  deferUnproven,
+  deferClusters,
   describeNewcomer,
   FirstSeen,
   findClosedHours,
@@ -196,7 +196,7 @@ export class UpgradePasses {
       proofs?.byCluster.has(cluster) ? isPutOff(proofs.byCluster.get(cluster), states[cluster]) : isPulling.has(cluster);
     const isLater = (cluster: string): boolean => isUnready(cluster) || isClosed(cluster);
     const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
-    const deferred = deferUnproven(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
+    const deferred = deferClusters(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
     const isOpen = refusal === undefined;
     const formed = formNextWave(
       { ...upgrade, status: withImportsOf(deferred, stored) },

@@ -1,6 +1,6 @@
 import type { CacheProof, PrecacheState } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { advanceProofs, deferUnproven, isProven, isPutOff, proofsOf } from './proofs.ts';
+import { advanceProofs, deferClusters, isProven, isPutOff, proofsOf } from './proofs.ts';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const HOUR = 3_600_000;
@@ -101,7 +101,7 @@ const running = (remediationPlan: string[][], currentBatch: number, progress: Re
   status: { currentBatch, currentBatchStartedAt: at(0), currentBatchRemediationProgress: progress },
 });
 const planAfter = (status: ReturnType<typeof running>, restored: readonly string[], canaries?: readonly string[]) =>
-  deferUnproven(status, { isLater: (cluster) => restored.includes(cluster), isAbsent: (cluster) => cluster === 'absent', canaries })
+  deferClusters(status, { isLater: (cluster) => restored.includes(cluster), isAbsent: (cluster) => cluster === 'absent', canaries })
     .remediationPlan;
 
 test('clusters that pull again come last, as many at a time as a batch has', () => {

@@ -123,7 +123,7 @@ interface Deferral {
  * Moves clusters of the running batch that are put off to a last batch, so that the clusters between do not wait for them. They stay where nobody
  * else would wait, and canaries stay, because others wait for them by intention.
  */
-export function deferUnproven(
+export function deferClusters(
   status: ClusterGroupUpgradeStatus,
   { isLater, isAbsent, canaries = [] }: Deferral,
 ): ClusterGroupUpgradeStatus {
