@@ -164,6 +164,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         failsWithoutNodes: rules?.absent === 'fail',
+        pulls: !isProof,
         patienceMs: jobSeconds * 1000 + settings.graceMs,
       };
     },
