@@ -6,6 +6,8 @@ import { readUpgrade, type UpgradeRef } from '../src/hub/upgrades.ts';
 import { askStatus } from '../src/status/ask.ts';
 import { askAll, askOne } from '../src/why/ask.ts';
 
+export { askLimits } from '../src/limits/command.ts';
+
 /** Where and when is asked. */
 interface Asking {
   readonly client: Client;

@@ -52,6 +52,7 @@ const jsonLines = [
   'why pulling',
   'why pulling site-3',
   'why rolling site-4',
+  'limits',
   'pause rolling --now --dry-run',
   'resume rolling --dry-run',
   'retry rolling --dry-run',

@@ -43,6 +43,7 @@ const cases: readonly Case[] = [
   { args: ['status', 'asked'], needs: [`get ${CGUS}`], wants: [`list ${CLUSTERS}`, ...LEASES] },
   { args: ['status'], needs: [`list ${CGUS}`], wants: [`list ${CLUSTERS}`, ...LEASES] },
   { args: ['why', 'asked', 'rights-1'], needs: [`get ${CGUS}`], wants: [`get ${CLUSTERS}`, ...LEASES] },
+  { args: ['limits'], needs: ['get configmaps'] },
   { args: ['wait', 'asked', '--timeout', '0'], needs: [`get ${CGUS}`] },
   { args: ['wait', 'asked', '--timeout', '1s'], needs: [`get ${CGUS}`, `list ${CGUS}`, `watch ${CGUS}`] },
   { args: ['window', 'show', 'asked'], needs: [`get ${CGUS}`] },

@@ -1,10 +1,10 @@
 /** A hub whose objects stand still, with hostile texts of spokes in them: what commands say of it is the same each time. */
 import { conditionTime, type KubeObject, type Resource } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, type ConfigCondition } from '@flotilla/api/config';
-import { Lease, Namespace } from '@flotilla/api/core';
+import { ConfigMap, Lease, Namespace } from '@flotilla/api/core';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, FleetLimitsName, PreCachingConfig } from '@flotilla/api/ran';
 import { findHold, type Wait, waitMessage } from '@flotilla/rollout';
 import { type Client, replaceStatus } from '@flotilla/runtime';
 
@@ -55,6 +55,11 @@ export async function seedHub(client: Client): Promise<void> {
     since: Date.parse(since),
     of: { object: 'ManagedCluster site-3', field: `status.conditions[${CLUSTER_AVAILABLE}]`, value: 'Unknown Lease' },
   };
+  const limits = 'pulling: 1\nupgrading: 3\nbyLabel:\n- label: site\n  upgrading: 2\n  values: {no: {upgrading: 1}}\n';
+  await client.create(ConfigMap, {
+    metadata: { namespace: 'flotilla', name: FleetLimitsName.configMap },
+    data: { [FleetLimitsName.key]: limits },
+  });
   await client.create(PreCachingConfig, {
     metadata: { namespace: 'default', name: 'config' },
     spec: { overrides: { platformImage: `registry.test/release@sha256:${'a'.repeat(64)}` } },

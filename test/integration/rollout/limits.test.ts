@@ -1,6 +1,7 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, FleetLimitsName, LimitedActivity } from '@flotilla/api/ran';
+import { answerWhyOf, askLimits } from '@flotilla/cli/testing';
 import { eventually } from '@flotilla/pace/testing';
 import { clustersWithPlace } from '@flotilla/rollout';
 import { WatchCache } from '@flotilla/runtime';
@@ -96,6 +97,7 @@ describe('by label', () => {
     const most = await countPlaces(world, stopping.signal);
     const clusters = [...spokeNames(4, 'north'), ...spokeNames(4, 'south')];
     await world.policies(clusters, { p: {} });
+    world.propagator.script('policies/p', 'north-1', { never: true });
     await world.upgrade('regions', clusters, ['p'], { remediationStrategy: { maxConcurrency: 8, timeout: 240 } });
     await eventually(
       async () =>
@@ -105,6 +107,20 @@ describe('by label', () => {
       'the status to say what it waits for',
       60_000,
     );
+    const answer = await answerWhyOf(
+      { client: world.client, hubNamespace: 'default', now: () => world.clock.now() },
+      { namespace: 'default', name: 'regions' },
+      'north-4',
+    );
+    expect([answer.cause, answer.release.byItself]).toEqual(['limit', true]);
+    expect(answer.release.says).toMatch(/flotilla limits shows who has them/);
+    expect(await askLimits(world.client, 'default')).toMatchObject({
+      limits: [
+        { activity: 'upgrading', label: 'region', value: '', most: 4 },
+        { activity: 'upgrading', label: 'region', value: 'north', most: 1, holders: [{ upgrade: 'default/regions', clusters: 1 }] },
+      ],
+    });
+    world.propagator.script('policies/p', 'north-1', {});
     await world.untilCompleted('regions', 60_000);
     expect(most.upgrading).toBeLessThanOrEqual(5);
     expect((await world.get('regions'))?.status?.clusters?.every(({ state }) => state === 'complete')).toBe(true);

@@ -1,12 +1,13 @@
 import { Annotation, conditionTime, type Ref } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
 import { CLUSTER_AVAILABLE, ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, FleetLimitsName } from '@flotilla/api/ran';
 import { BUILT_IN_KINDS, type ComplianceScript, registerSpokes } from '@flotilla/control-plane/simulators';
 import { isAlreadyExists, isNotFound } from '@flotilla/runtime';
 import { placePolicy } from '../../fixtures/placed-policies.ts';
 import { createTemplate } from '../../fixtures/work-templates.ts';
-import type { Act, ClusterAct, HubAct, PolicyAct, UpgradeAct, UpgradePart } from './story.ts';
-import { spokeName, type World } from './world.ts';
+import type { Act, ClusterAct, HubAct, Limits, LimitsAct, PolicyAct, UpgradeAct, UpgradePart } from './story.ts';
+import { ROW, spokeName, type World } from './world.ts';
 
 const merge = { type: 'merge' } as const;
 
@@ -70,6 +71,7 @@ export async function perform(world: World, act: Act): Promise<void> {
 }
 
 async function performed(world: World, act: Act): Promise<unknown> {
+  if ('limits' in act) return onLimits[act.what](world, act.limits);
   if ('policy' in act) return onPolicy[act.what](world, act);
   if ('upgrade' in act) return onUpgrade[act.what](world, refOf(act.upgrade));
   if ('cluster' in act) return onCluster[act.what](world, spokeName(act.cluster));
@@ -226,6 +228,25 @@ const onHub: Record<HubAct['what'], (world: World, hub: number, ms: number) => P
   },
 };
 
+const LIMITS = { namespace: 'default', name: FleetLimitsName.configMap };
+
+/** Writes the ConfigMap of the limits. */
+async function writeLimits({ user }: World, text: string): Promise<void> {
+  const data = { [FleetLimitsName.key]: text };
+  if (await user.get(ConfigMap, LIMITS)) await user.patch(ConfigMap, LIMITS, { data }, merge);
+  else await user.create(ConfigMap, { metadata: LIMITS, data });
+}
+
+/** Sets the limits of the fleet. */
+export const setLimits = (world: World, { pulling, upgrading, row }: Limits): Promise<void> =>
+  writeLimits(world, JSON.stringify({ pulling, upgrading, byLabel: [{ label: ROW, pulling: row, upgrading: row }] }));
+
+const onLimits: Record<LimitsAct['what'], (world: World, limits: Limits) => Promise<unknown>> = {
+  'set limits': setLimits,
+  'break limits': (world) => writeLimits(world, 'pulling: 0'),
+  'drop limits': ({ user }) => user.delete(ConfigMap, LIMITS),
+};
+
 /** Milliseconds by which a clock is put ahead: less than others of its acts last, since a clock that is minutes ahead opens windows early. */
 export const skewOf = (ms: number): number => ms / 10;
 
@@ -235,6 +256,7 @@ export async function heal(world: World): Promise<void> {
   for (let cluster = 1; cluster <= names.length; cluster += 1)
     for (const what of ['comply', 'free jobs', 'release', 'open hours', 'join'] as const)
       await perform(world, { at: world.ms, what, cluster });
+  if (story.limits) await setLimits(world, story.limits);
   for (const upgrade of story.upgrades) {
     for (const policy of upgrade.policies.keys())
       await perform(world, { at: world.ms, what: 'restore policy', upgrade: upgrade.name, policy: policy + 1 });

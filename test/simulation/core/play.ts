@@ -1,6 +1,6 @@
 import { properties } from '../properties/all.ts';
 import type { Property } from '../properties/property.ts';
-import { createUpgrade, heal, perform, placePolicies } from './acts.ts';
+import { createUpgrade, heal, perform, placePolicies, setLimits } from './acts.ts';
 import { TROUBLE_MS } from './random-story.ts';
 import type { Story } from './story.ts';
 import { type StoredChange, World } from './world.ts';
@@ -62,6 +62,7 @@ class Run {
     const world = this.#world;
     const { story } = world;
     await world.start();
+    if (story.limits) await setLimits(world, story.limits);
     for (const upgrade of story.upgrades) await placePolicies(world, upgrade);
     await this.#until(() => false, world.ms + 5_000);
     const begin = world.ms;

@@ -1,10 +1,12 @@
 import { createRandom } from '@flotilla/control-plane/simulators';
 import {
   type Act,
+  type Limits,
   ON_CLUSTER,
   ON_COMPLIANCE,
   ON_HUB,
   ON_JOBS,
+  ON_LIMITS,
   ON_POLICY,
   ON_UPGRADE,
   ON_WORKS,
@@ -60,16 +62,22 @@ export function randomStory(seed: number): Story {
   const spokes = isLarge ? LARGE : lot.chance(0.77) ? lot.of(SMALL) : lot.whole(1, 2);
   const upgrades = Array.from({ length: isLarge ? 1 : lot.of([1, 1, 1, 2, 2, 3]) }, (_, index) => randomUpgrade(lot, index, spokes));
   const acts = Array.from({ length: lot.whole(0, 7) }, () => randomAct(lot, spokes, upgrades));
-  return {
+  const story = {
     seed,
     spokes,
-    transport: lot.of(['actions', 'work']),
+    transport: lot.of(['actions', 'work'] as const),
     hubs: lot.chance(0.3) ? 2 : 1,
     upgrades,
-    acts: acts.toSorted((a, b) => a.at - b.at),
     storms: lot.chance(0.5) ? [randomStorm(lot)] : [],
   };
+  const limits = lot.chance(0.2) ? randomLimits(lot) : undefined;
+  if (limits) for (let count = lot.whole(0, 2); count > 0; count -= 1) acts.push(randomLimitsAct(lot));
+  return { ...story, acts: acts.toSorted((a, b) => a.at - b.at), ...(limits && { limits }) };
 }
+
+const randomLimits = (lot: Lot): Limits => ({ pulling: lot.whole(1, 3), upgrading: lot.whole(1, 3), row: lot.whole(1, 3) });
+
+const randomLimitsAct = (lot: Lot): Act => ({ at: lot.whole(0, BUSY_MS), what: lot.of(ON_LIMITS), limits: randomLimits(lot) });
 
 function randomUpgrade(lot: Lot, index: number, spokes: number): UpgradePart {
   const all = Array.from({ length: spokes }, (_, at) => at + 1);

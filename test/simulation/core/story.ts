@@ -51,6 +51,9 @@ export const ON_POLICY = ['disable', 'unbind', 'remove policy', 'restore policy'
 /** Mishaps of a hub, or of the API server's watches. */
 export const ON_HUB = ['kill hub', 'sleep hub', 'end watches', 'compact', 'skew hub'] as const;
 
+/** Acts on the limits of the fleet. */
+export const ON_LIMITS = ['set limits', 'break limits', 'drop limits'] as const;
+
 interface At {
   readonly at: number;
 }
@@ -82,8 +85,21 @@ export interface HubAct extends At {
   readonly ms: number;
 }
 
+/** Act on the limits of the fleet. */
+export interface LimitsAct extends At {
+  readonly what: (typeof ON_LIMITS)[number];
+  readonly limits: Limits;
+}
+
+/** Limits of the fleet: clusters at a time, of all and of each row, and both for both activities. */
+export interface Limits {
+  readonly pulling: number;
+  readonly upgrading: number;
+  readonly row: number;
+}
+
 /** Something that somebody does, or that happens to the fleet. */
-export type Act = UpgradeAct | ClusterAct | PolicyAct | HubAct;
+export type Act = UpgradeAct | ClusterAct | PolicyAct | HubAct | LimitsAct;
 
 /** Time in which calls and watches have mishaps. */
 export interface Storm {
@@ -108,4 +124,6 @@ export interface Story {
   readonly upgrades: readonly UpgradePart[];
   readonly acts: readonly Act[];
   readonly storms: readonly Storm[];
+  /** Limits of the fleet from the start; spokes with odd numbers are in a row of their own. */
+  readonly limits?: Limits;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { MemoryServer } from '@flotilla/control-plane/memory';
 import {
@@ -31,6 +32,9 @@ export interface StoredChange {
   readonly kind: Stored[0];
   readonly change: Stored[1];
 }
+
+/** Label of the row of a cluster, which the limits of the fleet ask for. */
+export const ROW = 'row';
 
 /** Name of a spoke by its number. */
 export const spokeName = (number: number): string => `spoke-${number}`;
@@ -105,6 +109,8 @@ export class World implements Disposable {
   async start(): Promise<void> {
     const { story, names } = this;
     await registerSpokes(this.user, names);
+    for (const [index, name] of (story.limits ? names : []).entries())
+      if (index % 2 === 0) await this.user.patch(ManagedCluster, { name }, { metadata: { labels: { [ROW]: 'odd' } } }, { type: 'merge' });
     await this.user.create(PreCachingConfig, {
       metadata: { name: 'config', namespace: 'default' },
       spec: { overrides: { platformImage: PLATFORM } },

@@ -24,7 +24,7 @@ import {
   tookTooLong,
   waitingForPlacement,
 } from '../upgrade/texts.ts';
-import { WHOLE_UPGRADE, waitMessage, withSince } from '../waits/wait.ts';
+import { type Wait, WHOLE_UPGRADE, waitMessage, withSince } from '../waits/wait.ts';
 import { firstOpen, firstPending } from './cluster-progress.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
 import { chooseAgain, type Drift, findDrift, toldAt } from './drift.ts';
@@ -84,6 +84,8 @@ class Pass {
   #left: readonly string[] = [];
   /** Clusters that were complete and comply no more. */
   #drift: readonly Drift[];
+  /** Those of them that have no place to be enforced again. */
+  readonly #unplaced = new Map<string, Wait>();
   #wakeAt = Number.POSITIVE_INFINITY;
   /** Looks by the state of the upgrade; each moves on the part that it looks at. */
   readonly #looks: Partial<Record<RolloutState, () => RolloutLook>> = {
@@ -216,7 +218,12 @@ class Pass {
     if (this.#refusal) return;
     const size = status.computedMaxConcurrency ?? Math.max(...this.#clusters.plan.map((batch) => batch.length));
     const chosen = isLate ? lasting : chooseAgain(this.#clusters, lasting, { size, forbids: observation.forbids });
-    const reopened = new Map(chosen.map(({ cluster, policy }) => [cluster, policy]));
+    const placed = chosen.filter(({ cluster }) => {
+      const wait = isLate ? undefined : observation.place?.(cluster);
+      if (wait) this.#unplaced.set(cluster, wait);
+      return wait === undefined;
+    });
+    const reopened = new Map(placed.map(({ cluster, policy }) => [cluster, policy]));
     this.#clusters.reopen(reopened);
     this.#drift = this.#drift.filter(({ cluster }) => !reopened.has(cluster));
   }
@@ -286,7 +293,10 @@ class Pass {
     const ofAll = held ? withSince(held, status.messages?.[WHOLE_UPGRADE], now) : this.#state === 'gated' ? this.#refusal?.wait : undefined;
     const fallen = this.#drift
       .filter((drift) => this.#isPast(toldAt(drift)))
-      .map(({ cluster, policy }) => [cluster, waitMessage(forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate))]);
+      .map(({ cluster, policy }) => [
+        cluster,
+        waitMessage(forbids?.(cluster) ?? this.#unplaced.get(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)),
+      ]);
     return { ...(ofAll && { [WHOLE_UPGRADE]: waitMessage(ofAll) }), ...Object.fromEntries(fallen), ...this.#clusters.problems() };
   }
 
