@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Label } from '@flotilla/api';
-import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, PreCachingConfig, PrecacheView } from '@flotilla/api/ran';
+import { ConfigMap } from '@flotilla/api/core';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, FleetLimitsName, PreCachingConfig, PrecacheView } from '@flotilla/api/ran';
 import { registerStop } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
@@ -36,6 +37,11 @@ interface PrecacheRun {
   /** How often, one after the other in one hub process. */
   readonly runs: number;
   readonly cpuProfile: string | undefined;
+  /** Regions that the spokes are in evenly, each with a limit of its own; undefined: nothing is limited. */
+  readonly regions?: number | undefined;
+  /** Clusters that may pull at a time: of all, and of a region. */
+  readonly pulling: number;
+  readonly regionPulling: number;
 }
 
 /** In seconds. */
@@ -118,6 +124,7 @@ export async function benchPrecache(run: PrecacheRun, onRun: (memory: ReturnType
     const kind = run.agents === 'own' ? ['--work-feedback', 'settled', '--puller-account'] : ['--work-feedback', 'immediate'];
     const agents = [...kind, '--work-scrape', run.scrape, '--nodes', String(run.nodes)];
     await using spokes = await startSpokes(server.kubeconfig, dir, run.spokes, [...shape, ...agents]);
+    if (run.regions !== undefined) await limit(client, run, run.regions);
     await using hub = await startBenchHub(server.kubeconfig, dir, run);
     const config = { overrides: { platformImage: `registry.example/release@sha256:${'a'.repeat(64)}` } };
     await client.create(PreCachingConfig, { metadata: { name: 'bench', namespace: 'default' }, spec: config });
@@ -135,6 +142,16 @@ export async function benchPrecache(run: PrecacheRun, onRun: (memory: ReturnType
   } finally {
     await stop();
   }
+}
+
+/** Puts each cluster into a region, and limits all and each of them. */
+async function limit(client: Client, { pulling, regionPulling }: PrecacheRun, regions: number): Promise<void> {
+  const { items } = await client.list(ManagedCluster);
+  for (const [index, { metadata }] of items.entries())
+    await client.patch(ManagedCluster, metadata, { metadata: { labels: { region: `region-${index % regions}` } } }, { type: 'merge' });
+  const limits = { pulling, byLabel: [{ label: 'region', pulling: regionPulling }] };
+  const metadata = { namespace: 'default', name: FleetLimitsName.configMap };
+  await client.create(ConfigMap, { metadata, data: { [FleetLimitsName.key]: JSON.stringify(limits) } });
 }
 
 async function startBenchHub(kubeconfig: string, dir: string, run: PrecacheRun): Promise<RunningProgram> {

@@ -5,11 +5,11 @@ import { print, runBench, whole } from './bench-program.ts';
 import { benchPrecache, type Percentiles, type PrecacheFigures } from './precache-run.ts';
 
 const USAGE = `bench:precache -- [--spokes 500] [--upgrades 1] [--transport auto|work|actions] [--scrape watch|poll]
-  [--agents stock|own] [--nodes 1] [--redis-url URL] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
+  [--agents stock|own] [--nodes 1] [--regions N [--pulling 100000] [--region-pulling 100000]] [--redis-url URL] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
 --upgrades: so many upgrades, created at once, share the spokes. --transport: default as the hub chooses. --scrape: whether agents know
 works that ask to be watched, as the stock one does in its later releases, or poll them every 10 to 19 s. --agents: of the fleet framework, or
 ours, which make the puller's account. --runs: one after the other
-in one hub process, whose memory is told after each.`;
+in one hub process, whose memory is told after each. --regions: limits of the fleet, of all and of so many regions, with so many places each.`;
 const HOW = `How it is taken: a real etcd and kube-apiserver, the hub as a process of its own, and simulated spokes with the stock agents' semantics
 in another process, all on this machine. Job starts and ends are noted by the spokes; status changes by a watch of this bench; writes and
 reads by the API server's own apiserver_request_total, until nothing of the run is left on the hub: of works, the agents write status
@@ -32,6 +32,9 @@ const Arguments = z.object({
     .default('20'),
   runs: whole(1),
   'cpu-profile': z.string().optional(),
+  regions: z.coerce.number().int().positive().optional(),
+  pulling: whole(100_000),
+  'region-pulling': whole(100_000),
 });
 
 function report(f: PrecacheFigures): void {
@@ -62,9 +65,17 @@ function report(f: PrecacheFigures): void {
 }
 
 async function main(args: z.output<typeof Arguments>): Promise<void> {
-  const { 'job-seconds': jobSeconds, 'cpu-profile': cpuProfile, 'redis-url': redisUrl, json, transport, ...rest } = args;
+  const {
+    'job-seconds': jobSeconds,
+    'cpu-profile': cpuProfile,
+    'redis-url': redisUrl,
+    'region-pulling': regionPulling,
+    json,
+    transport,
+    ...rest
+  } = args;
   let ended = 0;
-  const all = await benchPrecache({ ...rest, transport, jobSeconds, cpuProfile, redisUrl }, ({ rssMiB, peakMiB }) => {
+  const all = await benchPrecache({ ...rest, transport, jobSeconds, cpuProfile, redisUrl, regionPulling }, ({ rssMiB, peakMiB }) => {
     ended += 1;
     if (rest.runs > 1) print(`run ${ended}: hub RSS at the end, at its highest ${rssMiB} MiB, ${peakMiB} MiB`);
   });
