@@ -1,11 +1,12 @@
 import { isJsonObject, mergePatched, parseJson } from '@flotilla/api';
 import { type AnswerStream, type Call, type Exchange, refusedAnswer } from '@flotilla/runtime';
 import { apiVersionOf, type ServedKind } from './built-in-kinds.ts';
+import type { Deletion } from './deletions.ts';
 import { groupAnswer, groupsAnswer } from './discovery.ts';
 import { jsonPatched } from './json-patch.ts';
 import { listAnswer } from './lists.ts';
 import { metadataOf } from './metadata.ts';
-import type { Deletion, Objects, Target } from './objects.ts';
+import type { Objects, Target } from './objects.ts';
 import { badRequest, groupResource, noSuchPath, noSuchResource, notFound, Refusal, UnsupportedError } from './refusals/refusal.ts';
 import { DeleteBody, isSet, partsOf, Query, type ResourceCall, resourceCall } from './request.ts';
 import type { Json } from './schema/schema.ts';

@@ -1,8 +1,8 @@
 import { isJsonObject, isSameJson } from '@flotilla/api';
 import { apiVersionOf, type ServedKind } from './built-in-kinds.ts';
 import { customKind, establishedDefinition } from './custom-kinds.ts';
-import { checkType, metadataOf, nameOf, refusedMetadata, tidy } from './metadata.ts';
-import { badRequest, type Cause, invalid, UnsupportedError } from './refusals/refusal.ts';
+import { checkIdentity, checkNamespace, checkType, keptMetadata, metadataOf, nameOf, refusedMetadata, tidy } from './metadata.ts';
+import { badRequest, type Cause, invalid, misfitPatch, UnsupportedError, versionNeeded } from './refusals/refusal.ts';
 import { decodeError } from './schema/decoding.ts';
 import { defaulted } from './schema/defaults.ts';
 import { pruned, withoutEmpty } from './schema/pruning.ts';
@@ -12,6 +12,12 @@ import { brokenRules, refusedFields } from './schema/validation.ts';
 interface Written {
   readonly kind: ServedKind;
   readonly subresource?: string | undefined;
+}
+
+interface Changed extends Written {
+  readonly namespace: string;
+  readonly name: string;
+  readonly strict?: boolean;
 }
 
 /** Options of reading a body. */
@@ -65,7 +71,7 @@ function refusedParts({ schema }: ServedKind, subresource: string | undefined, o
 }
 
 /** A write of the status changes the status, and of metadata what its kind says. */
-export function withStatus(kind: ServedKind, live: Json, next: Json): Json {
+function withStatus(kind: ServedKind, live: Json, next: Json): Json {
   const takes: readonly string[] = kind.strategy.statusTakes ?? [];
   const [before, after] = [metadataOf(live), metadataOf(next)];
   const metadata: Json = { ...before, ...(after.managedFields !== undefined && { managedFields: after.managedFields }) };
@@ -86,4 +92,21 @@ export function ownPart({ kind, subresource }: Written, applied: Json): Json {
     return { apiVersion, kind: kind.kind, metadata, ...(status !== undefined && { status }) };
   }
   return kind.hasStatus ? rest : applied;
+}
+
+/** The object that a PUT or a patch makes of a stored one: parts that its caller may not change are as they were. */
+export function successor({ kind, namespace, name, subresource, strict }: Changed, live: Json, body: unknown, how: 'patch' | 'put'): Json {
+  const misfit = kind.isCustom || how === 'put' ? undefined : decodeError(kind, body);
+  if (misfit) throw misfitPatch(body as Json, misfit);
+  const next = decoded(kind, body, { strict });
+  checkNamespace(namespace, next);
+  if (nameOf(next) !== name) throw badRequest(`the name of the object (${nameOf(next)}) does not match the name on the URL (${name})`);
+  if (how === 'put' && kind.strategy.needsVersion && !metadataOf(next).resourceVersion) throw versionNeeded(kind, name);
+  checkIdentity(kind, live, next, subresource === 'status' ? 'status' : how);
+  const metadata = keptMetadata(metadataOf(live), metadataOf(next));
+  if (subresource === 'status') return withStatus(kind, live, { ...next, metadata });
+  if (subresource !== undefined) throw new UnsupportedError(`write subresource ${subresource} of ${kind.plural}`);
+  const { status: _, ...rest } = next;
+  if (!kind.hasStatus) return { ...next, metadata };
+  return { ...rest, metadata, ...(live.status !== undefined && { status: live.status }) };
 }

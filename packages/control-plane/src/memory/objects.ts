@@ -3,36 +3,14 @@ import type { Clock } from '@flotilla/pace';
 import { apiVersionOf, builtInKinds, kindKey, type ServedKind } from './built-in-kinds.ts';
 import { checkDeletion } from './built-in-strategies.ts';
 import { customKind } from './custom-kinds.ts';
+import { checkPreconditions, type Deletion, isTerminating, leavingObject } from './deletions.ts';
 import { appliedObject, type Manager, trackedUpdate, withoutManagedFields } from './fields/managed-fields.ts';
-import {
-  checkIdentity,
-  checkNamespace,
-  clientMetadata,
-  finalizersOf,
-  isNewGeneration,
-  keptMetadata,
-  metadataOf,
-  nameOf,
-  refusedMetadata,
-  tidy,
-} from './metadata.ts';
+import { Identities } from './identities.ts';
+import { checkIdentity, checkNamespace, clientMetadata, finalizersOf, isNewGeneration, metadataOf, nameOf, tidy } from './metadata.ts';
 import { type Change, ObjectLog, objectKey, type Stored } from './object-log.ts';
-import { checkObject, completed, decoded, ownPart, withStatus } from './object-stages.ts';
-import {
-  alreadyExists,
-  badRequest,
-  conflict,
-  forbidden,
-  internal,
-  invalid,
-  misfitPatch,
-  notFound,
-  UnsupportedError,
-  versionNeeded,
-} from './refusals/refusal.ts';
-import { decodeError } from './schema/decoding.ts';
+import { checkObject, completed, decoded, ownPart, successor } from './object-stages.ts';
+import { alreadyExists, badRequest, forbidden, internal, notFound, UnsupportedError } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
-import { brokenRules } from './schema/validation.ts';
 
 /** A write on its way to the store. */
 export interface Write {
@@ -59,14 +37,6 @@ export interface Target {
   readonly manager: string;
 }
 
-/** Conditions and manner of a deletion. */
-export interface Deletion {
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
-  readonly gracePeriodSeconds?: number | undefined;
-}
-
 interface ObjectsOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly admit: (write: Write) => Json | undefined;
@@ -79,17 +49,16 @@ interface ObjectsOptions {
   readonly seed: number;
 }
 
-const SUFFIX = 'bcdfghjklmnpqrstvwxz2456789';
-
 /** Objects under the rules by which an API server stores them. Throws `Refusal` as it refuses, and UnsupportedError for the unknown. */
 export class Objects {
   readonly log: ObjectLog;
   readonly #options: ObjectsOptions;
   readonly #kinds = new Map<string, ServedKind>();
-  #born = 0;
+  readonly #identities: Identities;
 
   constructor(options: ObjectsOptions) {
     this.#options = options;
+    this.#identities = new Identities(options.seed);
     this.log = new ObjectLog(options.firstVersion, options.mostChanges);
     for (const kind of builtInKinds()) this.#kinds.set(kindKey(kind.group, kind.plural), kind);
   }
@@ -124,7 +93,7 @@ export class Objects {
     const given = metadataOf(object);
     if (typeof given.resourceVersion === 'string' && given.resourceVersion !== '')
       throw internal('resourceVersion should not be set on objects to be created');
-    const name = this.#nameFor(kind, given);
+    const name = this.#identities.nameFor(kind, given);
     this.#checkPlace(kind, namespace, name);
     const writer = writerOf(target, 'Update');
     return this.#store({ ...target, name }, { ...object, metadata: { ...given, name } }, (next) =>
@@ -138,7 +107,7 @@ export class Objects {
     const metadata = tidy({
       ...clientMetadata(metadataOf(object)),
       namespace,
-      uid: this.#uid(),
+      uid: this.#identities.uid(),
       creationTimestamp: this.#time(),
       ...(kind.strategy.countsGenerations && { generation: 1 }),
     });
@@ -159,11 +128,11 @@ export class Objects {
    * @param how a PUT names the version that it replaces, where the kind asks for that
    */
   update(target: Target, change: (live: Json) => unknown, how: 'patch' | 'put'): Json {
-    const { kind, name } = target;
+    const { kind } = target;
     const { object: live } = this.get(target);
-    const next = this.#next(target, live, change(live), how);
+    const next = successor(target, live, change(live), how);
     const writer = writerOf(target, 'Update');
-    return this.#replace(target, live, next, (whole) => this.#tracked(kind, live, whole, writer), name);
+    return this.#replace(target, live, next, (whole) => this.#tracked(kind, live, whole, writer));
   }
 
   #tracked(kind: ServedKind, live: Json | undefined, next: Json, writer: Manager): Json {
@@ -192,29 +161,12 @@ export class Objects {
     checkIdentity(kind, live, applied, 'patch');
     const merged = appliedObject({ ...merge, live });
     const { managedFields } = metadataOf(merged);
-    const next = this.#next(target, live, merged, 'patch');
-    return this.#replace(target, live, next, (whole) => ({ ...whole, metadata: { ...metadataOf(whole), managedFields } }), name);
+    const next = successor(target, live, merged, 'patch');
+    return this.#replace(target, live, next, (whole) => ({ ...whole, metadata: { ...metadataOf(whole), managedFields } }));
   }
 
-  #next(target: Target, live: Json, body: unknown, how: 'patch' | 'put'): Json {
+  #replace(target: Target, live: Json, next: Json, track: (whole: Json) => Json): Json {
     const { kind, namespace, name, subresource } = target;
-    const misfit = kind.isCustom || how === 'put' ? undefined : decodeError(kind, body);
-    if (misfit) throw misfitPatch(body as Json, misfit);
-    const next = decoded(kind, body, { strict: target.strict });
-    checkNamespace(namespace, next);
-    if (nameOf(next) !== name) throw badRequest(`the name of the object (${nameOf(next)}) does not match the name on the URL (${name})`);
-    if (how === 'put' && kind.strategy.needsVersion && !metadataOf(next).resourceVersion) throw versionNeeded(kind, name);
-    checkIdentity(kind, live, next, subresource === 'status' ? 'status' : how);
-    const metadata = keptMetadata(metadataOf(live), metadataOf(next));
-    if (subresource === 'status') return withStatus(kind, live, { ...next, metadata });
-    if (subresource !== undefined) throw new UnsupportedError(`write subresource ${subresource} of ${kind.plural}`);
-    const { status: _, ...rest } = next;
-    if (!kind.hasStatus) return { ...next, metadata };
-    return { ...rest, metadata, ...(live.status !== undefined && { status: live.status }) };
-  }
-
-  #replace(target: Target, live: Json, next: Json, track: (whole: Json) => Json, name: string): Json {
-    const { kind, namespace, subresource } = target;
     const admitted = this.#admitted({ verb: 'update', kind, namespace, name, subresource, object: next, live });
     const counted = this.#counted(kind, live, admitted);
     checkObject(target, counted, live);
@@ -238,51 +190,16 @@ export class Objects {
   remove(target: Target, deletion: Deletion = {}): Json | undefined {
     const { kind, namespace, name } = target;
     const { object: live } = this.get(target);
-    const { uid, resourceVersion, deletionTimestamp } = metadataOf(live);
-    // Here alone the server names the kind where it names the plural elsewhere.
-    const refused = (why: string): Error => conflict({ ...kind, plural: kind.kind }, name, why);
-    if (deletion.uid !== undefined && deletion.uid !== uid)
-      throw refused(
-        `the UID in the precondition (${deletion.uid}) does not match the UID in record (${String(uid)}). The object might have been deleted and then recreated`,
-      );
-    if (deletion.resourceVersion !== undefined && deletion.resourceVersion !== resourceVersion)
-      throw refused(
-        `the ResourceVersion in the precondition (${deletion.resourceVersion}) does not match the ResourceVersion in record (${String(resourceVersion)}). The object might have been modified`,
-      );
+    checkPreconditions(kind, live, deletion);
     checkDeletion(kind, name);
     this.#admitted({ verb: 'delete', kind, namespace, name, subresource: undefined, object: undefined, live });
-    const leaving = this.#leaving(kind, live, deletion);
+    const leaving = leavingObject(kind, live, deletion, this.#options.clock.now());
     if (leaving === undefined) {
       this.#written(target, 'DELETED', live);
       return undefined;
     }
-    if (deletionTimestamp !== undefined && isSameJson(leaving, live)) return live;
+    if (metadataOf(live).deletionTimestamp !== undefined && isSameJson(leaving, live)) return live;
     return this.#written(target, 'MODIFIED', leaving);
-  }
-
-  /** The object as it waits for its finalizers or its grace period; undefined when nothing holds it. */
-  #leaving(kind: ServedKind, live: Json, { propagation, gracePeriodSeconds }: Deletion): Json | undefined {
-    const metadata = metadataOf(live);
-    const byPropagation = { Foreground: 'foregroundDeletion', Orphan: 'orphan', Background: undefined };
-    const finalizer = propagation && byPropagation[propagation];
-    const before = finalizersOf(live).filter((each) => propagation === undefined || !['foregroundDeletion', 'orphan'].includes(each));
-    const finalizers = [...before, ...(finalizer ? [finalizer] : [])];
-    const graceSeconds = gracePeriodSeconds ?? kind.strategy.gracePeriodSeconds?.(live) ?? 0;
-    const seconds = kind.strategy.gracePeriodSeconds ? graceSeconds : 0;
-    if (finalizers.length === 0 && seconds === 0 && !isTerminating(kind, live)) return undefined;
-    const isFirst = metadata.deletionTimestamp === undefined;
-    const isSooner = !isFirst && seconds < Number(metadata.deletionGracePeriodSeconds ?? 0);
-    const leaving = {
-      ...metadata,
-      ...((isFirst || isSooner) && {
-        deletionTimestamp: conditionTime(this.#options.clock.now() + seconds * 1000),
-        ...(!isTerminating(kind, live) && { deletionGracePeriodSeconds: seconds }),
-      }),
-      ...(isFirst && metadata.generation !== undefined && { generation: Number(metadata.generation) + 1 }),
-      ...(finalizers.length > 0 && { finalizers }),
-    };
-    const status = isTerminating(kind, live) ? { status: { ...(live.status as Json), phase: 'Terminating' } } : {};
-    return { ...live, metadata: leaving, ...status };
   }
 
   /**
@@ -294,7 +211,7 @@ export class Objects {
     const given = metadataOf(object);
     const [namespace, name] = [kind.namespaced ? String(given.namespace) : '', nameOf(object)];
     const live = this.find(kind, namespace, name)?.object;
-    const { uid = this.#uid(), creationTimestamp = this.#time(), generation = 1 } = live ? metadataOf(live) : {};
+    const { uid = this.#identities.uid(), creationTimestamp = this.#time(), generation = 1 } = live ? metadataOf(live) : {};
     const own = { uid, creationTimestamp, ...(kind.strategy.countsGenerations && { generation }) };
     const metadata = tidy({ ...own, ...given, namespace });
     return this.#written({ kind, namespace, name, manager: '' }, live ? 'MODIFIED' : 'ADDED', { ...object, metadata });
@@ -349,27 +266,6 @@ export class Objects {
     ]);
   }
 
-  #nameFor(kind: ServedKind, { name, generateName }: Json): string {
-    if (typeof name === 'string' && name !== '') return name;
-    if (typeof generateName !== 'string' || generateName === '') {
-      const causes = refusedMetadata(kind, {});
-      throw invalid(kind, '', [...causes, ...(kind.isCustom ? brokenRules(kind.schema, {}, undefined, causes) : [])]);
-    }
-    let rest = this.#born + 1;
-    const letters = Array.from({ length: 5 }, () => {
-      const letter = SUFFIX[rest % SUFFIX.length] ?? 'x';
-      rest = Math.floor(rest / SUFFIX.length);
-      return letter;
-    });
-    return `${generateName}${letters.toReversed().join('')}`;
-  }
-
-  #uid(): string {
-    this.#born += 1;
-    const seed = this.#options.seed.toString(16).padStart(8, '0').slice(-8);
-    return `${seed}-0000-4000-8000-${this.#born.toString(16).padStart(12, '0')}`;
-  }
-
   #time(): string {
     return conditionTime(this.#options.clock.now());
   }
@@ -396,7 +292,3 @@ const isSameFields = (a: Json, b: Json): boolean => {
   };
   return isSameJson(fields(a), fields(b));
 };
-
-/** A namespace waits for its content. */
-const isTerminating = (kind: ServedKind, { spec }: Json): boolean =>
-  kind.group === '' && kind.kind === 'Namespace' && isJsonObject(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;
