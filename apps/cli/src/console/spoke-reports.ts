@@ -30,7 +30,7 @@ const weight = ({ kind }: ObjectReport): number => WEIGHT[kind] ?? 3;
 const byWeight = (a: ObjectReport, b: ObjectReport): number => weight(a) - weight(b) || (a.object < b.object ? -1 : 1);
 
 /** The objects of one work that say something: values, steps, or why they could not be applied. */
-export function reportsOf({ metadata, status }: ManifestWork): ObjectReport[] {
+function reportsOf({ metadata, status }: ManifestWork): ObjectReport[] {
   const work = `${metadata.namespace}/${metadata.name}`;
   return (status?.resourceStatus?.manifests ?? []).flatMap((manifest) => {
     const report = reportOf(manifest, work);

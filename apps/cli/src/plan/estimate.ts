@@ -9,7 +9,7 @@ import { allExcludedSentence } from '@flotilla/software';
 import { nextStep } from '../complain.ts';
 import { consent } from '../steer/consent.ts';
 import { writeErr } from '../terminal/output.ts';
-import { contentSentence, type ImageLookup, type ListedImages, openImageLookup, skippedSentence } from './images.ts';
+import { contentSentence, type ImageLookup, type ListedImages, openImageLookup, skippedSentence, unreadImage } from './images.ts';
 import { chooseTransports, type InspectTarget, inspectClusters } from './inspect/inspect.ts';
 import { findPullerImage } from './inspect/puller-image.ts';
 import type { Outcome } from './inspect/transport.ts';
@@ -143,7 +143,7 @@ function describeImages(lists: ReadonlyMap<string, ListedImages>, fleet: Fleet, 
     bytes,
     unread: unresolved.length,
     platform: `linux/${architecture}`,
-    unresolved: unresolved.slice(0, MOST_UNRESOLVED),
+    unresolved: unresolved.slice(0, MOST_UNRESOLVED).map(unreadImage),
   };
 }
 

@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PlanAnswer } from '@flotilla/api/answers';
 import { type LayerList, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import { bytes } from '@flotilla/api/units';
 import { systemClock } from '@flotilla/pace';
@@ -29,7 +28,7 @@ export interface ListedImages {
   readonly list: LayerList;
   readonly bytes: number;
   /** All images that could not be read. */
-  readonly unresolved: NonNullable<PlanAnswer['images']>['unresolved'];
+  readonly unresolved: ImageList['unresolved'];
   /** Images of catalogues that are left out, because no pod can pull them. */
   readonly skipped: readonly CatalogueImage[];
   /** Components and related images that exclude patterns leave out where they leave none; else 0. */
@@ -64,7 +63,7 @@ export async function openImageLookup(options: Parameters<typeof openRegistry>[0
       images: found.images,
       list,
       bytes: list.layers.reduce((sum, { size }) => sum + size, 0),
-      unresolved: found.unresolved.map(unresolvedImage),
+      unresolved: found.unresolved,
       skipped: found.skipped,
       allExcluded: found.allExcluded,
       spaceRequiredGiB: pullSpec.spaceRequiredGiB,
@@ -98,14 +97,14 @@ function withKeptFiles(
 }
 
 /** An image that could not be read, and why, without the name that a registry's sentences begin with: it may be another spelling. */
-export function unresolvedImage({ pullSpec: image, error }: ImageList['unresolved'][number]): ListedImages['unresolved'][number] {
+export function unreadImage({ pullSpec: image, error }: ImageList['unresolved'][number]): { image: string; why: string } {
   const why = nextStep(error);
   return { image, why: error instanceof RegistryError ? withoutImage(why, error) : why };
 }
 
 /** The sentence on images that could not be read; undefined where all could. */
 export function unreadSentence({ images, unresolved }: Pick<ListedImages, 'images' | 'unresolved'>): string | undefined {
-  const [first] = unresolved;
+  const [first] = unresolved.slice(0, 1).map(unreadImage);
   return first && `${unresolved.length} of ${images.length + unresolved.length} images could not be read: ${first.image}: ${first.why}`;
 }
 

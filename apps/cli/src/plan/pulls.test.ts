@@ -21,7 +21,7 @@ const listed = (architecture: string, ...images: ReturnType<typeof image>[]): Li
 const amd64 = listed('amd64', image('1', base, one), image('2', base, other));
 const unreadable: ListedImages = {
   ...amd64,
-  unresolved: [{ image: 'registry.example/x', why: '401; check the pull secret' }],
+  unresolved: [{ pullSpec: 'registry.example/x', error: new Error('401; check the pull secret') }],
 };
 const arm64 = listed('arm64', image('3', top));
 

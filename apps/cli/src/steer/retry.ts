@@ -176,7 +176,7 @@ const KEPT = [
  * The same upgrade for these clusters alone. Labels are not taken along: tools that own the first one by them would delete what they do not know.
  * @param taken names of upgrades that are there
  */
-export function repetitionOf(
+function repetitionOf(
   metadata: ObjectMeta,
   spec: ClusterGroupUpgradeSpec,
   clusters: readonly string[],

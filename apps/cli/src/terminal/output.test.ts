@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readTerminal } from '../config.ts';
-import { writeTo } from './output.ts';
+import { writeOut } from './output.ts';
 
 /** All that is written to a stream. */
 function written(text: string, { isTTY, hasUtf8 }: { isTTY: boolean; hasUtf8: boolean }): string {
@@ -9,7 +9,7 @@ function written(text: string, { isTTY, hasUtf8 }: { isTTY: boolean; hasUtf8: bo
     all += part;
     return true;
   };
-  writeTo({ isTTY, write }, text, { hasUtf8 });
+  writeOut(text, { isTTY, write }, { hasUtf8 });
   return all;
 }
 
