@@ -14,17 +14,22 @@ const MAX_ENTRIES = 1_000;
  */
 export async function readSmallFile(path: string, variable: string): Promise<string | undefined> {
   try {
-    await using file = await open(await nodePath(path), 'r');
-    if (!(await file.stat()).isFile()) throw new Error('it is no file');
-    const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
-    let size = 0;
-    for (let read = 1; read > 0 && size < buffer.length; size += read) ({ bytesRead: read } = await file.read(buffer, size));
-    if (size > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
-    return buffer.toString('utf8', 0, size);
+    return (await readBounded(await nodePath(path), MAX_FILE_BYTES)).toString('utf8');
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw unreadable(variable, path, error);
   }
+}
+
+/** Reads a whole file. Throws where it is no file, or has more bytes. */
+export async function readBounded(path: string, most: number): Promise<Buffer> {
+  await using file = await open(path);
+  if (!(await file.stat()).isFile()) throw new Error('it is no file');
+  const buffer = Buffer.alloc(most + 1);
+  let size = 0;
+  for (let read = 1; read > 0 && size < buffer.length; size += read) ({ bytesRead: read } = await file.read(buffer, size));
+  if (size > most) throw new RangeError(`it has more than ${most} bytes`);
+  return buffer.subarray(0, size);
 }
 
 /**

@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -8,6 +7,7 @@ import { mapConcurrently } from '@flotilla/pace';
 import { currentPlatform } from '@flotilla/registry';
 import { heldLayers, imagesOfList, judgeLayers, packBits, refuse } from '@flotilla/software';
 import type { ImageStore } from '../pull/store.ts';
+import { readBounded } from '../small-file.ts';
 
 /** Bound of a ConfigMap. */
 const MOST_PACKED = 1024 * 1024;
@@ -83,10 +83,8 @@ async function lookAt(list: LayerList, store: ImageStore, { nodeName, gcThreshol
  */
 async function readLayerList(folder: string): Promise<LayerList> {
   try {
-    await using file = await open(join(folder, LAYER_LIST_KEY));
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(MOST_PACKED + 1), 0, MOST_PACKED + 1, 0);
-    if (bytesRead > MOST_PACKED) throw new RangeError(`it has more than ${MOST_PACKED} bytes`);
-    const text = await promisify(gunzip)(buffer.subarray(0, bytesRead), { maxOutputLength: MOST_UNPACKED });
+    const packed = await readBounded(join(folder, LAYER_LIST_KEY), MOST_PACKED);
+    const text = await promisify(gunzip)(packed, { maxOutputLength: MOST_UNPACKED });
     return LayerList.parse(JSON.parse(text.toString('utf8')));
   } catch (error) {
     throw refuse(LAYER_LIST_KEY, `cannot be used: ${errorMessage(error).slice(0, 200)}`, error);

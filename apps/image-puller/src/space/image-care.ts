@@ -1,9 +1,9 @@
-import { open } from 'node:fs/promises';
 import { errorMessage, foreign } from '@flotilla/api';
 import type { Logger } from '@flotilla/runtime';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
+import { readBounded } from '../small-file.ts';
 
 /** Largest file: configurations of kubelets have some KiB. */
 const MAX_BYTES = 256 * 1024;
@@ -33,8 +33,9 @@ export async function readImageCare(config: Pick<Config, 'kubeletConfigPath' | '
   const unknown: ImageCare = { gcThresholdPercent: config.gcThresholdPercent, stated: undefined };
   if (path === undefined) return unknown;
   try {
+    const text = (await readBounded(path, MAX_BYTES)).toString();
     // JSON is YAML.
-    const document = parseDocument(await readText(path), { logLevel: 'silent', uniqueKeys: false, prettyErrors: false });
+    const document = parseDocument(text, { logLevel: 'silent', uniqueKeys: false, prettyErrors: false });
     const [problem] = document.errors;
     if (problem) throw problem;
     const parsed = KubeletConfiguration.parse(document.toJS({ maxAliasCount: 0 }));
@@ -50,11 +51,4 @@ export async function readImageCare(config: Pick<Config, 'kubeletConfigPath' | '
     logger.warn({ path, err: errorMessage(error), percent: config.gcThresholdPercent }, 'Reading the configuration of the kubelet failed');
     return unknown;
   }
-}
-
-async function readText(path: string): Promise<string> {
-  await using file = await open(path);
-  const { bytesRead, buffer } = await file.read(Buffer.alloc(MAX_BYTES + 1), 0, MAX_BYTES + 1, 0);
-  if (bytesRead > MAX_BYTES) throw new RangeError(`it has more than ${MAX_BYTES} bytes`);
-  return buffer.toString('utf8', 0, bytesRead);
 }
