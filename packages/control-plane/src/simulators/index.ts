@@ -14,8 +14,7 @@ export {
   startFakeOperators,
 } from './operators/fake-operators.ts';
 export { type PolicyPropagator, type PolicyPropagatorOptions, startPolicyPropagator } from './policy-propagator/policy-propagator.ts';
-export type { ComplianceState } from './policy-propagator/root-status.ts';
-export type { ComplianceEvent, ComplianceScript } from './policy-propagator/simulated-compliance.ts';
+export type { ComplianceEvent, ComplianceScript, ComplianceState } from './policy-propagator/simulated-compliance.ts';
 export { type HttpFront, type HttpFrontOptions, startHttpFront } from './proxies/http-front.ts';
 export type { HttpProxy, HttpProxyOptions } from './proxies/http-proxy.ts';
 export { startHttpProxy } from './proxies/http-proxy.ts';

@@ -62,7 +62,7 @@ async function ensureDecision({ metadata }: Placement, { index, current, cluster
       if (!isAlreadyExists(error)) throw error;
     });
   }
-  if (current?.status?.decisions && isSameList(clustersOf(current), clusters)) return;
+  if (current?.status?.decisions && isSameJson(clustersOf(current), clusters)) return;
   const decisions = clusters.map((clusterName) => ({ clusterName, reason: '' }));
   await client.patch(PlacementDecision, ref, { status: { decisions } }, { type: 'merge', subresource: 'status' });
 }
@@ -78,8 +78,6 @@ async function reportOutcome(
   const status = { numberOfSelectedClusters: clusters.length, conditions: after };
   await client.patch(Placement, placement.metadata, { status }, { type: 'merge', subresource: 'status' }).catch(ignoreGone);
 }
-
-const isSameList = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((each, at) => each === b[at]);
 
 /** Fields of a ManagedCluster that decide whether a Placement selects it. */
 export const selectionFields = ({ metadata, spec }: ManagedCluster): string => JSON.stringify([metadata.labels, spec?.taints]);

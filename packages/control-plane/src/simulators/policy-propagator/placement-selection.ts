@@ -28,9 +28,6 @@ const CLUSTERS_PER_DECISION = 100;
 /** Binding of a namespace: to the set of all clusters, to nothing, or to a set without clusters. */
 export type SetBinding = boolean | 'empty';
 
-/** The one set a namespace can be bound to here. */
-const BOUND_SET = 'global';
-
 /**
  * The clusters of a Placement (spec/ocm 2.4): those of the set its namespace is bound to that match any predicate by their labels and
  * whose taints are tolerated. Whatever stands in the way first is the reason, as the placement controller gives it.
@@ -40,7 +37,7 @@ export function selectForPlacement(
   managed: Iterable<ManagedCluster>,
   bound: SetBinding,
 ): PlacementOutcome {
-  const refusal = findSetProblem(spec, bound);
+  const refusal = findSetProblem(bound);
   if (refusal) return refusal;
   const predicates = spec?.predicates ?? [];
   const tests: Test[] = [];
@@ -55,18 +52,14 @@ export function selectForPlacement(
     if ((tests.length === 0 || tests.some((test) => test(metadata.labels ?? {}))) && isTolerated(taints, spec))
       clusters.push(metadata.name);
   if (clusters.length === 0) return unsatisfied('NoManagedClusterMatched', 'No ManagedCluster matched any of the cluster predicate', false);
-  const conditions = [satisfied('True', 'AllDecisionsScheduled', 'All cluster decisions scheduled'), configured(false)];
-  return { clusters: clusters.sort(), conditions };
+  return { clusters: clusters.sort(), conditions: conditionsOf(true, 'AllDecisionsScheduled', 'All cluster decisions scheduled', false) };
 }
 
-function findSetProblem({ clusterSets }: PlacementSpec = {}, bound: SetBinding): PlacementOutcome | undefined {
+function findSetProblem(bound: SetBinding): PlacementOutcome | undefined {
   if (bound === false)
     return unsatisfied('NoManagedClusterSetBindings', 'No valid ManagedClusterSetBindings found in placement namespace', false);
-  const wanted = Array.isArray(clusterSets) ? clusterSets : [];
-  if (wanted.length > 0 && !wanted.includes(BOUND_SET))
-    return unsatisfied('NoIntersection', `None of ManagedClusterSets [${wanted.join(',')}] is bound to placement namespace`, false);
   if (bound === 'empty')
-    return unsatisfied('AllManagedClusterSetsEmpty', `All ManagedClusterSets [${BOUND_SET}] have no member ManagedCluster`, false);
+    return unsatisfied('AllManagedClusterSetsEmpty', 'All ManagedClusterSets [global] have no member ManagedCluster', false);
   return undefined;
 }
 
@@ -112,19 +105,15 @@ function isTolerated(taints: unknown, spec: PlacementSpec | undefined): boolean 
   );
 }
 
-const satisfied = (status: 'True' | 'False', reason: string, message: string): PlacementCondition => ({
-  type: PLACEMENT_SATISFIED,
-  status,
-  reason,
-  message,
-});
-
-const configured = (problem: string | false): PlacementCondition =>
+/** Conditions as the placement controller writes them. @param problem of the selectors; false: none */
+const conditionsOf = (isSatisfied: boolean, reason: string, message: string, problem: string | false): PlacementCondition[] => [
+  { type: PLACEMENT_SATISFIED, status: isSatisfied ? 'True' : 'False', reason, message },
   problem === false
     ? { type: MISCONFIGURED, status: 'False', reason: 'Succeedconfigured', message: 'Placement configurations check pass' }
-    : { type: MISCONFIGURED, status: 'True', reason: 'Misconfigured', message: problem };
+    : { type: MISCONFIGURED, status: 'True', reason: 'Misconfigured', message: problem },
+];
 
 const unsatisfied = (reason: string, message: string, problem: string | false): PlacementOutcome => ({
   clusters: [],
-  conditions: [satisfied('False', reason, message), configured(problem)],
+  conditions: conditionsOf(false, reason, message, problem),
 });

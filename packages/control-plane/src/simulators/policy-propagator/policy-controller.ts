@@ -6,7 +6,6 @@ import type { HubWriter } from '../hub-writer.ts';
 import { clustersOf } from './placement-controller.ts';
 import { type Action, type ChildTemplate, childTemplate, fingerprint, isEnforce, placePolicy } from './policy-replication.ts';
 import { BY_PLACEMENT, BY_POLICY, type PropagatorCaches, placementOfBinding } from './propagator-caches.ts';
-import type { ComplianceState } from './root-status.ts';
 import type { Demand, SimulatedCompliance } from './simulated-compliance.ts';
 
 /** Dependencies of replicating policies. */
@@ -58,14 +57,13 @@ function replicate(root: Policy, wanted: ReadonlyMap<string, Action>, deps: Poli
   const { caches, compliance } = deps;
   const key = refKey(root.metadata);
   const templates = { own: childTemplate(root, 'own'), enforce: childTemplate(root, 'enforce') };
-  const known = new Map(root.status?.status?.map(({ clustername, compliant }) => [clustername, compliant]));
   const current = childrenOf(key, caches);
   const asked = { templates: fingerprint(root.spec?.['policy-templates']), dependencies: dependenciesOf(root) };
   return [...wanted].map(async ([cluster, action]) => {
     const child = current.get(cluster);
     const written = await ensureChild(cluster, child, templates[action], deps);
     const demand: Demand = { ...asked, action: isEnforce(root.spec?.remediationAction) ? 'enforce' : action };
-    if (written) compliance.place(key, cluster, demand, readState(child?.status?.compliant ?? known.get(cluster)));
+    if (written) compliance.place(key, cluster, demand);
     return written;
   });
 }
@@ -77,9 +75,6 @@ function dependenciesOf({ metadata, spec }: Policy): string[] {
     return data ? [refKey({ namespace: data.namespace || metadata.namespace, name: data.name })] : [];
   });
 }
-
-const readState = (text: string | undefined): ComplianceState | undefined =>
-  z.enum(['Compliant', 'NonCompliant', 'Pending']).safeParse(text).data;
 
 /** False when somebody else was faster, or the cluster's namespace is not there. */
 function ensureChild(cluster: string, child: Policy | undefined, template: ChildTemplate, { writer }: PolicyDeps): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { type KubeObject, refKey } from '@flotilla/api';
+import { isSameJson, type KubeObject, refKey } from '@flotilla/api';
 import {
   type Client,
   type Clock,
@@ -18,8 +18,7 @@ import type { SetBinding } from './placement-selection.ts';
 import { reconcilePolicy } from './policy-controller.ts';
 import { type Action, keyOfChild } from './policy-replication.ts';
 import { BY_PLACEMENT, createPropagatorCaches, type PropagatorCaches, placementOfDecision, policiesOf } from './propagator-caches.ts';
-import type { ComplianceState } from './root-status.ts';
-import { type ComplianceEvent, type ComplianceScript, SimulatedCompliance } from './simulated-compliance.ts';
+import { type ComplianceEvent, type ComplianceScript, type ComplianceState, SimulatedCompliance } from './simulated-compliance.ts';
 import { childStatusKey, reconcileChildStatus, reconcileRootStatus } from './status-controller.ts';
 
 /** Options of a propagator. Policies are named `namespace/name` everywhere. */
@@ -171,13 +170,8 @@ const childStatusWatch = ({ children }: PropagatorCaches): Watch =>
     enqueue: ({ object }) => [childStatusKey(keyOfChild(object), object.metadata.namespace ?? '')],
   });
 
-function isSameButStatus(a: KubeObject, b: KubeObject): boolean {
-  const { labels, annotations, generation, deletionTimestamp, uid } = a.metadata;
-  const other = b.metadata;
-  return (
-    generation === other.generation &&
-    uid === other.uid &&
-    deletionTimestamp === other.deletionTimestamp &&
-    JSON.stringify([labels, annotations]) === JSON.stringify([other.labels, other.annotations])
-  );
+/** A generation counts changes of the spec. */
+function isSameButStatus({ metadata: a }: KubeObject, { metadata: b }: KubeObject): boolean {
+  const parts = (each: KubeObject['metadata']) => [each.uid, each.generation, each.deletionTimestamp, each.labels, each.annotations];
+  return isSameJson(parts(a), parts(b));
 }

@@ -1,7 +1,7 @@
 import { PlacementBinding, Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { childTemplate, leanChild, placePolicy } from './policy-replication.ts';
-import { rollUpClusters } from './root-status.ts';
+import { rollUpClusters } from './status-controller.ts';
 
 const binding = (name: string, fields: object = {}) => PlacementBinding.schema.parse({ metadata: { name }, ...fields });
 const enforce = { bindingOverrides: { remediationAction: 'Enforce' } };
@@ -24,7 +24,7 @@ describe('a policy is placed', () => {
 describe('a copy', () => {
   const root = (spec: object) =>
     Policy.schema.parse({
-      metadata: { name: 'p', namespace: 'ns', labels: { team: 'x', 'policy.open-cluster-management.io/kept': '' } },
+      metadata: { name: 'p', namespace: 'ns', labels: { team: 'x' } },
       spec: { remediationAction: 'inform', ...spec },
     });
 
@@ -33,13 +33,6 @@ describe('a copy', () => {
     const read = leanChild(Policy.schema.parse(own.build('cluster')));
     expect(read.spec?.fingerprint).toBe(own.fingerprint);
     expect(read.spec?.fingerprint).not.toBe(enforced.fingerprint);
-  });
-
-  test('leaves foreign metadata out where the root says so', () => {
-    const labels = (spec: object) => Object.keys(childTemplate(root(spec), 'own').build('cluster').metadata.labels ?? {});
-    expect(labels({})).toContain('team');
-    expect(labels({ copyPolicyMetadata: false })).not.toContain('team');
-    expect(labels({ copyPolicyMetadata: false })).toContain('policy.open-cluster-management.io/kept');
   });
 });
 

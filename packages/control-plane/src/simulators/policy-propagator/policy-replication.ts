@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type KubeObject, Label } from '@flotilla/api';
+import { isJsonObject, type KubeObject, Label } from '@flotilla/api';
 import { type PlacementBinding, Policy } from '@flotilla/api/ocm';
 
 /** Effect of a replicated policy on its cluster; `own` is the action of the root. */
 export type Action = 'enforce' | 'own';
 
-const PREFIX = 'policy.open-cluster-management.io/';
-const CLUSTER_LABELS = [`${PREFIX}cluster-name`, `${PREFIX}cluster-namespace`];
+/** Labels by which copies of one root differ. */
+const CLUSTER_LABELS = ['policy.open-cluster-management.io/cluster-name', 'policy.open-cluster-management.io/cluster-namespace'];
 
 /**
  * Decides on which clusters a root policy is placed, and with which action (spec/ocm 3.5). Bindings without `subFilter` place.
@@ -44,13 +44,8 @@ export interface ChildTemplate {
 /** The copy of a root policy (spec/ocm 3.2): name, labels, annotations, and the action its binding raised it to. */
 export function childTemplate(root: Policy, action: Action): ChildTemplate {
   const { name, namespace = '' } = root.metadata;
-  const copied = (from: Readonly<Record<string, string>> | undefined) =>
-    Object.entries(from ?? {}).filter(([key]) => root.spec?.copyPolicyMetadata !== false || key.startsWith(PREFIX));
-  const labels = { ...Object.fromEntries(copied(root.metadata.labels)), [Label.rootPolicy]: `${namespace}.${name}` };
-  const annotations = {
-    ...Object.fromEntries(copied(root.metadata.annotations)),
-    'argocd.argoproj.io/compare-options': 'IgnoreExtraneous',
-  };
+  const labels = { ...root.metadata.labels, [Label.rootPolicy]: `${namespace}.${name}` };
+  const annotations = { ...root.metadata.annotations, 'argocd.argoproj.io/compare-options': 'IgnoreExtraneous' };
   const spec = { ...root.spec, ...(action === 'enforce' && { remediationAction: 'enforce' }) };
   return {
     fingerprint: fingerprint({ labels, annotations, spec }),
@@ -60,7 +55,7 @@ export function childTemplate(root: Policy, action: Action): ChildTemplate {
       metadata: {
         name: `${namespace}.${name}`,
         namespace: cluster,
-        labels: { ...labels, [`${PREFIX}cluster-name`]: cluster, [`${PREFIX}cluster-namespace`]: cluster },
+        labels: { ...labels, ...Object.fromEntries(CLUSTER_LABELS.map((label) => [label, cluster])) },
         annotations,
       },
       spec,
@@ -82,12 +77,7 @@ export function leanChild(child: Policy): Policy {
 /** Short text that is equal for equal JSON, whatever the order of keys. */
 export const fingerprint = (value: unknown): string =>
   createHash('sha1')
-    .update(JSON.stringify(sorted(value)) ?? '')
+    .update(JSON.stringify(value, (_, each: unknown) => (isJsonObject(each) ? sorted(each) : each)) ?? '')
     .digest('base64');
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, each]) => [key, sorted(each)]));
-}
+const sorted = (object: object): object => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -2,7 +2,9 @@ import type { Clock } from '@flotilla/runtime';
 import { createRandom } from '../../random.ts';
 import { createTimerHeap, type HeapTimer } from '../timer-heap.ts';
 import type { Action } from './policy-replication.ts';
-import type { ComplianceState } from './root-status.ts';
+
+/** States a cluster reports; absent: it has not reported yet. */
+export type ComplianceState = 'Compliant' | 'NonCompliant' | 'Pending';
 
 /** Answers of one cluster to one policy. */
 export interface ComplianceScript {
@@ -67,11 +69,11 @@ export class SimulatedCompliance {
     this.#timers = createTimerHeap(options.clock);
   }
 
-  /** The policy is on the cluster, like this. `known`: its state from before, for a process that starts anew. */
-  place(policy: string, cluster: string, demand: Demand, known?: ComplianceState): void {
+  /** The policy is on the cluster, like this. */
+  place(policy: string, cluster: string, demand: Demand): void {
     const policies = this.#clusters.get(cluster) ?? new Map<string, Entry>();
     this.#clusters.set(cluster, policies);
-    const entry = policies.get(policy) ?? { policy, cluster, demand: { ...demand, action: 'own' }, state: known, relapsed: false };
+    const entry = policies.get(policy) ?? { policy, cluster, demand: { ...demand, action: 'own' }, relapsed: false };
     policies.set(policy, entry);
     const before = entry.demand;
     entry.demand = demand;
