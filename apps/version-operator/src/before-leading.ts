@@ -23,22 +23,19 @@ export async function signOfReferenceOperator(client: Client, clock: Clock): Pro
   return recent && `field manager ${REFERENCE_OPERATOR} wrote ClusterVersion ${CLUSTER_VERSION_NAME} at ${recent.time}`;
 }
 
-/** @throws FlotillaError `FLOTILLA_REFERENCE_OPERATOR` where the reference operator runs: two would undo each other's work */
-export async function refuseBesideReferenceOperator(client: Client, clock: Clock): Promise<void> {
+/**
+ * Makes the namespace of the lease, which lies in it before any release brings it.
+ * @throws FlotillaError `FLOTILLA_REFERENCE_OPERATOR` where the reference operator runs: two would undo each other's work
+ */
+export async function prepareToLead(client: Client, clock: Clock): Promise<void> {
   const sign = await signOfReferenceOperator(client, clock);
-  if (sign === undefined) return;
-  throw new FlotillaError(
-    'FLOTILLA_REFERENCE_OPERATOR',
-    `the reference version operator runs on this cluster: ${sign}; scale it to 0 and wait ${RECENT_MS / 60_000} minutes, or use --observe to see what would be done`,
-  );
-}
-
-/** Creates a namespace that is not there; the lease lies in it before any release brings it. */
-export async function ensureNamespace(client: Client, name: string): Promise<void> {
-  if (await client.get(Namespace, { name })) return;
-  try {
-    await client.create(Namespace, KubeObject.parse({ metadata: { name } }));
-  } catch (error) {
+  if (sign !== undefined)
+    throw new FlotillaError(
+      'FLOTILLA_REFERENCE_OPERATOR',
+      `the reference version operator runs on this cluster: ${sign}; scale it to 0 and wait ${RECENT_MS / 60_000} minutes, or use --observe to see what would be done`,
+    );
+  if (await client.get(Namespace, { name: VERSION_NAMESPACE })) return;
+  await client.create(Namespace, { metadata: { name: VERSION_NAMESPACE } }).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
-  }
+  });
 }

@@ -6,6 +6,7 @@ import { PayloadPath, parseReleaseMetadata } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
 import { digestOfPullSpec } from '@flotilla/release/signatures';
 import { createClient, type Program, runProgram } from '@flotilla/runtime';
+import { prepareToLead, signOfReferenceOperator } from './before-leading.ts';
 import { degradedBlocks, type OperatorConfig, readConfig } from './config.ts';
 import { ScraperAuthorities } from './metrics/scraper-authorities.ts';
 import { keepRunning, type VersionOperatorOptions } from './operator.ts';
@@ -14,7 +15,6 @@ import { openRegistries } from './payload/registry-access.ts';
 import { type ReleaseImages, releaseImages } from './payload/release-image.ts';
 import { registrySource } from './payload/release-source.ts';
 import { architectureOf } from './payload/release-taker.ts';
-import { ensureNamespace, refuseBesideReferenceOperator, signOfReferenceOperator } from './reference-operator.ts';
 import { drawInterval } from './updates/cluster-updates.ts';
 
 /** Known once a client is there, which the metrics are served before. */
@@ -62,8 +62,7 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
     await keepRunning({ ...options, updates: undefined, observe: (write) => logger.info(write, 'Would write') }, signal);
     return;
   }
-  await refuseBesideReferenceOperator(client, clock);
-  await ensureNamespace(client, VERSION_NAMESPACE);
+  await prepareToLead(client, clock);
   // the reference operator's own lease: at most one of both leads
   await program.lead({ client, ref: { namespace: VERSION_NAMESPACE, name: CLUSTER_VERSION_NAME } }, async (leading) => {
     logger.info({ server: client.server }, 'Leading');
