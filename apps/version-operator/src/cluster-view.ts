@@ -55,6 +55,20 @@ export async function readCluster({ client, logger, metrics, clock }: ClusterVie
   };
 }
 
+/** Waits for the ClusterVersion, because nobody has asked for a release before. */
+export async function versionCreated({ versions }: Pick<VersionCaches, 'versions'>, logger: Logger, signal: AbortSignal): Promise<void> {
+  if (versions.get({ name: CLUSTER_VERSION_NAME })) return;
+  logger.warn({ clusterVersion: CLUSTER_VERSION_NAME }, 'Waiting for somebody to create the ClusterVersion');
+  await new Promise<void>((resolve) => {
+    const end = versions.subscribe(({ object }) => {
+      if (object.metadata.name !== CLUSTER_VERSION_NAME) return;
+      end();
+      resolve();
+    });
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 function versionCaches(client: Client, surroundings: WatchSurroundings): VersionCaches {
   const installed = { ...surroundings, optional: true, absentRetryMs: 2_000 };
   const configMap = (namespace: string, name: string) =>

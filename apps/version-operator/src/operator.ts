@@ -8,10 +8,7 @@ import {
   type Logger,
   type Metrics,
   type Reconciler,
-  RefusedValues,
-  refusedText,
   startReconciler,
-  type WatchCache,
 } from '@flotilla/runtime';
 import { createClusterWriter, createObserver, type WouldWrite } from './apply/cluster-writer.ts';
 import { Deletions } from './apply/deletions.ts';
@@ -19,7 +16,7 @@ import { DriftTeller } from './apply/drift-teller.ts';
 import { MendPace } from './apply/mend-pace.ts';
 import { PayloadWorker } from './apply/worker.ts';
 import { featuresOf } from './cluster/settings.ts';
-import { type ClusterView, readCluster } from './cluster-view.ts';
+import { type ClusterView, readCluster, versionCreated } from './cluster-view.ts';
 import { serveVersionMetrics } from './metrics/version-metrics.ts';
 import { type GivenRelease, readFirstRelease } from './payload/first-release.ts';
 import { startPrefetch } from './payload/prefetch.ts';
@@ -73,20 +70,19 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   const outdated = new AbortController();
   const signal = AbortSignal.any([stop, outdated.signal]);
   const cluster = await readCluster(options, signal);
-  await clusterVersionCreated(cluster.caches.versions, options.logger, signal);
+  await versionCreated(cluster.caches, options.logger, signal);
   if (signal.aborted) return;
 
   const events = new VersionEvents(options, cluster.version);
-  const refused = refusedValues(options, events);
-  const release = await loadFirstRelease(options, { cluster, refused }, signal);
-  const run: Run = { options, cluster, release, outdated, signal, told: createChannel(), events, refused };
+  const release = await loadFirstRelease(options, { cluster, events }, signal);
+  const run: Run = { options, cluster, release, outdated, signal, told: createChannel(), events };
   const worker = createWorker(run);
   const { taker, source } = createTaker(run, worker);
   const mending = startMending(run, worker);
-  const prefetch = startPrefetching(run, source);
+  const prefetch = options.isPrefetching ? startPrefetch({ ...options, source, onTrouble: events.onTrouble, signal }) : undefined;
   const updates = startUpdates(run, worker);
   using metrics = serveMetrics(run, worker, updates);
-  const reconciler = startVersion(run, { worker, taker, updates, onFailure: metrics?.countFailure });
+  const reconciler = startVersion(run, { worker, taker, updates: updates?.known, onFailure: metrics?.countFailure });
   const unsubscribe = [cluster.settings.featureGates.subscribe(() => rerunOnOtherFeatures(run, taker)), restartOnOtherContext(run, worker)];
   // They may have changed since the release was read.
   rerunOnOtherFeatures(run, taker);
@@ -95,7 +91,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   } finally {
     for (const end of unsubscribe) end();
     await Promise.all([...[reconciler, updates, prefetch, mending].map((part) => part?.stopped), cluster.stopped()]);
-    await run.events.close();
+    await events.close();
   }
 }
 
@@ -113,37 +109,9 @@ interface Run {
   readonly signal: AbortSignal;
   readonly told: Channel;
   readonly events: VersionEvents;
-  /** Values of the ClusterVersion's status that the server refused. */
-  readonly refused: RefusedValues;
-}
-
-function refusedValues({ clock, logger }: VersionOperatorOptions, events: VersionEvents): RefusedValues {
-  return new RefusedValues({
-    clock,
-    // without one of its risks an update would look safer than it is
-    whole: ['status.conditionalUpdates[]'],
-    tell: (value) => {
-      logger.warn(value, 'The server does not take a value of the status, which is left out');
-      events.record({ type: 'Warning', reason: 'StatusValueRefused', message: refusedText(value) });
-    },
-  });
 }
 
 const enqueueVersion = ({ told }: Run): void => told.enqueue(CLUSTER_VERSION_NAME, GATHER_MS);
-
-/** Waits for the ClusterVersion, because nobody has asked for a release before. */
-async function clusterVersionCreated(versions: WatchCache<ClusterVersion>, logger: Logger, signal: AbortSignal): Promise<void> {
-  if (versions.get({ name: CLUSTER_VERSION_NAME })) return;
-  logger.warn({ clusterVersion: CLUSTER_VERSION_NAME }, 'Waiting for somebody to create the ClusterVersion');
-  await new Promise<void>((resolve) => {
-    const end = versions.subscribe(({ object }) => {
-      if (object.metadata.name !== CLUSTER_VERSION_NAME) return;
-      end();
-      resolve();
-    });
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
 
 /** Facts beside the caches by which a ClusterVersion is judged. */
 interface JudgedWith extends Pick<StatusParts, 'work' | 'pendingDeletions'> {
@@ -166,7 +134,7 @@ const readingOf = ({ profile, excludeIdentifier }: VersionOperatorOptions, { set
 
 async function loadFirstRelease(
   options: VersionOperatorOptions,
-  { cluster, refused }: Pick<Run, 'cluster' | 'refused'>,
+  { cluster, events: { refused } }: Pick<Run, 'cluster' | 'events'>,
   signal: AbortSignal,
 ): Promise<LoadedRelease> {
   const { given, reopen, observe, client, clock, logger } = options;
@@ -244,30 +212,22 @@ function startMending({ options, cluster, signal, events }: Run, worker: Payload
   });
 }
 
-function startPrefetching({ options, signal, events }: Run, source: ReleaseSource): Reconciler | undefined {
-  const { client, logger, metrics, clock } = options;
-  return options.isPrefetching ? startPrefetch({ client, source, onTrouble: events.onTrouble, logger, metrics, clock, signal }) : undefined;
-}
-
 function startUpdates(run: Run, worker: PayloadWorker): Updates | undefined {
-  const { client, logger, metrics, clock, updates: sources } = run.options;
-  const { caches, settings } = run.cluster;
-  if (!sources) return undefined;
+  const { options, cluster, events, signal } = run;
+  const { caches, settings } = cluster;
+  if (!options.updates) return undefined;
   return startClusterUpdates(
     {
-      client,
+      ...options,
       versions: caches.versions,
       proxies: settings.proxies,
       running: () => worker.work?.release.release,
-      sources,
+      sources: options.updates,
       asksAlerts: () => worker.work?.release.featureGates.has(ACCEPT_RISKS) ?? false,
       onChange: () => enqueueVersion(run),
-      onTrouble: run.events.onTrouble,
-      logger,
-      metrics,
-      clock,
+      onTrouble: events.onTrouble,
     },
-    run.signal,
+    signal,
   );
 }
 
@@ -277,45 +237,26 @@ function serveMetrics({ options, cluster: { caches } }: Run, worker: PayloadWork
     const { release, createdAt } = worker.work?.release ?? {};
     return release && { version: release.version, image: release.image, createdAt };
   };
-  return (
-    metrics &&
-    serveVersionMetrics({
-      metrics,
-      client,
-      versions: caches.versions,
-      operators: caches.operators,
-      work: () => ({ release: applied(), progress: worker.report() }),
-      updatesFreshAtMs: () => updates?.freshAtMs(),
-      clock,
-    })
-  );
-}
-
-interface VersionParts {
-  readonly worker: PayloadWorker;
-  readonly taker: ReleaseTaker;
-  readonly updates: Updates | undefined;
-  readonly onFailure: ((version: string) => void) | undefined;
+  const work = () => ({ release: applied(), progress: worker.report() });
+  return metrics && serveVersionMetrics({ metrics, client, ...caches, work, updatesFreshAtMs: () => updates?.freshAtMs(), clock });
 }
 
 function startVersion(
-  { options, cluster, told, signal, refused, events }: Run,
-  { worker, taker, updates, onFailure }: VersionParts,
+  { options, cluster, told, signal, events }: Run,
+  parts: Pick<Parameters<typeof startVersionReconciler>[0], 'worker' | 'taker' | 'updates' | 'onFailure'>,
 ): Reconciler {
   const { isChanged = false, observe } = options;
   return startVersionReconciler(
     {
       ...options,
-      worker,
-      taker,
+      ...parts,
+      updates: parts.updates,
       isChanged,
       caches: cluster.caches,
       told,
-      pendingDeletions: () => worker.pendingDeletions(),
-      updates: updates?.known,
-      onFailure,
+      pendingDeletions: () => parts.worker.pendingDeletions(),
       isObserving: observe !== undefined,
-      refused,
+      refused: events.refused,
       onTrouble: events.onTrouble,
     },
     signal,
