@@ -11,7 +11,6 @@ interface PublishOptions {
   readonly layout: OciLayout;
   /** `host[:port][/path]`; it takes the place of the host in the layout's names. */
   readonly prefix: string;
-  readonly signal?: AbortSignal;
 }
 
 interface Published {
@@ -32,14 +31,14 @@ interface Publication {
  * before anything is sent; `FLOTILLA_REGISTRY_PARTLY_TAGGED` naming the tags that are set; else the registry's refusal
  */
 export async function publishLayout(options: PublishOptions): Promise<Published[]> {
-  const { client, layout, signal } = options;
+  const { client, layout } = options;
   const publications = await listPublications(options);
-  await refuseTaken(client, publications, signal);
+  await refuseTaken(client, publications);
   const published: Published[] = [];
   for (const { image, reference } of publications) {
     const { tag: _, ...untagged } = reference;
     const mountFrom = published.map((each) => each.reference.repository);
-    const { bytes } = await pushImage({ client, store: layout, image, reference: untagged, mountFrom, ...(signal && { signal }) });
+    const { bytes } = await pushImage({ client, store: layout, image, reference: untagged, mountFrom });
     published.push({ reference, digest: image.digest, bytes });
   }
   await tagAll(options, publications);
@@ -70,10 +69,10 @@ async function missingParts(layout: OciLayout, image: Descriptor): Promise<strin
   return [...absent, ...blobs.filter((_, index) => !there[index])].map(({ digest }) => digest);
 }
 
-async function refuseTaken(client: RegistryClient, publications: readonly Publication[], signal?: AbortSignal): Promise<void> {
+async function refuseTaken(client: RegistryClient, publications: readonly Publication[]): Promise<void> {
   const taken: string[] = [];
   for (const { image, reference } of publications) {
-    const found = await client.headManifest(reference, signal && { signal });
+    const found = await client.headManifest(reference);
     if (found !== undefined && found !== image.digest) taken.push(`${formatImageReference(reference)} is ${found}, not ${image.digest}`);
   }
   if (taken.length === 0) return;
@@ -83,12 +82,12 @@ async function refuseTaken(client: RegistryClient, publications: readonly Public
   );
 }
 
-async function tagAll({ client, layout, signal }: PublishOptions, publications: readonly Publication[]): Promise<void> {
+async function tagAll({ client, layout }: PublishOptions, publications: readonly Publication[]): Promise<void> {
   const tagged: string[] = [];
   for (const { image, reference } of publications) {
     const name = formatImageReference(reference);
     try {
-      await putManifest(image, reference.tag ?? image.digest, { client, store: layout, image, reference, ...(signal && { signal }) });
+      await putManifest(image, reference.tag ?? image.digest, { client, store: layout, image, reference });
       tagged.push(name);
     } catch (cause) {
       if (tagged.length === 0) throw cause;

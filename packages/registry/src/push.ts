@@ -17,7 +17,6 @@ interface PushOptions {
   reference: ImageReference;
   /** Repositories of the same registry that may hold blobs already. */
   mountFrom?: readonly string[];
-  signal?: AbortSignal;
 }
 
 interface PushResult {
@@ -50,7 +49,7 @@ export async function pushImage(options: PushOptions): Promise<PushResult> {
 }
 
 /** Puts a manifest under a tag or its digest; the blobs and manifests that it names must be there. */
-export async function putManifest(manifest: Descriptor, target: string, { client, store, reference, signal }: PushOptions): Promise<void> {
+export async function putManifest(manifest: Descriptor, target: string, { client, store, reference }: PushOptions): Promise<void> {
   const bytes = await store.readBlob(manifest.digest, MAX_MANIFEST_BYTES);
   const headers = { 'content-type': manifest.mediaType };
   const put = {
@@ -60,7 +59,6 @@ export async function putManifest(manifest: Descriptor, target: string, { client
     body: () => bytes,
     actions: 'pull,push',
     deadlineMs: STEP_MS,
-    signal,
   } as const;
   await client.callSource(reference, put, async (answer) => void answer.body.resume());
 }
@@ -80,8 +78,8 @@ async function pushBlob(blob: Descriptor, options: PushOptions): Promise<BlobOut
   }
 }
 
-async function hasBlob(blob: Descriptor, { client, reference, signal }: PushOptions): Promise<boolean> {
-  const call = { method: 'HEAD', path: `blobs/${blob.digest}`, actions: 'pull,push', deadlineMs: STEP_MS, signal } as const;
+async function hasBlob(blob: Descriptor, { client, reference }: PushOptions): Promise<boolean> {
+  const call = { method: 'HEAD', path: `blobs/${blob.digest}`, actions: 'pull,push', deadlineMs: STEP_MS } as const;
   try {
     await client.callSource(reference, call, async (answer) => void answer.body.resume());
     return true;
@@ -91,8 +89,8 @@ async function hasBlob(blob: Descriptor, { client, reference, signal }: PushOpti
   }
 }
 
-async function upload(blob: Descriptor, { client, store, reference, mountFrom = [], signal }: PushOptions): Promise<BlobOutcome> {
-  const base = { actions: 'pull,push', signal } as const;
+async function upload(blob: Descriptor, { client, store, reference, mountFrom = [] }: PushOptions): Promise<BlobOutcome> {
+  const base = { actions: 'pull,push' } as const;
   let location: URL | undefined;
   // A failed mount starts an upload instead, which saves a request.
   const mounts = mountFrom.map((from) => `?mount=${blob.digest}&from=${encodeURIComponent(from)}`);
