@@ -1,5 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
-import type { StatusAnswer } from '@flotilla/api/answers';
+import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import { Namespace } from '@flotilla/api/core';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, checkOptions, isForbidden } from '@flotilla/runtime';
@@ -15,8 +15,7 @@ import { askStatus, judgeStatus } from './ask.ts';
 import { StatusOptions } from './options.ts';
 import { statusLine, statusPage, statusTable } from './print.ts';
 
-const hasFailed = ({ stage }: StatusAnswer): boolean => stage === 'partial' || stage === 'failed' || stage === 'timed-out';
-const hasEnded = (answer: StatusAnswer): boolean => answer.stage === 'done' || hasFailed(answer);
+const hasFailed = (answer: StatusAnswer): boolean => hasEnded(answer) && answer.stage !== 'done';
 
 /** `flotilla status [CGU]`. */
 export const showStatus: Run = async ([name], given) => {
