@@ -27,32 +27,24 @@ export function isEmpty(value: unknown): boolean {
 const isNothing = (value: unknown): boolean => value === undefined || value === null;
 
 /** True when two values mean the same to an API server: empty is as good as absent, and the order of keys does not count. */
-export function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b) && a.length > 0)
-    return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
-  if (isJsonObject(a) && isJsonObject(b)) {
-    for (const key in a) if (!isSame(a[key], b[key])) return false;
-    for (const key in b) if (!(key in a) && !isEmpty(b[key])) return false;
-    return true;
-  }
-  return isEmpty(a) && isEmpty(b);
-}
+export const isSame = (a: unknown, b: unknown): boolean => isSameBut(a, b, isEmpty);
 
 /** Compares two values of a field by a rule of its own. */
 type FieldRule = (key: string, a: unknown, b: unknown) => boolean;
 
 /** As `isSame`, and zero, false and an empty text are as good as absent too: for objects whose every field leaves those out. */
-export function isSameButZeros(a: unknown, b: unknown, rule: FieldRule = () => false): boolean {
+export const isSameButZeros = (a: unknown, b: unknown, rule?: FieldRule): boolean => isSameBut(a, b, isZero, rule);
+
+function isSameBut(a: unknown, b: unknown, isAbsent: (value: unknown) => boolean, rule?: FieldRule): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b) && a.length > 0)
-    return a.length === b.length && a.every((item, index) => isSameButZeros(item, b[index], rule));
+    return a.length === b.length && a.every((item, index) => isSameBut(item, b[index], isAbsent, rule));
   if (isJsonObject(a) && isJsonObject(b)) {
-    for (const key in a) if (!isSameButZeros(a[key], b[key], rule) && !rule(key, a[key], b[key])) return false;
-    for (const key in b) if (!(key in a) && !isZero(b[key])) return false;
+    for (const key in a) if (!isSameBut(a[key], b[key], isAbsent, rule) && !rule?.(key, a[key], b[key])) return false;
+    for (const key in b) if (!(key in a) && !isAbsent(b[key])) return false;
     return true;
   }
-  return isZero(a) && isZero(b);
+  return isAbsent(a) && isAbsent(b);
 }
 
 const isZero = (value: unknown): boolean => value === false || value === 0 || value === '' || isEmpty(value);
