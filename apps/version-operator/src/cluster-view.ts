@@ -4,7 +4,7 @@ import type { BuildContext } from '@flotilla/release';
 import { type Client, type Clock, type Logger, type Metrics, Semaphore, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { Kinds } from './cluster/kinds.ts';
 import { LiveObjects } from './cluster/live-objects.ts';
-import { buildContextOf, type ClusterSettings, clusterSettings } from './cluster/settings.ts';
+import { type ClusterSettings, clusterSettings, contextOf } from './cluster/settings.ts';
 import { Wakeups } from './cluster/wakeups.ts';
 import type { VersionCaches } from './reconcilers/cluster-version/observe.ts';
 
@@ -48,7 +48,7 @@ export async function readCluster({ client, logger, metrics, clock }: ClusterVie
     wakeups,
     budget: new Semaphore(8),
     version,
-    context: () => buildContextOf(settings, version()?.metadata.uid),
+    context: () => contextOf(settings, version()?.metadata.uid),
     stopped: async () => {
       await Promise.all([...started, live].map((part) => part.stopped()));
     },

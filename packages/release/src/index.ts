@@ -1,4 +1,5 @@
 export { type BuildContext, type Builder, type ObjectVerdict, ready, waiting } from './builders/builder.ts';
+export { buildContextOf, listedGates } from './builders/cluster-context.ts';
 export { type ExpectedOperator, expectedOperator, judgeOperator } from './builders/cluster-operator.ts';
 export { keepScale } from './builders/contracts.ts';
 export { builderOf, buildObject, type Intent, intentOf } from './builders/dispatch.ts';
@@ -7,7 +8,6 @@ export { SHARED_FIELD_MANAGER } from './builders/field-owners.ts';
 export { writesSharedList } from './builders/leftovers.ts';
 export { podTrouble } from './builders/pod-trouble.ts';
 export { STUCK_MS } from './builders/rollout.ts';
-export { tlsOf } from './builders/tls.ts';
 export {
   type Catalogue,
   type ChannelHead,

@@ -8,7 +8,7 @@ import {
   FeatureGate,
   Infrastructure,
 } from '@flotilla/api/config';
-import { type BuildContext, tlsOf } from '@flotilla/release';
+import { type BuildContext, buildContextOf, listedGates } from '@flotilla/release';
 import { type Client, groupVersion, readServedResources, type ServedResource } from '@flotilla/runtime';
 
 /** Settings of a cluster that select and fill a release's objects. */
@@ -30,22 +30,11 @@ export async function viewCluster(client: Client): Promise<ClusterView> {
     only(Infrastructure),
     only(APIServer),
   ]);
-  const { uid: ownerUid } = clusterVersion?.metadata ?? {};
-  const url = infrastructure?.status?.apiServerInternalURI;
-  const status = proxy?.status;
   return {
     clusterVersion,
     featureSet: gates?.spec?.featureSet || 'Default',
-    gatesOf: (version) => {
-      const listed = gates?.status?.featureGates?.find((entry) => entry.version === version);
-      return listed && new Set((listed.enabled ?? []).map(({ name }) => name));
-    },
-    context: {
-      ...(ownerUid !== undefined && { ownerUid }),
-      ...(status && { proxy: { httpProxy: status.httpProxy, httpsProxy: status.httpsProxy, noProxy: status.noProxy } }),
-      ...(url && { apiServerUrl: url }),
-      tls: tlsOf(apiServer?.spec?.tlsSecurityProfile),
-    },
+    gatesOf: (version) => listedGates(gates, version),
+    context: buildContextOf({ proxy, infrastructure, apiServer, ownerUid: clusterVersion?.metadata.uid }),
   };
 }
 

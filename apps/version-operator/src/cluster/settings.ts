@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from '@flotilla/api';
 import { APIServer, ClusterProxy, CONFIG_NAME, FeatureGate, Infrastructure } from '@flotilla/api/config';
-import { type BuildContext, tlsOf } from '@flotilla/release';
+import { type BuildContext, buildContextOf, listedGates } from '@flotilla/release';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 
 /** The one object of each kind that says how a cluster is set up. A cluster may be without any of them. */
@@ -26,20 +26,11 @@ export function clusterSettings(client: Client, surroundings: WatchSurroundings)
 const REF = { name: CONFIG_NAME };
 
 /** Settings that go into the objects of a release. */
-export function buildContextOf({ proxies, infrastructures, apiServers }: ClusterSettings, ownerUid: string | undefined): BuildContext {
-  const proxy = proxies.get(REF)?.status;
-  const url = infrastructures.get(REF)?.status?.apiServerInternalURI;
-  return {
-    ...(ownerUid !== undefined && { ownerUid }),
-    ...(proxy && { proxy: { httpProxy: proxy.httpProxy, httpsProxy: proxy.httpsProxy, noProxy: proxy.noProxy } }),
-    ...(url && { apiServerUrl: url }),
-    tls: tlsOf(apiServers.get(REF)?.spec?.tlsSecurityProfile),
-  };
-}
+export const contextOf = ({ proxies, infrastructures, apiServers }: ClusterSettings, ownerUid: string | undefined): BuildContext =>
+  buildContextOf({ proxy: proxies.get(REF), infrastructure: infrastructures.get(REF), apiServer: apiServers.get(REF), ownerUid });
 
 /** The feature set of a cluster, and the gates that are on under a version; undefined where the cluster lists none for it. */
 export function featuresOf({ featureGates }: ClusterSettings, version: string) {
   const gate = featureGates.get(REF);
-  const listed = gate?.status?.featureGates?.find((entry) => entry.version === version);
-  return { featureSet: gate?.spec?.featureSet ?? '', listed: listed && new Set((listed.enabled ?? []).map(({ name }) => name)) };
+  return { featureSet: gate?.spec?.featureSet ?? '', listed: listedGates(gate, version) };
 }
