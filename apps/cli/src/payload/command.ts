@@ -25,22 +25,12 @@ export const showIncluded: Run = async ([source = ''], given) => {
   const { payload, included, excluded } = await loadFiltered(source, options);
   if (wantsJson(options))
     writeJson(why ? excluded.map(({ manifest, rule, message }) => ({ ...printed(manifest), rule, message })) : included.map(printed));
-  else if (why)
-    print(
-      table(
-        ['FILE', 'KIND', 'NAMESPACE', 'NAME', 'RULE', 'WHY'],
-        excluded.map(({ manifest, rule, message }) => [...Object.values(printed(manifest)), rule, message]),
-        standardScreen(),
-      ),
-    );
-  else
-    print(
-      table(
-        ['FILE', 'KIND', 'NAMESPACE', 'NAME'],
-        included.map((manifest) => Object.values(printed(manifest))),
-        standardScreen(),
-      ),
-    );
+  else {
+    const rows = why
+      ? excluded.map(({ manifest, rule, message }) => [...Object.values(printed(manifest)), rule, message])
+      : included.map((manifest) => Object.values(printed(manifest)));
+    writeOut(`${table(['FILE', 'KIND', 'NAMESPACE', 'NAME', ...(why ? ['RULE', 'WHY'] : [])], rows, standardScreen())}\n`);
+  }
   writeErr(`${safeText(payload.release.version)}: ${included.length} of ${payload.manifests.length} manifests are included\n`);
 };
 
@@ -54,5 +44,3 @@ export const showGraph: Run = async ([source = ''], given) => {
   const { nodes } = planApply(included, states[state], seed);
   process.stdout.write(`${{ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[wantsJson(options) ? 'json' : format](nodes)}\n`);
 };
-
-const print = (text: string): void => writeOut(`${text}\n`);

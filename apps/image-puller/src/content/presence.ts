@@ -1,3 +1,4 @@
+import { readJson } from '@flotilla/api';
 import { z } from 'zod';
 import { isRefusal } from '../socket/connection.ts';
 import { type Asked, blobSize, callContainerd, isUnpacked, orAbsent, readContent } from '../socket/containerd.ts';
@@ -69,13 +70,7 @@ const digestsOf = ({ repoDigests }: { readonly repoDigests: readonly string[] })
   repoDigests.map((name) => name.slice(name.lastIndexOf('@') + 1));
 
 /** The runtime's own answer, which is JSON in a text; a runtime that answers otherwise says nothing of layers. */
-function chainIdOf(text: string | undefined): string | undefined {
-  try {
-    return ImageInfo.safeParse(JSON.parse(text ?? '')).data?.chainID;
-  } catch {
-    return undefined; // asked for the blobs instead
-  }
-}
+const chainIdOf = (text = ''): string | undefined => ImageInfo.safeParse(readJson(text)).data?.chainID;
 
 /** True for a blob that is there to its last byte: the store's index alone would not notice a file that was cut. */
 async function hasBlob(deps: PresenceDeps, digest: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 /** Reads and writes of pullers in their own cluster, by which they find each other. */
-import { Annotation, errorMessage, KubeObject, resource } from '@flotilla/api';
+import { Annotation, errorMessage, KubeObject, readJson, resource } from '@flotilla/api';
 import { Job } from '@flotilla/api/core';
 import { type NodeRules, SpokeName } from '@flotilla/api/ran';
 import { type Client, type Clock, isForbidden } from '@flotilla/runtime';
@@ -119,11 +119,7 @@ export async function findLead(client: Client, namespace: string, signal: AbortS
   const job = await client.get(Job, { namespace, name: SpokeName.job }, { signal, timeoutMs: CALL_MS });
   const text = job?.metadata.annotations?.[Annotation.lead];
   if (text === undefined || text.length > 1_024 || job?.metadata.deletionTimestamp !== undefined) return undefined;
-  try {
-    return LeadPlace.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return LeadPlace.safeParse(readJson(text)).data;
 }
 
 /** Verifies the tokens of other pods by the keys that the cluster publishes to every account. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readJson } from '@flotilla/api';
 import type { PullSpec, WantedImage } from '@flotilla/software';
 import { z } from 'zod';
 import { listFolder, readSmallFile } from '../small-file.ts';
@@ -64,7 +65,8 @@ export class CachedRecords {
   /** Reads the record of this spec; undefined without one, or with one that cannot be used. */
   async read(spec: PullSpec): Promise<CachedImage[] | undefined> {
     const text = await readSmallFile(this.#pathOf(spec), SETTING);
-    const parsed = CachedRecord.safeParse(parseJson(text ?? ''));
+    // Half a record is none.
+    const parsed = CachedRecord.safeParse(readJson(text ?? ''));
     if (!parsed.success) return undefined;
     const { layers, images } = parsed.data;
     return images.map((image) => ({
@@ -83,13 +85,5 @@ export class CachedRecords {
     const dated = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })));
     const old = dated.toSorted((a, b) => b.at - a.at).slice(MOST_RECORDS);
     for (const { name } of old) await rm(join(this.#folder, name), { force: true });
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // half a record is none
   }
 }

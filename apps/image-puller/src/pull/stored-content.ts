@@ -1,7 +1,7 @@
 /** Reads what a runtime's store has of layers. */
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { foreign } from '@flotilla/api';
+import { foreign, readJson } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
 import { chainOf, type Layer, type StoredContent } from '@flotilla/software';
 import { z } from 'zod';
@@ -74,17 +74,9 @@ export async function readStorage(imageFolder: string | undefined): Promise<Stor
 async function readLayers(file: string): Promise<string[] | undefined> {
   const found = await stat(file).catch(() => undefined);
   if (!found?.isFile() || found.size > MOST_BYTES) return undefined;
-  const parsed = StorageLayers.safeParse(parseJson(await readFile(file, 'utf8')));
+  // The runtime may be writing it: then it is no JSON.
+  const parsed = StorageLayers.safeParse(readJson(await readFile(file, 'utf8')));
   // A layer that is being written counts for nothing.
   const whole = parsed.data?.filter(({ flags }) => flags?.incomplete !== true);
   return whole?.flatMap((layer) => [layer['compressed-diff-digest'] ?? [], layer['diff-digest'] ?? []].flat());
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The runtime is writing it, or it is none of its files.
-    return undefined;
-  }
 }
