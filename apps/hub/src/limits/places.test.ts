@@ -27,7 +27,7 @@ async function startHub(text: string | undefined, options = {}) {
     else await client.create(ConfigMap, { metadata: REF, data });
   };
   if (text !== undefined) await say(text);
-  const logger = createLogger({ level: 'silent' });
+  const logger = createLogger({ name: 'test', level: 'silent' });
   const caches = createCaches(client, { logger, metrics: createMetrics() });
   const stopping = new AbortController();
   onTestFinished(async () => {
