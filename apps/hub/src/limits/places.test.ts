@@ -2,11 +2,10 @@ import { Annotation } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, FleetLimitsName } from '@flotilla/api/ran';
-import { MemoryServer } from '@flotilla/control-plane/memory';
 import { settled } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics } from '@flotilla/runtime';
 import { expect, onTestFinished, test } from 'vitest';
-import { hubCrds } from '../../../../test/fixtures/crds.ts';
+import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
 import { Limits } from './limits.ts';
 import { createPlaces } from './places.ts';
@@ -17,8 +16,8 @@ const CLUSTERS = ['a', 'b', 'c', 'd'];
 
 /** A hub with four clusters, without its reconcilers. */
 async function startHub(text: string | undefined, options = {}) {
-  const server = new MemoryServer({ crds: hubCrds() });
-  const client = server.client({ manager: 'test' });
+  const hub = new MemoryHub();
+  const { client } = await hub.process();
   for (const name of CLUSTERS)
     await client.create(ManagedCluster, { metadata: { name, labels: { region: name < 'c' ? 'north' : 'south' } } });
   const say = async (limits: string) => {
@@ -30,9 +29,9 @@ async function startHub(text: string | undefined, options = {}) {
   const logger = createLogger({ name: 'test', level: 'silent' });
   const caches = createCaches(client, { logger, metrics: createMetrics() });
   const stopping = new AbortController();
-  onTestFinished(async () => {
+  onTestFinished(() => {
     stopping.abort();
-    await client.close();
+    hub.stop();
   });
   await fillCaches(caches, logger, stopping.signal);
   const events: string[] = [];
