@@ -95,6 +95,8 @@ describe('readConfig', () => {
       want: ['"unix:///run/redis.sock"', 'by a host that both reach'],
     },
     { argv: [], env: { TALM_STRICT: 'maybe' }, want: ['--talm-strict', 'TALM_STRICT', '"maybe"'] },
+    { argv: ['--talm-strict', '--limit-pulling', '3'], env: {}, want: ['--talm-strict', 'knows no limits', '--limit-pulling'] },
+    { argv: ['--limit-upgrading', '0'], env: {}, want: ['--limit-upgrading', 'LIMIT_UPGRADING', '"0"'] },
     { argv: ['--precache-grace-seconds', '-1'], env: {}, want: ['--precache-grace-seconds', '"-1"', '>=0'] },
     { argv: ['--precache-registry-config', '{mirrors'], env: {}, want: ['--precache-registry-config', 'PRECACHE_REGISTRY_CONFIG', 'JSON'] },
   ])('$argv $env is refused with option, variable, value and what is expected', ({ argv, env, want }) => {

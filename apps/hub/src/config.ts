@@ -155,6 +155,10 @@ const Config = schemaOf(options)
     path: ['redisUrl'],
     message: 'a worker needs the Redis that its hub uses, by a host that both reach: redis:// or rediss://',
   })
+  .refine(({ talmStrict, limitPulling, limitUpgrading }) => !talmStrict || (limitPulling ?? limitUpgrading) === undefined, {
+    path: ['talmStrict'],
+    message: 'knows no limits of the fleet: leave it out, or --limit-pulling and --limit-upgrading',
+  })
   .refine(({ redisUrl = '', redisCa }) => redisCa === '' || !/^redis:/i.test(redisUrl), {
     path: ['redisUrl'],
     message: 'has no TLS, for which --redis-ca names authorities: write rediss://, or leave --redis-ca out',
