@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { type ByteLimits, handOut, type Puller } from './bytes.ts';
+
+const MB = 1_000_000;
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const fleet = (bytesPerSecond: number): ByteLimits => ({ bytesPerSecond, byLabel: [] });
+
+/** A cluster with such a cap since so many seconds; without one its pull has not begun. */
+const puller = (cluster: string, bytesPerSecond?: number, seconds = 600, labels: Record<string, string> = {}): Puller => ({
+  cluster,
+  labels,
+  written: bytesPerSecond === undefined ? undefined : { bytesPerSecond, at: NOW - seconds * 1_000 },
+});
+const capsOf = (limits: ByteLimits, ...pullers: Puller[]) => Object.fromEntries(handOut(limits, pullers, NOW).caps);
+
+test.each<{ name: string; pullers: Puller[]; want: Record<string, number>; limit?: number }>([
+  { name: 'one takes all', pullers: [puller('a')], want: { a: 9 * MB } },
+  { name: 'those that begin together share', pullers: [puller('a'), puller('b'), puller('c')], want: { a: 3 * MB, b: 3 * MB, c: 3 * MB } },
+  {
+    name: 'one that may change makes room for a newcomer at once',
+    pullers: [puller('a', 9 * MB), puller('b')],
+    want: { a: 4.5 * MB, b: 4.5 * MB },
+  },
+  {
+    name: 'a newcomer begins with the least where others may not change yet',
+    pullers: [puller('a', 9 * MB, 30), puller('b')],
+    want: { a: 9 * MB, b: 16_384 },
+  },
+  {
+    name: 'newcomers share what is free',
+    pullers: [puller('a', 5 * MB, 30), puller('b'), puller('c')],
+    want: { a: 5 * MB, b: 2 * MB, c: 2 * MB },
+  },
+  { name: 'what another left is handed out', pullers: [puller('a', 3 * MB), puller('b', 3 * MB)], want: { a: 4.5 * MB, b: 4.5 * MB } },
+  { name: 'but not within the minute', pullers: [puller('a', 3 * MB, 59), puller('b', 3 * MB)], want: { a: 3 * MB, b: 4.5 * MB } },
+  { name: 'a rise of less than a tenth is not worth a write', pullers: [puller('a', 8.5 * MB)], want: { a: 8.5 * MB } },
+  { name: 'a limit that falls by less than a tenth counts', pullers: [puller('a', 9.5 * MB)], want: { a: 9 * MB } },
+  {
+    name: 'a pull that began without a cap gets one',
+    pullers: [{ ...puller('a'), written: { bytesPerSecond: undefined, at: 0 } }],
+    want: { a: 9 * MB },
+  },
+  {
+    name: 'a cap that cannot change stays, and counts',
+    pullers: [{ ...puller('a'), written: { bytesPerSecond: 6 * MB, at: Number.POSITIVE_INFINITY } }, puller('b')],
+    want: { a: 6 * MB, b: 3 * MB },
+  },
+  { name: 'nobody gets less than the least', limit: 20_000, pullers: [puller('a'), puller('b')], want: { a: 16_384, b: 16_384 } },
+])('$name', ({ pullers, want, limit = 9 * MB }) => {
+  expect(capsOf(fleet(limit), ...pullers)).toEqual(want);
+});
+
+const SITES: ByteLimits = {
+  bytesPerSecond: 12 * MB,
+  byLabel: [{ label: 'site', bytesPerSecond: 2 * MB, values: { big: { bytesPerSecond: 9 * MB }, own: {} } }],
+};
+
+test('the least of the groups counts: of all, of a value, of what is not named', () => {
+  const at = (cluster: string, site?: string) => puller(cluster, undefined, 0, site === undefined ? {} : { site });
+  const pullers = [at('a', 'big'), at('b', 'big'), at('c', 'x'), at('d', 'x'), at('e', 'y'), at('f')];
+  expect(capsOf(SITES, ...pullers)).toEqual({ a: 2 * MB, b: 2 * MB, c: MB, d: MB, e: 2 * MB, f: 2 * MB });
+  expect(capsOf({ byLabel: SITES.byLabel }, at('a', 'big'), at('c', 'x'), at('f'))).toEqual({ a: 9 * MB, c: 2 * MB });
+  expect(capsOf({ byLabel: [] }, at('a'))).toEqual({});
+});
+
+test('the time of the next change is that of the first that waits for its minute', () => {
+  const pullers = [puller('a', 9 * MB, 30), puller('b'), puller('c', 3 * MB, 10)];
+  expect(handOut(fleet(9 * MB), pullers, NOW).at).toBe(NOW + 30_000);
+  expect(handOut(fleet(9 * MB), [puller('a', 4.5 * MB, 5), puller('b', 4.5 * MB, 5)], NOW).at).toBeUndefined();
+});
+
+/** Lets clusters come and go by a seed, and limits change, second by second; returns caps by second, and the writes. */
+function play(seed: number, { seconds, most }: { seconds: number; most: number }) {
+  let state = seed;
+  const random = (): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+  const written = new Map<string, Puller>();
+  const history: { limit: number; since: number; sum: number; count: number }[] = [];
+  let [limit, since, names, writes] = [100 * MB, 0, 0, 0];
+  for (let second = 0; second < seconds; second++) {
+    const now = NOW + second * 1_000;
+    if (random() < 0.002) [limit, since] = [(20 + Math.floor(random() * 200)) * MB, second];
+    while (random() < 0.5 && written.size < most) written.set(`c${names++}`, puller('', undefined));
+    for (const cluster of written.keys()) if (random() < 0.01) written.delete(cluster);
+    const pullers = [...written].map(([cluster, each]) => ({ ...each, cluster }));
+    for (const [cluster, bytesPerSecond] of handOut(fleet(limit), pullers, now).caps) {
+      const before = written.get(cluster)?.written;
+      if (before?.bytesPerSecond === bytesPerSecond) continue;
+      if (before) {
+        writes += 1;
+        expect(now - before.at).toBeGreaterThanOrEqual(60_000);
+      }
+      written.set(cluster, { cluster, labels: {}, written: { bytesPerSecond, at: now } });
+    }
+    const sum = [...written.values()].reduce((all, each) => all + (each.written?.bytesPerSecond ?? 0), 0);
+    history.push({ limit, since: second - since, sum, count: written.size });
+  }
+  return { history, writes };
+}
+
+test.each([1, 2, 3, 4, 5])('caps exceed a limit for no longer than a minute, and use it: seed %i', (seed) => {
+  const { history } = play(seed, { seconds: 3_000, most: 60 });
+  const settled = history.filter(({ since }) => since > 60);
+  for (const { sum, limit, count } of settled) expect(sum).toBeLessThanOrEqual(limit + count * 16_384);
+  const use = settled.reduce((all, { sum, limit }) => all + sum / limit, 0) / settled.length;
+  expect(use).toBeGreaterThan(0.75);
+});
+
+test('five thousand clusters at rest, and one that comes, change no cap', () => {
+  const pullers = Array.from({ length: 5_000 }, (_, index) => puller(`c${index}`));
+  const first = handOut(fleet(1_000 * MB), pullers, NOW).caps;
+  const begun = pullers.map((each) => ({ ...each, written: { bytesPerSecond: first.get(each.cluster), at: NOW - 600_000 } }));
+  const then = handOut(fleet(1_000 * MB), [...begun, puller('new')], NOW);
+  expect(begun.filter(({ cluster }) => then.caps.get(cluster) !== first.get(cluster))).toEqual([]);
+  expect(then.caps.get('new')).toBe(first.get('c0'));
+  expect(then.at).toBeUndefined();
+});
