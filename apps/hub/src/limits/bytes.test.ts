@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { type ByteLimits, handOut, type Puller } from './bytes.ts';
+import { handOut, type Puller } from './bytes.ts';
 
 const MB = 1_000_000;
 const NOW = Date.parse('2026-01-01T00:00:00Z');
-const fleet = (bytesPerSecond: number): ByteLimits => ({ bytesPerSecond, byLabel: [] });
+const FLEET = [{ id: '', most: 9 * MB }];
 
 /** A cluster with such a cap since so many seconds; without one its pull has not begun. */
-const puller = (cluster: string, bytesPerSecond?: number, seconds = 600, labels: Record<string, string> = {}): Puller => ({
+const puller = (cluster: string, bytesPerSecond?: number, seconds = 600, limits = FLEET): Puller => ({
   cluster,
-  labels,
+  limits,
   written: bytesPerSecond === undefined ? undefined : { bytesPerSecond, at: NOW - seconds * 1_000 },
 });
-const capsOf = (limits: ByteLimits, ...pullers: Puller[]) => Object.fromEntries(handOut(limits, pullers, NOW).caps);
+const capsOf = (pullers: readonly Puller[]) => Object.fromEntries(handOut(pullers, NOW).caps);
 
 test.each<{ name: string; pullers: Puller[]; want: Record<string, number>; limit?: number }>([
   { name: 'one takes all', pullers: [puller('a')], want: { a: 9 * MB } },
@@ -45,28 +45,28 @@ test.each<{ name: string; pullers: Puller[]; want: Record<string, number>; limit
     pullers: [{ ...puller('a'), written: { bytesPerSecond: 6 * MB, at: Number.POSITIVE_INFINITY } }, puller('b')],
     want: { a: 6 * MB, b: 3 * MB },
   },
+  {
+    name: 'a pull that nobody can cap any more counts as its part',
+    pullers: [{ ...puller('a'), written: { bytesPerSecond: undefined, at: Number.POSITIVE_INFINITY } }, puller('b')],
+    want: { b: 4.5 * MB },
+  },
   { name: 'nobody gets less than the least', limit: 20_000, pullers: [puller('a'), puller('b')], want: { a: 16_384, b: 16_384 } },
 ])('$name', ({ pullers, want, limit = 9 * MB }) => {
-  expect(capsOf(fleet(limit), ...pullers)).toEqual(want);
+  expect(capsOf(pullers.map((each) => ({ ...each, limits: [{ id: '', most: limit }] })))).toEqual(want);
 });
 
-const SITES: ByteLimits = {
-  bytesPerSecond: 12 * MB,
-  byLabel: [{ label: 'site', bytesPerSecond: 2 * MB, values: { big: { bytesPerSecond: 9 * MB }, own: {} } }],
-};
-
-test('the least of the groups counts: of all, of a value, of what is not named', () => {
-  const at = (cluster: string, site?: string) => puller(cluster, undefined, 0, site === undefined ? {} : { site });
-  const pullers = [at('a', 'big'), at('b', 'big'), at('c', 'x'), at('d', 'x'), at('e', 'y'), at('f')];
-  expect(capsOf(SITES, ...pullers)).toEqual({ a: 2 * MB, b: 2 * MB, c: MB, d: MB, e: 2 * MB, f: 2 * MB });
-  expect(capsOf({ byLabel: SITES.byLabel }, at('a', 'big'), at('c', 'x'), at('f'))).toEqual({ a: 9 * MB, c: 2 * MB });
-  expect(capsOf({ byLabel: [] }, at('a'))).toEqual({});
+test('the least of the limits of a cluster counts', () => {
+  const all = { id: '', most: 12 * MB };
+  const at = (cluster: string, id: string, most: number) => puller(cluster, undefined, 0, [all, { id, most }]);
+  const sites = [at('a', 'big', 9 * MB), at('b', 'big', 9 * MB), at('c', 'x', 2 * MB), at('d', 'x', 2 * MB), at('e', 'y', 2 * MB)];
+  const none = puller('g', undefined, 0, []);
+  expect(capsOf([...sites, puller('f', undefined, 0, [all]), none])).toEqual({ a: 2 * MB, b: 2 * MB, c: MB, d: MB, e: 2 * MB, f: 2 * MB });
 });
 
 test('the time of the next change is that of the first that waits for its minute', () => {
   const pullers = [puller('a', 9 * MB, 30), puller('b'), puller('c', 3 * MB, 10)];
-  expect(handOut(fleet(9 * MB), pullers, NOW).at).toBe(NOW + 30_000);
-  expect(handOut(fleet(9 * MB), [puller('a', 4.5 * MB, 5), puller('b', 4.5 * MB, 5)], NOW).at).toBeUndefined();
+  expect(handOut(pullers, NOW).at).toBe(NOW + 30_000);
+  expect(handOut([puller('a', 4.5 * MB, 5), puller('b', 4.5 * MB, 5)], NOW).at).toBeUndefined();
 });
 
 /** Lets clusters come and go by a seed, and limits change, second by second; returns caps by second, and the writes. */
@@ -84,15 +84,15 @@ function play(seed: number, { seconds, most }: { seconds: number; most: number }
     if (random() < 0.002) [limit, since] = [(20 + Math.floor(random() * 200)) * MB, second];
     while (random() < 0.5 && written.size < most) written.set(`c${names++}`, puller('', undefined));
     for (const cluster of written.keys()) if (random() < 0.01) written.delete(cluster);
-    const pullers = [...written].map(([cluster, each]) => ({ ...each, cluster }));
-    for (const [cluster, bytesPerSecond] of handOut(fleet(limit), pullers, now).caps) {
+    const pullers = [...written].map(([cluster, each]) => ({ ...each, cluster, limits: [{ id: '', most: limit }] }));
+    for (const [cluster, bytesPerSecond] of handOut(pullers, now).caps) {
       const before = written.get(cluster)?.written;
       if (before?.bytesPerSecond === bytesPerSecond) continue;
       if (before) {
         writes += 1;
         expect(now - before.at).toBeGreaterThanOrEqual(60_000);
       }
-      written.set(cluster, { cluster, labels: {}, written: { bytesPerSecond, at: now } });
+      written.set(cluster, { cluster, limits: [], written: { bytesPerSecond, at: now } });
     }
     const sum = [...written.values()].reduce((all, each) => all + (each.written?.bytesPerSecond ?? 0), 0);
     history.push({ limit, since: second - since, sum, count: written.size });
@@ -109,10 +109,11 @@ test.each([1, 2, 3, 4, 5])('caps exceed a limit for no longer than a minute, and
 });
 
 test('five thousand clusters at rest, and one that comes, change no cap', () => {
-  const pullers = Array.from({ length: 5_000 }, (_, index) => puller(`c${index}`));
-  const first = handOut(fleet(1_000 * MB), pullers, NOW).caps;
+  const limits = [{ id: '', most: 1_000 * MB }];
+  const pullers = Array.from({ length: 5_000 }, (_, index) => puller(`c${index}`, undefined, 0, limits));
+  const first = handOut(pullers, NOW).caps;
   const begun = pullers.map((each) => ({ ...each, written: { bytesPerSecond: first.get(each.cluster), at: NOW - 600_000 } }));
-  const then = handOut(fleet(1_000 * MB), [...begun, puller('new')], NOW);
+  const then = handOut([...begun, puller('new', undefined, 0, limits)], NOW);
   expect(begun.filter(({ cluster }) => then.caps.get(cluster) !== first.get(cluster))).toEqual([]);
   expect(then.caps.get('new')).toBe(first.get('c0'));
   expect(then.at).toBeUndefined();

@@ -2,21 +2,18 @@
 import { LEAST_BANDWIDTH } from '@flotilla/api/ran';
 import type { WrittenCap } from '../spokes/transports/port/cap.ts';
 
-/** Bytes a second that all pulls may take together: of the fleet, and of the clusters with one value of a label. */
-export interface ByteLimits {
-  readonly bytesPerSecond?: number | undefined;
-  readonly byLabel: readonly {
-    readonly label: string;
-    /** Of each value that is not named. */
-    readonly bytesPerSecond?: number | undefined;
-    readonly values: Readonly<Record<string, { readonly bytesPerSecond?: number | undefined }>>;
-  }[];
+/** Bytes a second that a group of clusters may take together. */
+interface ByteLimit {
+  /** Differs from that of any other limit. */
+  readonly id: string;
+  readonly most: number;
 }
 
 /** A cluster that pulls. */
 export interface Puller {
   readonly cluster: string;
-  readonly labels: Readonly<Record<string, string>>;
+  /** Those that it is under. */
+  readonly limits: readonly ByteLimit[];
   /** Its cap on the hub; undefined where its pull has not begun. */
   readonly written: WrittenCap | undefined;
 }
@@ -60,16 +57,22 @@ interface Sharer {
  * Gives each cluster the least, over its groups, of the limit by the number of clusters that pull. A cap changes once a minute. It rises, and a
  * newcomer begins, by what is free alone, so caps exceed a limit for a minute at most: after it was lowered, or by the least that every puller has.
  */
-export function handOut(limits: ByteLimits, pullers: readonly Puller[], now: number): HandedOut {
+export function handOut(pullers: readonly Puller[], now: number): HandedOut {
   const groups = new Map<string, Group>();
-  const found = pullers.map((puller) => ({ ...puller, groups: groupsOf(limits, puller.labels, groups) }));
+  const groupOf = ({ id, most }: ByteLimit): Group => {
+    const group = groups.get(id) ?? { limit: most, count: 0, free: most, wanting: 0 };
+    groups.set(id, group);
+    return group;
+  };
+  const found = pullers.map((puller) => ({ ...puller, groups: puller.limits.map(groupOf) }));
   for (const puller of found) for (const group of puller.groups) group.count += 1;
   const sharers = found.flatMap((puller) => (puller.groups.length > 0 ? [sharerOf(puller)] : []));
   const isHeld = ({ mayChangeAt }: Sharer): boolean => now < mayChangeAt;
   const wanted = (each: Sharer): boolean => each.share >= each.own * LEAST_RISE && each.share > each.own;
   for (const each of sharers) {
     for (const group of each.groups) {
-      group.free -= isHeld(each) ? each.own : Math.min(each.own, each.share);
+      // A pull that nobody can cap any more counts as its part.
+      group.free -= isHeld(each) && Number.isFinite(each.own) ? each.own : Math.min(each.own, each.share);
       group.wanting += Number(!isHeld(each) && wanted(each));
     }
   }
@@ -85,26 +88,6 @@ export function handOut(limits: ByteLimits, pullers: readonly Puller[], now: num
     if (isHeld(each) && Number.isFinite(mayChangeAt) && (wanted(each) || share < own)) at = Math.min(at ?? mayChangeAt, mayChangeAt);
   }
   return { caps, at };
-}
-
-function groupsOf({ bytesPerSecond, byLabel }: ByteLimits, labels: Puller['labels'], known: Map<string, Group>): Group[] {
-  const groupOf = (key: string, limit: number | undefined): Group[] => {
-    if (limit === undefined) return [];
-    const group = known.get(key) ?? { limit, count: 0, free: limit, wanting: 0 };
-    known.set(key, group);
-    return [group];
-  };
-  return [
-    ...groupOf('', bytesPerSecond),
-    ...byLabel.flatMap(({ label, values, ...rule }, index) => {
-      const value = labels[label];
-      if (value === undefined) return [];
-      return groupOf(
-        `${index} ${value}`,
-        (Object.hasOwn(values, value) ? values[value]?.bytesPerSecond : undefined) ?? rule.bytesPerSecond,
-      );
-    }),
-  ];
 }
 
 function sharerOf({ cluster, groups, written }: Puller & { readonly groups: readonly Group[] }): Sharer {

@@ -64,7 +64,7 @@ function describeTarget(write: Write): string {
     case 'delete':
       return `${write.ref.name} ${write.uid}`;
     case 'patch':
-      return `${write.ref.name} ${JSON.stringify(write.patch)}`;
+      return `${write.ref.name} ${write.says ?? JSON.stringify(write.patch)}`;
     case 'deleteCollection':
       return write.labelSelector;
     case 'confirmAbsent':

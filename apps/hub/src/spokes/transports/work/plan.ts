@@ -134,7 +134,7 @@ export class WorkEffects implements SpokeEffects {
     if (capOf(work)?.bytesPerSecond === bytesPerSecond) return;
     const patch = capPatch(work, bytesPerSecond, this.#plan.now);
     const { namespace, name } = work.metadata;
-    if (patch) this.#plan.add({ verb: 'patch', kind: ManifestWork, ref: { namespace, name }, patch });
+    if (patch) this.#plan.add({ verb: 'patch', kind: ManifestWork, ref: { namespace, name }, patch, says: `cap ${bytesPerSecond}` });
   }
 
   #awaitAnswer(work: ManifestWork): void {
