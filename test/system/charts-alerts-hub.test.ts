@@ -133,6 +133,18 @@ const CASES: readonly AlertCase[] = [
     labels: { severity: 'warning', ...named },
   },
   {
+    alert: 'FlotillaUpgradeStarved',
+    about: 'two clusters have no place for too long, and then have one',
+    series: {
+      [ofUpgrade('flotilla_upgrade_starved_clusters')]: over(10, 2, 0),
+      [series('flotilla_upgrade_starved_clusters', 'upgrade_namespace="edge", upgrade="in-time"')]: '0x60',
+    },
+    silentAt: '9m',
+    firesAt: '11m',
+    goneAt: '16m',
+    labels: { severity: 'warning', ...named },
+  },
+  {
     alert: 'FlotillaPrecachingStuck',
     about: 'a cluster is silent for half an hour, and then is seen',
     series: { [ofUpgrade('flotilla_upgrade_oldest_observation_seconds')]: '0+30x75 0x20' },
@@ -190,6 +202,7 @@ const ALERTS = [
   'FlotillaUpgradeAgentsSilent',
   'FlotillaUpgradeStuck',
   'FlotillaUpgradeWaitOverdue',
+  'FlotillaUpgradeStarved',
   'FlotillaPrecachingStuck',
   'FlotillaUpgradeFailing',
   'FlotillaUpgradeRefused',

@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { ConsoleOptions } from './console/options.ts';
-import { AnswerOptions, accessBy, WhyOptions } from './hub/options.ts';
+import { AnswerOptions, accessBy, LimitsOptions, WhyOptions } from './hub/options.ts';
 import { JoinOptions } from './join/options.ts';
 import { MirrorOptions } from './mirror/options.ts';
 import { DiffOptions, GraphOptions, IncludedOptions, LintOptions } from './payload/options.ts';
@@ -64,6 +64,13 @@ export const commands: readonly CommandRow[] = [
     takes: [cguName, ['[cluster]', 'a cluster; without one: all, by cause']],
     options: WhyOptions,
     load: async () => (await import('./why/command.ts')).showWhy,
+  },
+  {
+    name: 'limits',
+    meaning:
+      'Shows the limits of the fleet: how many clusters pre-cache and are upgraded at a time over all upgrades, who has the places and who waits. Ends with 3 where they cannot be read.',
+    options: LimitsOptions,
+    load: async () => (await import('./limits/command.ts')).showLimits,
   },
   {
     name: 'pause',

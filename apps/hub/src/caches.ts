@@ -15,7 +15,7 @@ import {
   PlacementDecision,
   Policy,
 } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, FleetLimitsName, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
 import {
   actionIndexValue,
   blockingRefs,
@@ -168,8 +168,9 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
  * Creates all watches of the leader. A hub without the policy framework has none of its kinds. Roots of policies and their copies are two caches: a
  * copy changes with its cluster's compliance, which concerns no reader of roots.
  * @param tenancy as for workers
+ * @param namespace of this hub, where the limits of the fleet are
  */
-export function createCaches(client: Client, shared: WatchSurroundings, tenancy = false, registers = false) {
+export function createCaches(client: Client, shared: WatchSurroundings, tenancy = false, registers = false, namespace = 'default') {
   const optional = { ...shared, optional: true };
   const byUpgrade = { [BY_UPGRADE_NAME]: only(isOfUpgrade, upgradeIndexOf) };
   return {
@@ -190,6 +191,7 @@ export function createCaches(client: Client, shared: WatchSurroundings, tenancy 
       transform: trimDecision,
       indexes: { [BY_PLACEMENT]: (decision: PlacementDecision) => [refKey(placementOf(decision))] },
     }),
+    limits: new WatchCache(client, ConfigMap, { ...shared, namespace, fieldSelector: `metadata.name=${FleetLimitsName.configMap}` }),
     overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
     parents: new WatchCache(client, Policy, {
       ...optional,

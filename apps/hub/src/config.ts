@@ -126,6 +126,12 @@ export const options = {
     whole(0, 86_400).default(120),
     'how long after the timeout the hub gives up on a spoke that does not answer',
   ],
+  limitPulling: [
+    '<n>',
+    whole(1, 100_000).optional(),
+    'clusters that pre-cache at a time, over all upgrades; ConfigMap `flotilla-limits` in the namespace of the hub wins over it; unlimited when absent',
+  ],
+  limitUpgrading: ['<n>', whole(1, 100_000).optional(), 'clusters that are upgraded at a time, in the same way'],
   stepConcurrency: ['<n>', whole(1, 1024).default(12), 'spokes stepped at the same time'],
   redisUrl: [
     '<url>',

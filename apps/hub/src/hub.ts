@@ -20,6 +20,8 @@ import { startAutoUpgrades } from './auto-upgrades/reconciler.ts';
 import { BY_UID, createCaches, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
 import { graphAccess } from './graph-access.ts';
+import { Limits } from './limits/limits.ts';
+import { createPlaces, type FleetPlaces } from './limits/places.ts';
 import { serveFleetMetrics } from './metrics/samples.ts';
 import { Placing } from './placements/apply.ts';
 import { createPolicyReader } from './policy-reader.ts';
@@ -60,7 +62,7 @@ const CLEAN_GATHER_MS = 200;
 /** Leads until the signal aborts. */
 export async function lead({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
   const now = () => clock.now();
-  const caches = createCaches(client, { logger, metrics, clock }, config.tenancy, config.standalone);
+  const caches = createCaches(client, { logger, metrics, clock }, config.tenancy, config.standalone, config.namespace);
   const settings = precacheSettings(config);
   const requeues = createChannel();
   const requeueOf = (uid: string, afterMs = 0) => {
@@ -73,7 +75,6 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const precache = jobsOf(createPrecacheJob(settings, caches.configs));
   const backup = jobsOf(createBackupJob(backupSettings(config)));
   await fillCaches(caches, logger, signal);
-  using _fleet = serveFleetMetrics({ metrics, caches, jobs: [precache, backup], clock });
 
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
   const step = createRolloutStep(stepDeps, store.isShared);
@@ -96,8 +97,13 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   });
   const spokesReconciler = spokes.start();
   const settled = (uid: string) => spokes.settled(uid);
+  const { namespace, limitPulling: pulling, limitUpgrading: upgrading } = config;
+  const limits = new Limits({ caches, options: { pulling, upgrading }, namespace, recorder, logger });
+  // The reference knows no limits.
+  const places = config.talmStrict ? undefined : createPlaces({ caches, limits, now, onFree: requeueOf });
+  using _fleet = serveFleetMetrics({ metrics, caches, jobs: [precache, backup], places, clock });
   const upgrades = startUpgrades(
-    { ...jobsDeps, metrics, config, settings, precache, backup, rollout, cleaning, problems, settled, recorder, requeues },
+    { ...jobsDeps, metrics, config, settings, precache, backup, rollout, cleaning, problems, settled, recorder, requeues, places },
     signal,
   );
   const own = { client, logger, metrics, clock };
@@ -128,6 +134,7 @@ interface UpgradesDeps extends Omit<HubDeps, 'store'> {
   readonly problems: Problems;
   readonly settled: (upgradeUid: string) => Promise<void>;
   readonly recorder: EventRecorder;
+  readonly places: FleetPlaces | undefined;
   /** Channel of upgrades whose status is out of date. */
   readonly requeues: Channel;
 }
@@ -151,6 +158,7 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
     settled,
     recorder,
     requeues,
+    places,
   } = deps;
   const { updateGraphAllow: allow, updateGraphUrl, tenancy, talmStrict, proxy, insecureGraphCall: insecure } = config;
   const graph = createUpdateGraph({
@@ -177,6 +185,7 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
       backup: { jobs: backup, settings: backupSettings(config) },
     }),
     rollout,
+    places,
     problems: (uid) => problems.ofAll(uid),
     recorder,
     standalone: config.standalone,

@@ -2,7 +2,8 @@ export { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } fr
 export { exact, forecast, unknown } from './answers/figures.ts';
 export { foldWaits, summarizeWaits } from './answers/fold.ts';
 export { judgeHub } from './answers/hub-sign.ts';
-export { countOverdue } from './answers/overdue.ts';
+export { answerLimits } from './answers/limits-answer.ts';
+export { countOverdue, countStarved } from './answers/overdue.ts';
 export { answerPlan, findRefusal } from './answers/plan-answer.ts';
 export { type ClusterPull, estimatePull, type PullFacts } from './answers/pulls.ts';
 export { answerStatus, describeWindow } from './answers/status-answer.ts';
@@ -40,6 +41,17 @@ export { readPins, strongerPins } from './gates/pins.ts';
 export { readProofWithin } from './gates/proof-within.ts';
 export { readWaves, type Waves } from './gates/waves.ts';
 export { explainWindow, judgeWindow } from './gates/window.ts';
+export {
+  byTurn,
+  clustersWithPlace,
+  freesPlaces,
+  isLimited,
+  Occupancy,
+  type PlacesToAsk,
+  waitForLimits,
+  waitForPlace,
+} from './limits/places.ts';
+export { readLimits } from './limits/read-limits.ts';
 export { judgePlacements } from './placements/placement-problems.ts';
 export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements/placements.ts';
 export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
@@ -109,6 +121,6 @@ export {
 } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { quote } from './values/go-format.ts';
-export { readWait, saidOf, type Wait, WHOLE_UPGRADE, waitBy, waitMessage } from './waits/wait.ts';
+export { readWait, saidOf, type Wait, WHOLE_UPGRADE, waitBy, waitMessage, withSince } from './waits/wait.ts';
 export { judgeWork, manifestWorkMode, trimWork } from './works/manifest-works.ts';
 export { findOtherVersion, withTemplateVersions } from './works/template-versions.ts';

@@ -71,6 +71,8 @@ export const hub = {
 export const answering = { ...formats, ...hub, ...access };
 /** Options of `why`. */
 export const WhyOptions = z.object({ ...namespace, ...answering });
+/** Options of `limits`. */
+export const LimitsOptions = z.object(answering);
 /** Options of a command that changes something. */
 export const writing = {
   dryRun: flag('let the server check the change, say what it would touch, and store nothing'),

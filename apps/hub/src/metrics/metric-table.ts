@@ -2,6 +2,8 @@ import type { MetricTable } from '@flotilla/runtime';
 
 const OF_UPGRADE = ['upgrade_namespace', 'upgrade'] as const;
 
+const OF_LIMIT = ['activity', 'label', 'value'] as const;
+
 /** Metrics that every hub process serves. */
 export const PROCESS_METRICS = {
   flotilla_queue_up: { help: '1 while the queue store answers', labels: ['store'] },
@@ -13,9 +15,19 @@ export const FLEET_METRICS = {
   flotilla_upgrades: { help: 'ClusterGroupUpgrades by state', labels: ['state'] },
   flotilla_upgrades_overflow: { help: 'Unfinished upgrades that have no series of their own, because there are too many', labels: [] },
   flotilla_upgrade_clusters: { help: 'Clusters of an unfinished upgrade by state of their rollout', labels: [...OF_UPGRADE, 'state'] },
+  flotilla_limit_places: {
+    help: 'Clusters that may pull, or be upgraded, at a time under a limit of the fleet; label and value are empty for that of all clusters',
+    labels: OF_LIMIT,
+  },
+  flotilla_limit_places_taken: { help: 'Clusters that have a place under that limit', labels: OF_LIMIT },
+  flotilla_limit_waiting: { help: 'Clusters that wait for a place', labels: ['activity'] },
   flotilla_upgrade_clusters_away: { help: 'Clusters of an unfinished upgrade whose agents do not answer', labels: OF_UPGRADE },
   flotilla_upgrade_overdue_waits: {
     help: 'Clusters of an unfinished upgrade, and the upgrade as a whole, whose wait is older than the time-out of their batch',
+    labels: OF_UPGRADE,
+  },
+  flotilla_upgrade_starved_clusters: {
+    help: 'Clusters of an unfinished upgrade that have waited for a place for longer than a window lasts, or than the time-out without one',
     labels: OF_UPGRADE,
   },
   flotilla_upgrade_paused: { help: '1 while an unfinished upgrade is paused', labels: OF_UPGRADE },

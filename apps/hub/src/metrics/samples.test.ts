@@ -169,6 +169,7 @@ test('each sample is of a metric of the table with its labels, and a registry se
     clusters: [cluster('a', 'True')],
     cluster: () => undefined,
     oldestObservation: () => NOW,
+    places: { pulling: { figures: () => [{ label: 'region', value: 'north', most: 3, taken: 2 }], waiting: 1 } },
     now: NOW,
   };
   const samples = fleetSamples(sources);
@@ -177,6 +178,8 @@ test('each sample is of a metric of the table with its labels, and a registry se
   expect(new Set(samples.map(({ metric }) => metric))).toEqual(new Set(Object.keys(FLEET_METRICS)));
   const served = serveSamples(metrics, FLEET_METRICS, () => samples);
   const text = await metrics.registry.metrics();
+  expect(text).toContain('flotilla_limit_places_taken{activity="pulling",label="region",value="north"} 2');
+  expect(text).toContain('flotilla_limit_waiting{activity="pulling"} 1');
   expect(text).toContain('flotilla_upgrade_window_seconds_left{upgrade_namespace="default",upgrade="u"} 600');
   served[Symbol.dispose]();
   expect(await metrics.registry.metrics()).not.toContain('flotilla_upgrade');

@@ -2,14 +2,28 @@
 import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, PrecacheState } from '@flotilla/api/ran';
-import { countOverdue, isAvailable, isEnding, isPrecached, isRunning, judgeWindow, leastLeftMs, RecordState } from '@flotilla/rollout';
+import {
+  countOverdue,
+  countStarved,
+  isAvailable,
+  isEnding,
+  isPrecached,
+  isRunning,
+  judgeWindow,
+  leastLeftMs,
+  RecordState,
+} from '@flotilla/rollout';
 import { type Clock, type Metrics, type Sample, serveSamples } from '@flotilla/runtime';
 import type { HubCaches } from '../caches.ts';
 import { earliest } from '../earliest.ts';
+import type { FleetPlaces } from '../limits/places.ts';
 import { FLEET_METRICS, type FleetMetric } from './metric-table.ts';
 
 /** Upgrades that have series of their own, so that nobody fills a Prometheus by creating upgrades. */
 export const MOST_UPGRADES = 100;
+
+/** Places under limits, by what clusters do. */
+type CountedPlaces = Readonly<Record<string, Pick<FleetPlaces['pulling'], 'figures' | 'waiting'>>>;
 
 /** Everything the samples are made from. */
 export interface FleetSources {
@@ -18,6 +32,7 @@ export interface FleetSources {
   readonly cluster: (name: string) => ManagedCluster | undefined;
   /** When the cluster of this upgrade that runs a job, and has been still for longest, was last seen to change, milliseconds since the epoch. */
   readonly oldestObservation: (uid: string) => number | undefined;
+  readonly places?: CountedPlaces | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -32,7 +47,26 @@ export function fleetSamples(sources: FleetSources): FleetSample[] {
     ...counted('flotilla_clusters', 'availability', ['available', 'unavailable', 'unknown'], sources.clusters.map(availabilityOf)),
     ...counted('flotilla_upgrades', 'state', UPGRADE_STATES, sources.upgrades.map(upgradeStateOf)),
     { metric: 'flotilla_upgrades_overflow', labels: {}, value: unfinished.length - named.length },
+    ...limitSamples(sources.places),
     ...named.flatMap((upgrade) => upgradeSamples(upgrade, sources)),
+  ];
+}
+
+/** Limits that have series of their own. */
+const MOST_LIMITS = 200;
+
+function limitSamples(places: CountedPlaces | undefined): FleetSample[] {
+  const all = Object.entries(places ?? {});
+  const figures = all.flatMap(([activity, each]) => each.figures().map((figure) => ({ activity, ...figure })));
+  return [
+    ...figures.slice(0, MOST_LIMITS).flatMap(({ activity, label, value, most, taken }): FleetSample[] => {
+      const labels = { activity, label, value };
+      return [
+        { metric: 'flotilla_limit_places', labels, value: most },
+        { metric: 'flotilla_limit_places_taken', labels, value: taken },
+      ];
+    }),
+    ...all.map(([activity, { waiting }]): FleetSample => ({ metric: 'flotilla_limit_waiting', labels: { activity }, value: waiting })),
   ];
 }
 
@@ -89,6 +123,7 @@ function upgradeSamples(upgrade: ClusterGroupUpgrade, { cluster, oldestObservati
     ...counted('flotilla_upgrade_clusters', 'state', CLUSTER_STATES, [...states.values()], labels),
     ...one('flotilla_upgrade_clusters_away', away),
     ...one('flotilla_upgrade_overdue_waits', countOverdue(upgrade, now)),
+    ...one('flotilla_upgrade_starved_clusters', countStarved(upgrade, now)),
     ...one('flotilla_upgrade_paused', Number(isPaused(upgrade))),
     ...one('flotilla_upgrade_batch', status.currentBatch ?? 0),
     ...one('flotilla_upgrade_batches', remediationPlan.length),
@@ -129,18 +164,20 @@ function windowSecondsLeft(upgrade: ClusterGroupUpgrade, now: number): number | 
 interface FleetMetricsOptions {
   readonly metrics: Metrics;
   readonly caches: Pick<HubCaches, 'upgrades' | 'clusters'>;
+  readonly places: CountedPlaces | undefined;
   readonly jobs: readonly { stillSince(uid: string): number | undefined }[];
   readonly clock: Clock;
 }
 
 /** Serves the fleet's metrics while this process leads, so that no two hubs tell of one upgrade. */
-export function serveFleetMetrics({ metrics, caches, jobs, clock }: FleetMetricsOptions): Disposable {
+export function serveFleetMetrics({ metrics, caches, jobs, places, clock }: FleetMetricsOptions): Disposable {
   return serveSamples(metrics, FLEET_METRICS, () =>
     fleetSamples({
       upgrades: caches.upgrades.list(),
       clusters: caches.clusters.list(),
       cluster: (name) => caches.clusters.get({ name }),
       oldestObservation: (uid) => earliest(...jobs.map((job) => job.stillSince(uid))),
+      places,
       now: clock.now(),
     }),
   );

@@ -16,6 +16,7 @@ import {
   judgeGates,
   latePulls,
   newcomers,
+  type PlacesToAsk,
   type Proofs,
   pauseWait,
   remainingClusters,
@@ -46,6 +47,12 @@ interface UpgradeJobsDeps extends PinsDeps {
   readonly cleaning: readonly Pick<Cleaning, 'isClean'>[];
 }
 
+/** Surroundings of the jobs in one pass. */
+interface JobPass {
+  readonly places?: PlacesToAsk | undefined;
+  readonly sightings: Sightings;
+}
+
 /** Pre-caching and backup of upgrades, as their reconciler requests them. */
 export class UpgradeJobs {
   readonly #deps: UpgradeJobsDeps;
@@ -61,7 +68,7 @@ export class UpgradeJobs {
   precache(
     upgrade: ClusterGroupUpgrade,
     plan: UpgradePlan,
-    { ask, sightings }: { readonly ask: ProofAsk | undefined; readonly sightings: Sightings },
+    { ask, ...pass }: JobPass & { readonly ask: ProofAsk | undefined },
   ): PrecachingReport | undefined {
     const { jobs, settings } = this.#deps.precaching;
     const { talmStrict } = settings;
@@ -90,7 +97,7 @@ export class UpgradeJobs {
     const isAnother = (cluster: string, state: PrecacheState) =>
       proofs?.renewed.has(cluster) || (isOther && asked.has(cluster) && isFinalPrecacheState(state));
     const about = pick(states, (cluster, state) => !isAnother(cluster, state));
-    const judged = this.#judge({ ...upgrade, status: { ...stored, precaching: next } }, clusters, about, sightings);
+    const judged = this.#judge({ ...upgrade, status: { ...stored, precaching: next } }, clusters, about, pass);
     if (!judged) return undefined;
     const seen = new Map([...judged.spokes].map(([cluster, { state }]) => [cluster, stateOfPull(state, proofs?.byCluster.get(cluster))]));
     const planned = plan.stopped === undefined ? plan.precachingClusters : clusters;
@@ -111,7 +118,7 @@ export class UpgradeJobs {
    */
   precacheLate(
     upgrade: ClusterGroupUpgrade,
-    { proofs, sightings }: { readonly proofs: Proofs | undefined; readonly sightings: Sightings },
+    { proofs, ...pass }: JobPass & { readonly proofs: Proofs | undefined },
   ): { readonly pulls?: LatePulls; readonly proofs?: ProofReport } {
     const { jobs, settings } = this.#deps.precaching;
     const { status = { status: {} } } = upgrade;
@@ -123,7 +130,7 @@ export class UpgradeJobs {
     const unclean = Object.keys(states).filter((cluster) => jobs.hasHubObjects(uid, cluster));
     const clusters = [...new Set([...unclean, ...(proofs?.byCluster.keys() ?? []), ...pulls])];
     const precaching = { ...status.precaching, ...(proofs && { proofs: proofs.entries }) };
-    const judged = this.#judge({ ...upgrade, status: { ...status, precaching } }, clusters, stored, sightings);
+    const judged = this.#judge({ ...upgrade, status: { ...status, precaching } }, clusters, stored, pass);
     if (!judged) return {};
     const { spokes, at } = judged;
     const seen = new Map(Object.entries(stored));
@@ -140,14 +147,14 @@ export class UpgradeJobs {
     upgrade: ClusterGroupUpgrade,
     clusters: readonly string[],
     stored: Readonly<Record<string, PrecacheState>>,
-    sightings: Sightings,
+    pass: JobPass,
   ): JudgedJobs<PrecacheState> | undefined {
     const { jobs, settings } = this.#deps.precaching;
     const inputs = jobs.job.inputsIn(upgrade);
     const pause = settings.talmStrict ? undefined : findPause(upgrade);
     const paused = pause && { message: waitMessage(pauseWait(upgrade, pause)), stops: pause.stops };
     const said = upgrade.status?.precaching?.messages;
-    return inputs && jobs.judge({ upgrade: identityOf(upgrade), clusters, stored, said, inputs, paused, sightings });
+    return inputs && jobs.judge({ upgrade: identityOf(upgrade), clusters, stored, said, inputs, paused, ...pass });
   }
 
   /** Judges the backup when its gate is next; a begun backup goes on even when a gate closes. */

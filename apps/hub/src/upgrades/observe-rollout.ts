@@ -49,6 +49,7 @@ interface ObserveDeps {
   readonly newcomer?:
     | ((cluster: string, facts: { readonly isPrepared: boolean; readonly hasWork: boolean }) => Wait | undefined)
     | undefined;
+  readonly place?: RolloutObservation['place'];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -101,6 +102,7 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
       if (bar !== undefined) return bar;
       return deps.unproven?.(cluster) ?? deps.newcomer?.(cluster, { isPrepared: isPrepared(cluster), hasWork: isLeft(cluster) });
     },
+    place: deps.place,
     isPrepared,
     isEdited: (cluster) => {
       const managed = find(cluster);

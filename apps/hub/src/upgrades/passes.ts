@@ -1,4 +1,4 @@
-import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, LimitedActivity } from '@flotilla/api/ran';
 import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
@@ -42,6 +42,7 @@ import {
 import type { Logger } from '@flotilla/runtime';
 import type { RolloutCaches, SpokeJobCaches } from '../caches.ts';
 import { earliest } from '../earliest.ts';
+import type { FleetPlaces } from '../limits/places.ts';
 import { tenancyOf } from '../lookups.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';
 import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
@@ -58,6 +59,8 @@ export interface PassDeps extends PlanDeps {
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
   readonly rollout: Pick<SpokeRollouts, 'problems'>;
   readonly jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate'>;
+  /** Places under the limits of the fleet; absent: there are none, as for the reference. */
+  readonly places?: FleetPlaces | undefined;
   readonly now: () => number;
   readonly logger: Logger;
 }
@@ -94,6 +97,12 @@ export class UpgradePasses {
   /** Forgets what it remembers of an upgrade. */
   forget(uid: string): void {
     this.#firstSeen.forget(uid);
+    this.giveUpPlaces(uid);
+  }
+
+  /** An upgrade of which no pass is made asks for no place. */
+  giveUpPlaces(uid: string): void {
+    for (const activity of LimitedActivity.options) this.#deps.places?.[activity].forget(uid);
   }
 
   /** Tells of a cluster that was complete whether it has not complied for so long that it is enforced again, as the last pass saw it. */
@@ -118,7 +127,10 @@ export class UpgradePasses {
     // A proof is about the images that were pulled, and none is made of others.
     const { spec: pulled = {} } = upgrade.status?.precaching ?? {};
     const isPulled = isSameSoftware(pulled, plan.precaching?.spec ?? pulled);
-    const precaching = jobs.precache(upgrade, plan, { ask: isPulled ? asked?.ask : undefined, sightings });
+    this.#deps.places?.upgrading.forget(upgrade.metadata.uid ?? '');
+    const places = this.#deps.places?.pulling.open(upgrade);
+    const precaching = jobs.precache(upgrade, plan, { ask: isPulled ? asked?.ask : undefined, sightings, places });
+    places?.close();
     const first = judgeFirstWave(upgrade, plan, { ...this.#deps, now: now(), precaching, sightings });
     const gates = { ...this.#gateInput(upgrade, spec, plan, precaching, observed), isFirstReady: first?.isReady };
     const backup = jobs.backUp(upgrade, gates, sightings);
@@ -173,7 +185,9 @@ export class UpgradePasses {
     const proofs = asked && jobs.nextProofs(upgrade, asked.ask);
     const problems = rollout.problems(upgrade);
     const sightings = this.#firstSeen.pass(upgrade.metadata.uid ?? '', at);
+    const places = { pulling: this.#deps.places?.pulling.open(upgrade), upgrading: this.#deps.places?.upgrading.open(upgrade) };
     const observation = observeRollout(upgrade, caches, {
+      place: places.upgrading?.isLimited ? places.upgrading.find : undefined,
       problem: (cluster = '') => problems.get(cluster),
       unproven: proofs && ((cluster) => findUnproven(cluster, { ...proofs, states }, asked.ask)),
       newcomer:
@@ -203,11 +217,12 @@ export class UpgradePasses {
       { caches, talmStrict, now: at, sightings, isOpen },
     );
     const next = formed.status;
-    const late = jobs.precacheLate({ ...upgrade, status: next }, { proofs, sightings });
+    const late = jobs.precacheLate({ ...upgrade, status: next }, { proofs, sightings, places: places.pulling });
     const pulled = describeLatePulls(next, late.pulls);
     const backups = jobs.backUpLate({ ...upgrade, status: pulled }, sightings);
     const status = describeLateBackups(pulled, backups, { now: new Date(at) });
     const advance = advanceRollout({ spec, status, observation, gates, wave: formed.refuse, now: at, talmStrict });
+    for (const each of Object.values(places)) each?.close();
     const described = describeRollout(status, advance, {
       now: new Date(at),
       talmStrict,

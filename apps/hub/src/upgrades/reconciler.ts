@@ -10,6 +10,7 @@ import type { RolloutProblem, Stall, ValidationFacts } from '@flotilla/rollout';
 import {
   awaitsStatusUntil,
   eventsBetween,
+  isEnding,
   isRunning,
   isTurningPoint,
   readProofWithin,
@@ -115,6 +116,7 @@ export class UpgradeReconciler {
 
   /** Decides what is next of an upgrade, and stores it. */
   async #judge(key: string, upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    if (isEnding(upgrade)) this.#passes.giveUpPlaces(memory.uid);
     if (upgrade.metadata.deletionTimestamp) return this.#finalize(upgrade, memory);
     if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) {
       await writeFinalizer(upgrade, true, this.#deps.client, !this.#deps.talmStrict);
@@ -161,6 +163,7 @@ export class UpgradeReconciler {
     // The reference validates its other limits itself.
     const excess = this.#deps.talmStrict && found?.isValue ? undefined : found;
     if (!spec.success || excess) {
+      this.#passes.giveUpPlaces(memory.uid);
       const issues = spec.error?.issues ?? (excess ? [excess] : []);
       const unreadable = describeUnreadable(upgrade, issues, { now: new Date(this.#deps.now()), talmStrict: this.#deps.talmStrict });
       await this.#write(upgrade, this.#read(upgrade, unreadable), memory);

@@ -21,6 +21,7 @@ export const WaitCause = z.enum([
   'paused',
   'held',
   'cluster-hours',
+  'limit',
   'gate-window',
   'gate-blocking',
   'gate-backup',

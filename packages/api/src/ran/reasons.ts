@@ -74,6 +74,9 @@ const conditionReasons = {
   InvalidWaves: {
     fix: 'write "ready" for flotilla.io/waves, beside it a whole number from 1 for flotilla.io/wave-min and a duration such as 20m for flotilla.io/wave-patience, or remove the annotations',
   },
+  InvalidLimits: {
+    fix: 'write whole numbers from 1 for pulling and upgrading, for all or in entries of byLabel; until then the last limits that could be read count',
+  },
   InvalidProof: {
     fix: 'write a time from 5m to 168h, such as 90m or 2h, on an upgrade with spec.preCaching and a hub whose precacheJobProfile is least-privilege; or remove the annotation',
   },

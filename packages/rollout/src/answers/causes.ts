@@ -39,6 +39,7 @@ export const CAUSES: Readonly<Partial<Record<WaitCause, CauseText>>> = {
     ends: 'It goes on when the pod of the job runs: kubectl get pods,events in its namespace on the cluster shows it.',
   },
   'precache-pull': { awaits: 'their pull', ends: 'It ends when the bytes that are left are there.' },
+  limit: { awaits: 'a place under the limits of the fleet', ends: 'It begins when it has a place: flotilla limits shows who has them.' },
   wave: { awaits: 'more clusters that are ready', ends: 'It begins when it is full, or when its patience is over.' },
   batch: { ends: 'It goes on with the next pass of the hub.' },
   edits: { ends: 'It goes on when the hub has seen the labels and annotations on the ManagedCluster.' },

@@ -2,6 +2,8 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { RolloutClock } from '../batches/rollout-clock.ts';
 import { closedMs } from '../gates/window.ts';
+import { WINDOW_KEYS } from '../upgrade/annotations.ts';
+import { MINUTE_MS, readDuration } from '../values/duration.ts';
 import { readWait, type Wait } from '../waits/wait.ts';
 
 /**
@@ -23,4 +25,19 @@ export function countOverdue(upgrade: ClusterGroupUpgrade, now: number): number 
   const isOverdue = ({ since, until }: Wait): boolean =>
     (until !== undefined && now > until) || (since !== undefined && now - since - stoodStill(since) > limitMs);
   return waits.filter(isOverdue).length;
+}
+
+/**
+ * Clusters that have waited for a place for longer than a window of their upgrade lasts, or than its time-out where no window recurs.
+ * @param now milliseconds since the epoch
+ */
+export function countStarved({ metadata, spec, status }: ClusterGroupUpgrade, now: number): number {
+  const messages = [status?.messages, status?.precaching?.messages].flatMap((each) => Object.values(each ?? {}));
+  const lengthMs =
+    readDuration(metadata.annotations?.[WINDOW_KEYS.duration] ?? '', { shortestMs: 0, longestMs: Number.MAX_SAFE_INTEGER }) ??
+    (spec?.remediationStrategy.timeout ?? 0) * MINUTE_MS;
+  return messages.filter((message) => {
+    const wait = readWait(message);
+    return wait?.cause === 'limit' && wait.since !== undefined && now - wait.since > lengthMs;
+  }).length;
 }

@@ -173,13 +173,15 @@ class Pass {
 
   #runBatch(): RolloutLook {
     const isLast = this.#clusters.batch >= this.#clusters.plan.length;
-    // The last batch has all that is left of the upgrade's time.
-    const { batch, plan } = this.#clusters;
-    const deadline = isLast ? this.#deadline : Math.min(this.#clock.batchDeadline(batch, plan.length), this.#deadline);
+    // The last batch has all that is left of the upgrade's time; none is over while a cluster of it waits for a place.
+    const { batch, plan, awaiting } = this.#clusters;
+    const deadline =
+      isLast || awaiting.length > 0 ? this.#deadline : Math.min(this.#clock.batchDeadline(batch, plan.length), this.#deadline);
     if (isLast) this.#enforceAgain();
     const clusters = [...this.#clusters.current, ...this.#clusters.again];
     if (!this.#clock.isStopped) this.#clusters.until = deadline;
     for (const cluster of clusters) this.#advance(cluster, deadline);
+    if (awaiting.length > 0 && !awaiting.some((cluster) => this.#clusters.isUnplaced(cluster))) this.#clock.startBatch();
     const isThrough = clusters.every((cluster) => this.#clusters.isRecorded(cluster));
     this.#verdict = this.#clusters.canaryFailure ?? (isThrough ? this.#judgeLate(clusters, isLast) : undefined);
     if (!isThrough && !this.#clock.isStopped) this.#wake(this.#isPast(deadline) ? this.#input.now + EDIT_RECHECK_MS : deadline);

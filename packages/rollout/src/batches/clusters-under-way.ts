@@ -4,7 +4,7 @@ import { type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, hasFailed
 import { RETURN_MS, waitForMembers } from '../clusters/returning.ts';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { failed, type Outcome, UNREACHED } from '../upgrade/texts.ts';
-import { type Wait, waitMessage, withSince } from '../waits/wait.ts';
+import { readWait, type Wait, waitMessage, withSince } from '../waits/wait.ts';
 import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from './cluster-machine.ts';
 import { indexOf, moveCluster } from './cluster-progress.ts';
 import { lateClusters, latePulls } from './late-clusters.ts';
@@ -42,6 +42,8 @@ export class ClustersUnderWay {
   /** When the first of them moves on if nothing changes, epoch milliseconds. */
   movesAt = Number.POSITIVE_INFINITY;
   readonly #input: ClustersInput;
+  /** Waits for places of clusters that would begin. */
+  readonly #unplaced = new Map<string, Wait>();
   readonly #recorded: Map<string, ClusterRecord['state']>;
 
   constructor(input: ClustersInput) {
@@ -137,6 +139,29 @@ export class ClustersUnderWay {
     return bar;
   }
 
+  /** Time is over for one that begins too late, so it gets no place. */
+  #lacksPlace(cluster: string, isLate: boolean): boolean {
+    const wait = isLate ? this.#awaited(cluster) : this.#input.observation.place?.(cluster);
+    if (wait) this.#unplaced.set(cluster, wait);
+    return wait !== undefined;
+  }
+
+  /** The last pass had no place for it. */
+  #awaited(cluster: string): Wait | undefined {
+    const wait = readWait(this.#input.status.messages?.[cluster] ?? '');
+    return wait?.cause === 'limit' ? wait : undefined;
+  }
+
+  /** Clusters of the current batch that had no place in the last pass. */
+  get awaiting(): readonly string[] {
+    return this.current.filter((cluster) => !this.isRecorded(cluster) && this.progress[cluster] === undefined && this.#awaited(cluster));
+  }
+
+  /** True once this pass has found that it has no place. */
+  isUnplaced(cluster: string): boolean {
+    return this.#unplaced.has(cluster);
+  }
+
   /** Takes one cluster as far as the machine leads it with what is seen of it, and records it where that is an end. */
   advance(cluster: string, isLate: boolean): void {
     if (this.isRecorded(cluster)) return;
@@ -175,7 +200,8 @@ export class ClustersUnderWay {
 
   #barOf(cluster: string): string | undefined {
     const bar = this.forbidden(cluster);
-    return bar && waitMessage(bar);
+    const unplaced = this.#unplaced.get(cluster);
+    return bar ? waitMessage(bar) : unplaced && this.#say(cluster, unplaced);
   }
 
   #problemOf(cluster: string): string | undefined {
@@ -217,7 +243,7 @@ export class ClustersUnderWay {
     return {
       exists: exists(cluster) || isMissing,
       isPrepared: this.isPrepared(cluster),
-      position: exists(cluster) ? this.#positionOf(cluster) : isMissing ? this.#missingAt(cluster) : 'before',
+      position: exists(cluster) ? this.#positionOf(cluster, isLate) : isMissing ? this.#missingAt(cluster) : 'before',
       isEdited: !isMissing && isEdited(cluster),
       isLate,
       problem: isMissing ? 'lasts' : lasting ? (lasting.isRefused ? 'refused' : 'lasts') : 'none',
@@ -232,11 +258,13 @@ export class ClustersUnderWay {
     return 'barred';
   }
 
-  #positionOf(cluster: string): RolloutClusterLook['position'] {
+  #positionOf(cluster: string, isLate: boolean): RolloutClusterLook['position'] {
     const { observation, now } = this.#input;
     if (this.batch === 0) return 'before';
     if (this.forbidden(cluster) !== undefined) return 'barred';
     const { progress, movesAt = Number.POSITIVE_INFINITY } = moveCluster(this.progress[cluster], cluster, observation.mode, now);
+    const begins = this.progress[cluster] === undefined && progress.state === ProgressState.inProgress;
+    if (begins && this.#lacksPlace(cluster, isLate)) return 'barred';
     this.progress[cluster] = progress;
     this.movesAt = Math.min(this.movesAt, movesAt);
     if (progress.state === ProgressState.completed) return 'through';

@@ -85,6 +85,8 @@ export interface RolloutObservation {
   readonly isAvailable?: (cluster: string) => boolean;
   /** Why nothing may be begun on the cluster any more; absent: everything may. */
   readonly forbids?: (cluster: string) => Wait | undefined;
+  /** Gives the cluster, which is about to begin, its place under the limits of the fleet, or says that there is none; absent: there are no limits. */
+  readonly place?: ((cluster: string) => Wait | undefined) | undefined;
   /** Everything `prepare` wants of the cluster is seen to be so. */
   readonly isPrepared: (cluster: string) => boolean;
   /** The edits of `afterCompletion` are seen on the cluster. */

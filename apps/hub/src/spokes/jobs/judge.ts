@@ -1,6 +1,6 @@
 /** Judges a spoke of a job: from the state that the status stores and what is seen to the next state, and a sentence. */
 import type { NodesProgress, PrecacheProgress } from '@flotilla/api/ran';
-import { isAvailable, type Pause } from '@flotilla/rollout';
+import { isAvailable, type Pause, type PlacesToAsk, type Wait, waitMessage, withSince } from '@flotilla/rollout';
 import type { SpokeJobCaches } from '../../caches.ts';
 import { reachSpoke } from '../transports/reach.ts';
 import type { JobState, SpokeJob } from './kind.ts';
@@ -36,6 +36,8 @@ interface SpokeQuestion<S extends JobState, I> {
   readonly error: string | undefined;
   /** Another upgrade that holds the cluster, and whether it has its verdict for it; asked of a spoke that could begin. */
   readonly findHolder: () => { readonly name: string; readonly hasEnded: boolean } | undefined;
+  /** Places of clusters that begin; absent: as many begin as there are. */
+  readonly places?: PlacesToAsk | undefined;
   /** Start of the wait of a spoke that was not begun, milliseconds since the epoch; asked while its time counts. */
   readonly waitingSince: () => number;
   /** Milliseconds since the epoch. */
@@ -59,6 +61,9 @@ export function judgeSpoke<S extends JobState, I>(job: SpokeJob<S, I>, asked: Sp
   const reach = reachSpoke(caches, { job, upgradeUid: asked.upgradeUid, cluster, transport: job.transport, now });
   const { workload, context } = observe(job, { uid: asked.upgradeUid, ...asked }, cluster, { caches, now: () => now, reach });
   const { spoke } = reach;
+  const barred = holder ?? context.problem;
+  const isPlaced = askForPlace(asked, { begins: state === machine.initial, barred, pulls: workload.pulls, isAvailable: spoke.available });
+  if (typeof isPlaced === 'object') return { state, message: waitMessage(withSince(isPlaced, asked.said, now)), at: undefined };
   // Time does not count while another upgrade works on the spoke.
   const isTimed = !machine.isFinal(state) && (holder === undefined || holder.hasEnded);
   const since = spoke.since ?? (isTimed ? asked.waitingSince() : now);
@@ -72,12 +77,22 @@ export function judgeSpoke<S extends JobState, I>(job: SpokeJob<S, I>, asked: Sp
   const times = [decided.at, isTimed && now < deadlineAt && Number.isFinite(deadlineAt) ? deadlineAt : undefined];
   const known = times.filter((time) => time !== undefined);
   return {
-    state: decided.state,
+    state: isPlaced || isFinal ? decided.state : state,
     // A final state keeps the message of its verdict.
     message: isFinal ? (decided.state === asked.stored ? asked.said : decided.message) : (trouble ?? decided.message),
     ...progressOf(spoke.report, isFinal),
     at: isFinal || known.length === 0 ? undefined : Math.min(...known),
   };
+}
+
+/** True for a spoke that may begin, else what it waits for; false for one that could not pull now, which has no place to keep. */
+function askForPlace(
+  { places, cluster }: Pick<SpokeQuestion<never, never>, 'places' | 'cluster'>,
+  spoke: { readonly begins: boolean; readonly barred: unknown; readonly pulls?: boolean | undefined; readonly isAvailable: boolean },
+): Wait | boolean {
+  const asks = spoke.begins && spoke.barred === undefined && spoke.pulls === true;
+  if (!asks || places?.isLimited !== true) return true;
+  return spoke.isAvailable && (places.find(cluster) ?? true);
 }
 
 /** Keeps a spoke from beginning while a pause lasts, or what a stopped job left is there; undefined where nothing does. */

@@ -1,5 +1,5 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { isEnding, type Pause, type Sightings, type UpgradeIdentity } from '@flotilla/rollout';
+import { isEnding, type Pause, type PlacesToAsk, type Sightings, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { BY_UID, BY_WORK_AND_CLUSTER, spokeKey } from '../../caches.ts';
 import { hubObjectsOf } from '../../lookups.ts';
@@ -41,6 +41,8 @@ export interface JobRequest<S extends string, I> {
   readonly inputs: I;
   /** Why no cluster begins; what runs ends by itself, or is stopped. */
   readonly paused?: Pick<Pause, 'message' | 'stops'> | undefined;
+  /** Places of clusters that begin; absent: as many begin as there are. */
+  readonly places?: PlacesToAsk | undefined;
   /** First sightings of this pass. */
   readonly sightings: Sightings;
 }
@@ -129,7 +131,7 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
   }
 
   #judgeOne(
-    { upgrade: { uid }, clusters, stored, said, inputs, paused, sightings }: JobRequest<S, I>,
+    { upgrade: { uid }, clusters, stored, said, inputs, paused, places, sightings }: JobRequest<S, I>,
     cluster: string,
     { before, shared, error }: { readonly before: Known<S> | undefined; readonly shared: string; readonly error: string | undefined },
   ): Known<S> {
@@ -159,6 +161,7 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
         inputs,
         clusters: clusters.length,
         paused,
+        places,
         hasObjects: this.hasHubObjects(uid, cluster),
         findHolder: () => this.#findHolder(uid, cluster),
         waitingSince: () => sightings.since(waiting),

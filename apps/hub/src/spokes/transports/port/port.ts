@@ -150,6 +150,8 @@ export interface Workload {
   readonly problem?: string | undefined;
   /** The job fails where the spoke refuses to create what its other nodes need; default false. */
   readonly failsWithoutNodes?: boolean | undefined;
+  /** The job takes a place of those that may pull at a time; default false. */
+  readonly pulls?: boolean | undefined;
 }
 
 /** Workload that only deletes. */

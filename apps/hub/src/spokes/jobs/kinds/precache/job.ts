@@ -174,6 +174,7 @@ export function createPrecacheJob(
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         failsWithoutNodes: rules?.absent === 'fail',
+        pulls: !isProof,
         patienceMs: jobSeconds * 1000 + settings.graceMs,
       };
     },
