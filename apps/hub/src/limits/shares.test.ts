@@ -1,12 +1,13 @@
 import { Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManifestWork } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, type FleetLimits, type PrecacheState } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { createLogger, logOnly } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { UPGRADE } from '../../testing/observation-builders.ts';
+import { createLimitsCache } from '../caches.ts';
 import { ByteShares } from './shares.ts';
 
 const MB = 1_000_000;
@@ -20,15 +21,12 @@ beforeEach(() => {
 });
 afterEach(() => hub.stop());
 
-/** Shares under a limit of the fleet, and one of each site. */
-async function shares(given: { fleet?: number; site?: number } | undefined) {
-  const { caches } = await hub.process();
+/** Shares under limits that the test changes. */
+async function shares(given: FleetLimits | undefined) {
+  const { caches, client } = await hub.process();
   const known = { given };
-  const limitsOn = ({ site }: Readonly<Record<string, string>> = {}) => [
-    ...(known.given?.fleet === undefined ? [] : [{ id: '', most: known.given.fleet }]),
-    ...(known.given?.site === undefined || site === undefined ? [] : [{ id: site, most: known.given.site }]),
-  ];
-  return { known, bytes: new ByteShares({ caches, clock, limits: () => (known.given ? limitsOn : undefined) }) };
+  const limits = createLimitsCache(client, { logger }, 'flotilla');
+  return { known, limits, bytes: new ByteShares({ caches, clock, limits: () => known.given }) };
 }
 
 const putStates = (status: Record<string, PrecacheState>) =>
@@ -56,7 +54,7 @@ test('only clusters that pull have a share, each by the limits of its labels', a
   ] as const)
     putCluster(name, site);
   putStates({ a: 'Active', b: 'Starting', c: 'PreparingToStart', d: 'Succeeded', e: 'NotStarted' });
-  const { bytes } = await shares({ fleet: 9 * MB, site: 4 * MB });
+  const { bytes } = await shares({ bytesPerSecond: 9 * MB, byLabel: [{ label: 'site', bytesPerSecond: 4 * MB }] });
   expect(['a', 'b', 'c', 'd', 'e'].map(bytes.capOf)).toEqual([2 * MB, 2 * MB, 3 * MB, undefined, undefined]);
 });
 
@@ -64,10 +62,10 @@ test('the leader has the spokes looked at whose cap changes, when their minute i
   putStates({ a: 'Active', b: 'Starting', c: 'Active' });
   putWork('a', cap(9 * MB, 20));
   putWork('c');
-  const { bytes } = await shares({ fleet: 9 * MB });
+  const { bytes, limits } = await shares({ bytesPerSecond: 9 * MB });
   const stop = new AbortController();
   const enqueued: string[] = [];
-  const ended = bytes.start((key) => void enqueued.push(key), { logger, onTrouble: logOnly, signal: stop.signal });
+  const ended = bytes.start((key) => void enqueued.push(key), { limits, logger, onTrouble: logOnly, signal: stop.signal });
   await clock.advance(2_000);
   expect(enqueued).toEqual(['uid-1/c']);
   expect(bytes.capOf('c')).toBe(3 * MB);
@@ -102,6 +100,6 @@ test('by actions a cap stays as it began, and counts', async () => {
       annotations: { 'flotilla.io/cap': String(6 * MB) },
     },
   });
-  const { bytes } = await shares({ fleet: 9 * MB });
+  const { bytes } = await shares({ bytesPerSecond: 9 * MB });
   expect([bytes.capOf('a'), bytes.capOf('b')]).toEqual([6 * MB, 3 * MB]);
 });

@@ -1,33 +1,29 @@
-import { perObject } from '@flotilla/api';
-import { type ClusterGroupUpgrade, isFinalPrecacheState, PrecacheAction, type PrecacheState } from '@flotilla/api/ran';
-import { isEnding } from '@flotilla/rollout';
+import { type FleetLimits, PrecacheAction } from '@flotilla/api/ran';
+import { clustersWithPlace, findPause, isEnding, limitsOn } from '@flotilla/rollout';
 import { type Clock, type ReconcilerOptions, startReconciler, watch } from '@flotilla/runtime';
-import { type SpokeJobCaches, spokeKey } from '../caches.ts';
+import { BY_OPEN, type HubCaches, type SpokeJobCaches, spokeKey } from '../caches.ts';
 import { hubObjectsOf } from '../lookups.ts';
 import { keyText } from '../spokes/spoke-key.ts';
 import { capOf, type WrittenCap } from '../spokes/transports/port/cap.ts';
-import { type HandedOut, handOut, type Puller } from './bytes.ts';
+import { type HandedOut, handOut } from './bytes.ts';
 
 /** Milliseconds for which shares count, unless an upgrade changes: what this process writes meanwhile follows from them. */
 const KEPT_MS = 1_000;
 /** Milliseconds in which more clusters begin or end. */
 const GATHER_MS = 1_000;
 
-/** Clusters whose pull has begun and not ended. */
-const pulling = ({ status, ...upgrade }: ClusterGroupUpgrade): readonly string[] =>
-  isEnding({ status, ...upgrade }) ? [] : underWay(status?.precaching?.status ?? NONE);
-const NONE = {};
-const underWay = perObject((states: Readonly<Record<string, PrecacheState>>): readonly string[] =>
-  Object.keys(states).filter((cluster) => states[cluster] !== 'NotStarted' && !isFinalPrecacheState(states[cluster] as PrecacheState)),
-);
-
 /** Dependencies of `ByteShares`. */
 interface SharesDeps {
   readonly caches: SpokeJobCaches;
-  /** The limits that a cluster with these labels is under; undefined while nobody knows them. */
-  readonly limits: () => ((labels: Readonly<Record<string, string>> | undefined) => Puller['limits']) | undefined;
+  /** Undefined while nobody knows them. */
+  readonly limits: () => FleetLimits | undefined;
   readonly clock: Clock;
 }
+
+type StartOptions = Pick<ReconcilerOptions, 'logger' | 'metrics' | 'signal' | 'onTrouble'> & {
+  /** Cache of the limits' object, whose changes count at once. */
+  readonly limits: HubCaches['limits'];
+};
 
 interface Shares extends HandedOut {
   /** Keys of spokes whose cap on the hub is another one. */
@@ -50,12 +46,12 @@ export class ByteShares {
   readonly capOf = (cluster: string): number | undefined => this.#now().caps.get(cluster);
 
   /** Has the spokes reconciled whose caps become others, until the signal aborts. Only the leader does. */
-  start(enqueue: (key: string) => void, options: Pick<ReconcilerOptions, 'logger' | 'metrics' | 'signal' | 'onTrouble'>): Promise<void> {
+  start(enqueue: (key: string) => void, { limits, ...options }: StartOptions): Promise<void> {
     const { caches, clock } = this.#deps;
     return startReconciler({
       ...options,
       name: 'bytes',
-      watches: [watch(caches.upgrades, { enqueue: () => ['fleet'], gatherMs: GATHER_MS })],
+      watches: [watch(caches.upgrades, { enqueue: () => ['fleet'], gatherMs: GATHER_MS }), watch(limits, { enqueue: () => ['fleet'] })],
       concurrency: 1,
       clock,
       reconcile: async () => {
@@ -75,20 +71,24 @@ export class ByteShares {
 
   #share(now: number): Shares {
     const { caches } = this.#deps;
-    const limitsOn = this.#deps.limits();
-    const pullers = caches.upgrades.list().flatMap((upgrade) =>
-      pulling(upgrade).map((cluster) => ({
-        cluster,
-        limits: limitsOn?.(caches.clusters.get({ name: cluster })?.metadata.labels) ?? [],
-        written: this.#written(upgrade.metadata.uid ?? '', cluster),
-        key: keyText({ upgrade: upgrade.metadata.uid ?? '', cluster }),
-      })),
-    );
+    const limits = this.#deps.limits();
+    const pullers = caches.upgrades.byIndex(BY_OPEN, 'yes').flatMap((upgrade) => {
+      const uid = upgrade.metadata.uid ?? '';
+      const mayBegin = !isEnding(upgrade) && findPause(upgrade)?.stops !== true;
+      return clustersWithPlace(upgrade, 'pulling').flatMap((cluster) => {
+        const written = this.#written(uid, cluster);
+        if (!written && !mayBegin) return [];
+        const labels = caches.clusters.get({ name: cluster })?.metadata.labels;
+        return [
+          { cluster, written, limits: limits ? limitsOn(limits, 'bytesPerSecond', labels) : [], key: keyText({ upgrade: uid, cluster }) },
+        ];
+      });
+    });
     // Without limits that anybody could read all stays as it is.
     const kept = pullers.flatMap(({ cluster, written }) =>
       written?.bytesPerSecond === undefined ? [] : [[cluster, written.bytesPerSecond] as const],
     );
-    const { caps, at } = limitsOn ? handOut(pullers, now) : { caps: new Map(kept), at: undefined };
+    const { caps, at } = limits ? handOut(pullers, now) : { caps: new Map(kept), at: undefined };
     const due = pullers.flatMap(({ cluster, written, key }) =>
       written && Number.isFinite(written.at) && written.bytesPerSecond !== caps.get(cluster) ? [key] : [],
     );
