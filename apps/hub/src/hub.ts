@@ -12,7 +12,6 @@ import {
   type EventRecorder,
   eventSubject,
   type Logger,
-  logOnly,
   type Metrics,
   startReconciler,
   troubleEvents,
@@ -105,7 +104,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   // The reference knows no limits.
   const places = config.talmStrict ? undefined : createPlaces({ caches, limits, now, onFree: requeueOf });
   using _fleet = serveFleetMetrics({ metrics, caches, jobs: [precache, backup], places, clock });
-  const handingOut = config.talmStrict ? undefined : shares.start(spokes.enqueue, { ...work, onTrouble: logOnly, limits: caches.limits });
+  if (!config.talmStrict) shares.follow(caches.limits, spokes.enqueue, signal);
   const upgrades = startUpgrades(
     { ...jobsDeps, metrics, config, settings, precache, backup, rollout, cleaning, problems, settled, recorder, requeues, places },
     signal,
@@ -118,7 +117,6 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     : undefined;
   await Promise.all([
     ...[upgrades, spokesReconciler].map(({ stopped }) => stopped),
-    handingOut,
     worker?.stopped,
     autoUpgrades?.stopped,
     registration?.stopped,

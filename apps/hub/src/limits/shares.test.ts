@@ -3,7 +3,7 @@ import { ManagedCluster, ManagedClusterAction, ManifestWork } from '@flotilla/ap
 import { ClusterGroupUpgrade, type FleetLimits, type PrecacheState } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
-import { createLogger, logOnly } from '@flotilla/runtime';
+import { createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { UPGRADE } from '../../testing/observation-builders.ts';
@@ -65,7 +65,7 @@ test('the leader has the spokes looked at whose cap changes, when their minute i
   const { bytes, limits } = await shares({ bytesPerSecond: 9 * MB });
   const stop = new AbortController();
   const enqueued: string[] = [];
-  const ended = bytes.start((key) => void enqueued.push(key), { limits, logger, onTrouble: logOnly, signal: stop.signal });
+  bytes.follow(limits, (key) => void enqueued.push(key), stop.signal);
   await clock.advance(2_000);
   expect(enqueued).toEqual(['uid-1/c']);
   expect(bytes.capOf('c')).toBe(3 * MB);
@@ -77,7 +77,7 @@ test('the leader has the spokes looked at whose cap changes, when their minute i
   expect(enqueued).toEqual(['uid-1/c', 'uid-1/a']);
   expect(bytes.capOf('a')).toBe(3 * MB);
   stop.abort();
-  await ended;
+  expect(clock.pending).toBe(0);
 });
 
 test('limits that are gone take the caps along, and limits that nobody could read leave them', async () => {

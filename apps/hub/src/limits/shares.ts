@@ -1,6 +1,6 @@
 import { type FleetLimits, PrecacheAction } from '@flotilla/api/ran';
 import { clustersWithPlace, findPause, isEnding, limitsOn } from '@flotilla/rollout';
-import { type Clock, type ReconcilerOptions, startReconciler, watch } from '@flotilla/runtime';
+import type { Clock } from '@flotilla/runtime';
 import { BY_OPEN, type HubCaches, type SpokeJobCaches, spokeKey } from '../caches.ts';
 import { hubObjectsOf } from '../lookups.ts';
 import { keyText } from '../spokes/spoke-key.ts';
@@ -19,11 +19,6 @@ interface SharesDeps {
   readonly limits: () => FleetLimits | undefined;
   readonly clock: Clock;
 }
-
-type StartOptions = Pick<ReconcilerOptions, 'logger' | 'metrics' | 'signal' | 'onTrouble'> & {
-  /** Cache of the limits' object, whose changes count at once. */
-  readonly limits: HubCaches['limits'];
-};
 
 interface Shares extends HandedOut {
   /** Keys of spokes whose cap on the hub is another one. */
@@ -46,21 +41,27 @@ export class ByteShares {
   readonly capOf = (cluster: string): number | undefined => this.#now().caps.get(cluster);
 
   /** Has the spokes reconciled whose caps become others, until the signal aborts. Only the leader does. */
-  start(enqueue: (key: string) => void, { limits, ...options }: StartOptions): Promise<void> {
+  follow(limits: Pick<HubCaches['limits'], 'subscribe'>, enqueue: (key: string) => void, signal: AbortSignal): void {
     const { caches, clock } = this.#deps;
-    return startReconciler({
-      ...options,
-      name: 'bytes',
-      watches: [watch(caches.upgrades, { enqueue: () => ['fleet'], gatherMs: GATHER_MS }), watch(limits, { enqueue: () => ['fleet'] })],
-      concurrency: 1,
-      clock,
-      reconcile: async () => {
-        this.#known = undefined;
-        const { due, at } = this.#now();
-        for (const key of due) enqueue(key);
-        return at === undefined ? {} : { requeueAfterMs: at - clock.now() };
-      },
-    }).stopped;
+    let next: { readonly at: number; readonly timer: Disposable } | undefined;
+    const look = (): void => {
+      next = undefined;
+      this.#known = undefined;
+      const { due, at } = this.#now();
+      for (const key of due) enqueue(key);
+      if (at !== undefined) lookAt(at);
+    };
+    const lookAt = (at: number): void => {
+      if (next && next.at <= at) return;
+      next?.timer[Symbol.dispose]();
+      next = { at, timer: clock.setTimer(at - clock.now(), look) };
+    };
+    const stack = new DisposableStack();
+    stack.defer(caches.upgrades.subscribe(() => lookAt(clock.now() + GATHER_MS)));
+    stack.defer(limits.subscribe(() => lookAt(clock.now())));
+    stack.defer(() => next?.timer[Symbol.dispose]());
+    signal.addEventListener('abort', () => stack.dispose(), { once: true });
+    lookAt(clock.now());
   }
 
   #now(): Shares {
