@@ -83,11 +83,24 @@ test('the leader has the spokes looked at whose cap changes, when their minute i
 test('limits that are gone take the caps along, and limits that nobody could read leave them', async () => {
   putStates({ a: 'Active' });
   putWork('a', cap(5 * MB, 600));
-  const { bytes, known } = await shares(undefined);
+  const { bytes, known, limits } = await shares(undefined);
   expect(bytes.capOf('a')).toBe(5 * MB);
   known.given = {};
+  const enqueued: string[] = [];
+  const stop = new AbortController();
+  bytes.follow(limits, (key) => void enqueued.push(key), stop.signal);
   await clock.advance(2_000);
   expect(bytes.capOf('a')).toBeUndefined();
+  expect(enqueued).toEqual(['uid-1/a']);
+  putWork('a');
+  putStates({ a: 'Active', b: 'Starting' });
+  await clock.advance(2_000);
+  known.given = { bytesPerSecond: 9 * MB };
+  putStates({ a: 'Active', b: 'Active' });
+  await clock.advance(2_000);
+  expect(bytes.capOf('b')).toBe(4.5 * MB);
+  expect(enqueued).toEqual(['uid-1/a', 'uid-1/a']);
+  stop.abort();
 });
 
 test('by actions a cap stays as it began, and counts', async () => {

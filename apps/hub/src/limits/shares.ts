@@ -1,5 +1,5 @@
 import { type FleetLimits, PrecacheAction } from '@flotilla/api/ran';
-import { clustersWithPlace, findPause, isEnding, limitsOn } from '@flotilla/rollout';
+import { clustersWithPlace, findPause, isEnding, isLimited, limitsOn } from '@flotilla/rollout';
 import type { Clock } from '@flotilla/runtime';
 import { BY_OPEN, type HubCaches, type SpokeJobCaches, spokeKey } from '../caches.ts';
 import { hubObjectsOf } from '../lookups.ts';
@@ -28,6 +28,8 @@ interface Shares extends HandedOut {
 /** The bytes a second that each cluster's puller may take now. All follows from stored states and marks, so that no process has to remember any. */
 export class ByteShares {
   readonly #deps: SharesDeps;
+  /** Some work may have a cap from limits of before. */
+  #mayBeCapped = true;
   #known: (Shares & { readonly until: number }) | undefined;
 
   constructor(deps: SharesDeps) {
@@ -73,6 +75,8 @@ export class ByteShares {
   #share(now: number): Shares {
     const { caches } = this.#deps;
     const limits = this.#deps.limits();
+    const isBound = !limits || isLimited(limits, 'bytesPerSecond');
+    if (!isBound && !this.#mayBeCapped) return { caps: new Map(), at: undefined, due: [] };
     const pullers = caches.upgrades.byIndex(BY_OPEN, 'yes').flatMap((upgrade) => {
       const uid = upgrade.metadata.uid ?? '';
       const mayBegin = !isEnding(upgrade) && findPause(upgrade)?.stops !== true;
@@ -93,6 +97,7 @@ export class ByteShares {
     const due = pullers.flatMap(({ cluster, written, key }) =>
       written && Number.isFinite(written.at) && written.bytesPerSecond !== caps.get(cluster) ? [key] : [],
     );
+    this.#mayBeCapped = isBound || due.length > 0;
     return { caps, at, due };
   }
 
