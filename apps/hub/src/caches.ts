@@ -191,7 +191,7 @@ export function createCaches(client: Client, shared: WatchSurroundings, tenancy 
       transform: trimDecision,
       indexes: { [BY_PLACEMENT]: (decision: PlacementDecision) => [refKey(placementOf(decision))] },
     }),
-    limits: new WatchCache(client, ConfigMap, { ...shared, namespace, fieldSelector: `metadata.name=${FleetLimitsName.configMap}` }),
+    limits: createLimitsCache(client, shared, namespace),
     overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
     parents: new WatchCache(client, Policy, {
       ...optional,
@@ -206,6 +206,10 @@ export function createCaches(client: Client, shared: WatchSurroundings, tenancy 
     }),
   };
 }
+
+/** Creates the watch of the limits of the fleet. @param namespace of this hub */
+export const createLimitsCache = (client: Client, shared: WatchSurroundings, namespace: string) =>
+  new WatchCache(client, ConfigMap, { ...shared, namespace, fieldSelector: `metadata.name=${FleetLimitsName.configMap}` });
 
 /** Rule by which registration knows the access objects of its clusters. */
 interface AccessRule {

@@ -17,11 +17,12 @@ import {
   troubleEvents,
 } from '@flotilla/runtime';
 import { startAutoUpgrades } from './auto-upgrades/reconciler.ts';
-import { BY_UID, createCaches, createWorkerCaches, fillCaches } from './caches.ts';
+import { BY_UID, createCaches, createLimitsCache, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
 import { graphAccess } from './graph-access.ts';
 import { Limits } from './limits/limits.ts';
 import { createPlaces, type FleetPlaces } from './limits/places.ts';
+import { ByteShares } from './limits/shares.ts';
 import { serveFleetMetrics } from './metrics/samples.ts';
 import { Placing } from './placements/apply.ts';
 import { createPolicyReader } from './policy-reader.ts';
@@ -72,7 +73,8 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const jobsDeps = { client, caches, logger, now, clock, signal, onFree: requeueOf, enqueue: (key: string) => spokes.enqueue(key) };
   const jobsOf = <S extends JobState, I>(job: SpokeJob<S, I>) =>
     new SpokeJobs(job, { ...jobsDeps, problems: (uid) => problems.of(job.work, uid) });
-  const precache = jobsOf(createPrecacheJob(settings, caches.configs));
+  const shares = new ByteShares({ caches, clock, limits: () => limits.now.limits });
+  const precache = jobsOf(createPrecacheJob(settings, caches.configs, config.talmStrict ? undefined : shares.capOf));
   const backup = jobsOf(createBackupJob(backupSettings(config)));
   await fillCaches(caches, logger, signal);
 
@@ -102,6 +104,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   // The reference knows no limits.
   const places = config.talmStrict ? undefined : createPlaces({ caches, limits, now, onFree: requeueOf });
   using _fleet = serveFleetMetrics({ metrics, caches, jobs: [precache, backup], places, clock });
+  if (!config.talmStrict) shares.follow(caches.limits, spokes.enqueue, signal);
   const upgrades = startUpgrades(
     { ...jobsDeps, metrics, config, settings, precache, backup, rollout, cleaning, problems, settled, recorder, requeues, places },
     signal,
@@ -216,11 +219,21 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
 
 /** Runs the steps that a leader requests, until the signal aborts. It decides nothing and writes no status. */
 export async function runWorker({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
-  const caches = createWorkerCaches(client, { logger, metrics, clock }, config.tenancy);
-  await fillCaches(caches, logger, signal);
+  const surroundings = { logger, metrics, clock };
+  const caches = createWorkerCaches(client, surroundings, config.tenancy);
+  const limitsCaches = { limits: createLimitsCache(client, surroundings, config.namespace) };
+  await fillCaches({ ...caches, ...limitsCaches }, logger, signal);
+  const limits = new Limits({
+    caches: limitsCaches,
+    options: {},
+    namespace: config.namespace,
+    recorder: { record: () => undefined },
+    logger,
+  });
+  const shares = new ByteShares({ caches, clock, limits: () => limits.now.limits });
   const deps = { client, caches, logger, now: () => clock.now() };
   const steps = [
-    createSpokeStep(createPrecacheJob(precacheSettings(config), caches.configs), deps),
+    createSpokeStep(createPrecacheJob(precacheSettings(config), caches.configs, config.talmStrict ? undefined : shares.capOf), deps),
     createSpokeStep(createBackupJob(backupSettings(config)), deps),
     createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict }, true),
   ];

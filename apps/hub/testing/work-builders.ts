@@ -64,6 +64,7 @@ export interface WorkCase {
   readonly job?: ManifestCase;
   readonly binding?: ManifestCase;
   readonly nodes?: ManifestCase;
+  readonly spec?: ManifestCase;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly deleting?: true;
   readonly uid?: string;
@@ -80,6 +81,7 @@ export function workOf(given: WorkCase = {}): ManifestWork {
     ['Job', SpokeName.job, given.job],
     ['RoleBinding', SpokeName.roleBinding, given.binding],
     ['DaemonSet', SpokeName.nodes, given.nodes],
+    ['ConfigMap', SpokeName.specConfigMap, given.spec],
   ] as const;
   const manifests = parts.flatMap(([kind, name, each], ordinal) => (each ? [manifest(ordinal, kind, name, each)] : []));
   const observedGeneration = given.observed ?? 1;

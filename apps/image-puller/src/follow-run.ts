@@ -74,14 +74,13 @@ async function followOne(
   follower.start();
   const reporter = reporting(progress);
   const signal = AbortSignal.any([stop, follower.lost]);
-  const take = config.bytesPerSecond === undefined ? undefined : (bytes: number, abort?: AbortSignal) => follower.takeBytes(bytes, abort);
   let isServed = false;
   const serve = async (code: ExitCode): Promise<ExitCode> => {
     isServed = true;
     await follower.serveUntilOver(code);
     return code;
   };
-  const code = await pull({ progress, signal, logger, take, sharing: follower.sharing(), serve });
+  const code = await pull({ progress, signal, logger, cap: follower, sharing: follower.sharing(), serve });
   if (!isServed && !signal.aborted) await follower.serveUntilOver(code);
   await reporter.finish();
   return !follower.lost.aborted;

@@ -36,7 +36,6 @@ export function leadNodes(config: Config, { rules, cluster, pull, ...run }: Lead
     address: config.podAddress,
     port: config.ports.lead,
     blobPort: config.ports.blobs,
-    takeBytes: run.take,
     readExpected: (signal) => readExpected(cluster, { rules, namespace, signal }),
     verify: createVerifier(cluster, systemClock),
     succeeds: (signal) => hasHadLead(cluster, { namespace, signal }),

@@ -9,13 +9,13 @@ import { PullerErrorCode } from './errors.ts';
 import { followLeads } from './follow-run.ts';
 import { inspectNode } from './inspect/inspect.ts';
 import { leadNodes } from './lead-run.ts';
+import { capReader, followCap } from './link-cap.ts';
 import { connectToCluster, jobSink } from './progress/job-annotation.ts';
 import { Progress } from './progress/progress.ts';
 import { Reporter, type ReportSinks } from './progress/reporter.ts';
 import type { Cached } from './proof/prove.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { type PullRun, pullOnce } from './pull-run.ts';
-import { openLimit } from './registry-client.ts';
 import { readImageCare } from './space/image-care.ts';
 import { exitCodeOf } from './verdict.ts';
 
@@ -79,11 +79,12 @@ async function pull(config: Config, { cluster, logger, signal }: ProgramDeps): P
   const startedAt = clock.now();
   const progress = new Progress(() => clock.now(), config.nodeName);
   const cached: Cached[] = [];
+  const read = capReader(config.specDir, cluster, config.namespace);
   const run = {
     progress,
     logger,
     signal,
-    take: openLimit(config.bytesPerSecond, clock),
+    cap: await followCap({ bytesPerSecond: config.bytesPerSecond, read, clock, signal, logger }),
     onCached: (found: Cached) => void cached.push(found),
   };
   const pullRun = (each: PullRun) => pullOnce(config, each);

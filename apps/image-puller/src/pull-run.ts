@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import { PrecacheSpecKey } from '@flotilla/api/ran';
 import { type Clock, systemClock } from '@flotilla/pace';
-import type { RegistryClient } from '@flotilla/registry';
 import type { Logger } from '@flotilla/runtime';
 import { createRegistrySource, type PullSpec, parsePullSpec, refuse } from '@flotilla/software';
 import type { Config } from './config.ts';
+import type { LinkCap } from './link-cap.ts';
 import type { BlobSharing } from './nodes/coordination.ts';
 import type { Progress } from './progress/progress.ts';
 import type { OnCached } from './proof/prove.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { openLayoutStore } from './pull/layout-store.ts';
-import { openRegistryClient, readPullSecret, type TakeBytes } from './registry-client.ts';
+import { openRegistryClient, readPullSecret } from './registry-client.ts';
 import { runPuller } from './run.ts';
 import { readImageCare } from './space/image-care.ts';
 import type { ExitCode } from './verdict.ts';
@@ -25,8 +25,7 @@ export interface PullRun {
   readonly progress: Progress;
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** The cap of the link; undefined without one. */
-  readonly take: TakeBytes | undefined;
+  readonly cap: LinkCap;
   /** Other nodes of the spoke. */
   readonly sharing?: BlobSharing;
   readonly onCached?: OnCached;
@@ -35,7 +34,7 @@ export interface PullRun {
 }
 
 /** Runs the puller on this node by its configuration. */
-export async function pullOnce(config: Config, { take, sharing, serve, onCached, ...deps }: PullRun): Promise<ExitCode> {
+export async function pullOnce(config: Config, { cap, sharing, serve, onCached, ...deps }: PullRun): Promise<ExitCode> {
   const clock: Clock = systemClock;
   const { progress, logger } = deps;
   const onRetry = (error: unknown, waitMs: number): void => {
@@ -46,7 +45,7 @@ export async function pullOnce(config: Config, { take, sharing, serve, onCached,
   // opened on first use, so that a bad secret or CA has its exit code and report
   const registry = lazy(async () => {
     const credentials = await readPullSecret(config.pullSecretPath);
-    return { credentials, client: await openRegistryClient(config, credentials, take) };
+    return { credentials, client: await openRegistryClient(config, credentials, cap) };
   });
   return runPuller({
     ...deps,
@@ -59,7 +58,7 @@ export async function pullOnce(config: Config, { take, sharing, serve, onCached,
       const { client, credentials } = await registry();
       return config.store === 'layout'
         ? openLayoutStore(config.layoutDir, client)
-        : openCriStore({ ...common, credentials, sharing, fetching: fetchingBy(client, config) });
+        : openCriStore({ ...common, credentials, sharing, fetching: config.fetchesBlobs ? { client, cap } : undefined });
     },
     serve,
     onCached,
@@ -68,10 +67,6 @@ export async function pullOnce(config: Config, { take, sharing, serve, onCached,
     random: Math.random,
   });
 }
-
-/** Options of fetching blobs; undefined when it is switched off. */
-const fetchingBy = (client: RegistryClient, { fetchesBlobs, bytesPerSecond }: Config) =>
-  fetchesBlobs ? { client, isCapped: bytesPerSecond !== undefined } : undefined;
 
 function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;

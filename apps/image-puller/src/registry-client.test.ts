@@ -1,6 +1,7 @@
 import { parseImageReference } from '@flotilla/registry';
 import { startHostileRegistry } from '@flotilla/registry/testing';
 import { expect, test } from 'vitest';
+import { UNCAPPED } from '../testing/memory-spoke.ts';
 import { readConfig } from './config.ts';
 import { openRegistryClient } from './registry-client.ts';
 
@@ -11,7 +12,7 @@ test('a wait that a registry asks for is told by the run, so the client does not
     return true;
   });
   const config = readConfig({ REGISTRY_CONFIG: JSON.stringify([{ source: registry.host, mirrors: [], insecure: true }]) }, []);
-  await using client = await openRegistryClient(config, { auths: {} }, undefined);
+  await using client = await openRegistryClient(config, { auths: {} }, UNCAPPED);
   const failure = { code: 'FLOTILLA_REGISTRY_RATE_LIMITED', retryAfterMs: 30_000 };
   await expect(client.fetchManifest(parseImageReference(`${registry.host}/team/app:1`))).rejects.toMatchObject(failure);
   expect(registry.requests).toHaveLength(1);

@@ -1,13 +1,14 @@
 /** Nodes of a spoke in one process: the real lead, followers and channel over loopback, stores in memory, and a registry that counts. */
 import { createHash, randomBytes } from 'node:crypto';
 import { DEFAULT_NODE_RULES, type NodeRules, type PullerReport } from '@flotilla/api/ran';
-import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
+import { BandwidthLimit, backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { createLogger } from '@flotilla/runtime';
 import type { BlobSource } from '../src/content/ingest.ts';
 import { isPassing } from '../src/content/next-way.ts';
 import { obtainShared } from '../src/content/peer-copy.ts';
 import { CorruptBlobError, NoSpaceError } from '../src/errors.ts';
+import type { LinkCap } from '../src/link-cap.ts';
 import type { BlobSharing } from '../src/nodes/coordination.ts';
 import { Follower } from '../src/nodes/follower.ts';
 import { Lead } from '../src/nodes/lead.ts';
@@ -15,6 +16,8 @@ import type { LeadPlace } from '../src/nodes/messages.ts';
 import type { SharedBlobs } from '../src/nodes/peer-blobs.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
+/** A link without a cap. */
+export const UNCAPPED: LinkCap = new BandwidthLimit(undefined, systemClock);
 
 /** A blob by its digest. */
 interface Blob {
@@ -202,7 +205,7 @@ interface LeadParts {
   readonly nodes: readonly string[];
   readonly rules?: Partial<NodeRules>;
   readonly clock?: Clock;
-  readonly takeBytes?: (bytes: number) => Promise<void>;
+  readonly cap?: LinkCap;
   /** The lead may not list the nodes. */
   readonly isCounted?: boolean;
   /** Port of its store; default: a free one. */
@@ -219,7 +222,7 @@ interface LeadParts {
 export async function startLead({
   nodes,
   rules,
-  takeBytes,
+  cap = UNCAPPED,
   isCounted = false,
   holdExpected,
   blobPort = 0,
@@ -236,7 +239,7 @@ export async function startLead({
     address: '127.0.0.1',
     port: 0,
     blobPort,
-    takeBytes,
+    cap,
     readExpected: async () => {
       const expected = isCounted ? { count: nodes.length } : { nodes: nodes.map((name) => ({ name, uid: `uid-${name}` })) };
       await holdExpected?.();

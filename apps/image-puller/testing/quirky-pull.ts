@@ -13,6 +13,7 @@ import { openLayoutStore } from '../src/pull/layout-store.ts';
 import { pullImages } from '../src/pull/pull-images.ts';
 import type { ImageStore } from '../src/pull/store.ts';
 import { startMemoryContainerd } from './memory-containerd.ts';
+import { UNCAPPED } from './memory-spoke.ts';
 
 /** Where the image goes, whose answer is odd, and for how long. */
 export interface QuirkCell {
@@ -97,7 +98,7 @@ export async function playQuirk(name: keyof typeof QUIRKS, { store: kind, target
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const containerd = stack.use(await startMemoryContainerd({ onPull }));
   const common = { signal, clock: systemClock, random: Math.random, logger, retryForMs: 0, credentials: { auths: {} } };
-  const sockets = { sockets: [containerd.socket], parallelPulls: 1, fetching: { client, isCapped: false } };
+  const sockets = { sockets: [containerd.socket], parallelPulls: 1, fetching: { client, cap: UNCAPPED } };
   const store: ImageStore = stack.use(
     kind === 'layout' ? await openLayoutStore(folder, client) : await openCriStore({ ...common, ...sockets }),
   );

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../testing/index.ts';
 import { BandwidthLimit } from './bandwidth.ts';
+import { pause } from './clock.ts';
 
 /** Takes so many times from one limit at once, and returns a list of the times of their turns. */
 function takeAll(limit: BandwidthLimit, clock: ManualClock, sizes: readonly number[]): number[] {
@@ -63,4 +64,69 @@ test('an abort ends one wait and frees the next', async () => {
   await refused;
   await clock.advance(1_000);
   expect([turns, last]).toEqual([[0], [1_000]]);
+});
+
+test.each([
+  { cap: 32_000_000, bytes: 1_000_000 },
+  { cap: 1_000_000_000_000, bytes: 4 * 1024 * 1024 },
+  { cap: 1_000_000, bytes: 31_250 },
+  { cap: 16_384, bytes: 16 * 1024 },
+  { cap: undefined, bytes: 4 * 1024 * 1024 },
+])('a cap of $cap bytes a second lets $bytes through at once', async ({ cap, bytes }) => {
+  expect(await new BandwidthLimit(cap, new ManualClock(0)).take(2 ** 30)).toBe(bytes);
+});
+
+/** Bytes by second of sixteen streams that take all they get, while the rate changes: by second, to bytes a second. */
+async function bytesBySecond(rates: Readonly<Record<number, number | undefined>>, seconds: number): Promise<number[]> {
+  const clock = new ManualClock(0);
+  const limit = new BandwidthLimit(rates[0], clock);
+  const bins = Array.from({ length: seconds }, () => 0);
+  let second = 0;
+  const stop = new AbortController();
+  const stream = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const bytes = await limit.take(50_000_000, stop.signal);
+      bins[second] = (bins[second] ?? 0) + bytes;
+      // Without a bound a transfer takes its time too.
+      await pause(clock, 40, stop.signal);
+    }
+  };
+  const streams = Array.from({ length: 16 }, () => stream().catch(() => undefined));
+  for (; second < seconds; second++) {
+    if (second in rates) limit.bytesPerSecond = rates[second];
+    await clock.advance(1_000);
+  }
+  stop.abort();
+  await clock.advance(1_000);
+  await Promise.all(streams);
+  return bins.slice(0, seconds);
+}
+
+test.each([
+  { name: 'falls', rates: { 0: 100_000_000, 5: 1_000_000 } },
+  { name: 'rises', rates: { 0: 1_000_000, 5: 100_000_000 } },
+  { name: 'comes', rates: { 0: undefined, 5: 1_000_000 } },
+  { name: 'falls again and again', rates: { 0: 100_000_000, 2: 10_000_000, 3: 5_000_000, 4: 4_000_000, 5: 500_000 } },
+])('a rate that $name holds from that second on', async ({ rates }) => {
+  const bins = await bytesBySecond(rates, 10);
+  for (const [second, bytes] of bins.entries()) {
+    const from =
+      Object.keys(rates)
+        .map(Number)
+        .findLast((at) => at <= second) ?? 0;
+    const rate = (rates as Record<number, number | undefined>)[from];
+    if (rate === undefined) continue;
+    expect(bytes, `second ${second}`).toBeLessThanOrEqual(rate * 1.05);
+    expect(bytes, `second ${second}`).toBeGreaterThan(rate * 0.9);
+  }
+});
+
+test('who waits for a turn gets it by a higher rate at once', async () => {
+  const clock = new ManualClock(0);
+  const limit = new BandwidthLimit(100, clock);
+  const turns = takeAll(limit, clock, [10_000, 100]);
+  await clock.advance(1_000);
+  limit.bytesPerSecond = 10_000;
+  await clock.advance(990);
+  expect(turns).toEqual([0, 1_990]);
 });

@@ -36,10 +36,11 @@ export interface RegistryClientOptions {
 
 /** A bound of the bytes that are read. */
 export interface Bandwidth {
-  /** Waits until these bytes may be asked for. */
-  take(bytes: number, signal?: AbortSignal): Promise<void>;
-  /** Bytes that are asked for at once. Each range is waited for before it is asked, so that nothing runs ahead in buffers. */
-  readonly rangeBytes: number;
+  /**
+   * Waits until bytes may be asked for, and returns how many, at most these: the next range. Each is waited for before it is asked, so that nothing runs
+   * ahead in buffers.
+   */
+  take(bytes: number, signal?: AbortSignal): Promise<number>;
 }
 
 /** Ranges of a blob. */

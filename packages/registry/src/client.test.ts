@@ -444,8 +444,12 @@ describe('blobs by ranges', () => {
     registry.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
     const ranges = watchRanges();
     const taken: [number, number][] = [];
-    const bandwidth = { rangeBytes: 40_000, take: async (size: number) => void taken.push([size, ranges.length]) };
-    const client = makeClient({ bandwidth });
+    const take = async (size: number): Promise<number> => {
+      const granted = Math.min(size, 40_000);
+      taken.push([granted, ranges.length]);
+      return granted;
+    };
+    const client = makeClient({ bandwidth: { take } });
     expect((await readAll(client, blob)).equals(bytes)).toBe(true);
     expect(taken).toEqual([
       [40_000, 0],
@@ -464,7 +468,11 @@ describe('blobs by ranges', () => {
       return true;
     });
     const taken: number[] = [];
-    const client = makeClient({ bandwidth: { rangeBytes: 40_000, take: async (size) => void taken.push(size) } });
+    const take = async (size: number): Promise<number> => {
+      taken.push(Math.min(size, 40_000));
+      return Math.min(size, 40_000);
+    };
+    const client = makeClient({ bandwidth: { take } });
     expect((await readAll(client, blob)).equals(bytes)).toBe(true);
     expect(registry.requests).toHaveLength(1);
     expect(taken[0]).toBe(40_000);

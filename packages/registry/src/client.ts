@@ -95,7 +95,7 @@ export class RegistryClient {
         tooLarge: () => tooLargeError(`manifest of ${image}`, MAX_MANIFEST_BYTES, details),
       });
       // Nobody knows the size before; what follows waits for it.
-      await this.#bandwidth?.take(bytes.length, options.signal);
+      await this.#spend(bytes.length, options.signal);
       requireNoPage(answer, { what: `manifest of ${image}`, host: endpoint.host, first: bytes });
       const digest = digestOf(bytes);
       const header = answer.headers['docker-content-digest'] ?? '';
@@ -163,13 +163,12 @@ export class RegistryClient {
   }
 
   async *#stream(reference: ImageReference, descriptor: Descriptor, { state, ranges, signal }: StreamOptions): AsyncGenerator<Buffer> {
-    const rangeBytes = Math.min(ranges?.bytes ?? descriptor.size, this.#bandwidth?.rangeBytes ?? descriptor.size);
     const tries = { mark: state.position, failures: 0 };
     while (state.position < descriptor.size) {
       await ranges?.before();
       try {
-        const end = Math.min(descriptor.size, state.position + rangeBytes);
-        await this.#bandwidth?.take(end - state.position, signal);
+        const wanted = Math.min(descriptor.size - state.position, ranges?.bytes ?? descriptor.size);
+        const end = state.position + ((await this.#bandwidth?.take(wanted, signal)) ?? wanted);
         yield* this.#readOnce(reference, descriptor, { state, end, signal });
       } catch (error) {
         const failure = toNetworkError(error, { image: formatImageReference(reference), host: state.host, signal });
@@ -184,6 +183,11 @@ export class RegistryClient {
     }
   }
 
+  /** Pays for bytes that have come already. */
+  async #spend(bytes: number, signal: AbortSignal | undefined): Promise<void> {
+    for (let left = bytes; this.#bandwidth && left > 0; ) left -= await this.#bandwidth.take(left, signal);
+  }
+
   /** Reads a blob over one connection, from `state.position` to `end`, or to its own end where the server knows no ranges. */
   async *#readOnce(reference: ImageReference, descriptor: Descriptor, { state, end, signal }: StreamOptions & { end: number }) {
     const opened = await this.#openBlob(reference, descriptor, { offset: state.position, end, signal });
@@ -195,7 +199,7 @@ export class RegistryClient {
       skip -= whole.length - chunk.length;
       if (chunk.length === 0) continue;
       if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, reference, state.host);
-      if (state.position >= end) await this.#bandwidth?.take(chunk.length, signal);
+      if (state.position >= end) await this.#spend(chunk.length, signal);
       state.position += chunk.length;
       this.#bytesRead += chunk.length;
       yield chunk;

@@ -1,6 +1,5 @@
 export type { BlobStore, DocumentStore } from './blob-store.ts';
 export { RegistryClient } from './client.ts';
-export type { RegistryClientOptions } from './client-options.ts';
 
 export { DockerConfig, findCredential, parseDockerConfig } from './credentials.ts';
 export { DocumentCache } from './document-cache.ts';

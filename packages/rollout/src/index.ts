@@ -46,6 +46,7 @@ export {
   clustersWithPlace,
   freesPlaces,
   isLimited,
+  limitsOn,
   Occupancy,
   type PlacesToAsk,
   waitForLimits,

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Job, Namespace, Pod } from '@flotilla/api/core';
+import { ConfigMap, Job, Namespace, Pod } from '@flotilla/api/core';
 import { ManifestWork } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, PreCachingConfig, type PrecacheState, SpokeName } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, FleetLimitsName, PreCachingConfig, type PrecacheState, SpokeName } from '@flotilla/api/ran';
 import { startApiServer, startControllerManager, startOcmFleet } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
@@ -86,10 +86,20 @@ async function endPod(phase: 'Succeeded' | 'Failed'): Promise<void> {
     await spoke.patch(Pod, metadata, { status: { phase } }, { type: 'merge', subresource: 'status' });
 }
 
-test('the stock work agent carries a pre-cache, and cleans up after it', async () => {
+test('the stock work agent carries a pre-cache and caps of the moment, and cleans up after it', async () => {
   const until = await begin('plain');
   await until('Active');
   expect(await worksLeft()).toBe(1);
+  const job = async () => (await spoke.get(Job, { namespace, name: SpokeName.job }))?.metadata;
+  const before = await job();
+  const limits = { namespace: 'default', name: FleetLimitsName.configMap };
+  await hub.create(ConfigMap, { metadata: limits, data: { [FleetLimitsName.key]: 'bytesPerSecond: 300000\n' } });
+  const capped = async () => (await spoke.get(ConfigMap, { namespace, name: SpokeName.specConfigMap }))?.data?.bandwidth;
+  await eventually(async () => (await capped()) === '300000', 'the cap to arrive', READ_MS);
+  await hub.delete(ConfigMap, limits);
+  await eventually(async () => (await capped()) === undefined, 'the cap to go', READ_MS);
+  expect(before?.uid).toEqual(expect.any(String));
+  expect([(await job())?.uid, (await job())?.generation]).toEqual([before?.uid, before?.generation]);
   await endPod('Succeeded');
   await until('Succeeded');
   await eventually(isClean, 'nothing to be left', READ_MS);

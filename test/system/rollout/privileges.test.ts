@@ -107,7 +107,7 @@ beforeAll(async () => {
   const images = ['--precache-image', PULLER, '--backup-image', 'registry.test/recovery:1'];
   hub = await world.startHub(['--standalone', '--redis-url', redis.url, ...steps, ...images], { AUTO_UPGRADES: 'true' });
   const kubeconfig = await world.server.kubeconfigFor(WORKER);
-  programs.push(await startWorker(kubeconfig, dir, redis.url, { args: [...steps, ...images] }));
+  programs.push(await startWorker(kubeconfig, dir, redis.url, { args: ['--namespace', NAMESPACE, ...steps, ...images] }));
   await startAgent();
 });
 afterAll(async () => {

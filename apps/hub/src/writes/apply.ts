@@ -64,7 +64,7 @@ function describeTarget(write: Write): string {
     case 'delete':
       return `${write.ref.name} ${write.uid}`;
     case 'patch':
-      return `${write.ref.name} ${JSON.stringify(write.patch)}`;
+      return `${write.ref.name} ${write.says ?? JSON.stringify(write.patch)}`;
     case 'deleteCollection':
       return write.labelSelector;
     case 'confirmAbsent':
@@ -99,7 +99,7 @@ async function applyWrite(write: Write, deps: ApplyDeps): Promise<void> {
       return;
     case 'patch':
       try {
-        const patched = await client.patch(write.kind, write.ref, write.patch, { type: 'merge' });
+        const patched = await client.patch(write.kind, write.ref, write.patch, { type: Array.isArray(write.patch) ? 'json' : 'merge' });
         cache?.wrote(patched);
       } catch (error) {
         // The watch will deliver the deletion, which brings the next plan.

@@ -1,6 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { isTransient } from '@flotilla/registry';
 import { CorruptBlobError } from '../errors.ts';
+import type { LinkCap } from '../link-cap.ts';
 import type { ContentOptions, ContentStore } from './content-store.ts';
 import { type FillDeps, fillImage } from './image-content.ts';
 import { nextWay } from './next-way.ts';
@@ -9,8 +10,7 @@ import type { ExpectedBlob } from './writer.ts';
 /** Dependencies of the way by the content store. */
 interface ContentWayOptions extends ContentOptions {
   readonly content: ContentStore;
-  /** Bytes are capped. */
-  readonly isCapped: boolean;
+  readonly cap: LinkCap;
   readonly snapshotter: FillDeps['snapshotter'];
 }
 
@@ -33,7 +33,7 @@ export class ContentWay {
    * @throws a failure that may pass, or NoSpaceError
    */
   async fill(pullSpec: string, layers: readonly ExpectedBlob[]): Promise<{ readonly failure: unknown } | undefined> {
-    const { content, logger, signal, isCapped, sharing } = this.#options;
+    const { content, logger, signal, cap, sharing } = this.#options;
     if (this.#left.has(pullSpec)) {
       const failure = this.#left.get(pullSpec);
       this.#left.delete(pullSpec);
@@ -47,6 +47,7 @@ export class ContentWay {
       const counts = error instanceof CorruptBlobError ? this.#corrupt : this.#failures;
       const failures = (counts.get(pullSpec) ?? 0) + 1;
       counts.set(pullSpec, failures);
+      const isCapped = cap.bytesPerSecond !== undefined;
       const way = nextWay(error, { failures, isCapped, isShared: sharing !== undefined });
       if (way === 'runtime after a wait') this.#left.set(pullSpec, error);
       else if (way !== 'runtime') throw error;

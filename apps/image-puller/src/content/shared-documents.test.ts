@@ -5,7 +5,7 @@ import { startHostileRegistry } from '@flotilla/registry/testing';
 import { createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { startMemoryContainerd } from '../../testing/memory-containerd.ts';
-import { REPORT, startLead } from '../../testing/memory-spoke.ts';
+import { REPORT, startLead, UNCAPPED } from '../../testing/memory-spoke.ts';
 import type { BlobSharing } from '../nodes/coordination.ts';
 import { Follower } from '../nodes/follower.ts';
 import { openCriStore } from '../pull/cri-store.ts';
@@ -36,7 +36,7 @@ test('a large configuration crosses the link once for all nodes, and every node 
   const read = async (sharing: BlobSharing): Promise<Buffer | undefined> => {
     const containerd = stack.use(await startMemoryContainerd());
     const options = { sockets: [containerd.socket], credentials: { auths: {} }, parallelPulls: 1, retryForMs: 0, random: Math.random };
-    const store = stack.use(await openCriStore({ ...common, ...options, sharing, fetching: { client, isCapped: false } }));
+    const store = stack.use(await openCriStore({ ...common, ...options, sharing, fetching: { client, cap: UNCAPPED } }));
     const documents = store.listContent?.documents;
     await resolveImage(client, reference, { store: documents, signal: led.signal });
     return containerd.blobs.get(config.digest);

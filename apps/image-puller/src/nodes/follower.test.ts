@@ -1,12 +1,13 @@
+import { BandwidthLimit, systemClock } from '@flotilla/pace';
 import { eventually, ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { followLead, MemoryStore } from '../../testing/memory-spoke.ts';
+import { followLead, MemoryStore, startLead } from '../../testing/memory-spoke.ts';
 import { createChannelKey, serveChannel } from './channel.ts';
 
 /** A lead that lets nodes join, answers reports where it is to, and nothing else. */
 async function startSilentLead({ answersReports = false } = {}) {
   const key = createChannelKey();
-  const joined = { id: 'uid-n1', key: Buffer.alloc(32).toString('base64url'), isBeside: false };
+  const joined = { id: 'uid-n1', key: Buffer.alloc(32).toString('base64url'), isBeside: false, bytesPerSecond: 1_000_000 };
   const reported = Promise.withResolvers<void>();
   const broken = Promise.withResolvers<void>();
   const calls: string[] = [];
@@ -18,7 +19,7 @@ async function startSilentLead({ answersReports = false } = {}) {
       if (path === '/join') return void response.end(JSON.stringify(joined));
       calls.push(path);
       if (path !== '/beat') return;
-      if (answersReports) return void response.end(JSON.stringify({ isOver: false }));
+      if (answersReports) return void response.end(JSON.stringify({ isOver: false, bytesPerSecond: 1_000_000 }));
       reported.resolve();
       response.once('close', () => broken.resolve());
     },
@@ -42,9 +43,23 @@ test('a follower that has ended reports no more, also when a report was under wa
 test('a follower reports while many turns of the cap are waited for', async () => {
   await using lead = await startSilentLead({ answersReports: true });
   await using node = await followLead(lead.place, 'n1');
-  for (let turn = 0; turn < 40; turn += 1) void node.follower.takeBytes(1).catch(() => undefined);
+  for (let turn = 0; turn < 40; turn += 1) void node.follower.take(1).catch(() => undefined);
   const count = (path: string): number => lead.calls.filter((call) => call === path).length;
   await eventually(() => count('/bytes') > 8, 'the turns');
   const before = count('/beat');
   await eventually(() => count('/beat') > before + 1, 'two reports', 10_000);
+});
+
+test('a follower hears of a cap that comes and goes, and spends that of its lead', async () => {
+  const cap = new BandwidthLimit(undefined, systemClock);
+  await using lead = await startLead({ nodes: ['n0', 'n1'], cap });
+  await using node = await followLead(lead.place, 'n1');
+  expect(await node.follower.take(2 ** 30)).toBe(2 ** 22);
+  cap.bytesPerSecond = 3_200_000;
+  await eventually(() => node.follower.bytesPerSecond === 3_200_000, 'the cap', 10_000);
+  expect(await node.follower.take(2 ** 30)).toBe(100_000);
+  await using late = await followLead(lead.place, 'n2');
+  expect(late.follower.bytesPerSecond).toBe(3_200_000);
+  cap.bytesPerSecond = undefined;
+  await eventually(() => node.follower.bytesPerSecond === undefined, 'its end', 10_000);
 });

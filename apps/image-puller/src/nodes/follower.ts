@@ -1,11 +1,12 @@
 import { errorMessage } from '@flotilla/api';
 import type { PullerReport } from '@flotilla/api/ran';
-import { type Clock, pause } from '@flotilla/pace';
+import { BandwidthLimit, type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
 import type { z } from 'zod';
+import type { LinkCap } from '../link-cap.ts';
 import { ChannelClient, ChannelError, createChannelKey, serveChannel } from './channel.ts';
 import type { BlobSharing } from './coordination.ts';
-import { Beaten, HandedOver, Joined, type LeadPlace, Nothing, Order } from './messages.ts';
+import { Beaten, Bytes, HandedOver, Joined, type LeadPlace, Nothing, Order } from './messages.ts';
 import { createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
 
 /** Name of this side of the blobs' channel. */
@@ -40,7 +41,7 @@ interface FollowerOptions {
 }
 
 /** Follows the lead of the spoke for one run: asks it for every blob and every byte of the link, and reports to it. */
-export class Follower implements AsyncDisposable {
+export class Follower implements LinkCap, AsyncDisposable {
   readonly #options: FollowerOptions;
   readonly #stack = new AsyncDisposableStack();
   readonly #client: ChannelClient;
@@ -50,6 +51,8 @@ export class Follower implements AsyncDisposable {
   readonly #turns: ChannelClient;
   readonly #lost = new AbortController();
   readonly #fetching = new Map<string, number>();
+  readonly #uncapped: BandwidthLimit;
+  #bytesPerSecond: number | undefined;
   #peers: Peers | undefined;
   #runKey = Buffer.alloc(0);
   #blobs: SharedBlobs | undefined;
@@ -65,6 +68,7 @@ export class Follower implements AsyncDisposable {
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#answeredAt = options.clock.now();
+    this.#uncapped = new BandwidthLimit(undefined, options.clock);
     const key = createChannelKey();
     const psk = key.secretWith(options.lead.key);
     if (!psk) throw new ChannelError('the key of the lead cannot be used');
@@ -86,7 +90,10 @@ export class Follower implements AsyncDisposable {
     const isOpen = this.#isOpen;
     const partials = await readPartials(this.#blobs);
     const join = { token: (await readToken()).trim(), node: nodeName, isOpen, partials, ...place };
-    const { key, isBeside } = await this.#client.post('/join', join, Joined, { timeoutMs: CALL_MS, signal: this.#options.signal });
+    const { key, isBeside, bytesPerSecond } = await this.#client.post('/join', join, Joined, {
+      timeoutMs: CALL_MS,
+      signal: this.#options.signal,
+    });
     const runKey = Buffer.from(key, 'base64url');
     if (!runKey.equals(this.#runKey)) {
       this.#peers?.[Symbol.dispose]();
@@ -94,6 +101,7 @@ export class Follower implements AsyncDisposable {
       this.#peers = new Peers({ identity: NODE, psk: runKey });
     }
     this.#answeredAt = this.#options.clock.now();
+    this.#bytesPerSecond = bytesPerSecond;
     this.#isKnownOpen = isOpen;
     return isBeside;
   }
@@ -116,9 +124,10 @@ export class Follower implements AsyncDisposable {
     const exitCode = this.#exitCode;
     const beat = { report: report(), fetching: Object.fromEntries(this.#fetching), ...(exitCode !== undefined && { exitCode }) };
     try {
-      const { isOver } = await this.#client.post('/beat', beat, Beaten, { timeoutMs: CALL_MS, signal });
+      const { isOver, bytesPerSecond } = await this.#client.post('/beat', beat, Beaten, { timeoutMs: CALL_MS, signal });
       this.#answeredAt = clock.now();
       this.#isOver ||= isOver;
+      this.#bytesPerSecond = bytesPerSecond;
       if (this.#isKnownOpen !== this.#isOpen) await this.join();
     } catch (error) {
       if (signal.aborted) return;
@@ -145,9 +154,14 @@ export class Follower implements AsyncDisposable {
     while (!this.#isOver && !this.#lost.signal.aborted && !signal.aborted) await pause(clock, BEAT_MS / 2, signal);
   }
 
-  /** Waits until so many bytes may cross the link; without the lead none may. */
-  async takeBytes(bytes: number, signal?: AbortSignal): Promise<void> {
-    await this.#call('/bytes', { bytes }, Nothing, { timeoutMs: BYTES_MS, signal });
+  /** The cap of the link, which the lead spends: under one no byte crosses without it. */
+  get bytesPerSecond(): number | undefined {
+    return this.#bytesPerSecond;
+  }
+
+  async take(bytes: number, signal?: AbortSignal): Promise<number> {
+    if (this.#bytesPerSecond === undefined) return this.#uncapped.take(bytes, signal);
+    return (await this.#call('/bytes', { bytes }, Bytes, { timeoutMs: BYTES_MS, signal })).bytes;
   }
 
   sharing(): BlobSharing {

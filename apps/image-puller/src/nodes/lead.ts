@@ -4,6 +4,7 @@ import { errorMessage } from '@flotilla/api';
 import { type NodeRules, PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
+import type { LinkCap } from '../link-cap.ts';
 import { type ChannelRequest, createChannelKey, serveChannel } from './channel.ts';
 import type { BlobSharing } from './coordination.ts';
 import { describeFailed, type Expected, type FilledNode, type Member, Members, SILENT_MS, sumReports } from './members.ts';
@@ -37,8 +38,7 @@ interface LeadOptions {
   readonly address: string;
   readonly port: number;
   readonly blobPort: number;
-  /** The cap of the spoke's link. */
-  readonly takeBytes: ((bytes: number, signal?: AbortSignal) => Promise<void>) | undefined;
+  readonly cap: LinkCap;
   /** Undefined as long as it is not known. */
   readonly readExpected: (signal: AbortSignal) => Promise<Expected | undefined>;
   readonly verify: (token: string, signal: AbortSignal) => Promise<PodIdentity | RefusedToken>;
@@ -246,8 +246,7 @@ export class Lead implements AsyncDisposable {
       case '/bytes': {
         const wanted = Bytes.safeParse(body).data;
         if (!wanted) return 400;
-        await this.#options.takeBytes?.(wanted.bytes, signal);
-        return {};
+        return { bytes: await this.#options.cap.take(wanted.bytes, signal) };
       }
       default:
         return 404;
@@ -255,7 +254,7 @@ export class Lead implements AsyncDisposable {
   }
 
   async #join({ identity, address }: ChannelRequest, join: Join | undefined, signal: AbortSignal): Promise<object | number> {
-    const { verify, clock, logger, nodeName } = this.#options;
+    const { verify, clock, logger, nodeName, cap } = this.#options;
     if (!join) return 403;
     const pod = await verify(join.token, signal);
     if ('refusal' in pod) {
@@ -267,7 +266,7 @@ export class Lead implements AsyncDisposable {
     const before = this.#members.find(id);
     if (!before && [...this.#members.all].length >= MAX_MEMBERS) return 503;
     const isBeside = name === nodeName;
-    const joined = { id, key: this.#runKey.toString('base64url'), isBeside };
+    const joined = { id, key: this.#runKey.toString('base64url'), isBeside, bytesPerSecond: cap.bytesPerSecond };
     if (isBeside) return joined;
     const peer = join.port === undefined ? undefined : { id, address, port: join.port };
     if (before?.identity !== identity) this.#ended.delete(name);
@@ -294,7 +293,7 @@ export class Lead implements AsyncDisposable {
   /** Takes a report. A node that has ended only waits for the end of all, so its answer is held back until then. */
   async #beat(member: Member, beat: Beat | undefined, signal: AbortSignal): Promise<object | number> {
     if (!beat) return 400;
-    const { clock } = this.#options;
+    const { clock, cap } = this.#options;
     const now = clock.now();
     if (beat.exitCode !== member.exitCode) {
       this.#orders.retire(member.id);
@@ -306,7 +305,7 @@ export class Lead implements AsyncDisposable {
       await this.#ends.next({ signal });
     member.hasHeardEnd = this.#isOver && !signal.aborted;
     if (this.#isOver) this.#ends.tell();
-    return { isOver: this.#isOver };
+    return { isOver: this.#isOver, bytesPerSecond: cap.bytesPerSecond };
   }
 
   /** True while a node that wants to let go of its blobs has some alone, and others are still being filled. */

@@ -10,6 +10,8 @@ const size = z
 const port = z.int().min(1).max(65_535);
 const Place = z.object({ address: z.string().max(64), port });
 const text = z.string().max(253);
+/** The cap of the link as of now; absent without one. */
+const cap = { bytesPerSecond: z.number().optional() };
 
 /** Annotation `flotilla.io/lead` of the Job. */
 export const LeadPlace = Place.extend({ key: z.string().max(64) });
@@ -34,7 +36,7 @@ export const Join = z.object({
 });
 export type Join = z.output<typeof Join>;
 /** `key` is the secret among those that have joined; `isBeside`: the lead fills this node itself. */
-export const Joined = z.object({ id: text, key: z.string().max(64), isBeside: z.boolean() });
+export const Joined = z.object({ id: text, key: z.string().max(64), isBeside: z.boolean(), ...cap });
 
 /** `/beat`: a node's report, its fetches under way, and its verdict once it has one. */
 export const Beat = z.object({
@@ -44,7 +46,7 @@ export const Beat = z.object({
 });
 export type Beat = z.output<typeof Beat>;
 /** `isOver`: nobody takes blobs any more. */
-export const Beaten = z.object({ isOver: z.boolean() });
+export const Beaten = z.object({ isOver: z.boolean(), ...cap });
 
 /** `/ask`: a node needs a blob. */
 export const Ask = z.object({ digest: Digest, size });
@@ -62,6 +64,6 @@ export type Tell = z.output<typeof Tell>;
 /** `/hand-over`: a node can keep its blobs no longer. `isNeeded`: others still need some of them. */
 export const HandedOver = z.object({ isNeeded: z.boolean() });
 
-/** `/bytes`: a node waits until so many bytes may cross the link. */
+/** `/bytes`: a node waits until so many bytes may cross the link; the answer has how many of them. */
 export const Bytes = z.object({ bytes: size });
 export const Nothing = z.object({});

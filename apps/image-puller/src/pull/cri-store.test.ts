@@ -5,6 +5,7 @@ import { RegistryClient } from '@flotilla/registry';
 import { type Clock, createLogger } from '@flotilla/runtime';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { UNCAPPED } from '../../testing/memory-spoke.ts';
 import { PullerErrorCode } from '../errors.ts';
 import { Protocol } from '../socket/cri-protocol.ts';
 import { openCriStore } from './cri-store.ts';
@@ -118,7 +119,7 @@ test.each(['containerd', 'cri-o'])('%s without a content service fetches the blo
   await using client = new RegistryClient();
   const { signal } = new AbortController();
   const options = { credentials: { auths: {} }, parallelPulls: 2, signal, retryForMs: 0, clock: quickClock(), random: () => 0, logger };
-  await using store = await openCriStore({ ...options, sockets: [await runtime(name)], fetching: { client, isCapped: false } });
+  await using store = await openCriStore({ ...options, sockets: [await runtime(name)], fetching: { client, cap: UNCAPPED } });
   expect(store.fetchedBy).toBe('runtime');
   expect(store.listContent).toBeUndefined();
 });

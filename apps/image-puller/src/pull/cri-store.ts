@@ -13,6 +13,7 @@ import { dropIngests } from '../content/ingest.ts';
 import { Pins } from '../content/pins.ts';
 import { dropBlobs, findLoss, type NeededImage, readDigests } from '../content/presence.ts';
 import { PullerErrorCode, StoreError, withOwnFailure } from '../errors.ts';
+import type { LinkCap } from '../link-cap.ts';
 import type { BlobSharing } from '../nodes/coordination.ts';
 import { CriConnection, isRefusal } from '../socket/connection.ts';
 import { Protocol } from '../socket/cri-protocol.ts';
@@ -50,7 +51,7 @@ interface CriStoreOptions {
   readonly random: () => number;
   readonly logger: Logger;
   /** Fetches blobs into containerd's content store; absent: the runtime fetches them. */
-  readonly fetching?: { readonly client: RegistryClient; readonly isCapped: boolean } | undefined;
+  readonly fetching?: { readonly client: RegistryClient; readonly cap: LinkCap } | undefined;
   /** Pulls by the runtime at once. */
   readonly parallelPulls: number;
   /** Other nodes of the spoke. */
@@ -113,7 +114,7 @@ async function openContent(
   const content = new ContentStore(deps);
   try {
     await content.probe();
-    return { store: content, way: new ContentWay({ ...deps, content, snapshotter, isCapped: fetching.isCapped }) };
+    return { store: content, way: new ContentWay({ ...deps, content, snapshotter, cap: fetching.cap }) };
   } catch (error) {
     signal.throwIfAborted();
     // A runtime that restarts is asked again.

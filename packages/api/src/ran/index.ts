@@ -1,5 +1,5 @@
 export { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
-export { LEAST_BANDWIDTH, MOST_BANDWIDTH, readBandwidth } from './bandwidth.ts';
+export { BANDWIDTH_KEY, LEAST_BANDWIDTH, MOST_BANDWIDTH, parseBandwidth, readBandwidth } from './bandwidth.ts';
 export { type CacheProof, ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
 export { FleetLimits, FleetLimitsName, LimitedActivity } from './fleet-limits.ts';

@@ -41,7 +41,7 @@ export function limitsOn(limits: FleetLimits, activity: LimitedActivity | 'bytes
 }
 
 /** True where some cluster is under a limit of the activity. */
-export const isLimited = (limits: FleetLimits, activity: LimitedActivity): boolean =>
+export const isLimited = (limits: FleetLimits, activity: LimitedActivity | 'bytesPerSecond'): boolean =>
   limits[activity] !== undefined ||
   (limits.byLabel ?? []).some(
     (rule) => rule[activity] !== undefined || Object.values(rule.values ?? {}).some((each) => each[activity] !== undefined),

@@ -29,6 +29,8 @@ export interface SpokeNode {
   readonly hasSccs: boolean;
   /** The spoke's agent makes the puller's account. */
   readonly hasAccount: boolean;
+  /** The spoke's agent is not ours, and may grant what the hub wants. */
+  readonly hasStockAgent: boolean;
   /** More nodes than one: not by the agent's own count, unlikely by the topology of the control plane alone, which knows no workers, or maybe. */
   readonly moreNodes: 'no' | 'unlikely' | 'maybe';
   readonly mounts: readonly NodeMount[];
@@ -75,10 +77,11 @@ function derive(cluster: ManagedCluster | undefined): SpokeNode {
   addCertificates(found);
   const unknown = cluster && describeUnknown(cluster.metadata, KNOWN, ' on the ManagedCluster');
   const hasSccs = OPENSHIFT.has(product) || MORE_WITH_SCCS.has(product);
-  const hasAccount = claimedTransports(cluster).includes(PULLER_ACCOUNT);
+  const transports = claimedTransports(cluster);
   return {
     hasSccs,
-    hasAccount,
+    hasAccount: transports.includes(PULLER_ACCOUNT),
+    hasStockAgent: transports.length === 0,
     moreNodes: judgeNodes(cluster),
     mounts: [...found.mounts.values()],
     variables: found.variables,

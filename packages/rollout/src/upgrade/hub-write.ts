@@ -6,8 +6,8 @@ export type HubWrite =
   | { readonly verb: 'create'; readonly kind: Resource; readonly object: KubeObject }
   /** Deletes this very object; one with another uid counts as gone. */
   | { readonly verb: 'delete'; readonly kind: Resource; readonly ref: Ref; readonly uid: string }
-  /** JSON merge patch; an object that is gone needs none. */
-  | { readonly verb: 'patch'; readonly kind: Resource; readonly ref: Ref; readonly patch: unknown };
+  /** JSON merge patch, or a list of JSON patch; an object that is gone needs none. `says`: its effect, where it has the time too. */
+  | { readonly verb: 'patch'; readonly kind: Resource; readonly ref: Ref; readonly patch: unknown; readonly says?: string };
 
 /** The deletion of an object as it was seen. */
 export const deletionOf = (kind: Resource, { metadata }: KubeObject): HubWrite => ({

@@ -57,7 +57,12 @@ export function createAction(place: ObjectPlace, manifest: SpokeManifest, tries?
       name: manifest.action,
       namespace: cluster,
       labels: workLabels(upgrade, job.work),
-      annotations: { [ActionAnnotation.template]: templateDigest(manifest.template), ...digestOf(place), ...triesOf(tries) },
+      annotations: {
+        [ActionAnnotation.template]: templateDigest(manifest.template),
+        ...manifest.marks,
+        ...digestOf(place),
+        ...triesOf(tries),
+      },
     },
     spec: {
       actionType: 'Create',

@@ -103,6 +103,8 @@ export interface SpokeManifest {
   /** Name of the action. */
   readonly action: string;
   readonly template: Readonly<Record<string, unknown>> & { readonly kind: string };
+  /** Further annotations of its action. */
+  readonly marks?: Readonly<Record<string, string>>;
   /** The job starts without it, so it is created after the job. */
   readonly afterJob?: true;
 }
@@ -138,6 +140,8 @@ export interface Workload {
   readonly manifests: () => readonly SpokeManifest[];
   /** Actions whose execution leaves the spoke clean after the job. */
   readonly deletions: readonly string[];
+  /** Cap of the puller as of now, which the manifests have too; default none. */
+  readonly bytesPerSecond?: number | undefined;
   /** Seconds between the agent's polls of the job. */
   readonly jobViewSeconds: number;
   /** Milliseconds that the hub waits for a verdict after the spoke's first view, or after the request while there can be no view. */

@@ -20,6 +20,8 @@ export interface Attempt {
 interface JobWork {
   readonly manifests: readonly SpokeManifest[];
   readonly attempt: Attempt;
+  /** Mark of the cap that the manifests have. */
+  readonly cap?: Readonly<Record<string, string>>;
 }
 
 const FROZEN = 'flotilla.io/frozen';
@@ -47,6 +49,7 @@ export function buildJobWork(place: ObjectPlace, work: JobWork): KubeObject {
       annotations: {
         [Annotation.attempt]: id,
         ...(digest !== undefined && { [Annotation.specDigest]: digest }),
+        ...work.cap,
         ...(losses > 0 && { [ActionAnnotation.refusals]: String(losses) }),
       },
     },

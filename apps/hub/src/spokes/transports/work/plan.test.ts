@@ -34,6 +34,8 @@ interface Given {
   readonly seconds?: number;
   readonly mayFallBack?: boolean;
   readonly images?: string[];
+  /** Cap of now. */
+  readonly cap?: number;
   readonly upgradeUid?: string;
 }
 
@@ -45,6 +47,7 @@ async function run(effect: SpokeJobEffect, given: Given) {
     mayFallBack = false,
     actions = new Map(),
     images,
+    cap,
     upgradeUid = UPGRADE.uid,
   } = given;
   const now = CREATED_AT + seconds * SECOND;
@@ -62,7 +65,8 @@ async function run(effect: SpokeJobEffect, given: Given) {
     },
   };
   const plan = new SpokePlan(now);
-  const task = { ...taskOf(images), upgrade: { ...UPGRADE, uid: upgradeUid } };
+  const { workload, ...others } = taskOf(images);
+  const task = { ...others, workload: { ...workload, bytesPerSecond: cap }, upgrade: { ...UPGRADE, uid: upgradeUid } };
   new WorkEffects(task, spoke, 'Starting', plan)[effect]();
   await applyPlanned(plan, task, patching);
   return { writes, created, patches, at: plan.at, isMissing: plan.writes.length > 0 };
@@ -229,4 +233,34 @@ test('a work that no agent has seen is another attempt when it starts over, unle
   expect(metadata).toMatchObject({ uid: 'work-uid', resourceVersion: '7' });
   expect(metadata.annotations?.[Annotation.attempt]).not.toBe('a1');
   expect(spec?.workload?.manifests?.length).toBeGreaterThan(3);
+});
+
+const CAP = 'flotilla.io/cap';
+const capped: WorkCase = { ...running, annotations: { [CAP]: '400000 2026-01-01T00:00:00.000Z' }, spec: {} };
+const tests = [
+  { op: 'test', path: '/metadata/uid', value: 'work-uid' },
+  { op: 'test', path: '/spec/workload/manifests/4/metadata/name', value: 'pre-cache-spec' },
+];
+const [mark, key] = ['/metadata/annotations/flotilla.io~1cap', '/spec/workload/manifests/4/data/bandwidth'];
+
+test.each<{ name: string; work: WorkCase; cap?: number; want: object[] | undefined }>([
+  {
+    name: 'one that changed',
+    work: capped,
+    cap: 300_000,
+    want: [...tests, { op: 'add', path: mark, value: '300000 2026-01-01T00:00:05.000Z' }, { op: 'add', path: key, value: '300000' }],
+  },
+  { name: 'one that is gone', work: capped, want: [...tests, { op: 'remove', path: mark }, { op: 'remove', path: key }] },
+  { name: 'none that is there already', work: capped, cap: 400_000, want: undefined },
+  { name: 'none before the agent has said where the ConfigMap is', work: running, cap: 300_000, want: undefined },
+  { name: 'none in a frozen work', work: { ...capped, annotations: frozenMark }, cap: 300_000, want: undefined },
+])('a job that runs gets a cap in its ConfigMap alone: $name', async ({ work, cap, want }) => {
+  for (const effect of ['watch', 'ensure'] as const)
+    expect((await run(effect, { work, ...(cap && { cap }) })).patches).toEqual(want ? [want] : []);
+});
+
+test('a work says the cap that it begins with', async () => {
+  const [work] = (await run('look', { cap: 300_000 })).created;
+  expect(work?.metadata.annotations?.[CAP]).toBe('300000 2026-01-01T00:00:05.000Z');
+  expect((await run('look', {})).created[0]?.metadata.annotations?.[CAP]).toBeUndefined();
 });

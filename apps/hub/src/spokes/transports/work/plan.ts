@@ -4,6 +4,7 @@ import { MAX_WORK_BYTES, ManifestWork } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
 import type { ActionsSpoke } from '../actions/observe.ts';
 import { ActionsEffects } from '../actions/plan.ts';
+import { capMark, capOf, capPatch, NO_CAP_MARK } from '../port/cap.ts';
 import { createdAt, endWork, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
 import type { SpokeEffects, SpokeObservation, SpokePlan, SpokeTask } from '../port/port.ts';
 import { type Attempt, buildJobWork, frozenConfigs, frozenMark, isFrozen, workSpec } from './manifest-work.ts';
@@ -46,6 +47,7 @@ export class WorkEffects implements SpokeEffects {
     const { work, other, observed } = this.#spoke;
     if (work && isLeaving(work)) return this.#end(work);
     if (other || (work && isFrozen(work))) return;
+    if (work) this.#keepCap(work);
     if (work) return this.#awaitAnswer(work);
     // A work for an absent cluster would run on its return.
     if (observed.available) this.#begin();
@@ -67,7 +69,7 @@ export class WorkEffects implements SpokeEffects {
     if (!work || isLeaving(work) || isFrozen(work) || isAnswered(work)) return this.remove();
     const { metadata, spec } = this.#build(this.#newAttempt());
     const { resourceVersion } = work.metadata;
-    this.#patch(work, { metadata: { resourceVersion, annotations: metadata.annotations }, spec });
+    this.#patch(work, { metadata: { resourceVersion, annotations: { ...NO_CAP_MARK, ...metadata.annotations } }, spec });
   }
 
   /** Ensures the work, and recreates a job that vanished from the spoke. */
@@ -80,7 +82,7 @@ export class WorkEffects implements SpokeEffects {
     // A changed manifest makes any agent apply at once; otherwise it would after minutes.
     const attempt = { id: work.metadata.annotations?.[Annotation.attempt] ?? '', losses: losses + 1 };
     const { metadata, spec } = this.#build(attempt);
-    this.#patch(work, { metadata: { annotations: metadata.annotations }, spec });
+    this.#patch(work, { metadata: { annotations: { ...NO_CAP_MARK, ...metadata.annotations } }, spec });
   }
 
   watch(): void {
@@ -126,6 +128,15 @@ export class WorkEffects implements SpokeEffects {
     this.#plan.add({ verb: 'create', kind: ManifestWork, object: work });
   }
 
+  /** Writes a cap that has changed into the ConfigMap alone: the other manifests may be others by now, and what runs keeps those it has. */
+  #keepCap(work: ManifestWork): void {
+    const { bytesPerSecond } = this.#task.workload;
+    if (capOf(work)?.bytesPerSecond === bytesPerSecond) return;
+    const patch = capPatch(work, bytesPerSecond, this.#plan.now);
+    const { namespace, name } = work.metadata;
+    if (patch) this.#plan.add({ verb: 'patch', kind: ManifestWork, ref: { namespace, name }, patch, says: `cap ${bytesPerSecond}` });
+  }
+
   #awaitAnswer(work: ManifestWork): void {
     const { observed, mayFallBack } = this.#spoke;
     if (isAnswered(work) || !observed.available) return;
@@ -139,7 +150,8 @@ export class WorkEffects implements SpokeEffects {
   }
 
   #build(attempt: Attempt): BuiltWork {
-    const parts = { manifests: this.#task.workload.manifests(), attempt };
+    const { manifests, bytesPerSecond } = this.#task.workload;
+    const parts = { manifests: manifests(), attempt, cap: capMark(bytesPerSecond, this.#plan.now) };
     return { ...buildJobWork(this.#task, parts), spec: workSpec(this.#task, parts) };
   }
 

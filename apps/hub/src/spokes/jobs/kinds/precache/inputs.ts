@@ -35,6 +35,8 @@ export interface WorkloadInputs {
   readonly spec: PrecachingSpec;
   /** Image of the puller. */
   readonly image: string;
+  /** Cap of now, which is no part of the spec's digest: a puller that runs follows it; default none. */
+  readonly bytesPerSecond?: number | undefined;
   /** Deadline of the Job, in seconds. */
   readonly deadlineSeconds: number;
   readonly profile: JobProfile;

@@ -163,3 +163,26 @@ test('a puller that pins by sets knows the deadline of its Job', () => {
   const variables = { PIN_FOR: 'a-uid', PIN_BY: 'pinned-image-set', JOB_SECONDS: '600' };
   for (const [name, value] of Object.entries(variables)) expect(text).toContain(JSON.stringify({ name, value }));
 });
+
+test.each<{ name: string; profile?: 'talm'; prove?: true; want: number | undefined }>([
+  { name: 'the cap that is handed out now', want: 300_000 },
+  { name: "no such cap with the reference's job", profile: 'talm', want: undefined },
+  { name: 'no such cap for a proof', prove: true, want: undefined },
+])('a puller gets $name, as part of the same job', ({ profile, prove, want }) => {
+  const proofs = prove && [{ number: 4, kind: 'prove' as const, at: '2026-01-01T00:00:00Z', clusters: ['a'] }];
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns' },
+    spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true },
+    status: { precaching: { spec: {}, proofs } },
+  });
+  const digests = [undefined, 300_000].map((cap) => {
+    const capOf = (cluster: string, uid: string) => (`${cluster} ${uid}` === 'a uid' ? cap : undefined);
+    const job = createPrecacheJob({ ...settings, ...(profile && { profile }) }, undefined, capOf);
+    const inputs = job.inputsIn(upgrade) ?? expect.fail('no inputs');
+    const { bytesPerSecond, manifests } = job.workload(inputs, { upgradeUid: 'uid', managed: undefined, cluster: 'a', clusters: 1 });
+    if (cap !== undefined) expect(bytesPerSecond).toBe(want);
+    const [namespace, ...others] = manifests();
+    return [job.digest?.(inputs, 'a'), namespace, others.find(({ template }) => template.kind === 'Job')];
+  });
+  expect(digests[1]).toEqual(digests[0]);
+});

@@ -106,8 +106,15 @@ interface PrecacheConfigs {
   readonly get: (ref: Ref) => PreCachingConfig | undefined;
 }
 
+/** Bytes a second that are handed out to a cluster for an upgrade; undefined without a limit. */
+type CapOf = (cluster: string, upgradeUid: string) => number | undefined;
+
 /** Creates the kind of job with the settings of this hub. */
-export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheConfigs = { get: () => undefined }): PrecacheJob {
+export function createPrecacheJob(
+  settings: PrecacheSettings,
+  configs: PrecacheConfigs = { get: () => undefined },
+  capOf: CapOf = () => undefined,
+): PrecacheJob {
   return {
     work: 'precache',
     machine: precacheJobMachine,
@@ -157,10 +164,13 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const wanted = asks && profile !== 'talm' ? nodes?.rules : undefined;
       const rules = wanted && isProof ? rulesOfProof(wanted, jobSeconds) : wanted;
       const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
-      const inputs = { ...common, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
+      // The reference's job and a proof read no such key.
+      const bytesPerSecond = profile === 'talm' || isProof ? undefined : capOf(cluster, upgradeUid);
+      const inputs = { ...common, bytesPerSecond, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), digestOf(own, cluster)),
         problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? nodes?.problem ?? problemOf(managed, node, settings)),
+        bytesPerSecond,
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         failsWithoutNodes: rules?.absent === 'fail',

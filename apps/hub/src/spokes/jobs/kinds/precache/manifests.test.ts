@@ -140,7 +140,10 @@ describe('profile least-privilege', () => {
     ]);
     expect(JSON.stringify(all)).not.toContain('cluster-admin');
     expect(template('precache-role-create', { profile: 'least-privilege' })).toMatchObject({
-      rules: [{ apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: ['pre-cache'] }],
+      rules: [
+        { apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: ['pre-cache'] },
+        { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: ['pre-cache-spec'] },
+      ],
     });
   });
 
@@ -200,8 +203,11 @@ describe('profile least-privilege', () => {
       expect(job({ node })).toEqual(job({ node: { ...node, hasAccount: false } }));
     });
 
-    test('an older agent of ours is sent the account', () =>
-      expect(kinds({ profile: 'least-privilege', node: spokeNode(claims('actions,works')) })).toContain('ServiceAccount'));
+    test('an older agent of ours is sent the account, with no more than it may grant', () => {
+      const node = spokeNode(claims('actions,works'));
+      expect(kinds({ profile: 'least-privilege', node })).toContain('ServiceAccount');
+      expect(template('precache-role-create', { profile: 'least-privilege', node })?.rules).toHaveLength(1);
+    });
 
     test('profile talm brings its own all the same', () =>
       expect(kinds({ profile: 'talm', node: spokeNode(claims('actions,works,puller-account')) })).toEqual(kinds({ profile: 'talm' })));
@@ -233,6 +239,13 @@ describe('profile least-privilege', () => {
   });
 
   test('registry settings only when there are any', () => expect(JSON.stringify(job())).not.toContain('REGISTRY_CONFIG'));
+});
+
+test('a cap of now is in the ConfigMap alone', () => {
+  const [capped, without] = [manifests({ bytesPerSecond: 300_000 }), manifests()];
+  expect(capped.map((each, index) => (each.template.kind === 'ConfigMap' ? without[index] : each))).toEqual(without);
+  expect(template('precache-spec-cm-create', { bytesPerSecond: 300_000 })).toMatchObject({ data: { bandwidth: '300000' } });
+  expect(JSON.stringify(without)).not.toContain('bandwidth');
 });
 
 test.each(['talm', 'least-privilege'] as const)('profile %s: namespace first, with the upgrade it belongs to', (profile) => {

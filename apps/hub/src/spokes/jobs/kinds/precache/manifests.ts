@@ -1,8 +1,9 @@
 /** Builds the objects of a pre-cache on a spoke, in the order of their creation (spec/talm 3.5, 3.6). Pure. */
 import { Annotation, perObject, SccRole } from '@flotilla/api';
-import { POD_AUDIENCE, PrecacheAction, type PrecachingSpec, precacheSpecData, SpokeName } from '@flotilla/api/ran';
+import { BANDWIDTH_KEY, POD_AUDIENCE, PrecacheAction, type PrecachingSpec, precacheSpecData, SpokeName } from '@flotilla/api/ran';
 import { mountOf, PULLER_SECURITY, type PullerVariables, SCC_ANNOTATION } from '@flotilla/rollout';
 import { templateDigest } from '../../../transports/actions/hub-objects.ts';
+import { capMark } from '../../../transports/port/cap.ts';
 import type { SpokeManifest } from '../../../transports/port/port.ts';
 import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../../templates.ts';
 import type { WorkloadInputs } from './inputs.ts';
@@ -18,9 +19,10 @@ export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
     ...account(inputs),
     {
       action: PrecacheAction.createSpecConfigMap,
+      marks: capMark(inputs.bytesPerSecond),
       template: {
         ...object('v1', 'ConfigMap', SpokeName.specConfigMap),
-        data: { ...precacheSpecData(inputs.spec), ...authorities(inputs) },
+        data: { ...precacheSpecData(inputs.spec), ...authorities(inputs), ...capData(inputs) },
       },
     },
     { action: PrecacheAction.createJob, template: (inputs.profile === 'talm' ? talmJobTemplate : leastPrivilegeJobTemplate)(inputs) },
@@ -71,6 +73,10 @@ function account(inputs: WorkloadInputs): SpokeManifest[] {
   // A patch of the status may change metadata but never the spec: the puller can report, but not move its Job.
   const rules = [
     { apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: [SpokeName.job] },
+    // Its cap of now, which a mounted file shows after a minute and more. An agent of before may not grant it, and has the puller wait for the file.
+    ...(node.hasStockAgent
+      ? [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: [SpokeName.specConfigMap] }]
+      : []),
     // Gives the number of nodes where the account may not list them.
     ...(inputs.nodes ? [{ apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['get'], resourceNames: [SpokeName.nodes] }] : []),
   ];
@@ -102,6 +108,9 @@ const binding = (
   roleRef: { apiGroup: RBAC, kind: role.kind, name: role.name },
   subjects: [{ kind: 'ServiceAccount', name: role.account, namespace }],
 });
+
+const capData = ({ bytesPerSecond }: WorkloadInputs): Record<string, string> =>
+  bytesPerSecond === undefined ? {} : { [BANDWIDTH_KEY]: String(bytesPerSecond) };
 
 /** The reference's workload knows no such key. */
 const authorities = ({ profile, caBundle }: WorkloadInputs): Record<string, string> =>
