@@ -1,6 +1,6 @@
-import { Annotation } from '@flotilla/api';
+import { Annotation, Label, type Ref } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
-import { ManagedCluster } from '@flotilla/api/ocm';
+import { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, FleetLimitsName } from '@flotilla/api/ran';
 import { settled } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics } from '@flotilla/runtime';
@@ -18,8 +18,7 @@ const CLUSTERS = ['a', 'b', 'c', 'd'];
 async function startHub(text: string | undefined, options = {}) {
   const hub = new MemoryHub();
   const { client } = await hub.process();
-  for (const name of CLUSTERS)
-    await client.create(ManagedCluster, { metadata: { name, labels: { region: name < 'c' ? 'north' : 'south' } } });
+  for (const name of CLUSTERS) hub.put(ManagedCluster, { metadata: { name, labels: { region: name < 'c' ? 'north' : 'south' } } });
   const say = async (limits: string) => {
     const data = { [FleetLimitsName.key]: limits };
     if (await client.get(ConfigMap, REF)) await client.patch(ConfigMap, REF, { data }, { type: 'merge' });
@@ -56,7 +55,8 @@ async function startHub(text: string | undefined, options = {}) {
     await seen(stored);
     return stored;
   };
-  return { client, limits, places, told, events, say, create, seen, pass, store };
+  const isEnding = (ref: Ref) => caches.upgrades.get(ref)?.metadata.deletionTimestamp !== undefined;
+  return { isEnding, client, limits, places, told, events, say, create, seen, pass, store };
 }
 
 async function createUpgrade(client: Client, name: string, annotations: Record<string, string>): Promise<ClusterGroupUpgrade> {
@@ -141,6 +141,28 @@ test('an upgrade that is deleted leaves its places', async () => {
   await hub.store(one, { a: 'Active' });
   expect(hub.pass(other, ['b'])).toEqual([]);
   await hub.client.delete(ClusterGroupUpgrade, one.metadata);
+  await settled(() => expect(hub.told).toContain(other.metadata.uid));
+  expect(hub.pass(other, ['b'])).toEqual(['b']);
+});
+
+test.each([
+  { name: 'is being deleted', end: 'delete' },
+  { name: 'is stopped', end: 'stop' },
+])('a job of an upgrade that $name keeps its place until the hub has removed it', async ({ end }) => {
+  const hub = await startHub('pulling: 1');
+  const [one, other] = [await hub.create('one'), await hub.create('other')];
+  const { metadata } = await hub.store(one, { a: end === 'stop' ? 'NotStarted' : 'Active' });
+  const labels = { [Label.upgradeName]: 'one', [Label.upgradeUid]: metadata.uid ?? '', [Label.work]: 'precache' };
+  const work = await hub.client.create(ManifestWork, { metadata: { namespace: 'a', name: 'precache', labels }, spec: {} });
+  const change = end === 'stop' ? { annotations: { [Annotation.paused]: 'stop' } } : { finalizers: ['flotilla.io/test'] };
+  await hub.seen(await hub.client.patch(ClusterGroupUpgrade, metadata, { metadata: change }, { type: 'merge' }));
+  if (end === 'delete') {
+    await hub.client.delete(ClusterGroupUpgrade, metadata);
+    await settled(() => expect(hub.isEnding(metadata)).toBe(true));
+  }
+  await settled(() => expect(hub.pass(other, ['b'])).toEqual([]));
+  hub.told.length = 0;
+  await hub.client.delete(ManifestWork, work.metadata);
   await settled(() => expect(hub.told).toContain(other.metadata.uid));
   expect(hub.pass(other, ['b'])).toEqual(['b']);
 });

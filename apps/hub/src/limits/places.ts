@@ -1,5 +1,5 @@
-import { isSameJson, refKey } from '@flotilla/api';
-import { type ClusterGroupUpgrade, type FleetLimits, LimitedActivity, PRECACHE_WORK } from '@flotilla/api/ran';
+import { isSameJson, type KubeObject, Label, refKey } from '@flotilla/api';
+import { type ClusterGroupUpgrade, type FleetLimits, LimitedActivity } from '@flotilla/api/ran';
 import {
   byTurn,
   clustersWithPlace,
@@ -13,7 +13,8 @@ import {
   waitForLimits,
   waitForPlace,
 } from '@flotilla/rollout';
-import { BY_OPEN, BY_UID, type HubCaches } from '../caches.ts';
+import type { Change } from '@flotilla/runtime';
+import { BY_OPEN, BY_UID, type HubCaches, isOfJob } from '../caches.ts';
 import { holdsSpoke } from '../spokes/transports/reach.ts';
 import type { Limits } from './limits.ts';
 
@@ -143,7 +144,7 @@ class Places {
     const { uid = '' } = upgrade.metadata;
     const stored = clustersWithPlace(upgrade, this.#activity);
     if (this.#activity !== 'pulling') return stored;
-    const isHeld = (cluster: string): boolean => holdsSpoke(caches, PRECACHE_WORK, uid, cluster);
+    const isHeld = (cluster: string): boolean => holdsSpoke(caches, 'precache', uid, cluster);
     if (isEnding(upgrade)) return stored.filter(isHeld);
     if (!findPause(upgrade)?.stops) return stored;
     const states = upgrade.status?.precaching?.status ?? {};
@@ -168,5 +169,12 @@ export function createPlaces(deps: PlacesDeps): FleetPlaces {
     if (previous && !isSameJson(object.metadata.labels, previous.metadata.labels)) tellWaiting();
   });
   limits.subscribe(tellWaiting);
+  // Objects of others leave no place: those that pull have one by their stored state.
+  const holds = ({ metadata }: KubeObject): boolean =>
+    upgrades.byIndex(BY_UID, metadata.labels?.[Label.upgradeUid] ?? '').every((upgrade) => isEnding(upgrade) || findPause(upgrade)?.stops);
+  for (const cache of [deps.caches.works, deps.caches.views, deps.caches.actions])
+    cache.subscribe(({ type, object }: Change<KubeObject>) => {
+      if (type === 'deleted' && isOfJob(object) && holds(object)) tellWaiting();
+    });
   return places;
 }
