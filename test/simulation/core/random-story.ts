@@ -5,9 +5,11 @@ import {
   ON_COMPLIANCE,
   ON_HUB,
   ON_JOBS,
+  ON_OPERATOR,
   ON_POLICY,
   ON_UPGRADE,
   ON_WORKS,
+  type OperatorAct,
   type Storm,
   type Story,
   type UpgradePart,
@@ -19,6 +21,9 @@ export const TROUBLE_MS = 20 * MINUTE;
 
 /** Time in which most upgrades do most. */
 const BUSY_MS = 6 * MINUTE;
+
+/** For how long a process is away, or by how much its clock is wrong. */
+const MISHAP_MS = [100, 2_000, 30_000, 200_000];
 
 /** Spokes of most stories, and of a few: what goes wrong mostly does with few, and in less time. */
 const SMALL = [3, 3, 3, 4, 4, 4, 5, 5, 6, 8];
@@ -60,7 +65,7 @@ export function randomStory(seed: number): Story {
   const spokes = isLarge ? LARGE : lot.chance(0.77) ? lot.of(SMALL) : lot.whole(1, 2);
   const upgrades = Array.from({ length: isLarge ? 1 : lot.of([1, 1, 1, 2, 2, 3]) }, (_, index) => randomUpgrade(lot, index, spokes));
   const acts = Array.from({ length: lot.whole(0, 7) }, () => randomAct(lot, spokes, upgrades));
-  return {
+  return withOperators({
     seed,
     spokes,
     transport: lot.of(['actions', 'work']),
@@ -68,7 +73,31 @@ export function randomStory(seed: number): Story {
     upgrades,
     acts: acts.toSorted((a, b) => a.at - b.at),
     storms: lot.chance(0.5) ? [randomStorm(lot)] : [],
+  });
+}
+
+/** In a tenth of the stories the operators of one spoke run, and things happen to them; all else stays as it is. */
+function withOperators(story: Story): Story {
+  const lot = new Lot(createRandom(story.seed, 'operators'));
+  const [first, ...others] = story.upgrades;
+  if (!first || !lot.chance(0.1)) return story;
+  const operated = {
+    cluster: lot.of(first.clusters),
+    upgrade: first.name,
+    notBefore: lot.of([0, 0, 2, 8]) * MINUTE,
+    isKept: lot.chance(0.5),
   };
+  const acts = Array.from(
+    { length: lot.whole(0, 4) },
+    (): OperatorAct => ({
+      at: lot.whole(0, lot.chance(0.7) ? BUSY_MS : TROUBLE_MS),
+      what: lot.of(ON_OPERATOR),
+      operator: 'upgrade',
+      ms: lot.of(MISHAP_MS),
+    }),
+  );
+  const asking = { ...first, policies: [], works: Math.max(1, first.works), timeoutMinutes: lot.of([5, 20, 40, 60]) };
+  return { ...story, operated, upgrades: [asking, ...others], acts: [...story.acts, ...acts].toSorted((a, b) => a.at - b.at) };
 }
 
 function randomUpgrade(lot: Lot, index: number, spokes: number): UpgradePart {
@@ -117,7 +146,7 @@ function randomAct(lot: Lot, spokes: number, upgrades: readonly UpgradePart[]): 
     case 5:
       return { at, what: lot.of(ON_POLICY), upgrade: name, policy: lot.whole(1, Math.max(1, policies.length)) };
     default:
-      return { at, what: lot.of(ON_HUB), ms: lot.of([100, 2_000, 30_000, 200_000]) };
+      return { at, what: lot.of(ON_HUB), ms: lot.of(MISHAP_MS) };
   }
 }
 

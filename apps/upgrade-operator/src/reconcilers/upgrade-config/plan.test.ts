@@ -2,7 +2,7 @@ import { MachineConfigPool } from '@flotilla/api/machine';
 import type { UpgradeHistory } from '@flotilla/api/managed';
 import { upgraders } from '@flotilla/upgrade';
 import { describe, expect, test } from 'vitest';
-import { testConfig } from '../../../testing/memory-world.ts';
+import { testConfig } from '../../../testing/test-config.ts';
 import { givesUpAt, momentsOf, poolFacts } from './plan.ts';
 
 const NOW = Date.parse('2026-02-01T10:00:00Z');
