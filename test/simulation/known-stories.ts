@@ -23,7 +23,7 @@ export const knownStories: readonly KnownStory[] = [
       upgrades: [{ ...ALONE, clusters: [1, 2, 3], maxConcurrency: 3, timeoutMinutes: 40 }],
       acts: [{ at: 29_439, what: 'restore', upgrade: 'u1' }],
       storms: [],
-      operated: { cluster: 3, upgrade: 'u1', notBefore: 120_000, isKept: false },
+      operated: { cluster: 3, upgrade: 'u1', notBefore: 120_000, isKept: false, operators: 'upgrade' },
     },
   },
   {
@@ -41,7 +41,7 @@ export const knownStories: readonly KnownStory[] = [
         { at: 285_194, what: 'sleep operator', operator: 'upgrade', ms: 30_000 },
       ],
       storms: [],
-      operated: { cluster: 3, upgrade: 'u1', notBefore: 0, isKept: true },
+      operated: { cluster: 3, upgrade: 'u1', notBefore: 0, isKept: true, operators: 'upgrade' },
     },
   },
 ];

@@ -8,7 +8,7 @@ type Ports = MemoryWorld['ports'];
 const TIMEOUT_MS = 10_000;
 
 /** Carries a call to a service of a spoke through the weather: it is late, does not arrive, or takes effect and is not answered. */
-async function carried<T>(
+export async function carried<T>(
   act: () => Promise<T>,
   { process, weather, path, signal }: { process: SimulatedProcess; weather: Weather; path: string; signal?: AbortSignal | undefined },
 ): Promise<T> {
@@ -48,6 +48,7 @@ export function farPorts(ports: Ports, process: SimulatedProcess, weather: Weath
     health: far('health', ports.health),
     alerts: far('alerts', ports.alerts),
     nodes: far('nodes', ports.nodes),
+    releases: far('releases', ports.releases),
     provider: { ...ports.provider, refresh: (signal) => provider.refresh(signal) },
   };
 }

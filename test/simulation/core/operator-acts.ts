@@ -1,5 +1,6 @@
 import { conditionTime } from '@flotilla/api';
 import { OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
+import { playedImage } from '@flotilla/version-operator/testing';
 import { createTemplate } from '../../fixtures/work-templates.ts';
 import { CHANNEL, type OperatedSpoke, VERSIONS } from './operated-spoke.ts';
 import { type OperatorAct, skewOf } from './story.ts';
@@ -22,7 +23,7 @@ export const expectedOf = ({ operated }: World, template: string) =>
 export async function createAskingTemplate(world: World, name: string, { part }: OperatedSpoke): Promise<void> {
   const { kind, apiVersion } = UpgradeConfig;
   const upgradeAt = conditionTime(world.scheduler.now() + part.notBefore);
-  const desired = { version: VERSIONS.asked, channel: CHANNEL };
+  const desired = part.operators === 'both' ? { image: playedImage(VERSIONS.asked) } : { version: VERSIONS.asked, channel: CHANNEL };
   const asked = { apiVersion, kind, metadata: ASKED, spec: { type: 'OSD', upgradeAt, PDBForceDrainTimeout: 60, desired } };
   const resourceIdentifier = { group: 'upgrade.managed.openshift.io', resource: 'upgradeconfigs', ...ASKED };
   const jsonPaths = EXPECTED.map((value) => ({ name: value.name, path: `.status.history[0].${value.name.toLowerCase()}` }));
@@ -75,12 +76,15 @@ const onOperator: Record<OperatorAct['what'], (world: World, spoke: OperatedSpok
     spoke.refusals.since ??= scheduler.now();
   },
   'free services': (_, spoke) => freeServices(spoke),
-  'hold version': (_, { actors }) => actors.setFaults({ controlPlaneHeld: true }),
-  'hold nodes': (_, { actors }) => actors.setFaults({ nodesHeld: true }),
-  'free cluster': (_, { actors }) => actors.setFaults({}),
+  'hold version': (_, spoke) => spoke.hold({ version: true }),
+  'hold nodes': (_, spoke) => spoke.hold({ nodes: true }),
+  'free cluster': (_, spoke) => spoke.hold({}),
   'take back': (_, { admin }) => admin.delete(UpgradeConfig, ASKED),
-  'ask for another': (_, { admin }) =>
-    admin.patch(UpgradeConfig, ASKED, { spec: { desired: { version: VERSIONS.other } } }, { type: 'merge' }),
+  'ask for another': (_, { admin, part }) => {
+    const { other: version } = VERSIONS;
+    const desired = part.operators === 'both' ? { version, image: playedImage(version) } : { version };
+    return admin.patch(UpgradeConfig, ASKED, { spec: { desired } }, { type: 'merge' });
+  },
 };
 
 function freeServices(spoke: OperatedSpoke): void {
@@ -93,5 +97,5 @@ function freeServices(spoke: OperatedSpoke): void {
 /** Takes away whatever keeps the spoke from where it was sent. */
 export function healOperated(spoke: OperatedSpoke): void {
   freeServices(spoke);
-  spoke.actors.setFaults({});
+  spoke.hold({});
 }

@@ -84,6 +84,7 @@ function withOperators(story: Story): Story {
   const operated = {
     cluster: lot.of(first.clusters),
     upgrade: first.name,
+    operators: lot.of(['upgrade', 'both'] as const),
     notBefore: lot.of([0, 0, 2, 8]) * MINUTE,
     isKept: lot.chance(0.5),
   };
@@ -92,7 +93,7 @@ function withOperators(story: Story): Story {
     (): OperatorAct => ({
       at: lot.whole(0, lot.chance(0.7) ? BUSY_MS : TROUBLE_MS),
       what: lot.of(ON_OPERATOR),
-      operator: 'upgrade',
+      operator: lot.of(['upgrade', 'version'] as const),
       ms: lot.of(MISHAP_MS),
     }),
   );

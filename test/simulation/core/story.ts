@@ -32,6 +32,8 @@ export interface OperatedPart {
   readonly cluster: number;
   /** Upgrade whose first template asks. */
   readonly upgrade: string;
+  /** `upgrade`: the version operator is played; `both`: it runs too. */
+  readonly operators: 'upgrade' | 'both';
   /** `upgradeAt` of what is asked. */
   readonly notBefore: number;
   /** It stays when the upgrade takes its works away. */

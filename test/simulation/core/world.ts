@@ -17,7 +17,7 @@ import { type Client, embedProgram } from '@flotilla/runtime';
 import { hubCrds } from '../../fixtures/crds.ts';
 import { SimulatedExchange } from './exchange.ts';
 import { simulateMachine } from './machine.ts';
-import { OperatedSpoke } from './operated-spoke.ts';
+import { OperatedSpoke, VERSIONS } from './operated-spoke.ts';
 import { SimulatedProcess } from './process.ts';
 import { Scheduler } from './scheduler.ts';
 import type { OperatedPart, Story } from './story.ts';
@@ -34,7 +34,7 @@ const LATE_MS = 10_000;
 
 /** Status of an UpgradeConfig on a spoke that is played: the version is there as soon as it is asked for. */
 const upgradedStatus = ({ spec }: StoredObject) => {
-  const { version } = UpgradeConfigSpec.shape.desired.parse(isJsonObject(spec) ? spec.desired : undefined);
+  const { version = VERSIONS.asked } = UpgradeConfigSpec.shape.desired.parse(isJsonObject(spec) ? spec.desired : undefined);
   return { history: [{ phase: 'Upgraded', version }] };
 };
 

@@ -1,21 +1,33 @@
-import { ClusterVersion } from '@flotilla/api/config';
+import { untyped } from '@flotilla/api';
+import { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { Node } from '@flotilla/api/core';
 import { MachineConfigAnnotation, MachineLabel } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { kstatus } from '@flotilla/api/testing';
 import { renderedConfig } from '@flotilla/control-plane/simulators';
+import { PLAYED_OPERATORS } from '@flotilla/version-operator/testing';
 import type { OperatedSpoke } from '../core/operated-spoke.ts';
 import { ASKED } from '../core/operator-acts.ts';
 import type { StoredChange } from '../core/world.ts';
 import type { Ledger } from './ledger.ts';
 import type { Property } from './property.ts';
 
+const Deployments = untyped('apps/v1', 'Deployment', 'deployments');
+
 /** What the operators of a spoke may do, and say of it. */
 export function operators(ledger: Ledger): Property[] {
   const { operated } = ledger.world;
   if (!operated) return [];
   const asks = new Asks(ledger);
-  return [asks.noted, oneVersion(asks), notUnasked(ledger, operated, asks), doneWasSeen(operated), readings(), operatorsEnd(operated)];
+  return [
+    asks.noted,
+    oneVersion(asks),
+    notUnasked(ledger, operated, asks),
+    appliedWasSeen(operated),
+    doneWasSeen(operated),
+    readings(),
+    operatorsEnd(operated),
+  ];
 }
 
 /** An object of a kind before and after a change; after it is undefined once it is gone. */
@@ -96,6 +108,28 @@ const notUnasked = (ledger: Ledger, { refusals, skewMs }: OperatedSpoke, asks: A
       if (asked && ledger.now + skewMs() + 1_000 < Date.parse(asked.spec.upgradeAt))
         return `${version} is begun before ${asked.spec.upgradeAt}`;
       if (refusals.since !== undefined && isLong(refusals.since)) return `${version} is begun though the cluster is not fit`;
+    }
+    return undefined;
+  },
+});
+
+const appliedWasSeen = ({ server, part }: OperatedSpoke): Property => ({
+  name: 'applied was seen',
+  rule: 'a version is called applied when everything of its release is, and every operator says so',
+  look(changes) {
+    if (part.operators !== 'both') return undefined;
+    for (const { before, after } of changesOf<ClusterVersion>(changes, ClusterVersion.plural)) {
+      const [newest] = after?.status?.history ?? [];
+      const known = before?.status?.history?.[0];
+      if (!known || newest?.state !== 'Completed' || known.completionTime === newest.completionTime) continue;
+      const { version } = newest;
+      for (const name of PLAYED_OPERATORS) {
+        const deployment = server.read(Deployments, { namespace: `openshift-${name}`, name });
+        if (!JSON.stringify(deployment ?? {}).includes(`"${name}:${version}"`))
+          return `${version} is called applied, and ${name} does not run it`;
+        const versions = server.read(ClusterOperator, { name })?.status?.versions ?? [];
+        if (!versions.some((each) => each.version === version)) return `${version} is called applied, and ${name} has not said so`;
+      }
     }
     return undefined;
   },
