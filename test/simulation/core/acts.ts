@@ -89,6 +89,12 @@ const onUpgrade: Record<UpgradeAct['what'], (world: World, ref: Ref) => Promise<
   pause: (world, ref) => annotate(world, ref, { [Annotation.paused]: 'drain' }),
   stop: (world, ref) => annotate(world, ref, { [Annotation.paused]: 'stop' }),
   resume: (world, ref) => annotate(world, ref, { [Annotation.paused]: null, [Annotation.windowStart]: null }),
+  'fill batches': (world, ref) =>
+    annotate(world, ref, { [Annotation.waves]: 'ready', [Annotation.waveMin]: '1', [Annotation.wavePatience]: '1m' }),
+  'have patience': (world, ref) =>
+    annotate(world, ref, { [Annotation.waves]: 'ready', [Annotation.waveMin]: '2', [Annotation.wavePatience]: '3m' }),
+  'list batches': (world, ref) =>
+    annotate(world, ref, { [Annotation.waves]: null, [Annotation.waveMin]: null, [Annotation.wavePatience]: null }),
   delete: ({ user }, ref) => user.delete(ClusterGroupUpgrade, ref),
   retry: (world, ref) => annotate(world, ref, { [Annotation.retryAt]: new Date(world.scheduler.now()).toISOString() }),
   edit: ({ user }, ref) => user.patch(ClusterGroupUpgrade, ref, { spec: { remediationStrategy: { maxConcurrency: 1 } } }, merge),

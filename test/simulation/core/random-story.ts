@@ -8,6 +8,7 @@ import {
   ON_OPERATOR,
   ON_POLICY,
   ON_UPGRADE,
+  ON_WAVES,
   ON_WORKS,
   type OperatorAct,
   type Storm,
@@ -65,15 +66,45 @@ export function randomStory(seed: number): Story {
   const spokes = isLarge ? LARGE : lot.chance(0.77) ? lot.of(SMALL) : lot.whole(1, 2);
   const upgrades = Array.from({ length: isLarge ? 1 : lot.of([1, 1, 1, 2, 2, 3]) }, (_, index) => randomUpgrade(lot, index, spokes));
   const acts = Array.from({ length: lot.whole(0, 7) }, () => randomAct(lot, spokes, upgrades));
-  return withOperators({
-    seed,
-    spokes,
-    transport: lot.of(['actions', 'work']),
-    hubs: lot.chance(0.3) ? 2 : 1,
-    upgrades,
-    acts: acts.toSorted((a, b) => a.at - b.at),
-    storms: lot.chance(0.5) ? [randomStorm(lot)] : [],
-  });
+  return withOperators(
+    withWaves({
+      seed,
+      spokes,
+      transport: lot.of(['actions', 'work']),
+      hubs: lot.chance(0.3) ? 2 : 1,
+      upgrades,
+      acts: acts.toSorted((a, b) => a.at - b.at),
+      storms: lot.chance(0.5) ? [randomStorm(lot)] : [],
+    }),
+  );
+}
+
+/**
+ * In a tenth of the stories batches are filled by annotations that somebody adds, edits and takes away in mid-run, of two upgrades on the same clusters,
+ * with a canary or another cluster that is held before the start; all else stays as it is.
+ */
+function withWaves(story: Story): Story {
+  const lot = new Lot(createRandom(story.seed, 'waves'));
+  if (!lot.chance(0.1)) return story;
+  const [first, ...others] = story.upgrades;
+  if (!first) return story;
+  const waves = { least: lot.of([1, 2]), patienceMinutes: 1 };
+  const [canary = 1] = first.clusters;
+  const canaries = lot.chance(0.5) ? [canary] : first.canaries;
+  const filled = { ...first, canaries, ...(lot.chance(0.7) && { waves }) };
+  const second = { ...(others[0] ?? randomUpgrade(lot, 1, story.spokes)), clusters: first.clusters, canaries: [], waves };
+  const upgrades = lot.chance(0.5) ? [filled, second, ...others.slice(1)] : [filled, ...others];
+  const isCanary = canaries.length > 0;
+  const cluster = isCanary ? canary : (first.clusters.at(-1) ?? canary);
+  const held: Act[] = [
+    { at: 0, what: 'hold', cluster },
+    { at: lot.whole(1, isCanary ? 5 : 12) * MINUTE, what: 'release', cluster },
+  ];
+  const edits = Array.from(
+    { length: lot.whole(0, 3) },
+    (): Act => ({ at: lot.whole(0, BUSY_MS), what: lot.of(ON_WAVES), upgrade: lot.of(upgrades).name }),
+  );
+  return { ...story, upgrades, acts: [...story.acts, ...held, ...edits].toSorted((a, b) => a.at - b.at) };
 }
 
 /** In a tenth of the stories the operators of one spoke run, and things happen to them; all else stays as it is. */

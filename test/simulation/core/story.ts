@@ -42,6 +42,8 @@ export interface OperatedPart {
 
 /** Acts on an upgrade, by people; it is restored with a new uid, with its status or without. */
 export const ON_UPGRADE = ['enable', 'pause', 'stop', 'resume', 'delete', 'retry', 'edit', 'restore', 'restore bare'] as const;
+/** Acts on the annotations by which batches of an upgrade are filled. */
+export const ON_WAVES = ['fill batches', 'have patience', 'list batches'] as const;
 /** Acts on a cluster: by people, or by its link and its agent. */
 export const ON_CLUSTER = [
   'hold',
@@ -88,7 +90,7 @@ interface At {
 
 /** Act on an upgrade. */
 export interface UpgradeAct extends At {
-  readonly what: (typeof ON_UPGRADE)[number];
+  readonly what: (typeof ON_UPGRADE)[number] | (typeof ON_WAVES)[number];
   readonly upgrade: string;
 }
 
