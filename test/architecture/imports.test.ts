@@ -25,7 +25,13 @@ const LIBRARIES: Record<string, readonly string[]> = {
 };
 
 /** Entries of apps that tests of the whole, and nobody else, may use in their own process. */
-const EMBEDDED = ['@flotilla/cli/commands', '@flotilla/cli/testing', '@flotilla/hub/program'];
+const EMBEDDED = [
+  '@flotilla/cli/commands',
+  '@flotilla/cli/testing',
+  '@flotilla/hub/program',
+  '@flotilla/upgrade-operator/testing',
+  '@flotilla/version-operator/testing',
+];
 
 interface Source {
   /** Path from the root, with slashes. */

@@ -7,6 +7,9 @@ interface KnownStory {
   readonly story: Story;
 }
 
+/** An upgrade that rolls one work out. */
+const ALONE = { name: 'u1', at: 0, canaries: [], policies: [], works: 1, preCaching: false, backup: false, enable: true, abort: false };
+
 /** Stories that failed when they were found; each has held since. */
 export const knownStories: readonly KnownStory[] = [
   {
@@ -39,6 +42,38 @@ export const knownStories: readonly KnownStory[] = [
       ],
       storms: [],
       limits: { pulling: 3, upgrading: 3, row: 1 },
+    },
+  },
+  {
+    // Seed 471.
+    name: 'an upgrade that was restored in mid-run brought no work back, and left those of clusters that were done',
+    story: {
+      seed: 471,
+      spokes: 3,
+      transport: 'work',
+      hubs: 1,
+      upgrades: [{ ...ALONE, clusters: [1, 2, 3], maxConcurrency: 3, timeoutMinutes: 40 }],
+      acts: [{ at: 29_439, what: 'restore', upgrade: 'u1' }],
+      storms: [],
+      operated: { cluster: 3, upgrade: 'u1', notBefore: 120_000, isKept: false, operators: 'upgrade' },
+    },
+  },
+  {
+    // Seed 1182.
+    name: 'an UpgradeConfig that was made anew while its version was applied was done before any worker had begun',
+    story: {
+      seed: 1182,
+      spokes: 3,
+      transport: 'actions',
+      hubs: 1,
+      upgrades: [{ ...ALONE, clusters: [3], maxConcurrency: 1, timeoutMinutes: 40 }],
+      acts: [
+        { at: 15_062, what: 'hold version', operator: 'upgrade', ms: 30_000 },
+        { at: 72_368, what: 'take back', operator: 'upgrade', ms: 100 },
+        { at: 285_194, what: 'sleep operator', operator: 'upgrade', ms: 30_000 },
+      ],
+      storms: [],
+      operated: { cluster: 3, upgrade: 'u1', notBefore: 0, isKept: true, operators: 'upgrade' },
     },
   },
 ];

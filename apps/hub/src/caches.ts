@@ -61,7 +61,7 @@ export const BY_SPOKE = 'spoke';
 export const BY_WORK_AND_CLUSTER = 'work-and-cluster';
 /** Index of actions, views and works of jobs by `work/upgradeUid`. */
 export const BY_WORK_AND_UPGRADE = 'work-and-upgrade';
-/** Index of actions, views and works of rollouts by their upgrade's uid. Objects of the reference carry none and are found by `upgradeIndexValue`. */
+/** Index of actions, views and works of rollouts by their upgrade's uid and by `upgradeIndexValue`: those of the reference have no uid, those of an upgrade that was lost another one than its restored one. */
 export const BY_UPGRADE = 'upgrade';
 /** Index of objects by their cluster: copies of policies, access, and actions, views and works of rollouts. */
 export const BY_CLUSTER = 'cluster';
@@ -101,13 +101,20 @@ const only = (isMeant: (object: KubeObject) => boolean, key: (object: KubeObject
 const isOfRollout = (object: KubeObject): boolean => !isOfJob(object);
 const isOfAuthor = (object: KubeObject): boolean => !isOfUpgrade(object);
 
+/** The one label of our actions may be of two upgrades, `a-b` of `c` and `b-c` of `a`: they go by their uid alone. */
+const ownersOf = (object: KubeObject): string[] => {
+  const uid = uidOf(object);
+  if (uid === '') return [upgradeIndexOf(object)];
+  return object.metadata.labels?.[Label.upgradeNamespace] === undefined ? [uid] : [uid, upgradeIndexOf(object)];
+};
+
 /** Actions, views and works have the same indexes. */
 const transportIndexes = {
   [BY_SPOKE]: only(isOfJob, (object) => spokeKey(workOf(object), uidOf(object), namespaceOf(object))),
   [BY_WORK_AND_CLUSTER]: only(isOfJob, (object) => `${workOf(object)}/${namespaceOf(object)}`),
   [BY_WORK_AND_UPGRADE]: only(isOfJob, (object) => `${workOf(object)}/${uidOf(object)}`),
   [BY_CLUSTER]: only(isOfRollout, namespaceOf),
-  [BY_UPGRADE]: only(isOfRollout, (object) => uidOf(object) || upgradeIndexOf(object)),
+  [BY_UPGRADE]: (object: KubeObject) => (isOfRollout(object) ? ownersOf(object) : []),
 };
 
 /**

@@ -1,26 +1,14 @@
 /** Surroundings of a cluster in memory, for tests. They outlive an operator, and the next one finds them as they are. */
 import type { CachedRelease } from '@flotilla/api/managed';
-import { type Clock, createChannel, type EventToRecord, systemClock } from '@flotilla/runtime';
+import { type Client, type Clock, createChannel, createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
+import { readConfig } from '../src/config.ts';
 import { createSilences, isControlPlane, isWorkers } from '../src/maintenance/silences.ts';
+import { runOperator } from '../src/operator.ts';
 import type { OperatorConfig } from '../src/operator-config/schema.ts';
 import type { HealthVerdict, Ports, ProviderProblem, UpgradeMetrics } from '../src/ports.ts';
+import type { stepsOf } from '../src/upgraders.ts';
 import { MemoryAlertmanager } from './memory-alertmanager.ts';
-
-/** A configuration with which nothing takes long; minutes. */
-export const testConfig: OperatorConfig = {
-  upgradeType: 'OSD',
-  configManager: { watchInterval: 60 },
-  validation: { cincinnati: false },
-  environment: { fedramp: false },
-  maintenance: { controlPlaneTime: 90, ignoredAlerts: { controlPlaneCriticals: ['ClusterOperatorDown'] } },
-  scale: { timeOut: 30, extraMachinePools: [] },
-  upgradeWindow: { delayTrigger: 30, timeOut: 120 },
-  nodeDrain: { timeOut: 45, expectedNodeDrainTime: 8, disableDrainStrategies: false, ignoredNamespacePatterns: [] },
-  healthCheck: { ignoredCriticals: [], ignoredNamespaces: [] },
-  extDependencyAvailabilityChecks: { http: { timeout: 10, urls: [] } },
-  cacheProof: { required: false, maxAge: 60 },
-  featureGate: { enabled: [] },
-};
+import { testConfig } from './test-config.ts';
 
 /** One silence of the operator, as Alertmanager has it. */
 interface MemorySilence {
@@ -29,6 +17,17 @@ interface MemorySilence {
   readonly about: string;
   /** In force, or about to be. */
   readonly active: boolean;
+}
+
+/** An operator in this process. */
+interface InProcess {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly argv?: readonly string[];
+  /** Default: those of the world. */
+  readonly ports?: Ports;
+  readonly steps?: typeof stepsOf;
+  readonly logLevel?: 'silent' | 'debug';
 }
 
 const healthy: HealthVerdict = { blocks: false };
@@ -71,6 +70,13 @@ export class MemoryWorld {
       about: comment.replace(/^.* upgrade to version /, '').replace(/ remaining (\d+) nodes$/, ' $1'),
       active: status.state !== 'expired',
     }));
+  }
+
+  /** Runs an operator in these surroundings until the signal aborts. */
+  run({ client, clock, argv = [], ports = this.ports, steps, logLevel = 'silent' }: InProcess, signal: AbortSignal): Promise<void> {
+    const logger = createLogger({ name: 'operator', level: logLevel });
+    const deps = { client, clock, settings: readConfig(argv, {}), logger, metrics: createMetrics({ process: false }) };
+    return runOperator(deps, { createPorts: () => ports, ...(steps && { steps }) }, signal);
   }
 
   /** Tells operators that the configuration has changed. @param key of the UpgradeConfig */

@@ -7,10 +7,8 @@ import { managedCrds, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig, ty
 import { machineCrds } from '@flotilla/api/testing';
 import { MemoryServer } from '@flotilla/control-plane/memory';
 import { eventually } from '@flotilla/pace/testing';
-import { type Client, type Clock, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
+import { type Client, type Clock, systemClock } from '@flotilla/runtime';
 import { z } from 'zod';
-import { readConfig } from '../src/config.ts';
-import { runOperator } from '../src/operator.ts';
 import { done, type Step } from '../src/steps/step.ts';
 import { stepsOf } from '../src/upgraders.ts';
 import type { MemoryWorld } from './memory-world.ts';
@@ -52,15 +50,9 @@ interface OperatorCaseOptions {
 export function startOperator(client: Client, world: MemoryWorld, options: OperatorCaseOptions = {}): RunningOperator {
   const { retrySeconds = 1, diesIn, logLevel = 'silent' } = options;
   const stopping = new AbortController();
-  const deps = {
-    client,
-    settings: readConfig(['--retry-seconds', String(retrySeconds)], {}),
-    logger: createLogger({ name: 'operator', level: logLevel }),
-    metrics: createMetrics({ process: false }),
-    clock: systemClock,
-  };
   const steps = diesIn ? (...of: Parameters<typeof stepsOf>) => stepsOf(...of).map((step) => mortal(step, diesIn, stopping)) : stepsOf;
-  const ended = runOperator(deps, { createPorts: () => world.ports, steps }, stopping.signal);
+  const argv = ['--retry-seconds', String(retrySeconds)];
+  const ended = world.run({ client, clock: systemClock, argv, steps, logLevel }, stopping.signal);
   return {
     async stop() {
       stopping.abort();

@@ -21,7 +21,7 @@ export interface TestRelease {
 
 /** Name of a release's image. */
 export const imageOf = ({ version }: TestRelease): string =>
-  `release.test/release@sha256:${Buffer.from(version).toString('hex').padEnd(64, '0')}`;
+  `release.test/openshift/release@sha256:${Buffer.from(version).toString('hex').padEnd(64, '0')}`;
 
 const included = (object: Json): Json => {
   const { metadata, ...rest } = object;
@@ -37,6 +37,31 @@ export function filesOf({ version, files }: TestRelease): PayloadFile[] {
   ]);
   const own = included({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'openshift-cluster-version' } });
   return payloadFilesOf({ ...buildReleaseHead(version), [OWN]: own, ...Object.fromEntries(manifests) });
+}
+
+/** Options of an operator of a release that can fetch the others. */
+export function optionsOf(client: Client, own: TestRelease, others: readonly TestRelease[]): VersionOperatorOptions {
+  const filesIn = (releases: readonly TestRelease[], image: string) => {
+    const release = releases.find((one) => imageOf(one) === image);
+    if (!release) throw new Error(`no release ${image}`);
+    return filesOf(release);
+  };
+  return {
+    client,
+    given: { image: () => imageOf(own), read: () => filesOf(own), isFolder: true },
+    reopen: async (image) => filesIn([own, ...others], image),
+    source: () => ({
+      retrieve: async ({ image }) => ({ files: filesIn(others, image), verified: true, acceptedRisks: '' }),
+      prefetch: async () => undefined,
+    }),
+    profile: PROFILE,
+    alwaysEnabled: [],
+    degradedBlocks: () => true,
+    passEveryMs: 2_000,
+    instance: 'test',
+    logger: createLogger({ name: 'version-operator', level: 'silent' }),
+    clock: systemClock,
+  };
 }
 
 /** A running operator. */
@@ -101,34 +126,7 @@ export class World implements AsyncDisposable {
     const stopping = new AbortController();
     signal?.addEventListener('abort', () => stopping.abort(signal.reason));
     // a run that fails is told when the world ends, not before somebody looks
-    const running = runOperator(
-      {
-        client: this.client,
-        given: { image: () => imageOf(own), read: () => filesOf(own), isFolder: true },
-        reopen: async (image) => {
-          const release = [own, ...others].find((one) => imageOf(one) === image);
-          if (!release) throw new Error(`no release ${image}`);
-          return filesOf(release);
-        },
-        source: () => ({
-          retrieve: async ({ image }) => {
-            const release = others.find((one) => imageOf(one) === image);
-            if (!release) throw new Error(`no release ${image}`);
-            return { files: filesOf(release), verified: true, acceptedRisks: '' };
-          },
-          prefetch: async () => undefined,
-        }),
-        profile: PROFILE,
-        alwaysEnabled: [],
-        degradedBlocks: () => true,
-        passEveryMs: 2_000,
-        instance: 'test',
-        logger: createLogger({ name: 'version-operator', level: 'silent' }),
-        clock: systemClock,
-        ...options,
-      },
-      stopping.signal,
-    );
+    const running = runOperator({ ...optionsOf(this.client, own, others), ...options }, stopping.signal);
     running.catch(() => undefined);
     const stop = async (): Promise<void> => {
       stopping.abort(new Error('stopped'));

@@ -6,7 +6,18 @@ import { BUILT_IN_KINDS, type ComplianceScript, registerSpokes } from '@flotilla
 import { isAlreadyExists, isNotFound } from '@flotilla/runtime';
 import { placePolicy } from '../../fixtures/placed-policies.ts';
 import { createTemplate } from '../../fixtures/work-templates.ts';
-import type { Act, ClusterAct, HubAct, Limits, LimitsAct, PolicyAct, UpgradeAct, UpgradePart } from './story.ts';
+import { createAskingTemplate, healOperated, performOnOperator } from './operator-acts.ts';
+import {
+  type Act,
+  type ClusterAct,
+  type HubAct,
+  type Limits,
+  type LimitsAct,
+  type PolicyAct,
+  skewOf,
+  type UpgradeAct,
+  type UpgradePart,
+} from './story.ts';
 import { ROW, spokeName, type World } from './world.ts';
 
 const merge = { type: 'merge' } as const;
@@ -20,7 +31,9 @@ const templatesOf = ({ name, works }: UpgradePart): string[] => Array.from({ len
 /** Places the policies of an upgrade, and creates its templates. */
 export async function placePolicies(world: World, upgrade: UpgradePart): Promise<void> {
   const { name, clusters, policies } = upgrade;
-  for (const template of templatesOf(upgrade)) await createTemplate(world.user, template);
+  for (const [index, template] of templatesOf(upgrade).entries())
+    if (index === 0 && world.operated?.part.upgrade === name) await createAskingTemplate(world, template, world.operated);
+    else await createTemplate(world.user, template);
   for (const [index, { soakSeconds }] of policies.entries())
     await placePolicy(world.user, policyName(name, index + 1), {
       clusters: clusters.map(spokeName),
@@ -75,6 +88,7 @@ async function performed(world: World, act: Act): Promise<unknown> {
   if ('policy' in act) return onPolicy[act.what](world, act);
   if ('upgrade' in act) return onUpgrade[act.what](world, refOf(act.upgrade));
   if ('cluster' in act) return onCluster[act.what](world, spokeName(act.cluster));
+  if ('operator' in act) return world.operated && performOnOperator(world, world.operated, act);
   const [hub = 1] = world.hubs;
   return onHub[act.what](world, hub, act.ms);
 }
@@ -87,6 +101,12 @@ const onUpgrade: Record<UpgradeAct['what'], (world: World, ref: Ref) => Promise<
   pause: (world, ref) => annotate(world, ref, { [Annotation.paused]: 'drain' }),
   stop: (world, ref) => annotate(world, ref, { [Annotation.paused]: 'stop' }),
   resume: (world, ref) => annotate(world, ref, { [Annotation.paused]: null, [Annotation.windowStart]: null }),
+  'fill batches': (world, ref) =>
+    annotate(world, ref, { [Annotation.waves]: 'ready', [Annotation.waveMin]: '1', [Annotation.wavePatience]: '1m' }),
+  'have patience': (world, ref) =>
+    annotate(world, ref, { [Annotation.waves]: 'ready', [Annotation.waveMin]: '2', [Annotation.wavePatience]: '3m' }),
+  'list batches': (world, ref) =>
+    annotate(world, ref, { [Annotation.waves]: null, [Annotation.waveMin]: null, [Annotation.wavePatience]: null }),
   delete: ({ user }, ref) => user.delete(ClusterGroupUpgrade, ref),
   retry: (world, ref) => annotate(world, ref, { [Annotation.retryAt]: new Date(world.scheduler.now()).toISOString() }),
   edit: ({ user }, ref) => user.patch(ClusterGroupUpgrade, ref, { spec: { remediationStrategy: { maxConcurrency: 1 } } }, merge),
@@ -247,12 +267,10 @@ const onLimits: Record<LimitsAct['what'], (world: World, limits: Limits) => Prom
   'drop limits': ({ user }) => user.delete(ConfigMap, LIMITS),
 };
 
-/** Milliseconds by which a clock is put ahead: less than others of its acts last, since a clock that is minutes ahead opens windows early. */
-export const skewOf = (ms: number): number => ms / 10;
-
 /** Takes away whatever keeps an upgrade from its end. */
 export async function heal(world: World): Promise<void> {
-  const { story, names } = world;
+  const { story, names, operated } = world;
+  if (operated) healOperated(operated);
   for (let cluster = 1; cluster <= names.length; cluster += 1)
     for (const what of ['comply', 'free jobs', 'release', 'open hours', 'join'] as const)
       await perform(world, { at: world.ms, what, cluster });

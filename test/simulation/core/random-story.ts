@@ -7,9 +7,12 @@ import {
   ON_HUB,
   ON_JOBS,
   ON_LIMITS,
+  ON_OPERATOR,
   ON_POLICY,
   ON_UPGRADE,
+  ON_WAVES,
   ON_WORKS,
+  type OperatorAct,
   type Storm,
   type Story,
   type UpgradePart,
@@ -21,6 +24,9 @@ export const TROUBLE_MS = 20 * MINUTE;
 
 /** Time in which most upgrades do most. */
 const BUSY_MS = 6 * MINUTE;
+
+/** For how long a process is away, or by how much its clock is wrong. */
+const MISHAP_MS = [100, 2_000, 30_000, 200_000];
 
 /** Spokes of most stories, and of a few: what goes wrong mostly does with few, and in less time. */
 const SMALL = [3, 3, 3, 4, 4, 4, 5, 5, 6, 8];
@@ -62,17 +68,80 @@ export function randomStory(seed: number): Story {
   const spokes = isLarge ? LARGE : lot.chance(0.77) ? lot.of(SMALL) : lot.whole(1, 2);
   const upgrades = Array.from({ length: isLarge ? 1 : lot.of([1, 1, 1, 2, 2, 3]) }, (_, index) => randomUpgrade(lot, index, spokes));
   const acts = Array.from({ length: lot.whole(0, 7) }, () => randomAct(lot, spokes, upgrades));
-  const story = {
-    seed,
-    spokes,
-    transport: lot.of(['actions', 'work'] as const),
-    hubs: lot.chance(0.3) ? 2 : 1,
-    upgrades,
-    storms: lot.chance(0.5) ? [randomStorm(lot)] : [],
+  return withLimits(
+    withOperators(
+      withWaves({
+        seed,
+        spokes,
+        transport: lot.of(['actions', 'work']),
+        hubs: lot.chance(0.3) ? 2 : 1,
+        upgrades,
+        acts: acts.toSorted((a, b) => a.at - b.at),
+        storms: lot.chance(0.5) ? [randomStorm(lot)] : [],
+      }),
+    ),
+  );
+}
+
+/** In a fifth of the stories the fleet has limits, which somebody may change, break or take away; all else stays as it is. */
+function withLimits(story: Story): Story {
+  const lot = new Lot(createRandom(story.seed, 'limits'));
+  if (!lot.chance(0.2)) return story;
+  const acts = Array.from({ length: lot.whole(0, 2) }, () => randomLimitsAct(lot));
+  return { ...story, limits: randomLimits(lot), acts: [...story.acts, ...acts].toSorted((a, b) => a.at - b.at) };
+}
+
+/**
+ * In a tenth of the stories batches are filled by annotations that somebody adds, edits and takes away in mid-run, of two upgrades on the same clusters,
+ * with a canary or another cluster that is held before the start; all else stays as it is.
+ */
+function withWaves(story: Story): Story {
+  const lot = new Lot(createRandom(story.seed, 'waves'));
+  if (!lot.chance(0.1)) return story;
+  const [first, ...others] = story.upgrades;
+  if (!first) return story;
+  const waves = { least: lot.of([1, 2]), patienceMinutes: 1 };
+  const [canary = 1] = first.clusters;
+  const canaries = lot.chance(0.5) ? [canary] : first.canaries;
+  const filled = { ...first, canaries, ...(lot.chance(0.7) && { waves }) };
+  const second = { ...(others[0] ?? randomUpgrade(lot, 1, story.spokes)), clusters: first.clusters, canaries: [], waves };
+  const upgrades = lot.chance(0.5) ? [filled, second, ...others.slice(1)] : [filled, ...others];
+  const isCanary = canaries.length > 0;
+  const cluster = isCanary ? canary : (first.clusters.at(-1) ?? canary);
+  const held: Act[] = [
+    { at: 0, what: 'hold', cluster },
+    { at: lot.whole(1, isCanary ? 5 : 12) * MINUTE, what: 'release', cluster },
+  ];
+  const edits = Array.from(
+    { length: lot.whole(0, 3) },
+    (): Act => ({ at: lot.whole(0, BUSY_MS), what: lot.of(ON_WAVES), upgrade: lot.of(upgrades).name }),
+  );
+  return { ...story, upgrades, acts: [...story.acts, ...held, ...edits].toSorted((a, b) => a.at - b.at) };
+}
+
+/** In a tenth of the stories the operators of one spoke run, and things happen to them; all else stays as it is. */
+function withOperators(story: Story): Story {
+  const lot = new Lot(createRandom(story.seed, 'operators'));
+  const [first, ...others] = story.upgrades;
+  if (!first || !lot.chance(0.1)) return story;
+  const operated = {
+    cluster: lot.of(first.clusters),
+    upgrade: first.name,
+    operators: lot.of(['upgrade', 'both'] as const),
+    notBefore: lot.of([0, 0, 2, 8]) * MINUTE,
+    isKept: lot.chance(0.5),
   };
-  const limits = lot.chance(0.2) ? randomLimits(lot) : undefined;
-  if (limits) for (let count = lot.whole(0, 2); count > 0; count -= 1) acts.push(randomLimitsAct(lot));
-  return { ...story, acts: acts.toSorted((a, b) => a.at - b.at), ...(limits && { limits }) };
+  const acts = Array.from(
+    { length: lot.whole(0, 4) },
+    (): OperatorAct => ({
+      at: lot.whole(0, lot.chance(0.7) ? BUSY_MS : TROUBLE_MS),
+      what: lot.of(ON_OPERATOR),
+      operator: lot.of(['upgrade', 'version'] as const),
+      ms: lot.of(MISHAP_MS),
+    }),
+  );
+  const asking = { ...first, policies: [], works: Math.max(1, first.works), timeoutMinutes: lot.of([5, 20, 40, 60]) };
+  return { ...story, operated, upgrades: [asking, ...others], acts: [...story.acts, ...acts].toSorted((a, b) => a.at - b.at) };
 }
 
 const randomLimits = (lot: Lot): Limits => ({ pulling: lot.whole(1, 3), upgrading: lot.whole(1, 3), row: lot.whole(1, 3) });
@@ -125,7 +194,7 @@ function randomAct(lot: Lot, spokes: number, upgrades: readonly UpgradePart[]): 
     case 5:
       return { at, what: lot.of(ON_POLICY), upgrade: name, policy: lot.whole(1, Math.max(1, policies.length)) };
     default:
-      return { at, what: lot.of(ON_HUB), ms: lot.of([100, 2_000, 30_000, 200_000]) };
+      return { at, what: lot.of(ON_HUB), ms: lot.of(MISHAP_MS) };
   }
 }
 

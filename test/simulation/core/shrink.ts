@@ -17,6 +17,7 @@ function* smaller(story: Story): Generator<Story> {
   for (const index of story.storms.keys()) yield without('storms', index);
   for (const index of story.acts.keys()) yield without('acts', index);
   if (story.upgrades.length > 1) for (const index of story.upgrades.keys()) yield without('upgrades', index);
+  if (story.operated) yield { ...story, operated: undefined };
   if (story.hubs > 1) yield { ...story, hubs: 1 };
   if (story.spokes > 1) yield withFewerSpokes(story, Math.floor(story.spokes / 2));
   if (story.spokes > 2) yield withFewerSpokes(story, story.spokes - 1);
@@ -52,15 +53,17 @@ function withFewerSpokes(story: Story, spokes: number): Story {
     spokes,
     upgrades: upgrades.filter(({ clusters }) => clusters.length > 0),
     acts: story.acts.filter((act) => !('cluster' in act) || isThere(act.cluster)),
+    operated: story.operated && isThere(story.operated.cluster) ? story.operated : undefined,
   };
 }
 
 /** A story whose upgrades name only each other: what is left of one must stand by itself. */
-function isWhole({ upgrades, acts }: Story): boolean {
+function isWhole({ upgrades, acts, operated }: Story): boolean {
   const names = new Set(upgrades.map(({ name }) => name));
   return (
     upgrades.length > 0 &&
     acts.every((act) => !('upgrade' in act) || names.has(act.upgrade)) &&
+    (operated === undefined || names.has(operated.upgrade)) &&
     upgrades.every(({ after }) => after === undefined || names.has(after))
   );
 }

@@ -1,9 +1,9 @@
-import type { Act, Story, UpgradePart } from './story.ts';
+import type { Act, OperatedPart, Story, UpgradePart } from './story.ts';
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`.padStart(9);
 
 /** A story for people: one line for each thing that somebody does or that goes wrong, in order. */
-export function storyTable({ seed, spokes, transport, hubs, upgrades, acts, storms, limits }: Story): string[] {
+export function storyTable({ seed, spokes, transport, hubs, upgrades, acts, storms, operated, limits }: Story): string[] {
   const lines = [
     ...upgrades.map((upgrade) => ({ at: upgrade.at, says: describeUpgrade(upgrade) })),
     ...acts.map((act) => ({ at: act.at, says: describeAct(act) })),
@@ -12,9 +12,18 @@ export function storyTable({ seed, spokes, transport, hubs, upgrades, acts, stor
       says: `until ${seconds(until).trim()} ${mishaps * 100} % of calls have mishaps, watches lag up to ${lagMs} ms, ${breaks * 100} % of events break theirs`,
     })),
   ].toSorted((a, b) => a.at - b.at);
-  const head = `seed ${seed}: ${spokes} spokes by ${transport}, ${hubs} ${hubs === 1 ? 'hub' : 'hubs'}${limits ? `, limits ${JSON.stringify(limits)}` : ''}`;
+  const parts = [
+    `seed ${seed}: ${spokes} spokes by ${transport}`,
+    `${hubs} ${hubs === 1 ? 'hub' : 'hubs'}`,
+    ...(operated ? [describeOperated(operated)] : []),
+    ...(limits ? [`limits ${JSON.stringify(limits)}`] : []),
+  ];
+  const head = parts.join(', ');
   return [head, ...lines.map(({ at, says }) => `${seconds(at)}  ${says}`)];
 }
+
+const describeOperated = ({ cluster, upgrade, notBefore, isKept }: OperatedPart): string =>
+  `operators on spoke-${cluster} for ${upgrade}, not before ${seconds(notBefore).trim()}${isKept ? ', kept' : ''}`;
 
 function describeUpgrade(upgrade: UpgradePart): string {
   const { name, clusters, canaries, maxConcurrency, timeoutMinutes, policies, works, windowAt, after } = upgrade;
@@ -37,6 +46,7 @@ function describeAct(act: Act): string {
   if ('limits' in act) return `${act.what} ${JSON.stringify(act.limits)}`;
   if ('policy' in act) return `${act.what} ${act.policy} of ${act.upgrade}`;
   if ('upgrade' in act) return `${act.what} ${act.upgrade}`;
+  if ('operator' in act) return `${act.what}, ${act.operator} operator, ${act.ms} ms`;
   if ('cluster' in act) return `${act.what} spoke-${act.cluster}`;
   return `${act.what} ${act.ms} ms`;
 }

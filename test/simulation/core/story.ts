@@ -24,8 +24,26 @@ export interface UpgradePart {
   readonly windowAt?: number | undefined;
 }
 
+/** Programs that run on an operated spoke. */
+export type Operator = 'upgrade' | 'version';
+
+/** The one spoke whose operators run: a work asks it for a version, and its upgrade ends there when they say so. */
+export interface OperatedPart {
+  readonly cluster: number;
+  /** Upgrade whose first template asks. */
+  readonly upgrade: string;
+  /** `upgrade`: the version operator is played; `both`: it runs too. */
+  readonly operators: 'upgrade' | 'both';
+  /** `upgradeAt` of what is asked. */
+  readonly notBefore: number;
+  /** It stays when the upgrade takes its works away. */
+  readonly isKept: boolean;
+}
+
 /** Acts on an upgrade, by people; it is restored with a new uid, with its status or without. */
 export const ON_UPGRADE = ['enable', 'pause', 'stop', 'resume', 'delete', 'retry', 'edit', 'restore', 'restore bare'] as const;
+/** Acts on the annotations by which batches of an upgrade are filled. */
+export const ON_WAVES = ['fill batches', 'have patience', 'list batches'] as const;
 /** Acts on a cluster: by people, or by its link and its agent. */
 export const ON_CLUSTER = [
   'hold',
@@ -48,6 +66,21 @@ export const ON_WORKS = ['refuse works', 'stick works', 'free works'] as const;
 export const ON_JOBS = ['fail jobs', 'hold jobs', 'delete job', 'lose images', 'break server', 'free jobs'] as const;
 /** Acts on a policy of an upgrade. */
 export const ON_POLICY = ['disable', 'unbind', 'remove policy', 'restore policy', 'empty roll-up'] as const;
+/** Mishaps of an operator and of the cluster around it, and what people do to what is asked of it on the spoke. */
+export const ON_OPERATOR = [
+  'kill operator',
+  'sleep operator',
+  'skew operator',
+  'end spoke watches',
+  'lose services',
+  'say no',
+  'free services',
+  'hold version',
+  'hold nodes',
+  'free cluster',
+  'take back',
+  'ask for another',
+] as const;
 /** Mishaps of a hub, or of the API server's watches. */
 export const ON_HUB = ['kill hub', 'sleep hub', 'end watches', 'compact', 'skew hub'] as const;
 
@@ -60,7 +93,7 @@ interface At {
 
 /** Act on an upgrade. */
 export interface UpgradeAct extends At {
-  readonly what: (typeof ON_UPGRADE)[number];
+  readonly what: (typeof ON_UPGRADE)[number] | (typeof ON_WAVES)[number];
   readonly upgrade: string;
 }
 
@@ -77,6 +110,9 @@ export interface PolicyAct extends At {
   /** Its number in the upgrade, from 1. */
   readonly policy: number;
 }
+
+/** Milliseconds by which a clock is put ahead: less than others of its acts last, since a clock that is minutes ahead opens windows early. */
+export const skewOf = (ms: number): number => ms / 10;
 
 /** Act on a hub, or on its server. */
 export interface HubAct extends At {
@@ -98,8 +134,16 @@ export interface Limits {
   readonly row: number;
 }
 
+/** Act on the operated spoke. */
+export interface OperatorAct extends At {
+  readonly what: (typeof ON_OPERATOR)[number];
+  readonly operator: Operator;
+  /** For how long, or by how much. */
+  readonly ms: number;
+}
+
 /** Something that somebody does, or that happens to the fleet. */
-export type Act = UpgradeAct | ClusterAct | PolicyAct | HubAct | LimitsAct;
+export type Act = UpgradeAct | ClusterAct | PolicyAct | HubAct | OperatorAct | LimitsAct;
 
 /** Time in which calls and watches have mishaps. */
 export interface Storm {
@@ -126,4 +170,5 @@ export interface Story {
   readonly storms: readonly Storm[];
   /** Limits of the fleet from the start; spokes with odd numbers are in a row of their own. */
   readonly limits?: Limits;
+  readonly operated?: OperatedPart | undefined;
 }

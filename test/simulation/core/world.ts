@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { isJsonObject } from '@flotilla/api';
+import { OPERATOR_NAMESPACE, UpgradeConfigSpec } from '@flotilla/api/managed';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { MemoryServer } from '@flotilla/control-plane/memory';
@@ -7,6 +9,7 @@ import {
   type PolicyPropagator,
   registerSpokes,
   type SimulatedSpokes,
+  type StoredObject,
   startPolicyPropagator,
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
@@ -15,9 +18,10 @@ import { type Client, embedProgram } from '@flotilla/runtime';
 import { hubCrds } from '../../fixtures/crds.ts';
 import { SimulatedExchange } from './exchange.ts';
 import { simulateMachine } from './machine.ts';
+import { OperatedSpoke, VERSIONS } from './operated-spoke.ts';
 import { SimulatedProcess } from './process.ts';
 import { Scheduler } from './scheduler.ts';
-import type { Story } from './story.ts';
+import type { OperatedPart, Story } from './story.ts';
 import { StormyWeather } from './weather.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
@@ -26,11 +30,22 @@ const PLATFORM = `registry.test/release@sha256:${'a'.repeat(64)}`;
 /** A lease is renewed a thirtieth as often as by real hubs: each renewal is an event. */
 const LEASE = { leaseDurationMs: 150_000, renewDeadlineMs: 100_000, retryPeriodMs: 60_000 };
 
+/** From a change on an operated spoke to its agent's knowing of it, where its watch has broken. */
+const LATE_MS = 10_000;
+
+/** Status of an UpgradeConfig on a spoke that is played: the version is there as soon as it is asked for. */
+const upgradedStatus = ({ spec }: StoredObject) => {
+  const { version = VERSIONS.asked } = UpgradeConfigSpec.shape.desired.parse(isJsonObject(spec) ? spec.desired : undefined);
+  return { history: [{ phase: 'Upgraded', version }] };
+};
+
 type Stored = Parameters<NonNullable<ConstructorParameters<typeof MemoryServer>[0]>['onStored'] & object>;
-/** A change of the hub's store. */
+/** A change of the hub's store, or of an operated spoke's. */
 export interface StoredChange {
   readonly kind: Stored[0];
   readonly change: Stored[1];
+  /** Undefined for the hub. */
+  readonly spoke?: string;
 }
 
 /** Label of the row of a cluster, which the limits of the fleet ask for. */
@@ -49,12 +64,15 @@ export class World implements Disposable {
   readonly names: readonly string[];
   spokes!: SimulatedSpokes;
   propagator!: PolicyPropagator;
+  /** The spoke whose operators run. */
+  readonly operated: OperatedSpoke | undefined;
   /** Changes of the event under way. */
   changes: StoredChange[] = [];
-  /** Errors that ended hubs which nobody had killed. */
+  /** Errors that ended hubs and operators which nobody had killed. */
   readonly crashes: unknown[] = [];
   readonly #weather: StormyWeather;
   readonly #machine: Disposable;
+  readonly #agents: SimulatedProcess;
   readonly #trace = createHash('sha256');
   readonly #hubs = new Map<number, { process: SimulatedProcess; close: () => void }>();
   #started = 0;
@@ -66,6 +84,7 @@ export class World implements Disposable {
     this.scheduler = new Scheduler(random, START);
     this.#machine = simulateMachine(this.scheduler, createRandom(story.seed, 'machine'));
     this.#weather = new StormyWeather(story, this.scheduler, (line) => this.note(line));
+    this.#agents = new SimulatedProcess('agents', this.scheduler);
     this.names = Array.from({ length: story.spokes }, (_, index) => spokeName(index + 1));
     this.server = new MemoryServer({
       crds: hubCrds(),
@@ -73,11 +92,9 @@ export class World implements Disposable {
       clock: this.scheduler,
       seed: story.seed,
       tracksFields,
-      onStored: (kind, change) => {
-        this.changes.push({ kind, change });
-        this.note(`${change.type} ${kind.plural} ${change.after.namespace}/${change.after.name} ${change.version}`);
-      },
+      onStored: (kind, change) => this.#noteStored({ kind, change }),
     });
+    this.operated = story.operated && this.#operatedSpoke(story.operated);
     this.user = this.server.client({ manager: 'user' });
   }
 
@@ -115,20 +132,21 @@ export class World implements Disposable {
       metadata: { name: 'config', namespace: 'default' },
       spec: { overrides: { platformImage: PLATFORM } },
     });
-    const agents = new SimulatedProcess('agents', this.scheduler);
+    const agents = this.#agents;
     const framework = new SimulatedProcess('framework', this.scheduler);
     const spokes = startSimulatedSpokes({
-      client: this.#client(agents).client,
+      client: this.#connect(agents).client,
       clock: agents,
       names,
       seed: story.seed,
       job: { seconds: 60, jitter: 0.5, startupMs: 2_000, progressMs: 20_000 },
-      work: { seconds: 5, jitter: 0.5 },
+      work: { seconds: 5, jitter: 0.5, status: { UpgradeConfig: upgradedStatus } },
+      ...(this.operated && { servers: { [spokeName(this.operated.part.cluster)]: this.operated.access(agents) } }),
     }).then((started) => {
       this.spokes = started;
     });
     const propagator = startPolicyPropagator({
-      client: this.#client(framework).client,
+      client: this.#connect(framework).client,
       clock: framework,
       seed: story.seed,
       compliance: { seconds: 30, jitter: 0.8 },
@@ -136,17 +154,19 @@ export class World implements Disposable {
       this.propagator = started;
     });
     let isUp = false;
-    void Promise.all([spokes, propagator]).then(() => {
+    void Promise.all([spokes, propagator, this.operated?.start()]).then(() => {
       isUp = true;
     });
     while (!isUp && (await this.scheduler.step()));
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OPERATOR_NAMESPACE } };
+    for (const name of names) this.spokes.store(name).set(namespace);
     for (let hub = 1; hub <= story.hubs; hub += 1) this.startHub(hub);
   }
 
   startHub(number: number): void {
     this.#started += 1;
     const process = new SimulatedProcess(`hub-${number}.${this.#started}`, this.scheduler);
-    const { client, close } = this.#client(process);
+    const { client, close } = this.#connect(process);
     const argv = ['--precache-image', PULLER, '--backup-image', 'registry.test/recovery:1'];
     argv.push('--transport', this.story.transport, '--auto-upgrades', 'false', '--log-level', 'silent');
     const program = { ...hubProgram(argv, {}, () => client), clock: process };
@@ -176,9 +196,34 @@ export class World implements Disposable {
     return this.server.readAll(ClusterGroupUpgrade);
   }
 
-  #client(process: SimulatedProcess): { client: Client; close: () => void } {
+  #noteStored(stored: StoredChange): void {
+    const { kind, change, spoke } = stored;
+    this.changes.push(stored);
+    const where = spoke === undefined ? '' : `${spoke} `;
+    this.note(`${where}${change.type} ${kind.plural} ${change.after.namespace}/${change.after.name} ${change.version}`);
+  }
+
+  #operatedSpoke(part: OperatedPart): OperatedSpoke {
+    const spoke = spokeName(part.cluster);
+    return new OperatedSpoke(part, {
+      story: this.story,
+      scheduler: this.scheduler,
+      weather: this.#weather,
+      connect: (process, server) => this.#connect(process, server),
+      onCrash: (error) => this.crashes.push(error),
+      onStored: (kind, change) => {
+        this.#noteStored({ kind, change, spoke });
+        this.#agents.setTimer(this.#weather.lagOf() ?? LATE_MS, () => {
+          const { namespace, name } = change.after;
+          this.spokes?.touch(spoke, kind, namespace || undefined, name);
+        });
+      },
+    });
+  }
+
+  #connect(process: SimulatedProcess, server = this.server): { client: Client; close: () => void } {
     let close: () => void = () => undefined;
-    const client = this.server.client({
+    const client = server.client({
       manager: process.name,
       through: (inner) => {
         close = () => void inner.close();

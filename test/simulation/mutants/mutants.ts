@@ -41,6 +41,13 @@ export const mutants: readonly Mutant[] = [
     to: 'if (isEnough) return { wave };',
   },
   {
+    name: 'a wave waits until it is full',
+    seenBy: 'a wave waits for nobody',
+    file: 'packages/rollout/src/batches/waves.ts',
+    from: 'if (isEnough && now >= until) return { wave };',
+    to: '',
+  },
+  {
     name: 'a wave knows no least',
     seenBy: 'waves are full',
     file: 'packages/rollout/src/batches/waves.ts',

@@ -3,7 +3,8 @@ import { ManagedCluster, ManifestWork, Placement } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { selectorValues } from '../../fixtures/placed-policies.ts';
 import { isTemplateDone, templateOf } from '../../fixtures/work-templates.ts';
-import { skewOf } from '../core/acts.ts';
+import { expectedOf } from '../core/operator-acts.ts';
+import { skewOf } from '../core/story.ts';
 import type { StoredChange, World } from '../core/world.ts';
 
 /** An upgrade as it is stored, and what came before. */
@@ -207,7 +208,7 @@ export class Ledger {
   }
 
   #noteWork(work: ManifestWork): void {
-    if (!isTemplateDone(work)) return;
+    if (!isTemplateDone(work, expectedOf(this.world, templateOf(work.metadata.name)))) return;
     for (const { upgrade, by, clusters } of workOf(work)) this.#doneWorks.add(`${upgrade} ${templateOf(by)} ${clusters.join()}`);
   }
 

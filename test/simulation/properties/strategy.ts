@@ -1,22 +1,12 @@
 import { Annotation } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
-import { ON_CLUSTER, ON_JOBS, ON_POLICY } from '../core/story.ts';
-import { type StoredChange, spokeName } from '../core/world.ts';
+import type { StoredChange } from '../core/world.ts';
 import { clustersAgain, type Ledger } from './ledger.ts';
 import type { Property } from './property.ts';
 
 /** How the clusters of an upgrade follow each other. */
 export function strategy(ledger: Ledger): Property[] {
-  return [
-    batchSizes(ledger),
-    canariesFirst(ledger),
-    abortEnds(ledger),
-    heldIsHeld(ledger),
-    hoursAreKept(ledger),
-    wavesAreFull(ledger),
-    readyFirst(ledger),
-    soaksLast(ledger),
-  ];
+  return [batchSizes(ledger), canariesFirst(ledger), abortEnds(ledger), heldIsHeld(ledger), hoursAreKept(ledger), soaksLast(ledger)];
 }
 
 const batchSizes = (ledger: Ledger): Property => ({
@@ -101,71 +91,6 @@ const hoursAreKept = (ledger: Ledger): Property => ({
   look(changes) {
     for (const { name, cluster } of beginnings(ledger, changes))
       if (ledger.isOutOfHours(cluster)) return `${name} begins ${cluster} outside its hours`;
-    return undefined;
-  },
-});
-
-/** Waves that begin by these changes: batches of upgrades that fill them, but those of canaries. */
-function wavesIn(ledger: Ledger, changes: readonly StoredChange[]) {
-  return ledger.upgradesIn(changes).flatMap(({ name, after, before, isDeleted }) => {
-    const waves = ledger.world.story.upgrades.find((each) => each.name === name)?.waves;
-    const { currentBatch = 0, currentBatchStartedAt, startedAt } = after.status?.status ?? {};
-    const known = before?.status?.status;
-    const isSame = known?.currentBatch === currentBatch && known.currentBatchStartedAt !== undefined && known.startedAt === startedAt;
-    const plan = after.status?.remediationPlan ?? [];
-    const canaries = after.spec?.remediationStrategy.canaries ?? [];
-    const wave = plan[currentBatch - 1] ?? [];
-    const isWave = waves && !isDeleted && currentBatchStartedAt !== undefined && !isSame && !wave.every((each) => canaries.includes(each));
-    const recorded = new Set(after.status?.clusters?.map((each) => each.name));
-    const isOpen = (cluster: string) => !recorded.has(cluster);
-    const left = plan.slice(currentBatch).flat().filter(isOpen);
-    return isWave ? [{ name, after, before, waves, currentBatch, wave: wave.filter(isOpen), left }] : [];
-  });
-}
-
-const wavesAreFull = (ledger: Ledger): Property => {
-  /** When the batch of an upgrade was first waited for, milliseconds since the epoch, by both. */
-  const since = new Map<string, number>();
-  return {
-    name: 'waves are full',
-    rule: 'a batch that is filled begins when it is full, when nobody else is left, or when its patience is over; never with fewer than the least',
-    look(changes) {
-      for (const { name, after } of ledger.upgradesIn(changes)) {
-        const key = `${name} ${after.status?.status.startedAt} ${after.status?.status.currentBatch}`;
-        if (!since.has(key)) since.set(key, ledger.now);
-      }
-      for (const { name, after, waves, currentBatch, wave, left } of wavesIn(ledger, changes)) {
-        const size = after.status?.computedMaxConcurrency ?? 0;
-        if (wave.length === 0 || wave.length >= size || left.length === 0) continue;
-        const waited = ledger.now - (since.get(`${name} ${after.status?.status.startedAt} ${currentBatch}`) ?? 0);
-        const isEarly = currentBatch > 1 && waited + ledger.skewMs + SECOND_MS < waves.patienceMinutes * 60_000;
-        if (isEarly) return `${name} begins batch ${currentBatch} with ${wave.join(', ')} after ${waited} ms, ${left.join(', ')} are left`;
-        if (wave.length < Math.min(waves.least, wave.length + left.length, size))
-          return `${name} begins batch ${currentBatch} with ${wave.join(', ')}, fewer than ${waves.least}`;
-      }
-      return undefined;
-    },
-  };
-};
-
-/** Acts after which it cannot be told from outside who was ready, or in which order. */
-const UNSETTLING = ['retry', 'restore', 'restore bare', 'edit', ...ON_CLUSTER, ...ON_JOBS, ...ON_POLICY] as readonly string[];
-
-const readyFirst = (ledger: Ledger): Property => ({
-  name: 'ready first',
-  rule: 'a batch that is filled takes the first of the plan that are ready',
-  look(changes) {
-    const { story } = ledger.world;
-    if (story.storms.length > 0 || story.acts.some(({ what }) => UNSETTLING.includes(what))) return undefined;
-    for (const { name, before, wave, left } of wavesIn(ledger, changes)) {
-      const part = story.upgrades.find((each) => each.name === name);
-      const states = before?.status?.precaching?.status ?? {};
-      const isReady = (cluster: string) => part?.preCaching !== true || states[cluster] === 'Succeeded';
-      const placeOf = (cluster: string) => (part?.clusters ?? []).findIndex((number) => spokeName(number) === cluster);
-      const last = Math.max(...wave.map(placeOf));
-      const passedOver = left.find((cluster) => isReady(cluster) && placeOf(cluster) < last);
-      if (passedOver !== undefined) return `${name} begins ${wave.join(', ')} before ${passedOver}, which is ready`;
-    }
     return undefined;
   },
 });

@@ -2,7 +2,7 @@ import { type Node, Node as NodeKind, Pod, PodDisruptionBudget } from '@flotilla
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { type Client, createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { testConfig } from '../../testing/memory-world.ts';
+import { testConfig } from '../../testing/test-config.ts';
 import { createNodeDrains, type DrainContext } from './node-drains.ts';
 
 const MINUTE = 60_000;

@@ -5,9 +5,7 @@ import { MachineConfigPool, MachineSet, UNSCHEDULABLE_TAINT } from '@flotilla/ap
 import { UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { clientWith } from '@flotilla/control-plane/memory';
 import { ManualClock } from '@flotilla/pace/testing';
-import { type Client, type Clock, createLogger, createMetrics, pause } from '@flotilla/runtime';
-import { readConfig } from '../../src/config.ts';
-import { runOperator } from '../../src/operator.ts';
+import { type Client, type Clock, pause } from '@flotilla/runtime';
 import type { MemoryAlertmanager } from '../memory-alertmanager.ts';
 import { MemoryWorld } from '../memory-world.ts';
 import { CASE_REF, memoryCluster } from '../operator-case.ts';
@@ -80,15 +78,9 @@ export class SimulatedOperator {
       orRefused(this.refuse('patch', kind, ref, body), () => client.patch(kind, ref, body, options));
     const remove: Client['delete'] = (kind, ref, options) =>
       orRefused(this.refuse('delete', kind, ref), () => client.delete(kind, ref, options));
-    const deps = {
-      client: clientWith(client, { watch, patch, delete: remove }),
-      clock,
-      settings: readConfig([], {}),
-      logger: createLogger({ name: 'o', level: 'silent' }),
-      metrics: createMetrics({ process: false }),
-    };
-    const createPorts = () => ({ ...world.ports, metrics: recorder.metrics, notifier: recorder.notifier });
-    return { stopping, ended: runOperator(deps, { createPorts }, stopping.signal) };
+    const ports = { ...world.ports, metrics: recorder.metrics, notifier: recorder.notifier };
+    const refusing = clientWith(client, { watch, patch, delete: remove });
+    return { stopping, ended: world.run({ client: refusing, clock, ports }, stopping.signal) };
   }
 
   async *#late<T>(kind: Resource, events: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, undefined> {

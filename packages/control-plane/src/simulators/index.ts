@@ -26,4 +26,5 @@ export { BUILT_IN_KINDS, OPENSHIFT_KINDS } from './spokes/served-kinds.ts';
 export type { JobCreation, SpokeEvent } from './spokes/simulated-spoke.ts';
 export type { SimulatedSpokes, SimulatedSpokesOptions, SpokeRecord } from './spokes/simulated-spokes.ts';
 export { startSimulatedSpokes } from './spokes/simulated-spokes.ts';
+export type { SpokeServer } from './spokes/spoke-server.ts';
 export { SpokeStore, type StoredObject } from './spokes/spoke-store.ts';

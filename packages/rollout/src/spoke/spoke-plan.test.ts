@@ -28,6 +28,7 @@ const template = (name: string) =>
   });
 const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 const other = { namespace: 'other', name: 'other', uid: 'uid-other' };
+const EARLIER = { ...UPGRADE, uid: 'uid-earlier' };
 const ofReference = { [Label.upgradeName]: UPGRADE.name, [Label.upgradeNamespace]: UPGRADE.namespace };
 const scope = { resource: 'InstallPlan', name: 'p', namespace: 'n' };
 const view = (name: string, labels: Record<string, string> = upgradeLabels(UPGRADE)): ManagedClusterView => {
@@ -108,7 +109,7 @@ const rows: Row[] = [
   {
     name: 'a work that an earlier upgrade of the name left goes first',
     target: work('first'),
-    works: [buildWork(FIRST, { labels: upgradeLabels({ ...UPGRADE, uid: 'uid-earlier' }) })],
+    works: [buildWork(FIRST, { labels: upgradeLabels(EARLIER) })],
     want: [`delete ManifestWork ${FIRST} uid-${FIRST}`],
   },
   {
@@ -172,6 +173,13 @@ const rows: Row[] = [
     works: [buildWork(FIRST), buildWork(SECOND, leaving), buildWork('x', { labels: upgradeLabels(other) })],
     spoke: { views: [view('v'), view('w', upgradeLabels(other))], actions: [action('a')] },
     want: [`delete ManifestWork ${FIRST} uid-${FIRST}`, 'delete ManagedClusterView v uid-v', 'delete ManagedClusterAction a uid-action-a'],
+  },
+  {
+    name: 'cleanup removes what an earlier upgrade of the name left, as after a restore',
+    target: cleanup(),
+    works: [buildWork(FIRST, { labels: upgradeLabels(EARLIER) })],
+    spoke: { views: [view('v', upgradeLabels(EARLIER))] },
+    want: [`delete ManifestWork ${FIRST} uid-${FIRST}`, 'delete ManagedClusterView v uid-v'],
   },
   {
     name: 'cleanup keeps works that are to be kept',

@@ -1,6 +1,6 @@
 /** Plans the writes on the hub that make a spoke's target true. Pure. */
 
-import { Label } from '@flotilla/api';
+import { type KubeObject, Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, type ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { clusterPatch, type EditOptions } from '../clusters/cluster-edits.ts';
@@ -87,7 +87,7 @@ function placeWork(spoke: ObservedSpoke, templateName: string, { talmStrict }: P
   const { upgrade, cluster } = spoke;
   const identity = identityOf(upgrade);
   const name = resourceName(upgrade, desiredWorkName(identity.namespace, templateName), '');
-  const own = ownWorks(spoke);
+  const own = ownOf(spoke.works, spoke);
   const found = own.find(({ metadata }) => metadata.name === name && !isAnEarliers(metadata.labels, identity));
   const others = own.filter((work) => work !== found);
   if (others.length > 0) return others.flatMap(unlessLeaving);
@@ -126,24 +126,26 @@ function approve(spoke: ObservedSpoke, { subscriptions }: Extract<SpokeTarget, {
   });
 }
 
-/** Works of this upgrade, those of an earlier one of the same name included. */
-const ownWorks = ({ upgrade, works }: ObservedSpoke): ManifestWork[] => {
+/** Objects of this upgrade, those of an earlier one of the same name included. */
+function ownOf<T extends KubeObject>(objects: readonly T[], { upgrade }: ObservedSpoke): T[] {
   const identity = identityOf(upgrade);
-  return works.filter((work) => isOurs(work, identity) || isAttributed(work, identity));
-};
+  return objects.filter((object) => isOurs(object, identity) || isAttributed(object, identity));
+}
 
-const removeWorks = (spoke: ObservedSpoke): HubWrite[] => ownWorks(spoke).flatMap(unlessLeaving);
+const removeWorks = (spoke: ObservedSpoke): HubWrite[] => ownOf(spoke.works, spoke).flatMap(unlessLeaving);
 
 /** A deletion that was asked for goes on by itself: the agent has to let the work go. */
 const unlessLeaving = (work: ManifestWork): HubWrite[] =>
   work.metadata.deletionTimestamp === undefined ? [deletionOf(ManifestWork, work)] : [];
 
 /** Views and actions; the reference leaves its approvals until the upgrade ends, and those of clusters that are complete for good. */
-function removeTransport({ upgrade, cluster, views, actions }: ObservedSpoke, { talmStrict }: PlanSettings): HubWrite[] {
-  const identity = identityOf(upgrade);
+function removeTransport(spoke: ObservedSpoke, { talmStrict }: PlanSettings): HubWrite[] {
+  const { upgrade, cluster, views, actions } = spoke;
   const keepsActions = talmStrict && (isRunning(upgrade) || isComplete(upgrade, cluster));
   return [
-    ...views.filter((view) => isOurs(view, identity) || isReferences(view, identity)).map((view) => deletionOf(ManagedClusterView, view)),
-    ...actions.filter((action) => !keepsActions && isOurs(action, identity)).map((action) => deletionOf(ManagedClusterAction, action)),
+    ...ownOf(views, spoke).map((view) => deletionOf(ManagedClusterView, view)),
+    ...actions
+      .filter((action) => !keepsActions && isOurs(action, identityOf(upgrade)))
+      .map((action) => deletionOf(ManagedClusterAction, action)),
   ];
 }

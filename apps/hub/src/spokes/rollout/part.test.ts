@@ -267,3 +267,19 @@ test('a work in a cluster that the upgrade never named keeps it from nothing, wh
   await settled(() => expect(caches.works.size).toBe(2));
   expect(isClean()).toBe(false);
 });
+
+test('what is left of an earlier upgrade of the name, as after a restore, wakes this one and keeps it from being clean', async () => {
+  const labels = {
+    'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name,
+    'openshift-cluster-group-upgrades/clusterGroupUpgradeNamespace': UPGRADE.namespace,
+    'flotilla.io/upgrade-uid': 'uid-before-the-restore',
+  };
+  start();
+  put({ status: {}, conditions: [{ ...condition, type: 'Succeeded' }], remediationPlan: [['a']] });
+  await settled(() => expect(caches.upgrades.size).toBe(1));
+  await untilReconciled();
+  expect(asked).not.toContain('a');
+  hub.put(ManifestWork, { metadata: { name: 'lost', namespace: 'a', labels } } satisfies KubeObject);
+  await settled(() => expect(asked).toContain('a'));
+  expect(rollouts.isClean(upgrade(), { leavingCounts: true })).toBe(false);
+});

@@ -145,8 +145,14 @@ function watchesOf({ upgrades, clusters, templates, ...objects }: RolloutsDeps['
   const keyIn = ({ metadata: { uid = '' } }: ClusterGroupUpgrade, cluster: string) => keyText({ upgrade: uid, cluster });
   const wholeOf = (found: readonly ClusterGroupUpgrade[]) => found.map(({ metadata }) => wholeText(metadata.uid ?? ''));
   const isInitial = false;
-  const ofSpoke = ({ object: { metadata } }: Change<KubeObject>) =>
-    upgrades.byIndex(BY_UID, metadata.labels?.[Label.upgradeUid] ?? '').map((upgrade) => keyIn(upgrade, metadata.namespace ?? ''));
+  // By name too: an upgrade that was restored goes on with what carries the uid that it had.
+  const ofSpoke = ({ object }: Change<KubeObject>) =>
+    new Set(
+      [
+        ...upgrades.byIndex(BY_UID, object.metadata.labels?.[Label.upgradeUid] ?? ''),
+        ...upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)),
+      ].map((upgrade) => keyIn(upgrade, object.metadata.namespace ?? '')),
+    );
   const isTarget = (upgrade: ClusterGroupUpgrade, cluster: string) => isRunning(upgrade) && targetsOf(upgrade).has(cluster);
   const usesTemplate =
     ({ metadata: { namespace, name } }: KubeObject) =>

@@ -2,7 +2,7 @@ import { ClusterVersion } from '@flotilla/api/config';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { testConfig } from '../../../testing/memory-world.ts';
+import { testConfig } from '../../../testing/test-config.ts';
 import { WithdrawnError } from '../../steps/step.ts';
 import type { Pass } from './phases.ts';
 import { throughPhases } from './reconciler.ts';

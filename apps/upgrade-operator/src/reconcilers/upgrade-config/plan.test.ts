@@ -1,8 +1,9 @@
+import { ClusterVersion } from '@flotilla/api/config';
 import { MachineConfigPool } from '@flotilla/api/machine';
 import type { UpgradeHistory } from '@flotilla/api/managed';
 import { upgraders } from '@flotilla/upgrade';
 import { describe, expect, test } from 'vitest';
-import { testConfig } from '../../../testing/memory-world.ts';
+import { testConfig } from '../../../testing/test-config.ts';
 import { givesUpAt, momentsOf, poolFacts } from './plan.ts';
 
 const NOW = Date.parse('2026-02-01T10:00:00Z');
@@ -40,8 +41,14 @@ test.each([
 });
 
 describe('of the pools', () => {
-  const cluster = (updated: number, configuration = 'new') => ({
-    clusterVersion: undefined as never,
+  const cluster = (updated: number, state: 'Completed' | 'Partial', configuration = 'new') => ({
+    clusterVersion: ClusterVersion.schema.parse({
+      metadata: { name: 'version' },
+      spec: { clusterID: 'c' },
+      status: {
+        history: [{ state, startedTime: '2026-02-01T09:05:00Z', completionTime: null, version: '4.14.12', image: 'i', verified: true }],
+      },
+    }),
     clusterOperators: [],
     nodes: [],
     machineSets: [],
@@ -80,13 +87,23 @@ describe('of the pools', () => {
       want: { workerCompleteTime: now },
     },
     {
+      name: 'their configurations while the version that an UpgradeConfig before has sent the cluster to is applied',
+      given: entry(),
+      updated: 2,
+      isCommenced: true,
+      state: 'Partial' as const,
+      want: { poolConfigurations: { worker: 'new' } },
+    },
+    {
       name: 'nothing while none has begun',
       given: entry({ poolConfigurations: { worker: 'new' } }),
       updated: 2,
       isCommenced: true,
       want: {},
     },
-  ])('$name', ({ given, updated, isCommenced, want }) => expect(poolFacts(given, cluster(updated), isCommenced, NOW)).toEqual(want));
+  ])('$name', ({ given, updated, isCommenced, state = 'Completed' as const, want }) =>
+    expect(poolFacts(given, cluster(updated, state), isCommenced, NOW)).toEqual(want),
+  );
 });
 
 test('moments are those of the status', () => {

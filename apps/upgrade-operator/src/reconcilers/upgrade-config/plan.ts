@@ -1,7 +1,7 @@
 /** Decides from an upgrade's status and the cluster alone, without asking any service. */
 import { conditionTime } from '@flotilla/api';
 import { UpgradeCondition, type UpgradeHistory } from '@flotilla/api/managed';
-import { conditionOf, type ObservedCluster, poolConfigurations, type Upgrader, workerPools } from '@flotilla/upgrade';
+import { conditionOf, hasCompleted, type ObservedCluster, poolConfigurations, type Upgrader, workerPools } from '@flotilla/upgrade';
 import type { OperatorConfig } from '../../operator-config/schema.ts';
 import type { UpgradeMoment } from '../../ports.ts';
 
@@ -19,8 +19,15 @@ export function givesUpAt(
 }
 
 /** Facts of the entry that follow from the pools: their configurations before the cluster is sent, and when workers began and were done. */
-export function poolFacts(entry: UpgradeHistory, { pools }: ObservedCluster, isCommenced: boolean, nowMs: number): Partial<UpgradeHistory> {
-  if (!isCommenced) {
+export function poolFacts(
+  entry: UpgradeHistory,
+  { pools, clusterVersion }: ObservedCluster,
+  isCommenced: boolean,
+  nowMs: number,
+): Partial<UpgradeHistory> {
+  // A cluster that an UpgradeConfig before this one has sent is where pools have their configuration from before, too, until the version is applied.
+  const isUnknown = entry.poolConfigurations === undefined && !hasCompleted(clusterVersion, entry.version ?? '');
+  if (!isCommenced || isUnknown) {
     const before = poolConfigurations(pools);
     return Object.keys(before).length > 0 ? { poolConfigurations: before } : {};
   }

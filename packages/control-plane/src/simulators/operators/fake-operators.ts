@@ -94,11 +94,12 @@ class RunningOperators implements FakeOperators {
   constructor(options: FakeOperatorsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#operators = new WatchCache(options.client, ClusterOperator, { optional: true, absentRetryMs: 200 });
-    this.#versions = new WatchCache(options.client, ClusterVersion, { optional: true, absentRetryMs: 200 });
-    this.#deployments = new WatchCache(options.client, Deployments);
-    this.#daemonSets = new WatchCache(options.client, DaemonSets);
-    this.#statefulSets = new WatchCache(options.client, StatefulSets);
+    const clock = this.#clock;
+    this.#operators = new WatchCache(options.client, ClusterOperator, { optional: true, absentRetryMs: 200, clock });
+    this.#versions = new WatchCache(options.client, ClusterVersion, { optional: true, absentRetryMs: 200, clock });
+    this.#deployments = new WatchCache(options.client, Deployments, { clock });
+    this.#daemonSets = new WatchCache(options.client, DaemonSets, { clock });
+    this.#statefulSets = new WatchCache(options.client, StatefulSets, { clock });
     for (const { operators } of options.releases)
       for (const [name, { deployments }] of Object.entries(operators))
         for (const deployment of deployments) {

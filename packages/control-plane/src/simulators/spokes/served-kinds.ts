@@ -40,6 +40,7 @@ export const OPENSHIFT_KINDS: readonly ServedResource[] = [
   served('operators.coreos.com', 'v1alpha1', 'ClusterServiceVersion', 'clusterserviceversions'),
   served('operators.coreos.com', 'v1alpha1', 'InstallPlan', 'installplans'),
   served('operators.coreos.com', 'v1alpha1', 'Subscription', 'subscriptions'),
+  served('upgrade.managed.openshift.io', 'v1alpha1', 'UpgradeConfig', 'upgradeconfigs'),
   served('lca.openshift.io', 'v1', 'ImageBasedUpgrade', 'imagebasedupgrades', false),
 ];
 

@@ -7,6 +7,7 @@ import { type JobEvent, pullerOf, runJob } from './simulated-job.ts';
 import { SimulatedRequests } from './simulated-requests.ts';
 import { playControllers } from './simulated-status.ts';
 import { SimulatedWorks } from './simulated-works.ts';
+import type { SpokeServer } from './spoke-server.ts';
 import { SpokeStore, type StoredObject } from './spoke-store.ts';
 import type { AgentPart, SpokeSurroundings } from './surroundings.ts';
 
@@ -46,7 +47,12 @@ export class SimulatedSpoke {
   readonly #requests: SimulatedRequests;
   readonly #works: SimulatedWorks;
 
-  constructor(name: string, faults: SpokeFaults, around: SpokeSurroundings) {
+  /** @param server beside its store */
+  constructor(
+    name: string,
+    { faults = {}, server }: { readonly faults?: SpokeFaults; readonly server?: SpokeServer },
+    around: SpokeSurroundings,
+  ) {
     this.name = name;
     this.faults = faults;
     this.#around = around;
@@ -64,6 +70,7 @@ export class SimulatedSpoke {
     const part: AgentPart = {
       spoke: name,
       store: this.store,
+      server,
       around,
       random: this.#workRandom,
       latencyMs: () => around.executeLatencyMs + (this.faults.latencyMs ?? 0),
@@ -97,6 +104,11 @@ export class SimulatedSpoke {
   /** A work came, changed or went. */
   wakeWork(name: string): void {
     this.#works.wake(name);
+  }
+
+  /** An object of its server came, changed or went. */
+  touch(served: ServedResource, namespace: string | undefined, name: string): void {
+    this.#works.touch(served, namespace, name);
   }
 
   /** The agent forgets what it did. */

@@ -1,13 +1,14 @@
 import type { WorkCadence } from '@flotilla/agent';
 import { findCondition } from '@flotilla/api';
 import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
-import { type Client, type Clock, isNotFound, type Logger, systemClock, WatchCache } from '@flotilla/runtime';
+import { type Client, type Clock, isNotFound, type Logger, type ServedResource, systemClock, WatchCache } from '@flotilla/runtime';
 import { createHubWriter, type HubWriter } from '../hub-writer.ts';
 import { createTimerHeap, type TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
 import { leanAction, leanView, leanWork } from './lean-objects.ts';
 import { BUILT_IN_KINDS, OPENSHIFT_KINDS } from './served-kinds.ts';
 import { isLostRace, type JobCreation, SimulatedSpoke, type SpokeEvent } from './simulated-spoke.ts';
+import type { SpokeServer } from './spoke-server.ts';
 import type { SpokeStore } from './spoke-store.ts';
 import type { SpokeSurroundings } from './surroundings.ts';
 
@@ -30,6 +31,8 @@ export interface SimulatedSpokesOptions {
   readonly makesPullerAccount?: boolean;
   /** By the name of the spoke. */
   readonly faults?: Readonly<Record<string, SpokeFaults>>;
+  /** API servers that spokes have beside their stores, by the name of the spoke. */
+  readonly servers?: Readonly<Record<string, SpokeServer>>;
   /** Milliseconds every action and read takes on a spoke; default 5. */
   readonly executeLatencyMs?: number;
   /** Milliseconds a namespace takes to go with all it holds; default 2 000. */
@@ -64,6 +67,8 @@ export interface SimulatedSpokes extends AsyncDisposable {
   /** The agent starts anew: it looks at every action, view and work again, failed actions run again. */
   restartAgent(name: string): void;
   setFaults(name: string, faults: SpokeFaults): void;
+  /** An object of the spoke's own API server came, changed or went, as a watch tells its agent. */
+  touch(name: string, served: ServedResource, namespace: string | undefined, object: string): void;
   report(): Record<string, SpokeRecord>;
   /** Ends the watches and timers. */
   stop(): Promise<void>;
@@ -120,7 +125,12 @@ function createRun(options: SimulatedSpokesOptions): Run {
     getWork: (namespace, name) => works.get({ namespace, name }),
     onError: (err, spoke) => logger?.[isLostRace(err) ? 'debug' : 'warn']({ spoke, err }, 'Simulated spoke starts over'),
   };
-  const spokes = new Map(options.names.map((name) => [name, new SimulatedSpoke(name, options.faults?.[name] ?? {}, around)]));
+  const spokes = new Map(
+    options.names.map((name) => [
+      name,
+      new SimulatedSpoke(name, { faults: options.faults?.[name], server: options.servers?.[name] }, around),
+    ]),
+  );
   actions.subscribe(({ object }) => spokes.get(object.metadata.namespace ?? '')?.wakeAction(object.metadata.name));
   views.subscribe(({ object }) => spokes.get(object.metadata.namespace ?? '')?.wakeView(object.metadata.name));
   works.subscribe(({ object }) => spokes.get(object.metadata.namespace ?? '')?.wakeWork(object.metadata.name));
@@ -151,6 +161,7 @@ function controls({ spokes, actions, views, works }: Run): Omit<SimulatedSpokes,
     setFaults(name, faults) {
       spoke(name).faults = faults;
     },
+    touch: (name, ...what) => spoke(name).touch(...what),
     report: () => Object.fromEntries([...spokes].map(([name, { jobs, events }]) => [name, { jobsCreated: jobs, events }])),
   };
 }

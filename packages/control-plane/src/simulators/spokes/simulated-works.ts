@@ -18,7 +18,7 @@ import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
 import type { HeapTimer } from '../timer-heap.ts';
 import type { SpokeFaults } from './faults.ts';
 import { Lane, UNHEARD } from './lane.ts';
-import type { SpokeStore } from './spoke-store.ts';
+import { besideStore } from './spoke-server.ts';
 import type { AgentPart } from './surroundings.ts';
 
 /** The part of a simulated spoke's agent that executes ManifestWorks: the decisions of the real one, with its limit on hub writes. */
@@ -39,9 +39,9 @@ export class SimulatedWorks {
 
   constructor(part: AgentPart) {
     this.#part = part;
-    const { store, around, faults, onError } = part;
+    const { store, server, around, faults, onError } = part;
     this.#lane = new Lane((name) => this.#reconcile(name), around.timers, onError);
-    this.#access = withPullerAccount(faultyAccess(store, faults), around.pullerRole);
+    this.#access = withPullerAccount(faultyAccess(server ? besideStore(store, server) : store, faults), around.pullerRole);
   }
 
   wake(name: string): void {
@@ -142,8 +142,8 @@ export class SimulatedWorks {
   }
 }
 
-/** The store, and what is made to go wrong with works. */
-function faultyAccess(store: SpokeStore, faults: () => SpokeFaults): WorkAccess {
+/** The objects of the spoke, and what is made to go wrong with works. */
+function faultyAccess(store: WorkAccess, faults: () => SpokeFaults): WorkAccess {
   const check = (): void => {
     const { failWork } = faults();
     if (failWork) throw new ServerRefusal(typeof failWork === 'string' ? failWork : 'injected fault');

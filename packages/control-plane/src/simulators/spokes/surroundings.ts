@@ -4,6 +4,7 @@ import type { ServedResource } from '@flotilla/runtime';
 import type { HubWriter } from '../hub-writer.ts';
 import type { TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
+import type { SpokeServer } from './spoke-server.ts';
 import type { SpokeStore } from './spoke-store.ts';
 
 /** Parts that all spokes of a run share. */
@@ -33,6 +34,8 @@ export interface AgentPart {
   /** Name, and namespace on the hub. */
   readonly spoke: string;
   readonly store: SpokeStore;
+  /** Where works go for what is there. */
+  readonly server: SpokeServer | undefined;
   readonly around: SpokeSurroundings;
   readonly random: () => number;
   readonly latencyMs: () => number;
