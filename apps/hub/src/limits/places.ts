@@ -134,7 +134,7 @@ class Places {
     if (!upgrade) return occupancy;
     const ahead = others.filter(({ other, waiting }) => waiting.length > 0 && byTurn(other, upgrade, now()) < 0);
     for (const { waiting } of ahead.toSorted((a, b) => byTurn(a.other, b.other, now())))
-      for (const cluster of waiting) occupancy.reserve(cluster);
+      for (const cluster of occupancy.isFull ? [] : waiting) occupancy.reserve(cluster);
     return occupancy;
   }
 

@@ -86,11 +86,13 @@ export interface PlacesToAsk {
 /** Clusters that have places, and how many each limit has left. */
 export class Occupancy {
   readonly #limitsOf: (cluster: string) => readonly Limit[];
+  readonly #all: number | undefined;
   readonly #counts = new Map<string, number>();
   readonly #holders = new Map<string, Set<string>>();
   readonly #taken = new Set<string>();
 
   constructor(limits: FleetLimits, activity: LimitedActivity, labelsOf: (cluster: string) => Labels | undefined) {
+    this.#all = limits[activity];
     this.#limitsOf = (cluster) => limitsOn(limits, activity, labelsOf(cluster));
   }
 
@@ -106,6 +108,11 @@ export class Occupancy {
       this.#counts.set(id, this.count(id) + 1);
       this.#holders.set(id, (this.#holders.get(id) ?? new Set()).add(holder));
     }
+  }
+
+  /** No cluster at all has a place left. */
+  get isFull(): boolean {
+    return this.#all !== undefined && this.count('') >= this.#all;
   }
 
   /** Keeps a place that is free for a cluster of an upgrade whose turn is earlier. */
