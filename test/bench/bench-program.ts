@@ -6,7 +6,7 @@ import { z } from 'zod';
 /** A benchmark as a command. */
 interface Bench<S extends z.ZodObject> {
   readonly usage: string;
-  /** How its figures are taken; printed with the usage, and before the figures. Default: the figures say it. */
+  /** Says how its figures are taken; printed with the usage, and before the figures. Default: the figures say it. */
   readonly how?: string;
   /** Options by name; a boolean is a switch. */
   readonly options: S;

@@ -21,7 +21,7 @@ export const playedScript = (version: string) => scriptOf(version, PLAYED_OPERAT
 interface PlayedOperator {
   readonly client: Client;
   readonly clock: Clock;
-  /** That of the release it is of first. */
+  /** Versions of the releases that it can get; its own is of the first. */
   readonly versions: readonly [string, ...string[]];
   /** The way to whom releases are fetched from. */
   readonly far: <T>(act: () => Promise<T>, signal: AbortSignal) => Promise<T>;

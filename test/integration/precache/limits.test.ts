@@ -40,5 +40,8 @@ test('three upgrades have no more clusters pull than the fleet may, also when th
     );
   await world.untilClean(spokes);
   for (const spoke of spokes) expect(world.spokes.jobsCreated(spoke), spoke).toHaveLength(1);
-  expect(mostAtOnce(world)).toBe(MOST);
+  const most = mostAtOnce(world);
+  expect(most).toBeLessThanOrEqual(MOST);
+  // A place is kept for longer than its job takes.
+  expect(most).toBeGreaterThan(MOST / 2);
 });

@@ -37,7 +37,7 @@ const REPORT_MS = 20_000;
 /** From a deletion in the foreground to its end. */
 const GARBAGE_MS = 1_000;
 
-/** What an operated spoke has of its world. */
+/** Parts of the world that an operated spoke uses. */
 interface SpokeSurroundings {
   readonly story: Story;
   readonly scheduler: Scheduler;
@@ -130,7 +130,7 @@ export class OperatedSpoke {
     return runPlayedReleases({ client, clock: process, versions: [first, ...Object.values(others)], far }, signal);
   }
 
-  /** What does not happen in the cluster for the moment; what is left out does. */
+  /** Keeps versions or nodes of the cluster from getting on; the one that is left out gets on again. */
   hold({ version = false, nodes = false }: { readonly version?: boolean; readonly nodes?: boolean }): void {
     this.#actors?.setFaults({ controlPlaneHeld: version, nodesHeld: nodes });
     for (const name of PLAYED_OPERATORS) this.#operators?.setOperator(name, version ? { isSlow: true } : undefined);

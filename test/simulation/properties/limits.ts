@@ -6,7 +6,7 @@ import type { StoredChange } from '../core/world.ts';
 import type { Ledger } from './ledger.ts';
 import type { Property } from './property.ts';
 
-/** How clusters share the places of the fleet. */
+/** Rules by which clusters share the places of the fleet. */
 export function limits(ledger: Ledger): Property[] {
   // Most stories have none.
   if (!ledger.world.story.limits) return [];

@@ -14,7 +14,7 @@ import type { Property } from './property.ts';
 
 const Deployments = untyped('apps/v1', 'Deployment', 'deployments');
 
-/** What the operators of a spoke may do, and say of it. */
+/** Rules of what the operators of a spoke may do, and say of it. */
 export function operators(ledger: Ledger): Property[] {
   const { operated } = ledger.world;
   if (!operated) return [];
@@ -42,7 +42,7 @@ function changesOf<T>(
   );
 }
 
-/** What was asked of a spoke, and since when it is asked no more. */
+/** Versions that were asked of a spoke, and since when the last is asked no more. */
 class Asks {
   readonly #ledger: Ledger;
   /** Versions that were asked for at some time. */

@@ -112,11 +112,12 @@ class Places {
     const waiting = entries.flatMap(([cluster, wait]) => (wait === undefined ? [] : [cluster]));
     if (entries.length === 0) this.#asked.delete(uid);
     else this.#asked.set(uid, { given, waiting });
+    if (!before) return;
     // A place that was kept for an upgrade, or given to it, is others' when it does not want it any more.
     const isWanted = (cluster: string): boolean => answers.has(cluster);
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
     const has = new Set(upgrade ? clustersWithPlace(upgrade, this.#activity) : []);
-    const isDropped = [...(before?.waiting ?? []), ...(before?.given ?? [])].some((cluster) => !isWanted(cluster) && !has.has(cluster));
+    const isDropped = [...before.waiting, ...before.given].some((cluster) => !isWanted(cluster) && !has.has(cluster));
     if (isDropped) this.tellWaiting(uid);
   }
 

@@ -24,7 +24,7 @@ import {
   tookTooLong,
   waitingForPlacement,
 } from '../upgrade/texts.ts';
-import { type Wait, WHOLE_UPGRADE, waitMessage, withSince } from '../waits/wait.ts';
+import { WHOLE_UPGRADE, waitMessage, withSince } from '../waits/wait.ts';
 import { firstOpen, firstPending } from './cluster-progress.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
 import { chooseAgain, type Drift, findDrift, toldAt } from './drift.ts';
@@ -84,8 +84,6 @@ class Pass {
   #left: readonly string[] = [];
   /** Clusters that were complete and comply no more. */
   #drift: readonly Drift[];
-  /** Those of them that have no place to be enforced again. */
-  readonly #unplaced = new Map<string, Wait>();
   #wakeAt = Number.POSITIVE_INFINITY;
   /** Looks by the state of the upgrade; each moves on the part that it looks at. */
   readonly #looks: Partial<Record<RolloutState, () => RolloutLook>> = {
@@ -183,7 +181,7 @@ class Pass {
     const clusters = [...this.#clusters.current, ...this.#clusters.again];
     if (!this.#clock.isStopped) this.#clusters.until = deadline;
     for (const cluster of clusters) this.#advance(cluster, deadline);
-    if (awaiting.length > 0 && !awaiting.some((cluster) => this.#clusters.isUnplaced(cluster))) this.#clock.startBatch();
+    if (awaiting.length > 0 && !awaiting.some((cluster) => this.#clusters.unplaced(cluster))) this.#clock.startBatch();
     const isThrough = clusters.every((cluster) => this.#clusters.isRecorded(cluster));
     this.#verdict = this.#clusters.canaryFailure ?? (isThrough ? this.#judgeLate(clusters, isLast) : undefined);
     if (!isThrough && !this.#clock.isStopped) this.#wake(this.#isPast(deadline) ? this.#input.now + EDIT_RECHECK_MS : deadline);
@@ -218,11 +216,7 @@ class Pass {
     if (this.#refusal) return;
     const size = status.computedMaxConcurrency ?? Math.max(...this.#clusters.plan.map((batch) => batch.length));
     const chosen = isLate ? lasting : chooseAgain(this.#clusters, lasting, { size, forbids: observation.forbids });
-    const placed = chosen.filter(({ cluster }) => {
-      const wait = isLate ? undefined : observation.place?.(cluster);
-      if (wait) this.#unplaced.set(cluster, wait);
-      return wait === undefined;
-    });
+    const placed = isLate ? chosen : chosen.filter(({ cluster }) => !this.#clusters.lacksPlace(cluster, false));
     const reopened = new Map(placed.map(({ cluster, policy }) => [cluster, policy]));
     this.#clusters.reopen(reopened);
     this.#drift = this.#drift.filter(({ cluster }) => !reopened.has(cluster));
@@ -295,7 +289,7 @@ class Pass {
       .filter((drift) => this.#isPast(toldAt(drift)))
       .map(({ cluster, policy }) => [
         cluster,
-        waitMessage(forbids?.(cluster) ?? this.#unplaced.get(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)),
+        waitMessage(forbids?.(cluster) ?? this.#clusters.unplaced(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)),
       ]);
     return { ...(ofAll && { [WHOLE_UPGRADE]: waitMessage(ofAll) }), ...Object.fromEntries(fallen), ...this.#clusters.problems() };
   }

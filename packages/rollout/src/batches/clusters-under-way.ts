@@ -139,8 +139,8 @@ export class ClustersUnderWay {
     return bar;
   }
 
-  /** Time is over for one that begins too late, so it gets no place. */
-  #lacksPlace(cluster: string, isLate: boolean): boolean {
+  /** Asks for the place of a cluster that begins. Time is over for one that begins too late, so it gets none. */
+  lacksPlace(cluster: string, isLate: boolean): boolean {
     const wait = isLate ? this.#awaited(cluster) : this.#input.observation.place?.(cluster);
     if (wait) this.#unplaced.set(cluster, wait);
     return wait !== undefined;
@@ -157,9 +157,9 @@ export class ClustersUnderWay {
     return this.current.filter((cluster) => !this.isRecorded(cluster) && this.progress[cluster] === undefined && this.#awaited(cluster));
   }
 
-  /** True once this pass has found that it has no place. */
-  isUnplaced(cluster: string): boolean {
-    return this.#unplaced.has(cluster);
+  /** The wait of a cluster that this pass had no place for. */
+  unplaced(cluster: string): Wait | undefined {
+    return this.#unplaced.get(cluster);
   }
 
   /** Takes one cluster as far as the machine leads it with what is seen of it, and records it where that is an end. */
@@ -264,7 +264,7 @@ export class ClustersUnderWay {
     if (this.forbidden(cluster) !== undefined) return 'barred';
     const { progress, movesAt = Number.POSITIVE_INFINITY } = moveCluster(this.progress[cluster], cluster, observation.mode, now);
     const begins = this.progress[cluster] === undefined && progress.state === ProgressState.inProgress;
-    if (begins && this.#lacksPlace(cluster, isLate)) return 'barred';
+    if (begins && this.lacksPlace(cluster, isLate)) return 'barred';
     this.progress[cluster] = progress;
     this.movesAt = Math.min(this.movesAt, movesAt);
     if (progress.state === ProgressState.completed) return 'through';
