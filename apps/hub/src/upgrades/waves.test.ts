@@ -48,10 +48,12 @@ function sightingsAfter(minutes: number, what: string) {
   return seen.pass('u', NOW);
 }
 
+type Status = ClusterGroupUpgrade['status'];
+
 describe('the first batch', () => {
   const plan = { batches: [['a', 'b'], ['c']], computedMaxConcurrency: 2, stopped: undefined } as unknown as UpgradePlan;
-  const first = (states: Readonly<Record<string, PrecacheState>>, { minutes = 0, least = '1' } = {}) =>
-    judgeFirstWave(upgrade({}, least), plan, {
+  const first = (states: Readonly<Record<string, PrecacheState>>, { minutes = 0, least = '1', status = undefined as Status } = {}) =>
+    judgeFirstWave(upgrade({ status }, least), plan, {
       caches: leader.caches,
       talmStrict: false,
       now: NOW,
@@ -69,6 +71,13 @@ describe('the first batch', () => {
     expect(first({ a: 'Succeeded' }, { minutes: 11, least: '2' })).toEqual({ isReady: false, at: undefined });
     expect(first({ a: 'Succeeded' }, { minutes: 11 })).toEqual({ isReady: true, at: undefined });
     expect(first({ a: 'Succeeded', c: 'Succeeded' })).toEqual({ isReady: true, at: undefined });
+  });
+
+  test('has its patience since pulls began, whoever leads', async () => {
+    await fleet();
+    const began = new Date(NOW - 7 * MINUTE).toISOString();
+    const pulls = { type: 'PrecachingSuceeded', status: 'False', reason: 'InProgress', message: '', lastTransitionTime: began } as const;
+    expect(first({ a: 'Succeeded' }, { status: { status: {}, conditions: [pulls] } })).toEqual({ isReady: false, at: NOW + 3 * MINUTE });
   });
 
   test('is looked at again when the hours of a cluster begin', async () => {

@@ -1,5 +1,11 @@
 /** Batches that are filled with clusters that are ready, by what a pass sees of them. They decide nothing else, and write nothing. */
-import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus, PrecacheState } from '@flotilla/api/ran';
+import { findCondition } from '@flotilla/api';
+import {
+  type ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
+  type ClusterGroupUpgradeStatus,
+  type PrecacheState,
+} from '@flotilla/api/ran';
 import {
   formWave,
   isAvailable,
@@ -43,7 +49,9 @@ export function judgeFirstWave(
   const states = Object.fromEntries([...precaching.spokes].map(([cluster, { state }]) => [cluster, state]));
   const readiness = readinessIn(upgrade, deps, { states, proofs: precaching.proofs });
   const lost = new Set(precaching.rollUp.failed);
-  const since = sightings.since('wave 0');
+  // The status says since when images are pulled, so another leader goes on with the patience.
+  const pulls = findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.precachingSucceeded);
+  const since = pulls?.status === 'False' ? Date.parse(pulls.lastTransitionTime) : sightings.since('wave 0');
   const isReady = isFirstReady({
     planned: plan.batches.flat().filter((cluster) => !lost.has(cluster)),
     canaries: upgrade.spec?.remediationStrategy.canaries ?? [],

@@ -1,5 +1,6 @@
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { WHOLE_UPGRADE, waitMessage } from '../waits/wait.ts';
 import { formWave, isFirstReady } from './waves.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
@@ -74,9 +75,23 @@ describe('a batch that comes next', () => {
     expect(refuse(3)).toMatchObject({
       gate: 'wave',
       wakeAt: NOW + 10 * MINUTE,
-      wait: { cause: 'wave', says: 'batch 3 is filled with clusters that are ready: 1 of 2, of 3 that are left', until: NOW + 10 * MINUTE },
+      wait: {
+        cause: 'wave',
+        says: 'batch 3 is filled with clusters that are ready: 1 of 2, of 3 that are left',
+        since: NOW,
+        until: NOW + 10 * MINUTE,
+      },
     });
     expect(form(status(3), 'c', { least: 1, minutes: 10 }).status.remediationPlan).toEqual([['x'], ['a', 'b'], ['c'], ['d', 'e']]);
+  });
+
+  test('goes on with the patience that a leader before it has stored, of the same batch', () => {
+    const wait = form(status(3), 'c', { least: 1, minutes: 9 }).refuse(3)?.wait ?? expect.fail('no wait');
+    const stored = (batch: number) => ({
+      messages: { [WHOLE_UPGRADE]: waitMessage({ ...wait, says: wait.says.replace('3', `${batch}`) }) },
+    });
+    expect(form(status(3, stored(3)), 'c', { least: 1 }).refuse(3)).toMatchObject({ wakeAt: NOW + MINUTE });
+    expect(form(status(3, stored(30)), 'c', { least: 1 }).refuse(3)).toMatchObject({ wakeAt: NOW + 10 * MINUTE });
   });
 
   test('with fewer than the least has no end of its own', () => {

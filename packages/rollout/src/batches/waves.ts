@@ -5,7 +5,7 @@
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Refusal } from '../gates/gates.ts';
 import type { Waves } from '../gates/waves.ts';
-import type { Wait } from '../waits/wait.ts';
+import { readWait, type Wait, WHOLE_UPGRADE } from '../waits/wait.ts';
 import { planBatches } from './batches.ts';
 
 /** Clusters among which the next batch is chosen, and by which rules. */
@@ -63,7 +63,7 @@ interface Formed {
 /** Surroundings of a rollout that runs. */
 interface Forming extends Pick<Ask, 'waves' | 'isReady' | 'now'> {
   readonly canaries: readonly string[] | undefined;
-  /** Since when a batch (from 1) has been filled, milliseconds since the epoch. */
+  /** Since when a batch (from 1) of which the status says no time has been filled, milliseconds since the epoch. */
   readonly since: (batch: number) => number;
   /** Nothing else keeps the next batch from beginning. */
   readonly isOpen: boolean;
@@ -76,18 +76,20 @@ export function formWave(status: ClusterGroupUpgradeStatus, { waves, isReady, no
   const isGated = currentBatch > 0 && currentBatch <= plan.length && currentBatchStartedAt === undefined;
   const kept = canaryBatches(plan, canaries);
   // A batch that ends hands over to one that the next pass fills.
-  const later = (batch: number): Refusal | undefined => (batch <= kept || batch > plan.length ? undefined : refusal(batch, NEXT_PASS, now));
+  const later = (batch: number): Refusal | undefined =>
+    batch <= kept || batch > plan.length ? undefined : refusal(batch, NEXT_PASS, { wakeAt: now });
   if (!isGated || currentBatch <= kept || !isOpen) return { status, refuse: later };
   const recorded = new Set(clusters.map(({ name }) => name));
   const ahead = plan.slice(currentBatch - 1).flat();
   const open = ahead.filter((cluster) => !recorded.has(cluster));
   if (open.length === 0) return { status, refuse: (batch) => (batch === currentBatch ? undefined : later(batch)) };
   const size = computedMaxConcurrency ?? open.length;
-  const filled = fill({ waves, open, isReady, size, since: since(currentBatch), now });
+  const began = storedSince(status, currentBatch) ?? since(currentBatch);
+  const filled = fill({ waves, open, isReady, size, since: began, now });
   if (!('wave' in filled)) {
     const { ready, until } = filled;
     const says = `is filled with clusters that are ready: ${ready} of ${Math.min(size, open.length)}, of ${open.length} that are left`;
-    return { status, refuse: (batch) => (batch === currentBatch ? refusal(batch, says, until) : later(batch)) };
+    return { status, refuse: (batch) => (batch === currentBatch ? refusal(batch, says, { since: began, until }) : later(batch)) };
   }
   const first = new Set(filled.wave);
   const rest = ahead.filter((cluster) => !first.has(cluster));
@@ -101,9 +103,16 @@ export function formWave(status: ClusterGroupUpgradeStatus, { waves, isReady, no
   };
 }
 
+/** Since when a batch is filled by what the last pass stored: so another leader goes on with its patience. */
+function storedSince({ messages }: ClusterGroupUpgradeStatus, batch: number): number | undefined {
+  const wait = readWait(messages?.[WHOLE_UPGRADE] ?? '');
+  return wait?.cause === 'wave' && wait.says.startsWith(`batch ${batch} `) ? wait.since : undefined;
+}
+
 const NEXT_PASS = 'is filled with the next pass';
 
-function refusal(batch: number, says: string, wakeAt: number | undefined): Refusal {
-  const wait: Wait = { cause: 'wave', says: `batch ${batch} ${says}`, ...(says !== NEXT_PASS && { until: wakeAt }) };
+function refusal(batch: number, says: string, times: Pick<Wait, 'since' | 'until'> & { readonly wakeAt?: number }): Refusal {
+  const { wakeAt = times.until, ...shown } = times;
+  const wait: Wait = { cause: 'wave', says: `batch ${batch} ${says}`, ...shown };
   return { gate: 'wave', progressing: { status: 'True', reason: 'InProgress', message: `Batch ${batch} ${says}` }, wait, wakeAt };
 }
