@@ -1,7 +1,7 @@
 import { Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type FleetLimits, type PrecacheState } from '@flotilla/api/ran';
-import { ManualClock } from '@flotilla/pace/testing';
+import { ManualClock, settled } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -56,6 +56,16 @@ test('only clusters that pull have a share, each by the limits of its labels', a
   putStates({ a: 'Active', b: 'Starting', c: 'PreparingToStart', d: 'Succeeded', e: 'NotStarted' });
   const { bytes } = await shares({ bytesPerSecond: 9 * MB, byLabel: [{ label: 'site', bytesPerSecond: 4 * MB }] });
   expect(['a', 'b', 'c', 'd', 'e'].map(bytes.capOf)).toEqual([2 * MB, 2 * MB, 3 * MB, undefined, undefined]);
+});
+
+test('one that begins has its part at once', async () => {
+  putStates({ a: 'Active' });
+  putWork('a', cap(9 * MB, 600));
+  const { bytes } = await shares({ bytesPerSecond: 9 * MB });
+  expect(bytes.capOf('a')).toBe(9 * MB);
+  putStates({ a: 'Active', b: 'PreparingToStart' });
+  await settled(() => expect(bytes.capOf('b')).toBe(4.5 * MB));
+  expect(bytes.capOf('a')).toBe(4.5 * MB);
 });
 
 test('the leader has the spokes looked at whose cap changes, when their minute is over', async () => {

@@ -7,7 +7,7 @@ import { keyText } from '../spokes/spoke-key.ts';
 import { capOf, type WrittenCap } from '../spokes/transports/port/cap.ts';
 import { type HandedOut, handOut } from './bytes.ts';
 
-/** Milliseconds for which shares count, unless an upgrade changes: what this process writes meanwhile follows from them. */
+/** Milliseconds for which shares count: what this process writes meanwhile follows from them. */
 const KEPT_MS = 1_000;
 /** Milliseconds in which more clusters begin or end. */
 const GATHER_MS = 1_000;
@@ -21,6 +21,8 @@ interface SharesDeps {
 }
 
 interface Shares extends HandedOut {
+  /** Clusters that share. */
+  readonly pulling: ReadonlySet<string>;
   /** Keys of spokes whose cap on the hub is another one. */
   readonly due: readonly string[];
 }
@@ -31,16 +33,22 @@ export class ByteShares {
   /** Some work may have a cap from limits of before. */
   #mayBeCapped = true;
   #known: (Shares & { readonly until: number }) | undefined;
+  /** Some upgrade is another one than what is known follows from. */
+  #hasChanged = true;
 
   constructor(deps: SharesDeps) {
     this.#deps = deps;
     deps.caches.upgrades.subscribe(() => {
-      this.#known = undefined;
+      this.#hasChanged = true;
     });
   }
 
   /** Cap of a cluster's puller as of now; undefined for none. */
-  readonly capOf = (cluster: string): number | undefined => this.#now().caps.get(cluster);
+  readonly capOf = (cluster: string): number | undefined => {
+    // One that has begun since has its part at once.
+    if (this.#hasChanged && !this.#now().pulling.has(cluster)) this.#known = undefined;
+    return this.#now().caps.get(cluster);
+  };
 
   /** Has the spokes reconciled whose caps become others, until the signal aborts. Only the leader does. */
   follow(limits: Pick<HubCaches['limits'], 'subscribe'>, enqueue: (key: string) => void, signal: AbortSignal): void {
@@ -68,7 +76,10 @@ export class ByteShares {
 
   #now(): Shares {
     const now = this.#deps.clock.now();
-    if (!this.#known || now >= this.#known.until) this.#known = { ...this.#share(now), until: now + KEPT_MS };
+    if (!this.#known || now >= this.#known.until) {
+      this.#hasChanged = false;
+      this.#known = { ...this.#share(now), until: now + KEPT_MS };
+    }
     return this.#known;
   }
 
@@ -76,7 +87,7 @@ export class ByteShares {
     const { caches } = this.#deps;
     const limits = this.#deps.limits();
     const isBound = !limits || isLimited(limits, 'bytesPerSecond');
-    if (!isBound && !this.#mayBeCapped) return { caps: new Map(), at: undefined, due: [] };
+    if (!isBound && !this.#mayBeCapped) return { caps: new Map(), pulling: new Set(), at: undefined, due: [] };
     const pullers = caches.upgrades.byIndex(BY_OPEN, 'yes').flatMap((upgrade) => {
       const uid = upgrade.metadata.uid ?? '';
       const mayBegin = !isEnding(upgrade) && findPause(upgrade)?.stops !== true;
@@ -98,7 +109,7 @@ export class ByteShares {
       written && Number.isFinite(written.at) && written.bytesPerSecond !== caps.get(cluster) ? [key] : [],
     );
     this.#mayBeCapped = isBound || due.length > 0;
-    return { caps, at, due };
+    return { caps, pulling: new Set(pullers.map(({ cluster }) => cluster)), at, due };
   }
 
   /** The cap on the hub: in a work it may change, by actions it is that of the beginning. */

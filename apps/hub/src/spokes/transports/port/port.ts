@@ -140,8 +140,8 @@ export interface Workload {
   readonly manifests: () => readonly SpokeManifest[];
   /** Actions whose execution leaves the spoke clean after the job. */
   readonly deletions: readonly string[];
-  /** Cap of the puller as of now, which the manifests have too; default none. */
-  readonly bytesPerSecond?: number | undefined;
+  /** Finds the cap of the puller, which the manifests have too: it depends on all that pull, so it is asked for writes alone. Default none. */
+  readonly findCap?: () => number | undefined;
   /** Seconds between the agent's polls of the job. */
   readonly jobViewSeconds: number;
   /** Milliseconds that the hub waits for a verdict after the spoke's first view, or after the request while there can be no view. */

@@ -66,7 +66,7 @@ async function run(effect: SpokeJobEffect, given: Given) {
   };
   const plan = new SpokePlan(now);
   const { workload, ...others } = taskOf(images);
-  const task = { ...others, workload: { ...workload, bytesPerSecond: cap }, upgrade: { ...UPGRADE, uid: upgradeUid } };
+  const task = { ...others, workload: { ...workload, findCap: () => cap }, upgrade: { ...UPGRADE, uid: upgradeUid } };
   new WorkEffects(task, spoke, 'Starting', plan)[effect]();
   await applyPlanned(plan, task, patching);
   return { writes, created, patches, at: plan.at, isMissing: plan.writes.length > 0 };

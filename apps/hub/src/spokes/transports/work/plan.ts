@@ -130,7 +130,7 @@ export class WorkEffects implements SpokeEffects {
 
   /** Writes a cap that has changed into the ConfigMap alone: the other manifests may be others by now, and what runs keeps those it has. */
   #keepCap(work: ManifestWork): void {
-    const { bytesPerSecond } = this.#task.workload;
+    const bytesPerSecond = this.#task.workload.findCap?.();
     if (capOf(work)?.bytesPerSecond === bytesPerSecond) return;
     const patch = capPatch(work, bytesPerSecond, this.#plan.now);
     const { namespace, name } = work.metadata;
@@ -150,8 +150,8 @@ export class WorkEffects implements SpokeEffects {
   }
 
   #build(attempt: Attempt): BuiltWork {
-    const { manifests, bytesPerSecond } = this.#task.workload;
-    const parts = { manifests: manifests(), attempt, cap: capMark(bytesPerSecond, this.#plan.now) };
+    const { manifests, findCap } = this.#task.workload;
+    const parts = { manifests: manifests(), attempt, cap: capMark(findCap?.(), this.#plan.now) };
     return { ...buildJobWork(this.#task, parts), spec: workSpec(this.#task, parts) };
   }
 

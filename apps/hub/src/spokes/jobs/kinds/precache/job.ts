@@ -165,12 +165,17 @@ export function createPrecacheJob(
       const rules = wanted && isProof ? rulesOfProof(wanted, jobSeconds) : wanted;
       const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
       // The reference's job and a proof read no such key.
-      const bytesPerSecond = profile === 'talm' || isProof ? undefined : capOf(cluster, upgradeUid);
-      const inputs = { ...common, bytesPerSecond, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
+      // One plan writes one cap.
+      let found: { readonly bytesPerSecond: number | undefined } | undefined = profile === 'talm' || isProof ? NO_CAP : undefined;
+      const findCap = () => {
+        found ??= { bytesPerSecond: capOf(cluster, upgradeUid) };
+        return found.bytesPerSecond;
+      };
+      const inputs = { ...common, deadlineSeconds: jobSeconds, keepsRecord: own.keepsRecord };
       return {
-        manifests: () => markWithDigest(precacheManifests(inputs), digestOf(own, cluster)),
+        manifests: () => markWithDigest(precacheManifests({ ...inputs, bytesPerSecond: findCap() }), digestOf(own, cluster)),
         problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? nodes?.problem ?? problemOf(managed, node, settings)),
-        bytesPerSecond,
+        findCap,
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         failsWithoutNodes: rules?.absent === 'fail',
@@ -256,6 +261,7 @@ export function progressPace(shortestSeconds: number, clusters: number): number 
   return shortestSeconds * 2 ** Math.max(0, Math.ceil(Math.log2(wanted)));
 }
 
+const NO_CAP = { bytesPerSecond: undefined };
 const NO_IMAGE = 'the PreCachingConfig names an image of the puller that the hub does not allow';
 
 /** Returns the upgrade's PreCachingConfig, unless this hub follows the reference, which reads its spec alone. */
