@@ -101,7 +101,7 @@ describe('by label', () => {
     await world.upgrade('regions', clusters, ['p'], { remediationStrategy: { maxConcurrency: 8, timeout: 240 } });
     await eventually(
       async () =>
-        /waits \(limit\) since .*at most 1 clusters with region=north are upgraded at a time/.test(
+        /waits \(limit\) since .*at most 1 cluster with region=north is upgraded at a time/.test(
           (await world.get('regions'))?.status?.messages?.['north-4'] ?? '',
         ),
       'the status to say what it waits for',

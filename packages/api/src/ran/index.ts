@@ -2,7 +2,7 @@ export { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView, isFinal
 export { BANDWIDTH_KEY, LEAST_BANDWIDTH, MOST_BANDWIDTH, parseBandwidth, readBandwidth } from './bandwidth.ts';
 export { type CacheProof, ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
-export { FleetLimits, FleetLimitsName, LimitedActivity } from './fleet-limits.ts';
+export { BYTES_FOR_PLACE, FleetLimits, FleetLimitsName, LimitedActivity } from './fleet-limits.ts';
 export {
   HeldLayers,
   INSPECT_LABEL,

@@ -1,5 +1,5 @@
 import { Annotation } from '@flotilla/api';
-import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus, FleetLimits } from '@flotilla/api/ran';
+import { BYTES_FOR_PLACE, type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type FleetLimits } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { readWait, waitMessage } from '../waits/wait.ts';
 import { byTurn, clustersWithPlace, freesPlaces, isLimited, limitsOn, Occupancy, waitForPlace } from './places.ts';
@@ -45,6 +45,38 @@ describe('limits on a cluster', () => {
   test('there are some where a single value has one', () => {
     expect(isLimited({ byLabel: [{ label: 'a', values: { b: { upgrading: 1 } } }] }, 'upgrading')).toBe(true);
     expect(isLimited({ byLabel: [{ label: 'a', values: { b: { upgrading: 1 } } }] }, 'pulling')).toBe(false);
+  });
+});
+
+describe('a limit of bytes', () => {
+  const most = (limits: FleetLimits, labels = {}) => limitsOn(limits, 'pulling', labels).map((limit) => limit.most);
+
+  test('has as many places as pulls can share it', () => {
+    expect(most({ bytesPerSecond: 10 * BYTES_FOR_PLACE - 1 })).toEqual([9]);
+    expect(most({ bytesPerSecond: 20_000 })).toEqual([1]);
+    expect(limitsOn({ bytesPerSecond: BYTES_FOR_PLACE }, 'upgrading')).toEqual([]);
+    expect(isLimited({ byLabel: [{ label: 'a', bytesPerSecond: BYTES_FOR_PLACE }] }, 'pulling')).toBe(true);
+  });
+
+  test('and one of pulls count both, value by value', () => {
+    const rule = {
+      label: 'a',
+      pulling: 4,
+      bytesPerSecond: 3 * BYTES_FOR_PLACE,
+      values: { b: { pulling: 2 }, c: { bytesPerSecond: BYTES_FOR_PLACE } },
+    };
+    expect([most({ byLabel: [rule] }), most({ byLabel: [rule] }, { a: 'b' }), most({ byLabel: [rule] }, { a: 'c' })]).toEqual([
+      [3],
+      [2],
+      [1],
+    ]);
+  });
+
+  test('is named as what bounds the places', () => {
+    const [limit] = limitsOn({ bytesPerSecond: 700_000 }, 'pulling');
+    expect(limit && waitForPlace(limit, 'pulling', { holders: [], own: 'ns/own' }).says).toBe(
+      'waits for a place: at most 2 clusters pre-cache at a time, each with a part of 700000 bytes a second (ConfigMap flotilla-limits)',
+    );
   });
 });
 
@@ -111,6 +143,13 @@ describe('an occupancy', () => {
     expect(places.findFull('b')?.id).toBe('region=n');
     expect(places.findFull('c')).toBeUndefined();
   });
+
+  test('keeps one place for a cluster that two upgrades wait for', () => {
+    const places = occupancy();
+    places.reserve('c');
+    places.reserve('c');
+    expect(places.count('')).toBe(1);
+  });
 });
 
 test('those whose window opens first have their turn first, then the oldest', () => {
@@ -139,7 +178,7 @@ test('a wait names the limit and who has its places, and does not change with th
   const limit = { id: 'region=n', most: 1, of: { label: 'region', value: '' } };
   const wait = waitForPlace(limit, 'upgrading', { holders: ['ns/a', 'ns/b', 'ns/c', 'ns/d', 'ns/own'], own: 'ns/own' });
   expect(wait.says).toBe(
-    'waits for a place: at most 1 clusters without the label region are upgraded at a time (ConfigMap flotilla-limits); ns/a, ns/b, ns/c and 1 more also have places',
+    'waits for a place: at most 1 cluster without the label region is upgraded at a time (ConfigMap flotilla-limits); ns/a, ns/b, ns/c and 1 more also have places',
   );
   expect(readWait(waitMessage(wait))).toEqual(wait);
 });

@@ -4,6 +4,7 @@
  */
 import { perObject, refKey } from '@flotilla/api';
 import {
+  BYTES_FOR_PLACE,
   type ClusterGroupUpgrade,
   type ClusterGroupUpgradeStatus,
   type FleetLimits,
@@ -24,27 +25,38 @@ export interface Limit {
   readonly most: number;
   /** Absent: all clusters. `''` are those without the label. */
   readonly of?: { readonly label: string; readonly value: string } | undefined;
+  /** Bytes a second that bound the number of places. */
+  readonly bytesPerSecond?: number | undefined;
 }
 
+type Limited = LimitedActivity | 'bytesPerSecond';
+type Amounts = Pick<FleetLimits, Limited>;
 type Labels = Readonly<Record<string, string>>;
 
-/** The limits that a cluster with these labels is under. */
-export function limitsOn(limits: FleetLimits, activity: LimitedActivity | 'bytesPerSecond', labels: Labels = {}): Limit[] {
-  const all = limits[activity];
-  const found: Limit[] = all === undefined ? [] : [{ id: '', most: all }];
+/** The limits that a cluster with these labels is under. Each pull needs a part of the bytes, so a limit of bytes is one of pulls, too. */
+export function limitsOn(limits: FleetLimits, limited: Limited, labels: Labels = {}): Limit[] {
+  const all = mostOf(limits, limited);
+  const found: Limit[] = all ? [{ id: '', ...all }] : [];
   for (const { label, values = {}, ...each } of limits.byLabel ?? []) {
     const value = (Object.hasOwn(labels, label) ? labels[label] : undefined) ?? '';
-    const most = (Object.hasOwn(values, value) ? values[value]?.[activity] : undefined) ?? each[activity];
-    if (most !== undefined) found.push({ id: `${label}=${value}`, most, of: { label, value } });
+    const most = mostOf({ ...each, ...(Object.hasOwn(values, value) && values[value]) }, limited);
+    if (most) found.push({ id: `${label}=${value}`, ...most, of: { label, value } });
   }
   return found;
 }
 
+function mostOf(amounts: Amounts, limited: Limited): Pick<Limit, 'most' | 'bytesPerSecond'> | undefined {
+  const { [limited]: most, bytesPerSecond } = amounts;
+  const byBytes =
+    limited === 'pulling' && bytesPerSecond !== undefined ? Math.max(1, Math.floor(bytesPerSecond / BYTES_FOR_PLACE)) : undefined;
+  if (byBytes !== undefined && byBytes < (most ?? Number.POSITIVE_INFINITY)) return { most: byBytes, bytesPerSecond };
+  return most === undefined ? undefined : { most };
+}
+
 /** True where some cluster is under a limit of the activity. */
-export const isLimited = (limits: FleetLimits, activity: LimitedActivity | 'bytesPerSecond'): boolean =>
-  limits[activity] !== undefined ||
-  (limits.byLabel ?? []).some(
-    (rule) => rule[activity] !== undefined || Object.values(rule.values ?? {}).some((each) => each[activity] !== undefined),
+export const isLimited = (limits: FleetLimits, limited: Limited): boolean =>
+  [limits, ...(limits.byLabel ?? []).flatMap((rule) => [rule, ...Object.values(rule.values ?? {})])].some(
+    (amounts) => mostOf(amounts, limited) !== undefined,
   );
 
 /** Clusters of an upgrade that have a place by its stored status. */
@@ -90,9 +102,10 @@ export class Occupancy {
   readonly #counts = new Map<string, number>();
   readonly #holders = new Map<string, Set<string>>();
   readonly #taken = new Set<string>();
+  readonly #reserved = new Set<string>();
 
   constructor(limits: FleetLimits, activity: LimitedActivity, labelsOf: (cluster: string) => Labels | undefined) {
-    this.#all = limits[activity];
+    this.#all = mostOf(limits, activity)?.most;
     this.#limitsOf = (cluster) => limitsOn(limits, activity, labelsOf(cluster));
   }
 
@@ -117,7 +130,8 @@ export class Occupancy {
 
   /** Keeps a place that is free for a cluster of an upgrade whose turn is earlier. */
   reserve(cluster: string): void {
-    if (this.#taken.has(cluster) || this.findFull(cluster) !== undefined) return;
+    if (this.#taken.has(cluster) || this.#reserved.has(cluster) || this.findFull(cluster) !== undefined) return;
+    this.#reserved.add(cluster);
     for (const { id } of this.#limitsOf(cluster)) this.#counts.set(id, this.count(id) + 1);
   }
 
@@ -165,11 +179,14 @@ function opensAt(upgrade: ClusterGroupUpgrade, now: number): number {
 /** Upgrades that a wait names. */
 const MOST_NAMED = 3;
 
-const DOES: Readonly<Record<LimitedActivity, string>> = { pulling: 'pre-cache', upgrading: 'are upgraded' };
+const DOES: Readonly<Record<LimitedActivity, { readonly one: string; readonly many: string }>> = {
+  pulling: { one: 'pre-caches', many: 'pre-cache' },
+  upgrading: { one: 'is upgraded', many: 'are upgraded' },
+};
 
 /** The wait for a place. @param holders `namespace/name` of the upgrades that have them @param own that of the upgrade that waits */
 export function waitForPlace(
-  { most, of }: Limit,
+  { most, of, bytesPerSecond }: Limit,
   activity: LimitedActivity,
   { holders, own }: { readonly holders: readonly string[]; readonly own: string },
 ): Wait {
@@ -179,10 +196,9 @@ export function waitForPlace(
   const more = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : '';
   const places =
     others.length === 0 ? '' : `; ${named}${more} ${holders.includes(own) ? 'also ' : ''}${others.length === 1 ? 'has' : 'have'} places`;
-  return {
-    cause: 'limit',
-    says: `waits for a place: at most ${most} clusters${who} ${DOES[activity]} at a time (ConfigMap ${FleetLimitsName.configMap})${places}`,
-  };
+  const does = most === 1 ? `1 cluster${who} ${DOES[activity].one}` : `${most} clusters${who} ${DOES[activity].many}`;
+  const part = bytesPerSecond === undefined ? '' : `, each with a part of ${bytesPerSecond} bytes a second`;
+  return { cause: 'limit', says: `waits for a place: at most ${does} at a time${part} (ConfigMap ${FleetLimitsName.configMap})${places}` };
 }
 
 /** The wait under limits that nobody could read yet. */
