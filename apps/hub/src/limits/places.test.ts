@@ -88,6 +88,23 @@ test('stored states have their places, and leave them when they end; who waits i
   expect(hub.pass(other, ['c', 'd'])).toEqual(['c']);
 });
 
+test('a cluster that pulls takes its place along when its label changes', async () => {
+  const hub = await startHub('byLabel: [{label: region, pulling: 1}]');
+  const [one, other] = [await hub.create('one'), await hub.create('other')];
+  await hub.store(one, { a: 'Active' });
+  await hub.seen(other);
+  expect(hub.pass(other, ['b', 'c'])).toEqual(['c']);
+  const move = (region: string | null) =>
+    hub.client.patch(ManagedCluster, { name: 'a' }, { metadata: { labels: { region } } }, { type: 'merge' });
+  await move('south');
+  await settled(() => expect(hub.told).toContain(other.metadata.uid));
+  expect(hub.pass(other, ['b', 'd'])).toEqual(['b']);
+  hub.told.length = 0;
+  await move(null);
+  await settled(() => expect(hub.told).toContain(other.metadata.uid));
+  expect(hub.pass(other, ['b', 'd'])).toEqual(['b', 'd']);
+});
+
 test('a free place is kept for the upgrade whose window opens first, unless another limit holds its cluster', async () => {
   const hub = await startHub('pulling: 1\nbyLabel: [{label: region, pulling: 1}]');
   const late = await hub.create('a-late', { [Annotation.windowStart]: '2026-01-02T00:00:00Z' });
