@@ -251,7 +251,7 @@ const onHub: Record<HubAct['what'], (world: World, hub: number, ms: number) => P
 const LIMITS = { namespace: 'default', name: FleetLimitsName.configMap };
 
 /** Writes the ConfigMap of the limits. */
-async function writeLimits({ user }: World, text: string): Promise<void> {
+export async function writeLimits({ user }: World, text: string): Promise<void> {
   const data = { [FleetLimitsName.key]: text };
   if (await user.get(ConfigMap, LIMITS)) await user.patch(ConfigMap, LIMITS, { data }, merge);
   else await user.create(ConfigMap, { metadata: LIMITS, data });

@@ -135,6 +135,39 @@ export const atStart: readonly Cause[] = [
     follow: ({ world }, cluster) => world.spokes.reconnect(`spoke-${cluster}`),
   },
   {
+    name: 'a place that another upgrade has',
+    slots: ['blocking', 'limits', 'clusters', 'config', 'backup', 'compliance', 'faults', 'cluster', 'link'],
+    place: 38,
+    spec: { ...PRECACHES, clusters: ['spoke-1'] },
+    begin: async (scene) => {
+      await scene.limit('pulling: 1');
+      scene.fault(2, { jobsHeld: true });
+      await scene.create(OTHER, { clusters: ['spoke-2'], managedPolicies: [], ...PRECACHES });
+      await scene.until(() => scene.upgrade(OTHER)?.status?.precaching?.status?.['spoke-2'] === 'Active', 60_000);
+    },
+    want: { cause: 'limit', says: /at most 1 cluster pre-caches at a time \(ConfigMap flotilla-limits\); default\/u2 has places/ },
+    advice: /begins when it has a place: flotilla limits shows who has them/,
+    follow: (scene) => scene.fault(2, { jobsHeld: undefined }),
+  },
+  {
+    name: 'places of a region that are all taken',
+    slots: ['blocking', 'limits', 'clusters', 'policy', 'compliance', 'cluster', 'link'],
+    place: 68,
+    spec: { clusters: ['spoke-1'] },
+    begin: async (scene) => {
+      await scene.limit('byLabel: [{label: region, upgrading: 1}]');
+      await scene.onCluster('never', 2);
+      await scene.create(OTHER, { clusters: ['spoke-2'] });
+      await scene.until(() => scene.isInProgressOn(2, OTHER), 60_000);
+    },
+    want: {
+      cause: 'limit',
+      says: /at most 1 cluster without the label region is upgraded at a time \(ConfigMap flotilla-limits\); default\/u2 has places/,
+    },
+    advice: /begins when it has a place: flotilla limits shows who has them/,
+    follow: (scene) => scene.limit(''),
+  },
+  {
     name: 'a spoke that another upgrade is busy with',
     slots: ['blocking', 'faults'],
     place: 36,

@@ -7,7 +7,7 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { answerWhyOf } from '@flotilla/cli/testing';
 import { placePolicy } from '../../fixtures/placed-policies.ts';
 import { createTemplate } from '../../fixtures/work-templates.ts';
-import { perform } from '../core/acts.ts';
+import { perform, writeLimits } from '../core/acts.ts';
 import type { ClusterAct, PolicyAct, UpgradePart } from '../core/story.ts';
 import { spokeName, World } from '../core/world.ts';
 
@@ -113,6 +113,10 @@ export class Scene implements Disposable {
     return this.world.names.every((name) => progress[name]?.state === 'InProgress');
   }
 
+  isInProgressOn(cluster: number, name: string): boolean {
+    return this.upgrade(name)?.status?.status.currentBatchRemediationProgress?.[spokeName(cluster)]?.state === 'InProgress';
+  }
+
   get hasCompleted(): boolean {
     return findCondition(this.upgrade()?.status?.conditions, 'Succeeded')?.status === 'True';
   }
@@ -157,6 +161,11 @@ export class Scene implements Disposable {
     const spec = { holderIdentity: 'agent', leaseDurationSeconds: 60, renewTime: new Date(at).toISOString().replace('Z', '000Z') };
     if (await this.world.user.get(Lease, ref)) await this.world.user.patch(Lease, ref, { spec }, merge);
     else await this.world.user.create(Lease, { metadata: ref, spec });
+  }
+
+  /** The limits of the fleet are those of this text. */
+  limit(text: string): Promise<void> {
+    return writeLimits(this.world, text);
   }
 
   hold(cluster: number, why: string | null): Promise<unknown> {
