@@ -25,7 +25,9 @@ test.each<[string, string, string[]]>([
   ['classes', '[n-p]*[^n]', without('configs/a/notes')],
   ['an escape', '\\notes', without('configs/a/notes')],
   ['an exception', '*.json\n!top.json', without('configs/a/catalog.json', 'configs/b/test/x.json')],
+  ['a bracket of a class behind a backslash', '[\\]n]otes', without('configs/a/notes')],
   ['a class that does not end matches nothing', '[a-', paths],
+  ['a class that begins with its end matches nothing', '[]n]otes', paths],
 ])('%s', (_, text, want) => {
   expect(left({ 'configs/.indexignore': text })).toEqual(want);
 });

@@ -1,3 +1,4 @@
+import { readNamePattern } from '@flotilla/api';
 import { type CatalogueFile, invalidFile } from './documents.ts';
 
 /** Name of the files that say which files are no part of the catalogue. */
@@ -6,11 +7,17 @@ const INDEX_IGNORE = '.indexignore';
 /** Limits of all ignore files together. */
 const indexIgnoreLimits = { bytes: 64 * 1024, patterns: 500, length: 256 } as const;
 
+/** A segment of a pattern. One that Go's `path.Match`, by which opm goes, refuses matches nothing. */
+interface Part {
+  readonly text: string;
+  readonly matches: (name: string) => boolean;
+}
+
 interface Pattern {
   /** Folder of the ignore file, as segments; the pattern holds below it. */
   readonly domain: readonly string[];
   /** Segments between slashes; a single one is a name at any depth. */
-  readonly parts: readonly string[];
+  readonly parts: readonly Part[];
   readonly anchored: boolean;
   readonly directoriesOnly: boolean;
   readonly includes: boolean;
@@ -63,7 +70,8 @@ function toPattern(domain: readonly string[], line: string): Pattern {
   const body = includes ? line.slice(1) : line;
   const directoriesOnly = body.endsWith('/');
   const path = directoriesOnly ? body.slice(0, -1) : body;
-  return { domain, parts: path.split('/'), anchored: path.includes('/'), directoriesOnly, includes };
+  const parts = path.split('/').map((text) => ({ text, matches: readNamePattern(text) ?? (() => false) }));
+  return { domain, parts, anchored: path.includes('/'), directoriesOnly, includes };
 }
 
 /** True when a pattern names a file or a folder above it. */
@@ -72,71 +80,27 @@ function matches(pattern: Pattern, path: readonly string[]): boolean {
   if (path.length <= domain.length || domain.some((segment, index) => segment !== path[index])) return false;
   const below = path.slice(domain.length);
   if (pattern.anchored) return matchesPath(parts, below, directoriesOnly);
-  const at = below.findIndex((name) => matchesName(parts[0] ?? '', name));
+  const at = below.findIndex((name) => parts[0]?.matches(name));
   return at >= 0 && !(directoriesOnly && at === below.length - 1);
 }
 
-function matchesPath(parts: readonly string[], path: readonly string[], directoriesOnly: boolean): boolean {
+function matchesPath(parts: readonly Part[], path: readonly string[], directoriesOnly: boolean): boolean {
   let at = 0;
   let anyDepth = false;
   let matched = false;
   for (const [index, part] of parts.entries()) {
-    if (part === '') anyDepth = false;
-    else if (part === '**') {
+    if (part.text === '') anyDepth = false;
+    else if (part.text === '**') {
       if (index === parts.length - 1) break;
       anyDepth = true;
     } else {
-      const found = anyDepth ? path.findIndex((name, i) => i >= at && matchesName(part, name)) : at;
+      const found = anyDepth ? path.findIndex((name, i) => i >= at && part.matches(name)) : at;
       const name = path[found];
-      if (name === undefined || !matchesName(part, name)) return false;
+      if (name === undefined || !part.matches(name)) return false;
       anyDepth = false;
       matched = true;
       at = found + 1;
     }
   }
   return matched && !(directoriesOnly && at === path.length);
-}
-
-/** A shell pattern of one name: `*`, `?`, `[a-z]`, `[^a-z]`, a backslash before what is meant as it stands. */
-function matchesName(pattern: string, name: string): boolean {
-  let [at, nameAt] = [0, 0];
-  let star: { at: number; nameAt: number } | undefined;
-  while (nameAt < name.length) {
-    const step = pattern[at] === '*' ? undefined : matchOne(pattern, at, name.charAt(nameAt));
-    if (pattern[at] === '*') star = { at: ++at, nameAt };
-    else if (step !== undefined) {
-      at = step;
-      nameAt++;
-    } else if (star) {
-      // Only the last star need take more: earlier ones have what they need.
-      nameAt = ++star.nameAt;
-      at = star.at;
-    } else return false;
-  }
-  while (pattern[at] === '*') at++;
-  return at === pattern.length;
-}
-
-/** Index behind the part of the pattern that matched one character; undefined when it did not. */
-function matchOne(pattern: string, at: number, char: string): number | undefined {
-  const part = pattern[at];
-  if (part === '?') return at + 1;
-  if (part === '[') return matchClass(pattern, at + 1, char);
-  if (part === '\\') return pattern[at + 1] === char ? at + 2 : undefined;
-  return part === char ? at + 1 : undefined;
-}
-
-function matchClass(pattern: string, start: number, char: string): number | undefined {
-  const negated = pattern[start] === '^';
-  let found = false;
-  let at = negated ? start + 1 : start;
-  for (const first = at; at === first || pattern[at] !== ']'; ) {
-    const low = pattern[at];
-    if (low === undefined) return undefined;
-    const isRange = pattern[at + 1] === '-' && pattern[at + 2] !== undefined && pattern[at + 2] !== ']';
-    const high = isRange ? (pattern[at + 2] ?? low) : low;
-    if (low <= char && char <= high) found = true;
-    at += isRange ? 3 : 1;
-  }
-  return found === negated ? undefined : at + 1;
 }
