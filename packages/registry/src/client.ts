@@ -1,17 +1,16 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type RetryPolicy, readBounded, withRetries } from '@flotilla/http';
-import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
-import { Authenticator } from './auth.ts';
+import { readBounded } from '@flotilla/http';
+import { type Clock, pause, systemClock } from '@flotilla/pace';
 import { drainBody, type StallLimits } from './body.ts';
 import type { Bandwidth, BlobRanges, RegistryClientOptions } from './client-options.ts';
-import { credentialProblem, type DockerConfig } from './credentials.ts';
 import { digestOf } from './digest-folder.ts';
-import { type Endpoint, endpointUrl, isPlainHost, listAddresses, listEndpoints, type RegistryRule } from './endpoint.ts';
-import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withProblems, withSkipped } from './errors.ts';
+import { listAddresses } from './endpoint.ts';
+import { mismatchError, RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import { formatImageReference, type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
-import { decodedBody, RANGE_REFUSED, requireLength, requireNoPage, requireSuccess } from './response.ts';
-import { type Answer, type Call, defaultTimeouts, type Timeouts, Transport, toNetworkError } from './transport.ts';
+import { Mirrors, type ReadAnswer, type RepositoryCall } from './mirrors.ts';
+import { decodedBody, RANGE_REFUSED, requireLength, requireNoPage } from './response.ts';
+import { toNetworkError } from './transport.ts';
 
 interface FetchedManifest {
   digest: string;
@@ -19,67 +18,21 @@ interface FetchedManifest {
   bytes: Buffer;
 }
 
-interface RepositoryCall {
-  method: Call['method'];
-  path: string;
-  headers?: Record<string, string>;
-  signal?: AbortSignal;
-  /** Bound of one try, in milliseconds; default none. */
-  deadlineMs?: number;
-  actions?: 'pull' | 'pull,push';
-  /** Tries in all; default the client's retry policy. */
-  attempts?: number;
-  /** Creates the body for each try. */
-  body?: () => Call['body'];
-  /** A digest proves the answer, whoever sends it. */
-  isProven?: boolean;
-  /** Places to ask before mirrors and source. */
-  addresses?: readonly Endpoint[];
-}
-
-/** Jitters the whole wait, so that a fleet does not return in one instant. */
-const RETRY: RetryPolicy = { attempts: 5, baseMs: 250, maxMs: 60_000, floor: 0 };
-/** Milliseconds for which a failed server is tried last. */
-const PENALTY_MS = 30_000;
 /** Bytes of progress that reset the count of failures inside one blob. */
 const PROGRESS_BYTES = 64 * 1024;
-const MIRROR_ATTEMPTS = 2;
 
 /** An OCI distribution client: credentials, mirrors, retries, verification. Close it when done. */
 export class RegistryClient {
-  readonly #transport: Transport;
-  readonly #authenticator: Authenticator;
-  readonly #rules: readonly RegistryRule[];
-  readonly #credentials: DockerConfig;
-  readonly #hostTls: RegistryClientOptions['hostTls'];
-  readonly #insecureHosts: ReadonlySet<string>;
-  readonly #retry: RetryPolicy;
+  readonly #mirrors: Mirrors;
   readonly #stall: StallLimits;
-  readonly #timeouts: Timeouts;
   readonly #bandwidth: Bandwidth | undefined;
   readonly #clock: Clock;
-  readonly #random: () => number;
   #bytesRead = 0;
-  readonly #penalties = new Map<string, number>();
 
   constructor(options: RegistryClientOptions = {}) {
-    this.#timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#clock = options.clock ?? systemClock;
-    this.#random = options.random ?? Math.random;
     this.#bandwidth = options.bandwidth;
-    const { ca, hostTls, proxy, userAgent = 'flotilla' } = options;
-    this.#hostTls = hostTls;
-    this.#credentials = options.credentials ?? { auths: {} };
-    this.#transport = new Transport({ ca, hostTls, proxy, timeouts: this.#timeouts, userAgent });
-    this.#authenticator = new Authenticator({
-      transport: this.#transport,
-      credentials: this.#credentials,
-      clock: this.#clock,
-      documentMs: this.#timeouts.documentMs,
-    });
-    this.#rules = options.rules ?? [];
-    this.#insecureHosts = new Set(options.insecureHosts);
-    this.#retry = { ...RETRY, ...options.retry };
+    this.#mirrors = new Mirrors(options, this.#clock);
     this.#stall = options.stall ?? { windowMs: 60_000, minBytes: 16 * 1024 };
   }
 
@@ -89,7 +42,7 @@ export class RegistryClient {
    */
   async fetchManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<FetchedManifest> {
     const image = formatImageReference(reference);
-    return this.callMirrors(reference, this.#manifestCall('GET', reference, options.signal), async (answer, endpoint) => {
+    return this.#mirrors.call(reference, this.#manifestCall('GET', reference, options.signal), async (answer, endpoint) => {
       const details = { image, host: endpoint.host };
       const bytes = await readBounded(decodedBody(answer), MAX_MANIFEST_BYTES, {
         tooLarge: () => tooLargeError(`manifest of ${image}`, MAX_MANIFEST_BYTES, details),
@@ -107,15 +60,14 @@ export class RegistryClient {
 
   /** Lists every location of an image as `host/repository`: its own name and the mirrors of the rules. */
   placesOf(reference: ImageReference): ReadonlySet<string> {
-    const endpoints = listEndpoints(reference, this.#rules, this.#insecureHosts);
-    return new Set([`${reference.host}/${reference.repository}`, ...endpoints.map(({ host, repository }) => `${host}/${repository}`)]);
+    return this.#mirrors.placesOf(reference);
   }
 
   /** Returns the reference's current digest without its content; undefined when the registry lacks it. */
   async headManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<string | undefined> {
     const call = this.#manifestCall('HEAD', reference, options.signal);
     try {
-      return await this.callMirrors(reference, call, async (answer) => answer.headers['docker-content-digest']);
+      return await this.#mirrors.call(reference, call, async (answer) => answer.headers['docker-content-digest']);
     } catch (error) {
       if (error instanceof RegistryError && error.code === RegistryErrorCode.notFound) return undefined;
       throw error;
@@ -149,7 +101,7 @@ export class RegistryClient {
     if (found === descriptor.digest) return;
     const image = formatImageReference(reference);
     // The next try asks elsewhere first.
-    this.#penalize(state.host);
+    this.#mirrors.penalize(state.host);
     throw mismatchError(`blob of ${image}`, { image, host: state.host, expected: descriptor.digest, found });
   }
 
@@ -175,9 +127,9 @@ export class RegistryClient {
         const moved = state.position - tries.mark >= PROGRESS_BYTES;
         tries.failures = moved ? 1 : tries.failures + 1;
         if (moved) tries.mark = state.position;
-        const waitMs = this.#delayMs(failure, tries.failures, this.#retry.attempts);
+        const waitMs = this.#mirrors.delayMs(failure, tries.failures);
         if (waitMs === undefined) throw failure;
-        this.#penalize(state.host);
+        this.#mirrors.penalize(state.host);
         await pause(this.#clock, waitMs, signal);
       }
     }
@@ -212,7 +164,7 @@ export class RegistryClient {
     const addresses = listAddresses(descriptor);
     const open = (headers: { range: string } | undefined) => {
       const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal, isProven: true, addresses } as const;
-      return this.callMirrors(reference, call, async (answer, { host }) => {
+      return this.#mirrors.call(reference, call, async (answer, { host }) => {
         requireNoPage(answer, { what: `blob ${descriptor.digest}`, host });
         requireLength(answer, descriptor, host);
         const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
@@ -234,107 +186,23 @@ export class RegistryClient {
     }
   }
 
-  /** Asks mirrors and source in turn, each with retries, until `read` succeeds; throws the last failure. */
-  async callMirrors<T>(
-    reference: ImageReference,
-    call: RepositoryCall,
-    read: (answer: Answer, endpoint: Endpoint) => Promise<T>,
-  ): Promise<T> {
-    const endpoints = this.#order([...(call.addresses ?? []), ...listEndpoints(reference, this.#rules, this.#insecureHosts)]);
-    const skipped: RegistryError[] = [];
-    for (const [index, endpoint] of endpoints.entries()) {
-      const isLast = index === endpoints.length - 1;
-      const attempts = isLast ? this.#retry.attempts : Math.min(MIRROR_ATTEMPTS, this.#retry.attempts);
-      try {
-        return await this.#attempt(endpoint, call, { reference, read, attempts });
-      } catch (error) {
-        if (isTransient(error)) this.#penalize(endpoint.host);
-        if (!(error instanceof RegistryError) || call.signal?.aborted) throw error;
-        if (isLast) throw withSkipped(error, skipped);
-        skipped.push(error);
-      }
-    }
-    const image = formatImageReference(reference);
-    const message = `${image}: the node's registry configuration blocks it and names no other place`;
-    throw new RegistryError(RegistryErrorCode.blocked, message, { image, host: reference.host });
-  }
-
   /** Calls the reference's own registry, never a mirror, with retries. For pushes. */
-  async callSource<T>(
-    reference: ImageReference,
-    call: RepositoryCall,
-    read: (answer: Answer, endpoint: Endpoint) => Promise<T>,
-  ): Promise<T> {
-    const [endpoint] = listEndpoints(reference, [], this.#insecureHosts);
-    if (!endpoint) throw new RegistryError(RegistryErrorCode.unreachable, 'no server to ask');
-    return this.#attempt(endpoint, call, { reference, read, attempts: call.attempts ?? this.#retry.attempts });
-  }
-
-  async #attempt<T>(endpoint: Endpoint, call: RepositoryCall, { reference, read, attempts }: AttemptOptions<T>): Promise<T> {
-    const image = formatImageReference(reference);
-    const unverified = endpoint.scheme === 'either';
-    const { signal } = call;
-    const failed = (error: unknown): never => {
-      const failure = toNetworkError(error, { image, host: endpoint.host, signal });
-      const isRefused = !endpoint.address && failure.code === RegistryErrorCode.unauthorized;
-      const credential = isRefused && credentialProblem(this.#credentials, endpoint.host);
-      throw withProblems(failure, [...(this.#hostTls?.get(failure.host ?? '')?.problems ?? []), ...(credential ? [credential] : [])]);
-    };
-    const once = async (): Promise<T> => {
-      const { method, headers, deadlineMs, body, actions = 'pull', isProven } = call;
-      const url = await this.#urlOf(endpoint, call, image);
-      const allowsPlain = isProven ? (host: string) => isPlainHost(host, this.#rules, this.#insecureHosts) : undefined;
-      const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, allowsPlain, image };
-      const { host, address } = endpoint;
-      const answer = address
-        ? await this.#transport.send(request)
-        : await this.#authenticator.send(request, { endpoint, actions, reopen: body });
-      await requireSuccess(answer, { image, host, isAddress: address !== undefined });
-      return read(answer, endpoint);
-    };
-    const delayMs = (error: unknown, failures: number) => this.#delayMs(error, failures, attempts);
-    return withRetries(() => once().catch(failed), { delayMs, clock: this.#clock, signal }).catch(failed);
-  }
-
-  /** Milliseconds until the next try; undefined: the failure is final. */
-  #delayMs(error: unknown, failures: number, attempts: number): number | undefined {
-    if (!(error instanceof RegistryError) || !isTransient(error) || failures >= attempts) return undefined;
-    const askedMs = error.retryAfterMs ?? 0;
-    // A long wait is the caller's, who can tell of it and do something else meanwhile.
-    if (askedMs > this.#retry.maxMs) return undefined;
-    // Jitter is added to the server's `Retry-After`.
-    return backOffMs(this.#retry, failures, this.#random) + askedMs;
-  }
-
-  async #urlOf({ host, repository, scheme, address }: Endpoint, { path, signal }: RepositoryCall, image: string): Promise<URL> {
-    if (address) return address;
-    if (/^https?:/.test(path)) return new URL(path);
-    const spoken = scheme === 'either' ? await this.#transport.detectScheme(host, { image, signal }) : scheme;
-    return endpointUrl(host, spoken, `${repository}/${path}`);
+  callSource<T>(reference: ImageReference, call: RepositoryCall, read: ReadAnswer<T>): Promise<T> {
+    return this.#mirrors.callSource(reference, call, read);
   }
 
   get bytesRead(): number {
     return this.#bytesRead;
   }
 
-  #order(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-    const now = this.#clock.now();
-    const isDown = ({ host }: Endpoint) => (this.#penalties.get(host) ?? 0) > now;
-    return [...endpoints.filter((e) => !isDown(e)), ...endpoints.filter(isDown)];
-  }
-
-  #penalize(host: string): void {
-    this.#penalties.set(host, this.#clock.now() + PENALTY_MS);
-  }
-
   #manifestCall(method: 'GET' | 'HEAD', { digest, tag = 'latest' }: ImageReference, signal: AbortSignal | undefined): RepositoryCall {
     const headers = { accept: MANIFEST_ACCEPT };
-    const deadlineMs = this.#timeouts.documentMs;
+    const deadlineMs = this.#mirrors.documentMs;
     return { method, path: `manifests/${digest ?? tag}`, headers, deadlineMs, signal, isProven: digest !== undefined };
   }
 
   async close(): Promise<void> {
-    await this.#transport.close();
+    await this.#mirrors.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -353,12 +221,6 @@ interface BlobRange {
   offset: number;
   end: number;
   signal?: AbortSignal | undefined;
-}
-
-interface AttemptOptions<T> {
-  reference: ImageReference;
-  read: (answer: Answer, endpoint: Endpoint) => Promise<T>;
-  attempts: number;
 }
 
 function tooLong({ digest, size }: Descriptor, reference: ImageReference, host: string): RegistryError {
