@@ -1,7 +1,7 @@
 import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import type { DocumentStore } from './blob-store.ts';
 import { DigestFolder, digestOf, readWhole, writeWhole } from './digest-folder.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
+import type { DocumentStore } from './image-graph.ts';
 
 interface DocumentCacheOptions {
   /** Created when it is missing. */

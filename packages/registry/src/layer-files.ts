@@ -1,9 +1,17 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorMessage } from '@flotilla/api';
 import type { RegistryClient } from './client.ts';
-import { CoveredPaths } from './covered-paths.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { formatImageReference } from './image-reference.ts';
-import { EntryBudget, type FileNode, type LayerEntry, LayerTree, normalizeEntryPath } from './layer-tree.ts';
+import {
+  ENTRIES_PER_TURN,
+  EntryBudget,
+  type FileNode,
+  type LayerEntry,
+  LayerTree,
+  normalizeEntryPath,
+  parseWhiteout,
+} from './layer-tree.ts';
 import type { Descriptor } from './manifest.ts';
 import type { ResolvedImage } from './resolve.ts';
 import { type EntrySink, type TarEntry, TarScanner } from './tar-scanner.ts';
@@ -203,3 +211,63 @@ function toLayerEntry({ name, type, linkName, size }: TarEntry): LayerEntry | un
   if (path === '') return undefined;
   return { path, type, target: type === 'hardlink' ? normalizeEntryPath(linkName) : linkName.slice(0, 4096), size };
 }
+
+interface CoveredNode {
+  /** Hidden with everything below: files, links, whiteouts. */
+  hidden: boolean;
+  /** Opaque directory: hides everything below. */
+  opaque: boolean;
+  readonly children: Map<string, CoveredNode>;
+}
+
+/** Paths that upper layers decide, as a tree: a look-up costs only the path's length. */
+class CoveredPaths {
+  readonly #root = node();
+  readonly #budget: EntryBudget;
+
+  constructor(budget: EntryBudget) {
+    this.#budget = budget;
+  }
+
+  has(path: string): boolean {
+    const segments = path.split('/');
+    let at = this.#root;
+    for (const segment of segments) {
+      if (at.hidden || at.opaque) return true;
+      const next = at.children.get(segment);
+      if (!next) return false;
+      at = next;
+    }
+    return at.hidden;
+  }
+
+  /**
+   * Records the paths that a layer decides for those below.
+   * @throws RegistryError `FLOTILLA_REGISTRY_TOO_LARGE`
+   */
+  async addLayer(entries: readonly LayerEntry[]): Promise<void> {
+    for (const [index, { path, type }] of entries.entries()) {
+      if (index % ENTRIES_PER_TURN === ENTRIES_PER_TURN - 1) await nextTurn();
+      const whiteout = parseWhiteout(path);
+      if (whiteout) this.#cover(whiteout.hides, whiteout.childrenOnly ? 'opaque' : 'hidden');
+      else if (type !== 'directory') this.#cover(path, 'hidden');
+    }
+  }
+
+  #cover(path: string, how: 'hidden' | 'opaque'): void {
+    let at = this.#root;
+    for (const segment of path === '' ? [] : path.split('/')) {
+      if (at.hidden || at.opaque) return;
+      const next = at.children.get(segment) ?? node();
+      if (!at.children.has(segment)) {
+        this.#budget.take();
+        at.children.set(segment, next);
+      }
+      at = next;
+    }
+    at[how] = true;
+    at.children.clear();
+  }
+}
+
+const node = (): CoveredNode => ({ hidden: false, opaque: false, children: new Map() });

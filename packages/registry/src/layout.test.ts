@@ -8,10 +8,9 @@ import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-r
 import { writeImage, writeIndex, writeLayer } from '../testing/image-writer.ts';
 import { MemoryBlobs } from '../testing/memory-blobs.ts';
 import { RegistryClient } from './client.ts';
-import { downloadImage } from './download.ts';
 import type { RegistryError } from './errors.ts';
 import { formatImageReference, parseImageReference } from './image-reference.ts';
-import { OciLayout } from './layout.ts';
+import { downloadImage, OciLayout } from './layout.ts';
 
 const platform = { os: 'linux', architecture: 'amd64' };
 let registry: HostileRegistry;

@@ -4,12 +4,15 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, writ
 import { join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import { readBounded } from '@flotilla/http';
-import type { BlobContent, BlobStore } from './blob-store.ts';
+import { Semaphore } from '@flotilla/pace';
 import type { RegistryClient } from './client.ts';
 import { digestOf, writeWhole } from './digest-folder.ts';
 import { abortedError, isAborted, RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
-import { type ImageReference, isDigest } from './image-reference.ts';
+import type { BlobContent, BlobStore } from './image-graph.ts';
+import { formatImageReference, type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, ImageIndex, MediaType, parseDocument } from './manifest.ts';
+import type { Platform } from './platform.ts';
+import { resolveImage } from './resolve.ts';
 
 /** Annotation of `index.json` entries with the image's name (OCI image-layout). */
 const REF_NAME = 'org.opencontainers.image.ref.name';
@@ -240,4 +243,50 @@ const openForAppend = (path: string) => open(path, 'a');
 /** Writes the whole chunk, because `write` may write less. */
 async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
   for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
+}
+
+interface DownloadOptions {
+  client: RegistryClient;
+  layout: OciLayout;
+  /** Blobs at once; default 4. */
+  parallelBlobs?: number;
+  /** Default: linux on this processor. */
+  platform?: Platform;
+  signal?: AbortSignal;
+}
+
+/**
+ * Downloads an image into the layout and names it there. Existing content is skipped, so an interrupted download continues.
+ * @throws RegistryError of the client, or `FLOTILLA_REGISTRY_STORE_FAILED` when the disk refuses
+ */
+export async function downloadImage(reference: ImageReference, options: DownloadOptions): Promise<'present' | 'downloaded'> {
+  const { client, layout, platform, signal } = options;
+  const name = formatImageReference(reference);
+  try {
+    if (signal?.aborted) throw abortedError(signal);
+    const { top, layers } = await resolveImage(client, reference, { platform, signal, store: layout });
+    // A failing layer fails its image, but only after the other layers have stopped: nothing runs on unattended.
+    const stop = new AbortController();
+    const both = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+    const blobs = new Semaphore(options.parallelBlobs ?? 4);
+    const outcomes = await Promise.allSettled(
+      layers.map((layer) =>
+        blobs.run(() =>
+          layout.fetchBlob(client, reference, layer, { signal: both }).catch((error: unknown) => {
+            stop.abort(error);
+            throw error;
+          }),
+        ),
+      ),
+    );
+    const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failure) throw stop.signal.aborted && !signal?.aborted ? stop.signal.reason : failure.reason;
+    const known = await layout.findImage(name);
+    await layout.addImage(top, name);
+    const isNew = known?.digest !== top.digest || outcomes.some((one) => one.status === 'fulfilled' && one.value === 'fetched');
+    return isNew ? 'downloaded' : 'present';
+  } catch (cause) {
+    if (cause instanceof RegistryError) throw cause;
+    throw new RegistryError(RegistryErrorCode.storeFailed, `storing ${name} failed`, { cause });
+  }
 }

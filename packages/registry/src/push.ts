@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { mapConcurrently } from '@flotilla/pace';
-import type { BlobStore } from './blob-store.ts';
 import type { RegistryClient } from './client.ts';
 import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
-import { listImageParts } from './image-graph.ts';
+import { type BlobStore, listImageParts } from './image-graph.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { type Descriptor, MAX_MANIFEST_BYTES } from './manifest.ts';
 

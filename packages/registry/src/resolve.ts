@@ -1,6 +1,6 @@
-import type { DocumentStore } from './blob-store.ts';
 import type { RegistryClient } from './client.ts';
 import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
+import type { DocumentStore } from './image-graph.ts';
 import { formatImageReference, type ImageReference, pinImageReference } from './image-reference.ts';
 import {
   type Descriptor,

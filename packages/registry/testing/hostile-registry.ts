@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { BlobStore } from '../src/blob-store.ts';
-import { listImageParts } from '../src/image-graph.ts';
+import { type BlobStore, listImageParts } from '../src/image-graph.ts';
 import type { Descriptor } from '../src/manifest.ts';
 import { type Quirk, sendBody } from './registry-quirks.ts';
 

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { constants, crc32, createDeflateRaw, createZstdCompress } from 'node:zlib';
 import { pack } from 'tar-stream';
-import type { BlobStore } from '../src/blob-store.ts';
+import type { BlobStore } from '../src/image-graph.ts';
 import { type Descriptor, type ImageConfig, MediaType } from '../src/manifest.ts';
 import type { Platform } from '../src/platform.ts';
 

@@ -1,6 +1,6 @@
-import type { BlobContent, BlobStore } from '../src/blob-store.ts';
 import { digestOf } from '../src/digest-folder.ts';
 import { RegistryError, RegistryErrorCode } from '../src/errors.ts';
+import type { BlobContent, BlobStore } from '../src/image-graph.ts';
 
 /** Blobs in memory. */
 export class MemoryBlobs implements BlobStore {
