@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reasonOf } from './condition-reason.ts';
+import { reasonOf } from './update-graph/recommendation.ts';
 
 test.each([
   ['ClusterVersionUpdating', 'ClusterVersionUpdating'],

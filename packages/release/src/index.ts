@@ -76,7 +76,6 @@ export {
   releaseFeatureGates,
 } from './inclusion/inclusion.ts';
 export type { Json } from './json-values.ts';
-export { payloadHash } from './payload/hash.ts';
 export {
   type ComponentImage,
   IMAGE_REFERENCES_PATH,
@@ -95,7 +94,7 @@ export {
   stateOfManifest,
 } from './payload/manifest-state.ts';
 export { parseReleaseMetadata } from './payload/metadata.ts';
-export { loadPayload, type Payload } from './payload/payload.ts';
+export { loadPayload, type Payload, payloadHash } from './payload/payload.ts';
 export { alertRisks, unknownAlerts } from './update-graph/alert-risks.ts';
 export type { ClusterRisk } from './update-graph/cluster-risks.ts';
 export { parseUpdateGraph, releaseImages, updateGraphLimits } from './update-graph/graph.ts';

@@ -1,5 +1,4 @@
 import { quoted } from './errors.ts';
-import { decodeUtf8, markLength } from './utf8.ts';
 
 /** The text of one object, and the byte where it begins. */
 interface JsonObjectText {
@@ -76,3 +75,17 @@ function endOfString(content: Uint8Array, start: number): number {
   }
   return content.length;
 }
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Decodes a text, without the mark that may stand at its beginning. @throws Error for bytes that are no text */
+export function decodeUtf8(content: Uint8Array): string {
+  try {
+    return decoder.decode(content);
+  } catch (cause) {
+    throw new Error('is not UTF-8 text', { cause });
+  }
+}
+
+/** Bytes of the mark at the beginning of a text; 0 without one. */
+export const markLength = ([first, second, third]: Uint8Array): number => (first === 0xef && second === 0xbb && third === 0xbf ? 3 : 0);

@@ -1,8 +1,7 @@
 import { errorMessage, readJson } from '@flotilla/api';
 import { z } from 'zod';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { beginsWithBrace, jsonObjects } from '../json-objects.ts';
-import { decodeUtf8, markLength } from '../utf8.ts';
+import { beginsWithBrace, decodeUtf8, jsonObjects, markLength } from '../json-objects.ts';
 import { canonicalJson } from '../yaml/canonical-json.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
 

@@ -1,6 +1,6 @@
 import { findCondition } from '@flotilla/api';
 import type { ClusterOperator, ComponentOverride, ConfigCondition } from '@flotilla/api/config';
-import { reasonOf } from '../condition-reason.ts';
+import { reasonOf } from '../update-graph/recommendation.ts';
 import type { Verdict } from './conditions.ts';
 
 /** A reason of the cluster's own not to update to another minor or major version. */

@@ -1,6 +1,5 @@
 import { errorMessage } from '@flotilla/api';
-import { beginsWithBrace, jsonObjects } from '../json-objects.ts';
-import { decodeUtf8 } from '../utf8.ts';
+import { beginsWithBrace, decodeUtf8, jsonObjects } from '../json-objects.ts';
 import { canonicalJson, type YamlValue } from '../yaml/canonical-json.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
 

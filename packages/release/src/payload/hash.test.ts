@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { payloadHash } from './hash.ts';
+import { payloadHash } from './payload.ts';
 
 /** FNV-1 by its definition. */
 function fnv1(text: string): string {

@@ -1,9 +1,9 @@
 import { isJsonObject } from '@flotilla/api';
 import type { Release } from '@flotilla/api/config';
 import { quoted } from '../errors.ts';
+import { decodeUtf8 } from '../json-objects.ts';
 import { type Json, objectAt } from '../json-values.ts';
 import { parseVersion } from '../semantic-version.ts';
-import { decodeUtf8 } from '../utf8.ts';
 
 type Details = Pick<Release, 'url' | 'architecture' | 'channels'>;
 

@@ -8,9 +8,8 @@ import { enabledCapabilities } from '../inclusion/capabilities.ts';
 import { partManifests } from '../inclusion/inclusion.ts';
 import { canonicalJson, resolvePlain } from '../yaml/canonical-json.ts';
 import { readManifestYaml } from '../yaml/manifest-yaml.ts';
-import { payloadHash } from './hash.ts';
 import type { PayloadFile } from './layout.ts';
-import { loadPayload } from './payload.ts';
+import { loadPayload, payloadHash } from './payload.ts';
 
 const annotations = {
   ...INCLUDED,

@@ -5,8 +5,7 @@ import { expect, test } from 'vitest';
 import { planApply } from '../graph/plan.ts';
 import { enabledCapabilities } from '../inclusion/capabilities.ts';
 import { partManifests, releaseFeatureGates } from '../inclusion/inclusion.ts';
-import { payloadHash } from './hash.ts';
-import { loadPayload } from './payload.ts';
+import { loadPayload, payloadHash } from './payload.ts';
 
 const folder = readEnvironment().payloadsDir;
 const profile = 'self-managed-high-availability';

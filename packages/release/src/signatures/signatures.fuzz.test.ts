@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { payloadManifest } from '../../testing/payload-fixture.ts';
 import { signatureContent, signed, storeOf, testKey } from '../../testing/signature-builders.ts';
 import { ReleaseErrorCode } from '../errors.ts';
-import { readKeyring } from './keyring.ts';
-import { readVerificationConfig } from './verification-config.ts';
+import { readKeyring, readVerificationConfig } from './verification-config.ts';
 import { verifyRelease } from './verify-release.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;

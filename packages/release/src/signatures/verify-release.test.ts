@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { signatureContent, signed, storeOf, type TestKey, testKey } from '../../testing/signature-builders.ts';
-import { type Keyring, readKeyring } from './keyring.ts';
+import { type Keyring, readKeyring } from './verification-config.ts';
 import { type SignatureStage, type SignatureStore, signatureStages, verifyRelease } from './verify-release.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;

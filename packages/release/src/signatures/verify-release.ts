@@ -1,8 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import type { Keyring } from './keyring.ts';
-import { signatureLimits } from './verification-config.ts';
+import { type Keyring, signatureLimits } from './verification-config.ts';
 
 /** Where signatures of releases are kept. */
 export interface SignatureStore {

@@ -1,7 +1,6 @@
 import { type Condition, withCondition } from '@flotilla/api';
 import type { ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
 import { compare } from 'semver';
-import { reasonOf } from '../condition-reason.ts';
 import { parseVersion } from '../semantic-version.ts';
 import type { RiskVerdict } from './promql-answers.ts';
 import type { RiskyUpdate } from './updates.ts';
@@ -111,3 +110,7 @@ function newestFirst(a: Release, b: Release): number {
   if (left || right) return left ? -1 : 1;
   return a.version < b.version ? 1 : -1;
 }
+
+/** A risk's or an error's name as the reason of a condition; `otherwise` where the server would refuse it. */
+export const reasonOf = (name: string, otherwise: string): string =>
+  /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(name) && name.length <= 1_024 ? name : otherwise;
