@@ -9,10 +9,9 @@ import {
   imageReferencesLimits,
   parseImageReferences,
 } from '@flotilla/release';
-import { SoftwareErrorCode, SpecError } from './errors.ts';
 import type { ImageSource, Layer, ResolvedImage } from './image-source.ts';
 import { listOperatorHeads } from './operator-images.ts';
-import type { PullSpec } from './pull-spec.ts';
+import { type PullSpec, SoftwareErrorCode, SpecError } from './pull-spec.ts';
 
 /** A wanted image, with every pull spec that names it. */
 export interface WantedImage {

@@ -9,8 +9,8 @@ import {
   readCatalogue,
   unknownPackage,
 } from '@flotilla/release';
-import { SoftwareErrorCode, SpecError } from './errors.ts';
 import type { ImageSource } from './image-source.ts';
+import { SoftwareErrorCode, SpecError } from './pull-spec.ts';
 
 /** Label of an index image with the path of its catalogue. */
 const CONFIGS_LABEL = 'operators.operatorframework.io.index.configs.v1';
