@@ -1,4 +1,4 @@
-export { fetchAnswer, type HttpRequest, type OpenAnswer, openAnswer, readBounded } from './answer.ts';
+export { fetchAnswer, type HttpRequest, MAX_REDIRECTS, type OpenAnswer, openAnswer, readBounded } from './answer.ts';
 export {
   type AddressGuard,
   type ConnectionOptions,
@@ -11,9 +11,8 @@ export {
   tlsContext,
 } from './connections.ts';
 export { Deadline } from './deadline.ts';
-export { HttpError, HttpErrorCode } from './errors.ts';
+export { HttpError, HttpErrorCode, ServiceError, ServiceErrorCode } from './errors.ts';
 export { createPrometheus, type Prometheus, promqlString, QueryAnswer, type Sample } from './monitoring.ts';
-export { MAX_REDIRECTS } from './redirects.ts';
 export { parseRetryAfter, type RetryPolicy, withRetries } from './retry.ts';
 export {
   createHttp,
@@ -26,4 +25,3 @@ export {
   parseJson,
   type ServiceOptions,
 } from './service.ts';
-export { ServiceError, ServiceErrorCode } from './service-error.ts';

@@ -1,8 +1,8 @@
 import { readJson } from '@flotilla/api';
 import { z } from 'zod';
-import { MAX_REDIRECTS } from './redirects.ts';
+import { MAX_REDIRECTS } from './answer.ts';
+import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { createHttp, type HttpCall, MAX_MONITOR_BYTES, monitorList, printable, type ServiceOptions } from './service.ts';
-import { ServiceError, ServiceErrorCode } from './service-error.ts';
 
 /** One series of an instant query. */
 export interface Sample {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MAX_REDIRECTS, redirectOf } from './redirects.ts';
+import { MAX_REDIRECTS, redirectOf } from './answer.ts';
 
 const from = 'https://a.example/x?y=1';
 

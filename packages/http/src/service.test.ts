@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { answer, cut, half, type Reply, say, silence, startHostileService } from '../testing/hostile-service.ts';
 import { playChains, playRedirects, redirectsByRule, trustByRule } from '../testing/index.ts';
+import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { createHttp, DEFAULT_RETRY, type HttpOptions, retryDelayMs } from './service.ts';
-import { ServiceError, ServiceErrorCode } from './service-error.ts';
 
 const QUICK = { attempts: 3, baseMs: 1, maxMs: 5 };
 const clientOf = (options: Partial<HttpOptions> = {}) => createHttp({ name: 'Service', clock: systemClock, retry: QUICK, ...options });

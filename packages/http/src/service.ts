@@ -3,9 +3,8 @@ import { backOffMs, type Clock } from '@flotilla/pace';
 import { z } from 'zod';
 import { fetchAnswer } from './answer.ts';
 import { FollowingConnections, type ProxySettings } from './connections.ts';
-import { HttpError, HttpErrorCode } from './errors.ts';
+import { codeOfStatus, HttpError, HttpErrorCode, ServiceError, ServiceErrorCode } from './errors.ts';
 import { parseRetryAfter, type RetryPolicy, withRetries } from './retry.ts';
-import { codeOfStatus, ServiceError, ServiceErrorCode } from './service-error.ts';
 
 /** Bytes that are read of an answer of Prometheus or Alertmanager: the worst of them takes a tenth of a second. */
 export const MAX_MONITOR_BYTES = 2 * 2 ** 20;

@@ -6,7 +6,7 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { createServer as createHttpsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MAX_REDIRECTS } from '../src/redirects.ts';
+import { MAX_REDIRECTS } from '../src/answer.ts';
 
 /** Fetches a URL with one client, and resolves to the answer's text; rejects without one. */
 type FetchByClient = (url: URL, how: { readonly ca: string; readonly authorization: string }) => Promise<string>;
