@@ -1,15 +1,9 @@
-export type { SpokeAccess, WorkAccess } from './access.ts';
+export { type AgentEvent, type AgentHub, createHubLimiter, type SpokeAccess, type WorkAccess } from './access.ts';
 export { withPullerAccount } from './puller-account.ts';
 export { reconcileAction } from './reconcilers/action.ts';
-export { type AgentEvent, type AgentHub, createHubLimiter } from './reconcilers/kind-deps.ts';
 export { reconcileWork } from './reconcilers/manifest-work.ts';
 export { reconcileView } from './reconcilers/view.ts';
-export {
-  AGENT_FIELD_MANAGER,
-  checkScope,
-  createTokenBucket,
-  type TokenBucket,
-} from './semantics.ts';
+export { AGENT_FIELD_MANAGER, checkScope, createTokenBucket, type TokenBucket } from './semantics.ts';
 export { FeedbackMode } from './works/feedback.ts';
 export type { WorkSpoke } from './works/holdings.ts';
 export { matchesResource } from './works/manifest-config.ts';

@@ -1,9 +1,8 @@
 import { ManagedClusterAction } from '@flotilla/api/ocm';
 import { ApiError, type Client, systemClock as clock, createLogger, RefusedValues, RuntimeErrorCode } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import type { SpokeAccess } from '../access.ts';
+import { createHubLimiter, type KindDeps, type SpokeAccess } from '../access.ts';
 import { reconcileAction } from './action.ts';
-import { createHubLimiter, type KindDeps } from './kind-deps.ts';
 
 const logger = createLogger({ name: 't', level: 'silent' });
 const action = ManagedClusterAction.schema.parse({

@@ -1,9 +1,8 @@
 import { findCondition, isSameJson, withCondition } from '@flotilla/api';
 import { ACTION_COMPLETED, ManagedClusterAction } from '@flotilla/api/ocm';
 import { type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
-import type { SpokeAccess } from '../access.ts';
+import type { KindDeps, SpokeAccess } from '../access.ts';
 import { executeAction } from '../execution.ts';
-import type { KindDeps } from './kind-deps.ts';
 
 /**
  * Executes one action, unless it is done (spec/ocm 1.6). A done action stays frozen, even when edited. A failed one runs again at every reconcile:

@@ -2,9 +2,9 @@ import { findCondition, mergePatched } from '@flotilla/api';
 import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { ApiError, type Client, systemClock as clock, createLogger, RuntimeErrorCode } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
+import { createHubLimiter } from '../access.ts';
 import type { WorkMemory } from '../works/pass.ts';
 import { createMemoryRecords } from '../works/records.ts';
-import { createHubLimiter } from './kind-deps.ts';
 import { reconcileWork } from './manifest-work.ts';
 
 const logger = createLogger({ name: 't', level: 'silent' });

@@ -1,11 +1,11 @@
 import { conditionTime } from '@flotilla/api';
 import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { isForbidden, isNotFound, isRefusedContent, patchStatus, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
+import type { AgentHub, KindDeps } from '../access.ts';
 import type { WorkSpoke } from '../works/holdings.ts';
 import type { WorkCadence, WorkMemory, WorkMoment, WorkPass } from '../works/pass.ts';
 import { type WorkStatus, withoutValues } from '../works/status.ts';
 import { passWork } from '../works/work.ts';
-import type { AgentHub, KindDeps } from './kind-deps.ts';
 
 interface WorkDeps extends KindDeps<ManifestWork, WorkSpoke> {
   /** Hub namespace of the spoke. */

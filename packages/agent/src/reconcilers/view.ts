@@ -1,10 +1,9 @@
 import { findCondition } from '@flotilla/api';
 import { ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
 import { type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
-import type { SpokeAccess } from '../access.ts';
+import type { KindDeps, SpokeAccess } from '../access.ts';
 import { isSameStatus, readView } from '../execution.ts';
 import { decidePoll } from '../semantics.ts';
-import type { KindDeps } from './kind-deps.ts';
 
 /** Reads a view's object when it is due, and writes only a change (spec/ocm 1.11). */
 export async function reconcileView(
