@@ -6,7 +6,7 @@
 import type { CachedRelease, NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase } from '@flotilla/api/managed';
 import type { EventRecorder, Watch } from '@flotilla/runtime';
 import type { ObservedCluster, WorkerFacts } from '@flotilla/upgrade';
-import type { ConfigNow } from './operator-config/config-source.ts';
+import type { ConfigNow } from './operator-config/read-config.ts';
 import type { OperatorConfig } from './operator-config/schema.ts';
 
 /** The operator's configuration as it is now: changes count from the next pass. */

@@ -8,7 +8,7 @@ import { alertNames } from './health/alerts.ts';
 import { reportedBudgets } from './health/disruption-budgets.ts';
 import { createSilences } from './maintenance/silences.ts';
 import { byNextRun, isActionable, specOf } from './managers/ocm-policy.ts';
-import { stateOf } from './notify/ocm-states.ts';
+import { stateOf } from './notify/ocm-notifier.ts';
 import { readOperatorConfig } from './operator-config/read-config.ts';
 import { readGoExpression } from './operator-config/schema.ts';
 

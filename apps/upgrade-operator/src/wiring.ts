@@ -10,22 +10,20 @@ import { createEventRecorder, watch } from '@flotilla/runtime';
 import { currentVersion, isUnderWay } from '@flotilla/upgrade';
 import type { Caches } from './caches.ts';
 import { createAlertmanager } from './clients/alertmanager.ts';
-import { createClusterIdentity } from './clients/cluster-identity.ts';
 import { createDependencyProbe } from './clients/dependencies.ts';
-import { createDeploymentValidation } from './clients/deployment-validation.ts';
 import { createMonitoringAccess, type MonitoringAccess, SERVICES, type ServiceEntry } from './clients/monitoring-access.ts';
-import { createOcm, type OcmClient, type OcmOptions } from './clients/ocm.ts';
+import { createClusterIdentity, createOcm, type OcmClient, type OcmOptions } from './clients/ocm.ts';
 import { createCachedReleases, createReleaseSource } from './clients/release-source.ts';
+import { createNodeReports } from './drain/node-drains.ts';
 import { createAlertHistory } from './health/alerts.ts';
+import { createDeploymentValidation } from './health/disruption-budgets.ts';
 import { createHealthChecks } from './health/health-checks.ts';
-import { createNodeReports } from './health/stuck-nodes.ts';
 import { createSilences } from './maintenance/silences.ts';
-import { createProvider } from './managers/provider.ts';
-import { runSync } from './managers/sync-loop.ts';
+import { createProvider, runSync } from './managers/provider.ts';
 import { createOperatorMetrics } from './metrics/upgrade-metrics.ts';
 import { createNotifier } from './notify/notifier.ts';
 import type { OperatorDeps, PortsFactory } from './operator.ts';
-import { watchOperatorConfig } from './operator-config/config-source.ts';
+import { watchOperatorConfig } from './operator-config/read-config.ts';
 import type { Ports } from './ports.ts';
 
 /** Time limit of calls to services, and their retries. */

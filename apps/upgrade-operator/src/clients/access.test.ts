@@ -1,8 +1,8 @@
 import { ManualClock } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { createClusterIdentity } from './cluster-identity.ts';
 import { createMonitoringAccess, SERVICES } from './monitoring-access.ts';
+import { createClusterIdentity } from './ocm.ts';
 
 /** A client of an API server that has these objects, by path of kind and name. */
 function clientWith(objects: Record<string, unknown>) {

@@ -2,9 +2,9 @@ import { createPrometheus, ServiceErrorCode } from '@flotilla/http';
 import { answer, cut, half, type Reply, say, silence, startHostileService } from '@flotilla/http/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
+import { createDeploymentValidation } from '../health/disruption-budgets.ts';
 import { createAlertmanager } from './alertmanager.ts';
 import { createDependencyProbe } from './dependencies.ts';
-import { createDeploymentValidation } from './deployment-validation.ts';
 import { createOcm } from './ocm.ts';
 
 const SECRET = 'top-secret-credential';

@@ -1,8 +1,20 @@
+import { errorMessage } from '@flotilla/api';
 import { type Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { NotificationState, type UpgradeConfig } from '@flotilla/api/managed';
-import { type Client, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
-import { cordonOf, type DrainSettings, type DrainStep, drainMoments, isDrainDue, planDrain } from '@flotilla/upgrade';
+import { type Client, type Clock, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
+import {
+  cordonOf,
+  type DrainSettings,
+  type DrainStep,
+  describeHolders,
+  drainMoments,
+  isDrainDue,
+  planDrain,
+  stuckNodes,
+} from '@flotilla/upgrade';
+import { keptByKey } from '../clients/kept.ts';
 import { type OperatorConfig, readGoExpression } from '../operator-config/schema.ts';
+import type { NodeReports } from '../ports.ts';
 
 /** Input for judging the drain of a node. */
 export interface DrainContext {
@@ -76,7 +88,7 @@ function settingsOf({ upgradeConfig, config: { nodeDrain }, watchOnly = false }:
 }
 
 /** Reads the pods of a node, and all budgets. */
-export async function readPods(client: Pick<Client, 'list'>, node: string, signal: AbortSignal) {
+async function readPods(client: Pick<Client, 'list'>, node: string, signal: AbortSignal) {
   const [pods, budgets] = await Promise.all([
     client.list(Pod, { fieldSelector: `spec.nodeName=${node}`, signal }),
     client.list(PodDisruptionBudget, { signal }),
@@ -126,4 +138,35 @@ export class DrainFailures {
     const all = [...this.#byNode].toSorted(([a], [b]) => a.localeCompare(b)).map(([node, message]) => `node ${node}: ${message}`);
     return all.length === 0 ? undefined : `Pods that hold up a drain cannot be removed: ${all.join('; ')}`;
   }
+}
+
+/** A worker is looked at so often at most: its pods are listed for it. */
+const KEEP_MS = 60_000;
+/** Nodes whose pods are listed. */
+const MOST = 3;
+const LONGEST = 256;
+
+/** Reads what holds nodes that are not drained in time. It is never a reason to fail: what cannot be read is said in its place. */
+export function createNodeReports(client: Pick<Client, 'list'>, clock: Clock): NodeReports {
+  const holdersOf = keptByKey(
+    { clock, keepMs: KEEP_MS, failures: { baseMs: KEEP_MS, maxMs: KEEP_MS } },
+    async (node: string, signal: AbortSignal) => {
+      const { pods, budgets } = await readPods(client, node, signal);
+      return describeHolders(pods, budgets);
+    },
+  );
+  const report = async (node: Node, signal: AbortSignal) => {
+    const holders = await holdersOf(node.metadata.name, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return `its pods cannot be listed: ${errorMessage(error).slice(0, LONGEST)}`;
+    });
+    return { node, holders };
+  };
+  return {
+    async stuck({ nodes, expectedMinutes }, signal) {
+      const found = stuckNodes(nodes, { expectedMinutes, nowMs: clock.now() });
+      const first = await Promise.all(found.slice(0, MOST).map((node) => report(node, signal)));
+      return [...first, ...found.slice(MOST).map((node) => ({ node, holders: '' }))];
+    },
+  };
 }

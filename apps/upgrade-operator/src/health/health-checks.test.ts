@@ -3,9 +3,8 @@ import { Node } from '@flotilla/api/core';
 import { MachineSet } from '@flotilla/api/machine';
 import { ServiceError, ServiceErrorCode } from '@flotilla/http';
 import { describe, expect, test } from 'vitest';
-import { capacity, clusterOperators, cordonedNodes, criticalAlerts, pressureTaints } from './checks.ts';
+import { capacity, clusterOperators, cordonedNodes, criticalAlerts, HealthReason, type Problem, pressureTaints } from './checks.ts';
 import { type BudgetState, disruptionBudgets, reportedBudgets } from './disruption-budgets.ts';
-import { HealthReason, type Problem } from './finding.ts';
 import { verdictOf } from './health-checks.ts';
 
 const { signal } = new AbortController();

@@ -1,9 +1,17 @@
 import { FeatureGateName } from '@flotilla/api/managed';
 import type { Prometheus } from '@flotilla/http';
 import type { HealthChecks, HealthQuestion, HealthVerdict } from '../ports.ts';
-import { capacity, clusterOperators, cordonedNodes, criticalAlerts, pressureTaints } from './checks.ts';
+import {
+  capacity,
+  clusterOperators,
+  cordonedNodes,
+  criticalAlerts,
+  type HealthCheck,
+  type HealthReason,
+  type Problem,
+  pressureTaints,
+} from './checks.ts';
 import { type BudgetSources, disruptionBudgets } from './disruption-budgets.ts';
-import type { HealthCheck, HealthReason, Problem } from './finding.ts';
 
 interface HealthOptions {
   readonly prometheus: Pick<Prometheus, 'query'>;

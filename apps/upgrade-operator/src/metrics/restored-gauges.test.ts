@@ -1,7 +1,7 @@
 import type { UpgradeHistory } from '@flotilla/api/managed';
 import { expect, test } from 'vitest';
 import { MemoryWorld } from '../../testing/memory-world.ts';
-import { restoreGauges } from './restored-gauges.ts';
+import { restoreGauges } from './upgrade-metrics.ts';
 
 const is = (status: 'True' | 'False', ...types: string[]) => types.map((type) => ({ type, status }));
 const at = '2026-02-01T10:00:00Z';

@@ -6,7 +6,7 @@ import { createOcm, type OcmClient } from '../clients/ocm.ts';
 import { readOperatorConfig } from '../operator-config/read-config.ts';
 import type { Notification } from '../ports.ts';
 import { createNotifier } from './notifier.ts';
-import { isAllowed, stateOf } from './ocm-states.ts';
+import { isAllowed, stateOf } from './ocm-notifier.ts';
 import { descriptionOf, serviceLogOf } from './texts.ts';
 
 const VERSION = '4.14.12';

@@ -1,7 +1,9 @@
 import { NotificationState, UpgradeCondition, type UpgradeHistory } from '@flotilla/api/managed';
 import type { ServiceLog } from '../clients/ocm-answers.ts';
 import type { Notification } from '../ports.ts';
-import { RETRY_WORD } from './ocm-states.ts';
+
+/** A word of descriptions by which a delay that is tried again is told from what was skipped: OCM has one state for both. */
+export const RETRY_WORD = 'retry';
 
 /** The detail of a delay that is a drain's. */
 const DRAIN_DETAIL = 'drain';

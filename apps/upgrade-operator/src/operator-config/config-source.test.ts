@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nowAfter } from './config-source.ts';
+import { nowAfter } from './read-config.ts';
 
 const good = 'nodeDrain: {timeOut: 45}';
 

@@ -32,10 +32,9 @@ import type { NotificationOutbox } from '../../notification-outbox.ts';
 import type { OperatorConfig } from '../../operator-config/schema.ts';
 import type { Ports } from '../../ports.ts';
 import { type Step, type StepContext, type Told, WithdrawnError } from '../../steps/step.ts';
-import { closeOpenWindows, giveUp, walkSteps } from './apply.ts';
+import { assertAsked, closeOpenWindows, giveUp, walkSteps, whileAsked } from './apply.ts';
 import type { Leftovers } from './leftovers.ts';
 import { givesUpAt, poolFacts } from './plan.ts';
-import { assertAsked, whileAsked } from './request.ts';
 import type { Retries, Timers } from './retries.ts';
 import { FailureReason, type UpgradeDraft, ValidationReason } from './status.ts';
 

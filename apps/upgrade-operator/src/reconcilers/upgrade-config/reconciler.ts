@@ -16,7 +16,7 @@ import {
 import { advanceUpgrade, heldMessage, isSent, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
 import type { DrainFailures } from '../../drain/node-drains.ts';
-import { restoreGauges } from '../../metrics/restored-gauges.ts';
+import { restoreGauges } from '../../metrics/upgrade-metrics.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
 import type { UpgradeMetrics } from '../../ports.ts';
 import { WithdrawnError } from '../../steps/step.ts';
