@@ -52,3 +52,9 @@ export function judgedParts(object: KubeObject): Json {
 }
 
 const asObject = (value: unknown): Json => (isJsonObject(value) ? value : {});
+
+/** True for an object of a later version than another of its name; versions of one server count up. */
+export const isLater = ({ metadata }: KubeObject, than: KubeObject): boolean => {
+  const [version, other] = [Number(metadata.resourceVersion), Number(than.metadata.resourceVersion)];
+  return Number.isNaN(version) || Number.isNaN(other) ? metadata.resourceVersion !== than.metadata.resourceVersion : version > other;
+};

@@ -1,16 +1,6 @@
-import { createHash } from 'node:crypto';
 import { type KubeObject, type Resource, refKey } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import {
-  type BuildContext,
-  deviationOf,
-  type FieldChange,
-  fieldChanges,
-  type Intent,
-  intentOf,
-  type Json,
-  keepScale,
-} from '@flotilla/release';
+import { type BuildContext, type Intent, intentOf, type Json } from '@flotilla/release';
 import {
   Autoscalers,
   type Change,
@@ -22,8 +12,9 @@ import {
   type WatchSurroundings,
 } from '@flotilla/runtime';
 import { lastOfEach, type Wanted } from '../payload/wanted.ts';
+import { Comparison } from './comparison.ts';
 import { definedKinds, type Kinds, kindServed } from './kinds.ts';
-import { desiredOf, judgedParts, LiveObject, plainMetadata, type Standing } from './live-object.ts';
+import { isLater, LiveObject, plainMetadata, type Standing } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
 
 interface Tracked {
@@ -33,8 +24,6 @@ interface Tracked {
 
 const DEFINITIONS = 'apiextensions.k8s.io/v1/CustomResourceDefinition';
 const NAMESPACES = '/v1/Namespace';
-/** Fields of one object that a message names. */
-const MOST_FIELDS = 10;
 /** A kind that is said to be served may take a moment to be. */
 const ABSENT_RETRY_MS = 1_000;
 const SERVED_LOOKS = 20;
@@ -59,13 +48,11 @@ export class LiveObjects {
   readonly #written = new Map<string, LiveObject>();
   /** Objects that the watch told the end of, as they were then. */
   readonly #gone = new Map<string, LiveObject>();
-  /** Digests of what the server's own answer had otherwise than the manifest: its defaults, and its way of writing values down. */
-  readonly #normal = new Map<string, string>();
+  readonly #comparison: Comparison;
   #tracked: readonly Wanted[] = [];
   #wanted = new Map<string, Wanted>();
   /** Last of the manifests of each object. */
   #last: ReadonlyMap<string, Wanted> = new Map();
-  #context: BuildContext = {};
   /** Kinds that the release's own definitions bring. */
   #brought: ReadonlySet<string> = new Set();
   /** Kinds of the release of which nothing is waited for, once an object is there. */
@@ -81,6 +68,7 @@ export class LiveObjects {
     this.#surroundings = surroundings;
     this.kinds = surroundings.kinds;
     this.#autoscalers = new Autoscalers(client, surroundings);
+    this.#comparison = new Comparison(this.#autoscalers, surroundings.logger);
     this.#autoscalers.onLeave = (target) => this.#doubt(target);
   }
 
@@ -104,8 +92,7 @@ export class LiveObjects {
     this.#tracked = wanted;
     this.#index();
     for (const one of wanted) this.#place(one);
-    this.#context = context;
-    for (const key of this.#normal.keys()) if (!this.#wanted.has(key)) this.#normal.delete(key);
+    this.#comparison.begin(context, this.#wanted);
     const kindKeys = [...new Set(wanted.map(({ kindKey }) => kindKey))];
     // only now: what is read before anything is wanted is not compared
     await this.#cache(DEFINITIONS, { ...CustomResourceDefinition, schema: LiveObject }).tried();
@@ -218,20 +205,17 @@ export class LiveObjects {
 
   /** Relation of the object to its manifest; undefined before they are compared. */
   standing(wanted: Wanted): Standing | undefined {
-    const { seen } = this.get(wanted) ?? {};
-    return seen?.fingerprint === wanted.fingerprint(this.#context) ? seen.standing : undefined;
+    return this.#comparison.standing(wanted, this.get(wanted));
   }
 
   /** The object to be written over a live one, with what is somebody else's as the live one has it. @throws UpdateError for what cannot be */
   merge(wanted: Wanted, object: Json): Json {
-    const next = wanted.builder.merge(object, wanted.build(this.#context));
-    return this.#autoscalers.names(wanted.manifest) ? keepScale(object, next) : next;
+    return this.#comparison.merge(wanted, object);
   }
 
   /** Asks for the autoscalers where a live object has other replicas than its manifest. True when one has set them, and nothing else differs. */
   async isScaled(wanted: Wanted, object: KubeObject): Promise<boolean> {
-    const next = wanted.builder.merge(object, wanted.build(this.#context));
-    if (keepScale(object, next) === next) return false;
+    if (!this.#comparison.differsInScale(wanted, object)) return false;
     if (!(await this.#autoscalers.isScaled(wanted.manifest))) return false;
     const { kind } = wanted.manifest;
     this.#surroundings.logger?.debug({ kind, object: wanted.objectKey }, 'Leaving the replicas of an object to its autoscaler');
@@ -253,7 +237,7 @@ export class LiveObjects {
   /** Takes an object as a request of ours brought it: until the watch tells of it, or of a later one. */
   take(wanted: Wanted, object: KubeObject, how: 'read' | 'written'): void {
     const { key } = wanted;
-    const live = this.#compare(wanted, object, how === 'written');
+    const live = this.#comparison.compare(wanted, object, { before: this.get(wanted), isAnswer: how === 'written' });
     const told = this.#caches.get(wanted.kindKey)?.get(wanted.ref) ?? this.#gone.get(key);
     // an answer may come after what the watch has told since; a write that changed nothing has the version that was told
     if (!told || !isLater(told, live)) this.#written.set(key, live);
@@ -261,7 +245,7 @@ export class LiveObjects {
 
   /** An object is what the server makes of its manifest, or counts as that: from now on it is compared exactly. */
   settle(wanted: Wanted, object: Json): void {
-    this.#keepNormal(wanted, object);
+    this.#comparison.keepNormal(wanted, object);
     const { seen } = this.get(wanted) ?? {};
     // in its place, so that no cache keeps the whole object; one that has changed meanwhile is looked at again
     if (seen?.whole === object) Object.assign(seen, { standing: 'same', whole: undefined });
@@ -296,47 +280,7 @@ export class LiveObjects {
   #trim(kindKey: string, object: LiveObject): LiveObject {
     if (kindKey === DEFINITIONS) this.kinds.define(object.metadata.name, definedKinds(object));
     const wanted = this.#wanted.get(`${kindKey}|${refKey(object.metadata)}`);
-    return wanted ? this.#compare(wanted, object) : { metadata: plainMetadata(object) };
-  }
-
-  /** Compares a live object with its manifest. The answer to a write of ours is the normal form that later ones are compared with. */
-  #compare(wanted: Wanted, object: KubeObject, isAnswer = false): LiveObject {
-    const { builder, key, expected } = wanted;
-    const kept = { metadata: plainMetadata(object), ...((builder.judge || expected) && { judged: judgedParts(object) }) };
-    const fingerprint = wanted.fingerprint(this.#context);
-    // kinds that are waited for change mostly in their status; a definition is compared in milliseconds
-    const desired = builder.judge && desiredOf(object);
-    const before = this.get(wanted);
-    const { seen } = before ?? {};
-    if (!isAnswer && seen?.standing === 'same' && seen.fingerprint === fingerprint)
-      if ((desired !== undefined && seen.desired === desired) || isSameVersion(before, object)) return { ...kept, seen };
-    try {
-      const next = this.merge(wanted, object);
-      const deviation = deviationOf(object, next);
-      const normal = normalOf(fingerprint, deviation);
-      const isNormal = deviation === '' || this.#normal.get(key) === normal;
-      const standing = isNormal ? 'same' : builder.resembles(object, next) ? 'unproven' : 'different';
-      if (isAnswer && standing === 'different') this.#tellLost(wanted, fieldChanges(object, next));
-      if (isAnswer) this.#normal.set(key, normal);
-      return { ...kept, seen: { fingerprint, ...(isNormal || isAnswer ? { standing: 'same', desired } : { standing, whole: object }) } };
-    } catch {
-      // the error is told where the object is applied
-      return { ...kept, seen: { fingerprint, standing: 'different', whole: object } };
-    }
-  }
-
-  /** Tells the fields of the manifest that a server's answer has otherwise, or not at all. */
-  #tellLost({ manifest: { kind }, objectKey }: Wanted, changes: readonly FieldChange[]): void {
-    const lost = changes.filter(({ to }) => to !== undefined).map(({ path }) => path);
-    this.#surroundings.logger?.warn(
-      { kind, object: objectKey, fields: lost.slice(0, MOST_FIELDS) },
-      'The server keeps an object otherwise than its manifest says',
-    );
-  }
-
-  #keepNormal(wanted: Wanted, object: Json): void {
-    const deviation = deviationOf(object, this.merge(wanted, object));
-    this.#normal.set(wanted.key, normalOf(wanted.fingerprint(this.#context), deviation));
+    return wanted ? this.#comparison.compare(wanted, object, { before: this.get(wanted) }) : { metadata: plainMetadata(object) };
   }
 
   #changed(kindKey: string, change: Change<LiveObject>): void {
@@ -351,15 +295,3 @@ export class LiveObjects {
     if (wanted && (change.type === 'deleted' || (this.get(wanted)?.seen?.standing ?? 'same') !== 'same')) this.#onDrift(wanted);
   }
 }
-
-/** True for an object of a later version than another of its name; versions of one server count up. */
-const isLater = ({ metadata }: KubeObject, than: KubeObject): boolean => {
-  const [version, other] = [Number(metadata.resourceVersion), Number(than.metadata.resourceVersion)];
-  return Number.isNaN(version) || Number.isNaN(other) ? metadata.resourceVersion !== than.metadata.resourceVersion : version > other;
-};
-
-const isSameVersion = (one: KubeObject | undefined, { metadata: { uid, resourceVersion } }: KubeObject): boolean =>
-  one?.metadata.uid === uid && one?.metadata.resourceVersion === resourceVersion && resourceVersion !== undefined;
-
-const normalOf = (fingerprint: string, deviation: string): string =>
-  createHash('sha256').update(fingerprint).update('\n').update(deviation).digest('base64');
