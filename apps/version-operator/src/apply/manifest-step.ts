@@ -13,19 +13,17 @@ import {
   ready,
   STUCK_MS,
   stateOfManifest,
-  type UpdateError,
   updateErrorOf,
   waiting,
 } from '@flotilla/release';
 import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound, type Semaphore } from '@flotilla/runtime';
-import { kindServed } from '../cluster/kinds.ts';
 import type { LiveObject } from '../cluster/live-object.ts';
 import type { LiveObjects } from '../cluster/live-objects.ts';
 import type { Wanted } from '../payload/wanted.ts';
 import type { ClusterWriter } from './cluster-writer.ts';
 import type { Deletions } from './deletions.ts';
 import type { DriftTeller } from './drift-teller.ts';
-import { namespaceError, taskError, unservedError } from './task-error.ts';
+import { heldBy, type StepEnd, taskError, trouble, unserved, withoutNamespace } from './held.ts';
 
 /** Dependencies of applying a manifest. */
 export interface StepTools {
@@ -44,17 +42,6 @@ export interface StepPurpose {
   readonly context: BuildContext;
   readonly degradedBlocks: boolean;
 }
-
-/** Reason for which a manifest is not done, and keys whose wake-up may change it. */
-export interface Held {
-  /** `trouble`: a request failed, and is sent again. */
-  readonly why: 'waiting' | 'failed' | 'trouble';
-  readonly error: UpdateError;
-  readonly wakes: readonly string[];
-}
-
-/** End of one step: done, possibly with an error to report, or held up. */
-export type StepEnd = { readonly done: true; readonly reported?: UpdateError } | { readonly done: false; readonly held: Held };
 
 /** Looks that one step takes at most: more means that two writers undo each other's work. */
 const MOST_LOOKS = 6;
@@ -158,11 +145,8 @@ async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'
   const { task, wanted, tools } = given;
   const kind = tools.live.kinds.find(wanted.kindKey);
   if (state === 'unserved' || !kind) {
-    const isNew = await tools.live.look([wanted.kindKey]);
-    const { kind: name, object } = wanted.manifest;
-    if (isNew) return undefined;
-    const away = await tools.live.whyAway(wanted.kindKey);
-    return trouble(wanted, unservedError(task, { kind: name, apiVersion: String(object.apiVersion), away }));
+    if (await tools.live.look([wanted.kindKey])) return undefined;
+    return unserved(task, wanted, await tools.live.whyAway(wanted.kindKey));
   }
   switch (state) {
     case 'missing':
@@ -277,27 +261,4 @@ async function remove({ wanted, object, tools }: Act, kind: Resource<LiveObject>
   if (tools.writer.isObserving) return { done: true };
   await tools.deletions.record(wanted);
   return read({ wanted, tools }, kind);
-}
-
-const heldBy = (wanted: Wanted, verdict: ObjectVerdict): StepEnd =>
-  verdict.is === 'ready'
-    ? { done: true }
-    : { done: false, held: { why: verdict.is === 'failed' ? 'failed' : 'waiting', error: verdict.error, wakes: [wanted.key] } };
-
-/** The server would refuse it: the request is saved. */
-const withoutNamespace = (task: string, wanted: Wanted): StepEnd => ({
-  done: false,
-  held: {
-    why: 'trouble',
-    error: namespaceError(task, wanted.manifest.namespace),
-    wakes: [namespaceKey(wanted), wanted.key],
-  },
-});
-
-const namespaceKey = ({ manifest }: Wanted): string => `/v1/Namespace|${manifest.namespace}`;
-
-/** Ends a step whose request failed: it is repeated when its object, its kind or its namespace comes, and after a while anyway. */
-function trouble(wanted: Wanted, error: UpdateError, cause?: unknown): StepEnd {
-  const namespaces = cause instanceof ApiError && isNotFound(cause) ? [namespaceKey(wanted)] : [];
-  return { done: false, held: { why: 'trouble', error, wakes: [wanted.key, kindServed(wanted.kindKey), ...namespaces] } };
 }

@@ -1,5 +1,5 @@
 import { howText, type Manifest, type PassError, summarizeErrors, UpdateError } from '@flotilla/release';
-import type { Held } from './manifest-step.ts';
+import type { Held } from './held.ts';
 
 /** A manifest that is held up, and since when. */
 export interface HeldManifest extends Held {

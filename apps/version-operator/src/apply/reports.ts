@@ -1,7 +1,7 @@
 import type { Manifest, UpdateError } from '@flotilla/release';
 import type { Logger } from '@flotilla/runtime';
 import type { Wakeups } from '../cluster/wakeups.ts';
-import type { StepEnd } from './manifest-step.ts';
+import type { StepEnd } from './held.ts';
 
 /** An error that is reported though it holds nothing up: a degraded operator. */
 interface Report {

@@ -15,9 +15,9 @@ import { type Clock, type Logger, pause } from '@flotilla/runtime';
 import type { Wakeups } from '../cluster/wakeups.ts';
 import type { LoadedRelease } from '../payload/release.ts';
 import { doubledIn, type Wanted } from '../payload/wanted.ts';
+import { taskError } from './held.ts';
 import { type StepTools, stepManifest } from './manifest-step.ts';
 import { Pass } from './pass.ts';
-import { taskError } from './task-error.ts';
 import { identityOf, isApplied, isSecret, type Work } from './work.ts';
 
 interface WorkerOptions {
