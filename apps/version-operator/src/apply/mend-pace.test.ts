@@ -1,6 +1,6 @@
 import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { MendPace } from './mend-pace.ts';
+import { MendPace } from './drift-teller.ts';
 
 test('mends at once, and an object that somebody else keeps changing ever later', async () => {
   const clock = new ManualClock();

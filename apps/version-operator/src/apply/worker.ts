@@ -1,7 +1,11 @@
+import type { ComponentOverride } from '@flotilla/api/config';
 import {
   advancePayloadWork,
   type BuildContext,
+  type EnabledCapabilities,
+  exclusionOf,
   intentOf,
+  type Manifest,
   type PayloadState,
   type PayloadWorkEvent,
   type PayloadWorkState,
@@ -18,7 +22,29 @@ import { doubledIn, type Wanted } from '../payload/wanted.ts';
 import { taskError } from './held.ts';
 import { type StepTools, stepManifest } from './manifest-step.ts';
 import { Pass } from './pass.ts';
-import { identityOf, isApplied, isSecret, type Work } from './work.ts';
+
+/** The release to apply to a cluster, and the choices of its administrator. */
+export interface Work {
+  /** Generation of the ClusterVersion that asks for it. */
+  readonly generation: number;
+  readonly release: LoadedRelease;
+  readonly force: boolean;
+  readonly overrides: readonly ComponentOverride[];
+  readonly capabilities: EnabledCapabilities;
+  /** State in which it begins as the first work after a start. */
+  readonly firstState: PayloadState;
+}
+
+/** Identity of a work: a change of any part restarts the work (spec/cvo 4.3). */
+const identityOf = ({ release, force, overrides, capabilities }: Work): string =>
+  JSON.stringify([release.release.image, force, overrides, [...capabilities.enabled].sort(), [...release.featureGates].sort()]);
+
+/** True for a Secret, which an operator that only observes has no right to read. */
+const isSecret = ({ group, kind }: Manifest): boolean => group === '' && kind === 'Secret';
+
+/** True when a manifest is applied now: its capabilities are enabled, and nobody else manages its object. */
+const isApplied = (manifest: Manifest, { capabilities, overrides }: Work): boolean =>
+  exclusionOf(manifest, { capabilities, overrides }) === undefined;
 
 interface WorkerOptions {
   readonly tools: StepTools;

@@ -1,8 +1,7 @@
 import { ClusterOperator } from '@flotilla/api/config';
 import { createMetrics, serveSamples } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { VERSION_METRICS } from './metrics.ts';
-import type { Sample } from './samples.ts';
+import { type Sample, VERSION_METRICS } from './samples.ts';
 import { Tallies } from './version-metrics.ts';
 
 const operator = (conditions: Record<string, string>) =>

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
-import { type MetricName, VERSION_METRICS } from './metrics.ts';
-import { type MetricSources, samplesOf } from './samples.ts';
+import { type MetricName, type MetricSources, samplesOf, VERSION_METRICS } from './samples.ts';
 
 const at = (day: number): string => `2026-01-0${day}T00:00:00Z`;
 const seconds = (day: number): number => Date.parse(at(day)) / 1_000;

@@ -1,9 +1,8 @@
 import type { Ref } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, type ClusterOperator, type ClusterVersion, type ConfigCondition } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
-import { type Client, type Clock, type Metrics, serveSamples, type WatchCache } from '@flotilla/runtime';
-import { VERSION_METRICS } from './metrics.ts';
-import { type MetricSources, type Sample, sampleOf, samplesOf } from './samples.ts';
+import { type Client, type Clock, type Metrics, serveSamples, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+import { type MetricSources, type Sample, sampleOf, samplesOf, VERSION_METRICS } from './samples.ts';
 
 interface VersionMetricsOptions {
   readonly metrics: Metrics;
@@ -130,3 +129,23 @@ export class Tallies {
 }
 
 const statusesOf = (conditions: Conditions): ReadonlyMap<string, string> => new Map(conditions.map(({ type, status }) => [type, status]));
+
+/** ConfigMap in which a cluster lists the authorities of client certificates. */
+const REF = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
+
+/** The authorities of client certificates of a cluster; not known before they are followed. */
+export class ScraperAuthorities {
+  #cache: WatchCache<ConfigMap> | undefined;
+
+  /** Reads them until the signal aborts. */
+  follow(client: Client, surroundings: WatchSurroundings, signal: AbortSignal): void {
+    const { namespace, name } = REF;
+    this.#cache = new WatchCache(client, ConfigMap, { ...surroundings, namespace, fieldSelector: `metadata.name=${name}` });
+    this.#cache.start(signal);
+  }
+
+  /** PEM; undefined while they are not known. */
+  get pem(): string | undefined {
+    return this.#cache?.get(REF)?.data?.['client-ca-file'] || undefined;
+  }
+}

@@ -10,7 +10,7 @@ import {
 } from '@flotilla/release';
 import { digestOfPullSpec } from '@flotilla/release/signatures';
 import { type Client, type Clock, type Logger, pause, type RefusedValues, replaceStatus } from '@flotilla/runtime';
-import type { ReleaseFiles } from './source.ts';
+import type { ReleaseFiles } from './retrieve-release.ts';
 
 /** The release that an operator is started with. */
 export interface GivenRelease {

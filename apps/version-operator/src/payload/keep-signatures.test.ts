@@ -1,8 +1,7 @@
 import { KubeObject } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { keepSignatures } from './keep-signatures.ts';
-import type { SignatureConfigMap } from './signature-stores.ts';
+import { keepSignatures, type SignatureConfigMap } from './signature-stores.ts';
 
 type Stored = ReturnType<typeof SignatureConfigMap.schema.parse>;
 

@@ -13,7 +13,7 @@ import {
   WatchCache,
   watch,
 } from '@flotilla/runtime';
-import type { ReleaseSource } from './source.ts';
+import type { ReleaseSource } from './retrieve-release.ts';
 
 interface PrefetchOptions {
   readonly client: Client;

@@ -1,6 +1,15 @@
-import { FileCache, parseImageReference, type RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
+import {
+  FileCache,
+  parseDockerConfig,
+  parseImageReference,
+  parseRegistriesConf,
+  RegistryClient,
+  readLayerFiles,
+  resolveImage,
+} from '@flotilla/registry';
 import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
-import type { Logger } from '@flotilla/runtime';
+import { type Logger, readOptionFile } from '@flotilla/runtime';
+import type { OperatorConfig } from '../config.ts';
 
 interface ReleaseImageOptions {
   readonly client: RegistryClient;
@@ -47,3 +56,24 @@ export function releaseImages({ client, cacheFolder, logger }: ReleaseImageOptio
 }
 
 const toPayloadFiles = (files: ReadonlyMap<string, Buffer>): PayloadFile[] => [...files].map(([path, content]) => ({ path, content }));
+
+/**
+ * Opens the way to registries of release images.
+ * @throws FlotillaError `FLOTILLA_CONFIG` for a file that cannot be read, and what its content is refused for
+ */
+export async function openRegistries(config: OperatorConfig): Promise<RegistryClient> {
+  const [pullSecret, ca, registries] = await Promise.all([
+    readOptionFile('--pull-secret', config.pullSecret),
+    readOptionFile('--registry-ca', config.registryCa),
+    readOptionFile('--registries-conf', config.registriesConf),
+  ]);
+  const { httpProxy: http, httpsProxy: https, noProxy: no } = config;
+  return new RegistryClient({
+    credentials: pullSecret === undefined ? undefined : parseDockerConfig(pullSecret),
+    rules: registries === undefined ? [] : parseRegistriesConf([{ name: config.registriesConf ?? '', text: registries }]),
+    ca,
+    proxy: { http, https, no },
+    insecureHosts: config.insecureRegistries,
+    userAgent: 'flotilla-version-operator',
+  });
+}

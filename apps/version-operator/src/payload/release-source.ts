@@ -12,11 +12,9 @@ import {
 } from '@flotilla/release/signatures';
 import type { Client, Clock, Logger } from '@flotilla/runtime';
 import { proxyOf } from '../updates/cluster-updates.ts';
-import { keepSignatures } from './keep-signatures.ts';
 import type { ReleaseImages } from './release-image.ts';
-import { retrieveRelease } from './retrieve-release.ts';
-import { addressedSignatureStore, clusterSignatureStore } from './signature-stores.ts';
-import type { ReleaseSource } from './source.ts';
+import { type ReleaseSource, retrieveRelease } from './retrieve-release.ts';
+import { addressedSignatureStore, clusterSignatureStore, keepSignatures } from './signature-stores.ts';
 
 /** Objects of a cluster that decide where a release comes from, and who vouches for it. */
 export interface SourceSurroundings {

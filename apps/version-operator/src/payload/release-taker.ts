@@ -23,7 +23,7 @@ import {
 } from '@flotilla/release';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { type LoadedRelease, type ReadRelease, readRelease } from './release.ts';
-import type { ReleaseSource } from './source.ts';
+import type { ReleaseSource } from './retrieve-release.ts';
 
 interface TakerOptions {
   readonly source: ReleaseSource;

@@ -8,7 +8,7 @@ import {
   resolveDesiredUpdate,
   type WantedRelease,
 } from '@flotilla/release';
-import type { Work } from '../../apply/work.ts';
+import type { Work } from '../../apply/worker.ts';
 import type { LoadedRelease } from '../../payload/release.ts';
 
 /** The release that a ClusterVersion asks for; undefined: the one that is applied. An install is ended before another release counts. */
