@@ -1,7 +1,7 @@
 import { ManualClock } from '@flotilla/pace/testing';
 import { ApiError, type Client, createLogger, RuntimeErrorCode } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { noteCachedRelease } from './cached-release.ts';
+import { noteCachedRelease } from './after-run.ts';
 
 const IMAGE = 'registry.test/release@sha256:aa';
 const conflict = new ApiError(RuntimeErrorCode.conflict, 'patching', {

@@ -3,12 +3,12 @@ import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import { type Client, type Logger, pause, systemClock } from '@flotilla/runtime';
 import type { Config } from './config.ts';
+import type { ExitCode } from './errors.ts';
 import { Follower } from './nodes/follower.ts';
 import type { LeadPlace } from './nodes/messages.ts';
 import { findLead } from './nodes/own-cluster.ts';
 import { Progress } from './progress/progress.ts';
 import type { PullRun } from './pull-run.ts';
-import type { ExitCode } from './verdict.ts';
 
 /** Milliseconds between two looks for a lead: often until the first run, seldom after it. */
 const FIRST_LOOK_MS = 1_000;

@@ -2,11 +2,11 @@ import { errorMessage } from '@flotilla/api';
 import { type NodeRules, PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Client, systemClock } from '@flotilla/runtime';
 import type { Config } from './config.ts';
+import type { ExitCode } from './errors.ts';
 import { Lead } from './nodes/lead.ts';
 import type { FilledNode } from './nodes/members.ts';
 import { createVerifier, hasHadLead, publishLead, readExpected } from './nodes/own-cluster.ts';
 import type { PullRun } from './pull-run.ts';
-import type { ExitCode } from './verdict.ts';
 
 /** Dependencies of a run that leads other nodes. */
 interface LeadRun extends PullRun {

@@ -5,19 +5,17 @@ import { PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
 import { finishInCluster } from './after-run.ts';
 import { type Config, readConfig } from './config.ts';
-import { PullerErrorCode } from './errors.ts';
+import { exitCodeOf, PullerErrorCode } from './errors.ts';
 import { followLeads } from './follow-run.ts';
 import { inspectNode } from './inspect/inspect.ts';
 import { leadNodes } from './lead-run.ts';
 import { capReader, followCap } from './link-cap.ts';
-import { connectToCluster, jobSink } from './progress/job-annotation.ts';
 import { Progress } from './progress/progress.ts';
-import { Reporter, type ReportSinks } from './progress/reporter.ts';
+import { connectToCluster, jobSink, Reporter, type ReportSinks } from './progress/reporter.ts';
 import type { Cached } from './proof/prove.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { type PullRun, pullOnce } from './pull-run.ts';
-import { readImageCare } from './space/image-care.ts';
-import { exitCodeOf } from './verdict.ts';
+import { readImageCare } from './space/space.ts';
 
 /** Milliseconds for writing the answer of an inspection. */
 const ANSWER_MS = 20_000;

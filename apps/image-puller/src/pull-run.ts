@@ -6,16 +6,16 @@ import { type Clock, systemClock } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
 import { createRegistrySource, type PullSpec, parsePullSpec, refuse } from '@flotilla/software';
 import type { Config } from './config.ts';
+import type { ExitCode } from './errors.ts';
 import type { LinkCap } from './link-cap.ts';
-import type { BlobSharing } from './nodes/coordination.ts';
+import { openRegistryClient, readPullSecret } from './node-registries.ts';
+import type { BlobSharing } from './nodes/peer-blobs.ts';
 import type { Progress } from './progress/progress.ts';
 import type { OnCached } from './proof/prove.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { openLayoutStore } from './pull/layout-store.ts';
-import { openRegistryClient, readPullSecret } from './registry-client.ts';
 import { runPuller } from './run.ts';
-import { readImageCare } from './space/image-care.ts';
-import type { ExitCode } from './verdict.ts';
+import { readImageCare } from './space/space.ts';
 
 /** Milliseconds for which the list waits for a registry that does not answer. */
 const LIST_RETRY_MS = 120_000;

@@ -3,7 +3,7 @@ import { startHostileRegistry } from '@flotilla/registry/testing';
 import { expect, test } from 'vitest';
 import { UNCAPPED } from '../testing/memory-spoke.ts';
 import { readConfig } from './config.ts';
-import { openRegistryClient } from './registry-client.ts';
+import { openRegistryClient } from './node-registries.ts';
 
 test('a wait that a registry asks for is told by the run, so the client does not make it', async () => {
   await using registry = await startHostileRegistry();

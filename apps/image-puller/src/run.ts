@@ -4,16 +4,13 @@ import type { Clock, Logger } from '@flotilla/runtime';
 import type { ImageSource, ListContent, PullSpec } from '@flotilla/software';
 import { allExcludedSentence, buildImageList, handOver, type ImageList, requiredBytes } from '@flotilla/software';
 import type { Config } from './config.ts';
-import { NoSpaceError } from './errors.ts';
+import { type ExitCode, exitCodeOf, exitCodeOfPull, NoSpaceError } from './errors.ts';
 import type { Progress } from './progress/progress.ts';
-import { keepPinned } from './proof/keep-pinned.ts';
-import { type OnCached, proveCached } from './proof/prove.ts';
+import { keepPinned, type OnCached, proveCached } from './proof/prove.ts';
 import { CachedRecords } from './proof/record.ts';
 import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
 import type { ImageStore } from './pull/store.ts';
-import type { ImageCare } from './space/image-care.ts';
-import { requireSpace } from './space/space.ts';
-import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
+import { type ImageCare, requireSpace } from './space/space.ts';
 
 /** Milliseconds for which a full disk is kept so for the sake of other nodes. */
 const HAND_OVER_MS = 10 * 60_000;

@@ -4,8 +4,7 @@ import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { ReleaseError, ReleaseErrorCode } from '@flotilla/release';
 import { SoftwareErrorCode, SpecError } from '@flotilla/software';
 import { expect, test } from 'vitest';
-import { NoSpaceError, PullerErrorCode, StoreError } from './errors.ts';
-import { exitCodeOf, exitCodeOfPull } from './verdict.ts';
+import { exitCodeOf, exitCodeOfPull, NoSpaceError, PullerErrorCode, StoreError } from './errors.ts';
 
 test.each<[string, unknown, number]>([
   ['a bad key', new SpecError(SoftwareErrorCode.specInvalid, 'x'), PullerExit.badSpec],

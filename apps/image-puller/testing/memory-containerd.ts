@@ -14,7 +14,7 @@ import {
 } from '@grpc/grpc-js';
 import { z } from 'zod';
 import { Containerd, WriteAction } from '../src/socket/containerd-protocol.ts';
-import { Protocol } from '../src/socket/cri-protocol.ts';
+import { Protocol } from '../src/socket/protocol.ts';
 
 /** The stand-in, with what it has. */
 interface MemoryContainerd extends AsyncDisposable {

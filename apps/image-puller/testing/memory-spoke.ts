@@ -9,11 +9,10 @@ import { isPassing } from '../src/content/next-way.ts';
 import { obtainShared } from '../src/content/peer-copy.ts';
 import { CorruptBlobError, NoSpaceError } from '../src/errors.ts';
 import type { LinkCap } from '../src/link-cap.ts';
-import type { BlobSharing } from '../src/nodes/coordination.ts';
 import { Follower } from '../src/nodes/follower.ts';
 import { Lead } from '../src/nodes/lead.ts';
 import type { LeadPlace } from '../src/nodes/messages.ts';
-import type { SharedBlobs } from '../src/nodes/peer-blobs.ts';
+import type { BlobSharing, SharedBlobs } from '../src/nodes/peer-blobs.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 /** A link without a cap. */

@@ -11,7 +11,7 @@ import {
 } from '@flotilla/registry';
 import type { Logger } from '@flotilla/runtime';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
-import type { BlobSharing } from '../nodes/coordination.ts';
+import type { BlobSharing } from '../nodes/peer-blobs.ts';
 import type { CriConnection } from '../socket/connection.ts';
 import { blobSize, isUnpacked, listIngests, orAbsent, readContent } from '../socket/containerd.ts';
 import { abortIngest, type BlobSource, dropIngests, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';

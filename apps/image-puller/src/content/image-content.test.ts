@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { snapshotterOf } from './image-content.ts';
+import { snapshotterOf } from './content-way.ts';
 
 test.each([
   ['/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs', 'overlayfs'],

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { isRefusal } from '../socket/connection.ts';
 import { type Asked, callContainerd, orAbsent } from '../socket/containerd.ts';
 import { Containerd } from '../socket/containerd-protocol.ts';
-import { Protocol } from '../socket/cri-protocol.ts';
+import { Protocol } from '../socket/protocol.ts';
 
 const Texts = z.record(z.string(), z.string()).default({});
 const Target = z.object({ mediaType: z.string(), digest: z.string(), size: z.number(), annotations: Texts });

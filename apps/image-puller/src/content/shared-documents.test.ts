@@ -6,8 +6,8 @@ import { createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { startMemoryContainerd } from '../../testing/memory-containerd.ts';
 import { REPORT, startLead, UNCAPPED } from '../../testing/memory-spoke.ts';
-import type { BlobSharing } from '../nodes/coordination.ts';
 import { Follower } from '../nodes/follower.ts';
+import type { BlobSharing } from '../nodes/peer-blobs.ts';
 import { openCriStore } from '../pull/cri-store.ts';
 
 const json = (document: unknown): Buffer => Buffer.from(JSON.stringify(document));

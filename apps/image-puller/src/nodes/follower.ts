@@ -5,9 +5,8 @@ import type { Logger } from '@flotilla/runtime';
 import type { z } from 'zod';
 import type { LinkCap } from '../link-cap.ts';
 import { ChannelClient, ChannelError, createChannelKey, serveChannel } from './channel.ts';
-import type { BlobSharing } from './coordination.ts';
 import { Beaten, Bytes, HandedOver, Joined, type LeadPlace, Nothing, Order } from './messages.ts';
-import { createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
+import { type BlobSharing, createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
 
 /** Name of this side of the blobs' channel. */
 const NODE = 'node';

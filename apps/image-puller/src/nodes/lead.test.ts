@@ -7,8 +7,8 @@ import { eventually } from '@flotilla/pace/testing';
 import { createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { fillStore, followLead, MemoryRegistry, REPORT, startLead } from '../../testing/memory-spoke.ts';
-import type { BlobSharing } from './coordination.ts';
 import { Follower } from './follower.ts';
+import type { BlobSharing } from './peer-blobs.ts';
 
 /** Asks for the registry's only blob; the answer is undefined until there is one. */
 function ask(sharing: BlobSharing, { blobs: [blob] }: MemoryRegistry, signal: AbortSignal): () => unknown {

@@ -6,12 +6,11 @@ import { type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
 import type { LinkCap } from '../link-cap.ts';
 import { type ChannelRequest, createChannelKey, serveChannel } from './channel.ts';
-import type { BlobSharing } from './coordination.ts';
 import { describeFailed, type Expected, type FilledNode, type Member, Members, SILENT_MS, sumReports } from './members.ts';
 import { Ask, Beat, Bytes, Join, type LeadPlace, Tell } from './messages.ts';
 import { News } from './news.ts';
 import { Orders } from './orders.ts';
-import { createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
+import { type BlobSharing, createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
 import type { PodIdentity, RefusedToken } from './pod-token.ts';
 
 /** Milliseconds for which an answer is held back until something has ended. */

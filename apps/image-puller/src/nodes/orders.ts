@@ -1,9 +1,8 @@
 import type { Clock } from '@flotilla/pace';
 import { BlobExchange } from './blob-exchange.ts';
-import type { BlobIdentity } from './coordination.ts';
 import type { Order, Tell } from './messages.ts';
 import { News } from './news.ts';
-import type { Peer, Peers } from './peer-blobs.ts';
+import type { BlobIdentity, Peer, Peers } from './peer-blobs.ts';
 import { Probes } from './probes.ts';
 
 /** Milliseconds for which the first fetch waits for the other nodes: one of them may have the blob. */

@@ -1,6 +1,5 @@
 import type { Clock } from '@flotilla/pace';
-import type { BlobIdentity } from './coordination.ts';
-import type { Peer, Peers } from './peer-blobs.ts';
+import type { BlobIdentity, Peer, Peers } from './peer-blobs.ts';
 
 /** Milliseconds for which a node may give no answer: its silence is no word about what it has. */
 const PATIENCE_MS = 15_000;

@@ -7,7 +7,7 @@ import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } f
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { UNCAPPED } from '../../testing/memory-spoke.ts';
 import { PullerErrorCode } from '../errors.ts';
-import { Protocol } from '../socket/cri-protocol.ts';
+import { Protocol } from '../socket/protocol.ts';
 import { openCriStore } from './cri-store.ts';
 
 let folder: string;

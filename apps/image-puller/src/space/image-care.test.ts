@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createLogger } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../config.ts';
-import { readImageCare } from './image-care.ts';
+import { readImageCare } from './space.ts';
 
 let dir = '';
 beforeAll(async () => {
