@@ -1,20 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
 import { errorMessage } from '@flotilla/api';
 import { type NodeRules, PullerExit, type PullerReport } from '@flotilla/api/ran';
 import { type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
 import type { LinkCap } from '../link-cap.ts';
-import { type ChannelRequest, createChannelKey, serveChannel } from './channel.ts';
+import { createChannelKey, serveChannel } from './channel.ts';
+import { answerFollower, HOLD_MS } from './follower-requests.ts';
 import { describeFailed, type Expected, type FilledNode, type Member, Members, SILENT_MS, sumReports } from './members.ts';
-import { Ask, Beat, Bytes, Join, type LeadPlace, Tell } from './messages.ts';
+import type { LeadPlace } from './messages.ts';
 import { News } from './news.ts';
 import { Orders } from './orders.ts';
 import { type BlobSharing, createBlobServer, Peers, readPartials, type SharedBlobs } from './peer-blobs.ts';
 import type { PodIdentity, RefusedToken } from './pod-token.ts';
 
-/** Milliseconds for which an answer is held back until something has ended. */
-const HOLD_MS = 5_000;
 const TICK_MS = 500;
 const EXPECT_EVERY_MS = 15_000;
 /** The same until the nodes are known: the account's rights may come after the pod. */
@@ -22,8 +20,6 @@ const EXPECT_FIRST_MS = 2_000;
 const PUBLISH_AGAIN_MS = 1_000;
 /** Milliseconds in which the other nodes hear of the end. */
 const FAREWELL_MS = 4_000;
-/** Most nodes of a spoke. */
-const MAX_MEMBERS = 5_000;
 /** Identity of the lead's own store among the others. */
 const OWN = 'lead';
 
@@ -89,9 +85,21 @@ export class Lead implements AsyncDisposable {
   async start(): Promise<void> {
     const { address, port } = this.#options;
     this.#stack.use(this.#peers);
+    const leading = {
+      ...this.#options,
+      members: this.#members,
+      orders: this.#orders,
+      ends: this.#ends,
+      ended: this.#ended,
+      runKey: this.#runKey,
+      isOver: () => this.#isOver,
+      isNeeded: (node: Pick<Member, 'id' | 'name'>, signal: AbortSignal) => this.#isNeeded(node, signal),
+      expect: () => this.#expect(),
+      gather: () => this.#gather(),
+    };
     const keyOf = (identity: string): Buffer | undefined => this.#key.secretWith(identity);
     const server = this.#stack.use(
-      await serveChannel({ address, port, keyOf, handle: (request, answer) => this.#handle(request, answer) }),
+      await serveChannel({ address, port, keyOf, handle: (request, response) => answerFollower(leading, request, response) }),
     );
     if (await this.#succeeds()) this.#orders.succeed();
     await this.#expect();
@@ -209,106 +217,8 @@ export class Lead implements AsyncDisposable {
     this.#gather();
   }
 
-  async #handle(request: ChannelRequest, response: ServerResponse): Promise<void> {
-    const closed = new AbortController();
-    response.once('close', () => closed.abort());
-    const signal = AbortSignal.any([closed.signal, this.#options.signal]);
-    const answer = await this.#answer(request, signal);
-    if (response.destroyed) return;
-    if (typeof answer === 'number') return void response.writeHead(answer).end();
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-  }
-
-  /** Returns an answer, or the status of a refusal. */
-  async #answer(request: ChannelRequest, signal: AbortSignal): Promise<object | number> {
-    if (request.method !== 'POST') return 405;
-    const body = await request.json();
-    if (request.path === '/join') return this.#join(request, Join.safeParse(body).data, signal);
-    const member = this.#members.of(request.identity);
-    if (!member) return 401;
-    this.#see(member);
-    switch (request.path) {
-      case '/beat':
-        return this.#beat(member, Beat.safeParse(body).data, signal);
-      case '/ask': {
-        const blob = Ask.safeParse(body).data;
-        return blob && member.peer ? this.#orders.order(member.id, blob, signal) : 400;
-      }
-      case '/tell': {
-        const told = Tell.safeParse(body).data;
-        if (!told) return 400;
-        this.#orders.tell(member.id, told);
-        return {};
-      }
-      case '/hand-over':
-        return { isNeeded: await this.#isNeeded(member, signal) };
-      case '/bytes': {
-        const wanted = Bytes.safeParse(body).data;
-        if (!wanted) return 400;
-        return { bytes: await this.#options.cap.take(wanted.bytes, signal) };
-      }
-      default:
-        return 404;
-    }
-  }
-
-  async #join({ identity, address }: ChannelRequest, join: Join | undefined, signal: AbortSignal): Promise<object | number> {
-    const { verify, clock, logger, nodeName, cap } = this.#options;
-    if (!join) return 403;
-    const pod = await verify(join.token, signal);
-    if ('refusal' in pod) {
-      this.#members.refuse(pod.node?.name ?? join.node, pod.refusal);
-      return 403;
-    }
-    const name = pod.node?.name ?? join.node;
-    const id = pod.node?.uid ?? name;
-    const before = this.#members.find(id);
-    if (!before && [...this.#members.all].length >= MAX_MEMBERS) return 503;
-    const isBeside = name === nodeName;
-    const joined = { id, key: this.#runKey.toString('base64url'), isBeside, bytesPerSecond: cap.bytesPerSecond };
-    if (isBeside) return joined;
-    const peer = join.port === undefined ? undefined : { id, address, port: join.port };
-    if (before?.identity !== identity) this.#ended.delete(name);
-    const member = this.#members.join({ id, name, identity, peer, isOpen: join.isOpen }, clock.now());
-    // A node that was added just now is waited for, however soon the others end.
-    if (!this.#members.expects(member)) await this.#expect();
-    // Another process of the node has joined meanwhile.
-    if (this.#members.of(identity) !== member) return joined;
-    if (member.peer) this.#orders.enter(member.peer, join.partials);
-    else if (join.isOpen) this.#orders.leave(id);
-    else this.#orders.away(id);
-    this.#gather();
-    if (before?.identity !== identity) logger.info({ peer: name }, 'A node has joined');
-    return joined;
-  }
-
-  #see(member: Member): void {
-    member.seenAt = this.#options.clock.now();
-    if (!member.isSilent) return;
-    member.isSilent = false;
-    if (member.peer) this.#orders.enter(member.peer);
-  }
-
-  /** Takes a report. A node that has ended only waits for the end of all, so its answer is held back until then. */
-  async #beat(member: Member, beat: Beat | undefined, signal: AbortSignal): Promise<object | number> {
-    if (!beat) return 400;
-    const { clock, cap } = this.#options;
-    const now = clock.now();
-    if (beat.exitCode !== member.exitCode) {
-      this.#orders.retire(member.id);
-      this.#ends.tell();
-    }
-    Object.assign(member, { report: beat.report, exitCode: beat.exitCode });
-    for (const [digest, offset] of Object.entries(beat.fetching)) this.#orders.grows(member.id, digest, offset);
-    while (beat.exitCode !== undefined && !this.#isOver && !signal.aborted && clock.now() < now + HOLD_MS)
-      await this.#ends.next({ signal });
-    member.hasHeardEnd = this.#isOver && !signal.aborted;
-    if (this.#isOver) this.#ends.tell();
-    return { isOver: this.#isOver, bytesPerSecond: cap.bytesPerSecond };
-  }
-
   /** True while a node that wants to let go of its blobs has some alone, and others are still being filled. */
-  async #isNeeded({ id, name }: { readonly id: string; readonly name: string }, signal: AbortSignal): Promise<boolean> {
+  async #isNeeded({ id, name }: Pick<Member, 'id' | 'name'>, signal: AbortSignal): Promise<boolean> {
     const { clock, nodeName } = this.#options;
     const until = clock.now() + HOLD_MS;
     this.#orders.retire(id);
