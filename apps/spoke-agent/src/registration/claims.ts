@@ -3,7 +3,7 @@ import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, NODE_PULLERS, PULLER_ACC
 import { SpokeName } from '@flotilla/api/ran';
 import { type Client, type Clock, isForbidden, type Logger, pause } from '@flotilla/runtime';
 import { z } from 'zod';
-import { type StatusChange, updateClusterStatus } from './own-status.ts';
+import { type StatusChange, updateClusterStatus } from './availability.ts';
 
 /** Milliseconds between looks: a second node that is claimed late is not filled. A long list of nodes costs the spoke, so it is read less often. */
 const LOOK_EVERY_MS = 60_000;
