@@ -1,5 +1,6 @@
 /** Reads the objects that a move from TALM concerns, and writes nothing. */
 import { foreign, type KubeObject, type Resource, refKey, untyped } from '@flotilla/api';
+import { CustomResourceDefinition, Deployment } from '@flotilla/api/core';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
 import { findRefusal, isEnding, isRunning } from '@flotilla/rollout';
@@ -10,10 +11,8 @@ import { planHere } from '../plan/plan-here.ts';
 import { isByPolicies, observeIn, parseSpec, readFleet } from '../plan/read.ts';
 import { MANAGER_NAME, type TalmHub } from './judge.ts';
 
-const Deployment = untyped('apps/v1', 'Deployment', 'deployments');
 const ImageBasedGroupUpgrade = untyped('lcm.openshift.io/v1alpha1', 'ImageBasedGroupUpgrade', 'imagebasedgroupupgrades');
 const Upgrade = untyped(ClusterGroupUpgrade.apiVersion, ClusterGroupUpgrade.kind, ClusterGroupUpgrade.plural);
-const Definition = untyped('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);
 
 /** Reads a hub. Throws where a right is missing; a kind that the hub lacks has no objects. */
 export async function readTalmHub(client: Client): Promise<TalmHub> {
@@ -26,7 +25,7 @@ export async function readTalmHub(client: Client): Promise<TalmHub> {
     refusals: await findRefusals(client, upgrades),
     configs: await list(PreCachingConfig),
     groups: await list(ImageBasedGroupUpgrade),
-    keepsOurStatus: keepsOurStatus(await client.get(Definition, { name: 'clustergroupupgrades.ran.openshift.io' })),
+    keepsOurStatus: keepsOurStatus(await client.get(CustomResourceDefinition, { name: 'clustergroupupgrades.ran.openshift.io' })),
   };
 }
 
