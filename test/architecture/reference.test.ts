@@ -79,7 +79,7 @@ test('the options in code and on the page are the same', { timeout: 60_000 }, as
 test('the exit codes of the command line are those of the page, and every recorded line ends with one of them', async () => {
   const [, part = ''] = /^## flotilla\n([\s\S]*?)^## /m.exec(await read('exit-codes.md')) ?? [];
   const listed = [...part.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
-  const { Exit } = await loadApp<{ Exit: Readonly<Record<string, number>> }>('cli', 'exit.ts');
+  const { Exit } = await loadApp<{ Exit: Readonly<Record<string, number>> }>('cli', 'run.ts');
   expect(listed).toEqual(Object.values(Exit));
   const recorded = join(root, 'test/integration/cli');
   const files = (await readdir(recorded, { recursive: true })).filter((file) => file.endsWith('.txt'));

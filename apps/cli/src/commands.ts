@@ -5,16 +5,14 @@
 
 import { z } from 'zod';
 import { ConsoleOptions } from './console/options.ts';
-import { AnswerOptions, accessBy, LimitsOptions, WhyOptions } from './hub/options.ts';
+import { AnswerOptions, accessBy, LimitsOptions, StatusOptions, WaitOptions, WhyOptions } from './hub/options.ts';
 import { JoinOptions } from './join/options.ts';
-import { MirrorOptions } from './mirror/options.ts';
 import { DiffOptions, GraphOptions, IncludedOptions, LintOptions } from './payload/options.ts';
 import { PlanOptions } from './plan/options.ts';
+import { MirrorOptions } from './registry/options.ts';
 import type { Run } from './run.ts';
-import { StatusOptions } from './status/options.ts';
 import { ClusterOptions, HoldOptions, PauseOptions, RetryOptions, SetOptions, ShowOptions, SteerOptions } from './steer/options.ts';
 import { UpgradeOptions } from './upgrade/options.ts';
-import { WaitOptions } from './wait/options.ts';
 
 /** One command, or a group of them. */
 export interface CommandRow {

@@ -1,9 +1,8 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { ApiError, isUntrusted, RuntimeErrorCode } from '@flotilla/runtime';
-import { Exit, endWith } from './exit.ts';
-import { writeErr } from './terminal/output.ts';
-import { safeText } from './terminal/safe-text.ts';
+import { Exit, endWith } from './run.ts';
+import { safeText, writeErr } from './terminal/output.ts';
 
 /** Says why the command could not do its work, and the next step; never a stack. */
 export function complain(error: unknown): void {

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { type CommandRow, commands } from './commands.ts';
 import { completionCommand } from './completion/command.ts';
-import { Exit } from './exit.ts';
 import { helpOf } from './option.ts';
+import { Exit } from './run.ts';
 
 /** The command line as commander reads it, made of the table. */
 export function createProgram(): Command {

@@ -1,10 +1,9 @@
 /** Answers of `flotilla status` and `flotilla why` without a process of their own, for tests of the whole. */
 import type { StatusAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
 import type { Client } from '@flotilla/runtime';
+import { askAll, askOne, askStatus } from '../src/hub/asks.ts';
 import { FactStore } from '../src/hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../src/hub/upgrades.ts';
-import { askStatus } from '../src/status/ask.ts';
-import { askAll, askOne } from '../src/why/ask.ts';
 
 export { askLimits } from '../src/limits/command.ts';
 

@@ -1,10 +1,8 @@
 import { checkOptions } from '@flotilla/runtime';
-import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { AnswerOptions, wantsJson } from '../hub/options.ts';
-import type { Run } from '../run.ts';
-import { writeJson, writeOut } from '../terminal/output.ts';
-import { standardScreen } from '../terminal/screen.ts';
+import { Exit, endWith, type Run } from '../run.ts';
+import { standardScreen, writeJson, writeOut } from '../terminal/output.ts';
 import { fits, table, wrap } from '../terminal/table.ts';
 import { judgeTalmHub, type TalmCheck, type Verdict } from './judge.ts';
 import { readTalmHub } from './read.ts';

@@ -7,8 +7,7 @@ import { findRefusal, isEnding, isRunning } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { listServed } from '../hub/list-served.ts';
-import { planHere } from '../plan/plan-here.ts';
-import { isByPolicies, observeIn, parseSpec, readFleet } from '../plan/read.ts';
+import { isByPolicies, observeIn, parseSpec, planHere, readFleet } from '../plan/read.ts';
 import { MANAGER_NAME, type TalmHub } from './judge.ts';
 
 const ImageBasedGroupUpgrade = untyped('lcm.openshift.io/v1alpha1', 'ImageBasedGroupUpgrade', 'imagebasedgroupupgrades');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scripts } from './scripts.ts';
+import { scripts } from './command.ts';
 
 const rows = [
   { path: '', commands: [{ word: 'payload', meaning: 'Looks into a release.' }], options: [] },

@@ -1,4 +1,4 @@
-import { Annotation, type KubeObject, Label, type Ref, type Resource } from '@flotilla/api';
+import { Annotation, type KubeObject, Label, type Ref, type Resource, refKey } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
 import {
   AGENT_LEASE,
@@ -11,10 +11,9 @@ import {
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { mapConcurrently } from '@flotilla/pace';
-import { desiredWorkName, NOTHING_OF_CLUSTERS, ROLLOUT_WORK, resourceName, type UpgradeFacts } from '@flotilla/rollout';
+import { desiredWorkName, NOTHING_OF_CLUSTERS, ROLLOUT_WORK, resourceName, type Seen, type UpgradeFacts } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
-import { ReadSet } from './read-set.ts';
 import { whole } from './upgrades.ts';
 
 /** Name of the Lease of the hub (its option `--lease-name`). */
@@ -39,13 +38,7 @@ export class FactStore {
   readonly #client: Client;
   readonly #hubNamespace: string;
   readonly #now: () => number;
-  readonly #clusters: ReadSet<ManagedCluster>;
-  readonly #upgrades: ReadSet<ClusterGroupUpgrade>;
-  readonly #policies: ReadSet<Policy>;
-  readonly #works: ReadSet<ManifestWork>;
-  readonly #approvals: ReadSet<readonly ManagedClusterAction[]>;
-  readonly #leases: ReadSet<Lease>;
-  readonly #hub: ReadSet<Lease>;
+  readonly #sets;
   readonly #notes = new Set<string>();
 
   constructor({ client, hubNamespace, now = Date.now }: FactOptions) {
@@ -53,13 +46,15 @@ export class FactStore {
     this.#client = client;
     this.#hubNamespace = hubNamespace;
     const setOf = <T extends KubeObject>(kind: Resource<T>) => new ReadSet(kind.kind, (ref) => client.get(kind, ref));
-    this.#clusters = setOf(ManagedCluster);
-    this.#upgrades = setOf(ClusterGroupUpgrade);
-    this.#policies = setOf(Policy);
-    this.#works = setOf(ManifestWork);
-    this.#approvals = new ReadSet('ManagedClusterActions of', ({ name }) => this.#listApprovals(name));
-    this.#leases = setOf(Lease);
-    this.#hub = new ReadSet(Lease.kind, (ref) => this.#readHubLease(ref));
+    this.#sets = {
+      clusters: setOf(ManagedCluster),
+      upgrades: setOf(ClusterGroupUpgrade),
+      policies: setOf(Policy),
+      works: setOf(ManifestWork),
+      approvals: new ReadSet('ManagedClusterActions of', ({ name }) => this.#listApprovals(name)),
+      leases: setOf(Lease),
+      hub: new ReadSet(Lease.kind, (ref) => this.#readHubLease(ref)),
+    };
   }
 
   /** Sentences on objects that could not be read. */
@@ -71,7 +66,7 @@ export class FactStore {
   async answer<T>(upgrade: ClusterGroupUpgrade, make: (facts: UpgradeFacts) => T): Promise<T> {
     for (let round = 1; ; round += 1) {
       const made = make(this.#facts(upgrade));
-      const reads = this.#sets().flatMap((set) => set.takeReads((what, error) => this.#note(what, error)));
+      const reads = Object.values(this.#sets).flatMap((set) => set.takeReads((what, error) => this.#note(what, error)));
       if (reads.length === 0 || round >= MOST_ROUNDS) return made;
       await mapConcurrently(reads, AT_ONCE, (read) => read());
     }
@@ -82,7 +77,7 @@ export class FactStore {
     const annotations = new Set([Annotation.hold, ...upgrades.flatMap(annotationsEdited)]);
     try {
       const { items } = await this.#client.list(ManagedCluster, { transform: (cluster) => trimCluster(cluster, annotations) });
-      for (const cluster of items) this.#clusters.add(cluster.metadata, cluster);
+      for (const cluster of items) this.#sets.clusters.add(cluster.metadata, cluster);
     } catch (error) {
       this.#note('ManagedClusters', error);
     }
@@ -90,37 +85,33 @@ export class FactStore {
 
   /** The same facts without anything that is read for a single cluster: for answers about thousands. */
   async answerBare<T>(upgrade: ClusterGroupUpgrade, make: (facts: UpgradeFacts) => T): Promise<T> {
-    const cluster = (name: string) => this.#clusters.known({ name });
+    const cluster = (name: string) => this.#sets.clusters.known({ name });
     return this.answer(upgrade, (facts) => make({ ...facts, ...NOTHING_OF_CLUSTERS, cluster }));
   }
 
   /** Forgets what may have changed, before the next look. */
   forget(): void {
-    for (const set of this.#sets()) set.clear();
+    for (const set of Object.values(this.#sets)) set.clear();
     this.#notes.clear();
-  }
-
-  #sets() {
-    return [this.#clusters, this.#upgrades, this.#policies, this.#works, this.#approvals, this.#leases, this.#hub];
   }
 
   #facts(upgrade: ClusterGroupUpgrade): UpgradeFacts {
     return {
       upgrade,
       now: this.#now(),
-      hub: this.#hub.want({ namespace: this.#hubNamespace, name: HUB_LEASE }),
-      cluster: (name) => this.#clusters.want({ name }),
-      agentLease: (namespace) => this.#leases.want({ namespace, name: AGENT_LEASE }),
+      hub: this.#sets.hub.want({ namespace: this.#hubNamespace, name: HUB_LEASE }),
+      cluster: (name) => this.#sets.clusters.want({ name }),
+      agentLease: (namespace) => this.#sets.leases.want({ namespace, name: AGENT_LEASE }),
       upgradeAt: (ref) => {
-        const seen = this.#upgrades.want(ref);
+        const seen = this.#sets.upgrades.want(ref);
         return seen.kind === 'read' && seen.object ? { kind: 'read', object: whole(seen.object) } : seen;
       },
-      policyCopy: ({ namespace, name }, cluster) => this.#policies.want({ namespace: cluster, name: `${namespace}.${name}` }),
-      policy: (ref) => this.#policies.want(ref),
-      approvals: (name) => this.#approvals.want({ name }),
+      policyCopy: ({ namespace, name }, cluster) => this.#sets.policies.want({ namespace: cluster, name: `${namespace}.${name}` }),
+      policy: (ref) => this.#sets.policies.want(ref),
+      approvals: (name) => this.#sets.approvals.want({ name }),
       work: (namespace, template) => {
         const name = resourceName(upgrade, desiredWorkName(upgrade.metadata.namespace ?? '', template), '');
-        return this.#works.want({ namespace, name });
+        return this.#sets.works.want({ namespace, name });
       },
     };
   }
@@ -169,4 +160,53 @@ export const trimCluster = (
 function annotationsEdited({ spec }: ClusterGroupUpgrade): string[] {
   const { addClusterAnnotations = {}, removeClusterAnnotations = [] } = spec?.actions?.beforeEnable ?? {};
   return [...Object.keys(addClusterAnnotations), ...removeClusterAnnotations];
+}
+
+const SKIPPED = { kind: 'skipped' } as const;
+
+/** Objects of one kind, or lists of them: those that were read, and those that somebody asked for since. */
+class ReadSet<T> {
+  readonly #kind: string;
+  readonly #readOne: (ref: Ref) => Promise<T | undefined>;
+  readonly #seen = new Map<string, Seen<T>>();
+  readonly #wanted = new Map<string, Ref>();
+
+  constructor(kind: string, readOne: (ref: Ref) => Promise<T | undefined>) {
+    this.#kind = kind;
+    this.#readOne = readOne;
+  }
+
+  /** The object, which is read before the next answer when it is not here. */
+  want(ref: Ref): Seen<T> {
+    const key = refKey(ref);
+    if (!this.#seen.has(key)) this.#wanted.set(key, ref);
+    return this.known(ref);
+  }
+
+  /** The object as far as it is here. */
+  known(ref: Ref): Seen<T> {
+    return this.#seen.get(refKey(ref)) ?? SKIPPED;
+  }
+
+  add(ref: Ref, object: T): void {
+    this.#seen.set(refKey(ref), { kind: 'read', object });
+  }
+
+  clear(): void {
+    this.#seen.clear();
+    this.#wanted.clear();
+  }
+
+  /** Reads of what somebody asked for. @param explain says why one failed */
+  takeReads(explain: (what: string, error: unknown) => string): (() => Promise<void>)[] {
+    const wanted = [...this.#wanted];
+    this.#wanted.clear();
+    return wanted.map(([key, ref]) => async () => {
+      try {
+        this.#seen.set(key, { kind: 'read', object: await this.#readOne(ref) });
+      } catch (error) {
+        this.#seen.set(key, { kind: 'unread', why: explain(`${this.#kind} ${key}`, error) });
+      }
+    });
+  }
 }

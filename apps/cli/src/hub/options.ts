@@ -68,7 +68,7 @@ export const hub = {
   hubNamespace: option('<namespace>', name.default('flotilla'), 'namespace of the Lease by which the hub leads'),
 };
 /** Options of commands that answer about upgrades in more than one format. */
-export const answering = { ...formats, ...hub, ...access };
+const answering = { ...formats, ...hub, ...access };
 /** Options of `why`. */
 export const WhyOptions = z.object({ ...namespace, ...answering });
 /** Options of `limits`. */
@@ -78,3 +78,26 @@ export const writing = {
   dryRun: flag('let the server check the change, say what it would touch, and store nothing'),
   yes: flag('do not ask; needed where nobody can be asked', 'y'),
 };
+
+/** Options of `status`. */
+export const StatusOptions = z.object({
+  ...namespace,
+  allNamespaces: flag('upgrades of all namespaces', 'A'),
+  selector: option('<selector>', text('give labels such as site=north'), 'upgrades with these labels', 'l'),
+  watch: flag('go on until the upgrade ends: redraws on a terminal, a line per change in a pipe', 'w'),
+  ...answering,
+});
+export type StatusOptions = z.output<typeof StatusOptions>;
+
+const Goal = z.string().regex(/^(?:cached|done|batch=[1-9]\d{0,4})$/, { error: 'must be cached, done or batch=N' });
+
+/** Options of `wait`. */
+export const WaitOptions = z.object({
+  for: option('<state>', Goal.default('done'), 'cached, done, or batch=N: that batch has begun'),
+  timeout: option('<duration>', Duration.prefault('30m'), 'how long, such as 90s, 30m, 4h (default 30m; 0 looks once)'),
+  ...namespace,
+  ...json,
+  ...hub,
+  ...access,
+});
+export type WaitOptions = z.output<typeof WaitOptions>;

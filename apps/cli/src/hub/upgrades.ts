@@ -60,3 +60,35 @@ export async function* followUpgrade(client: Client, ref: UpgradeRef, signal: Ab
     yield whole(found);
   }
 }
+
+/** Lists the upgrades without an end that name a cluster or plan it, as `namespace/name`; undefined where they may not be seen. */
+export async function upgradesWith(client: Client, cluster: string): Promise<string[] | undefined> {
+  const names: string[] = [];
+  const transform = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade => {
+    const { metadata, spec, status } = whole(upgrade);
+    const isMember = spec?.clusters?.includes(cluster) || status?.remediationPlan?.some((batch) => batch.includes(cluster));
+    if (isMember && status?.status?.completedAt === undefined) names.push(refKey(metadata));
+    return { metadata };
+  };
+  try {
+    await client.list(ClusterGroupUpgrade, { transform });
+    return names;
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A hub reconciles within a second; a busy one within some. */
+const TAKEN_UP_WITHIN_MS = 15_000;
+
+/** Waits until the hub has made an upgrade so; false when the time is up. One that is deleted meanwhile waits for nothing any more. */
+export async function untilTakenUp(client: Client, ref: UpgradeRef, isSo: (upgrade: ClusterGroupUpgrade) => boolean): Promise<boolean> {
+  try {
+    for await (const upgrade of followUpgrade(client, ref, AbortSignal.timeout(TAKEN_UP_WITHIN_MS))) if (isSo(upgrade)) return true;
+    return false;
+  } catch (error) {
+    if (error instanceof FlotillaError && error.code === 'FLOTILLA_NO_UPGRADE') return true;
+    throw error;
+  }
+}

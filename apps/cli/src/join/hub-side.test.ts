@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from '@flotilla/api';
 import { expect, test } from 'vitest';
-import { untilLetIn } from './hub-side.ts';
+import { untilLetIn } from './command.ts';
 
 const cluster = (status: string, reason: string, message = '') => ({
   metadata: { name: 'spoke-1' },

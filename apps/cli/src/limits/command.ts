@@ -4,14 +4,11 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, FleetLimitsName } from '@flotilla/api/ran';
 import { answerLimits, readLimits } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { LimitsOptions } from '../hub/options.ts';
 import { whole } from '../hub/upgrades.ts';
-import type { Run } from '../run.ts';
-import { writeJson } from '../terminal/output.ts';
-import { safeText } from '../terminal/safe-text.ts';
-import { standardScreen } from '../terminal/screen.ts';
+import { Exit, endWith, type Run } from '../run.ts';
+import { safeText, standardScreen, writeJson } from '../terminal/output.ts';
 import { table, wrap } from '../terminal/table.ts';
 
 /** `flotilla limits`. */

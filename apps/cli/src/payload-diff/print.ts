@@ -1,6 +1,6 @@
 import type { FieldChange, Manifest, TaskNode } from '@flotilla/release';
 import { printed } from '../payload/print.ts';
-import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { safeJson, safeText } from '../terminal/output.ts';
 import type { ObjectPlan } from './object-plan.ts';
 
 /** Effects of an update, in its order. */

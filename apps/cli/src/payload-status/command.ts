@@ -4,14 +4,11 @@ import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla
 import { age, duration, figure } from '@flotilla/api/units';
 import { type Client, checkOptions, isForbidden } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
-import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { listServed } from '../hub/list-served.ts';
 import { AnswerOptions, wantsJson } from '../hub/options.ts';
-import type { Run } from '../run.ts';
-import { writeJson } from '../terminal/output.ts';
-import { safeText } from '../terminal/safe-text.ts';
-import { type Screen, standardScreen, tinted } from '../terminal/screen.ts';
+import { Exit, endWith, type Run } from '../run.ts';
+import { type Screen, safeText, standardScreen, tinted, writeJson } from '../terminal/output.ts';
 import { cut, table } from '../terminal/table.ts';
 import { judgePayload, type ReadPayload } from './judge.ts';
 

@@ -4,12 +4,10 @@ import { payloadLimits } from '@flotilla/release';
 import { type Finding, lintClusterOperatorFile, lintPayload } from '@flotilla/release/lint';
 import { checkOptions } from '@flotilla/runtime';
 import { callersPath } from '../config.ts';
-import { Exit, endWith } from '../exit.ts';
 import { wantsJson } from '../hub/options.ts';
-import type { Run } from '../run.ts';
-import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
-import { safeText } from '../terminal/safe-text.ts';
-import { openPayload } from './open-payload.ts';
+import { Exit, endWith, type Run } from '../run.ts';
+import { safeText, writeErr, writeJson, writeOut } from '../terminal/output.ts';
+import { openPayload } from './load.ts';
 import { LintOptions } from './options.ts';
 
 /** `flotilla payload lint`: what is wrong in a payload, or with a ClusterOperator. */

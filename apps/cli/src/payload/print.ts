@@ -1,5 +1,5 @@
 import { fileNameOf, type Manifest, type TaskNode } from '@flotilla/release';
-import { safeJson, safeText } from '../terminal/safe-text.ts';
+import { safeJson, safeText } from '../terminal/output.ts';
 
 /** A manifest as commands print it. */
 interface PrintedManifest {

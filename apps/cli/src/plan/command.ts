@@ -2,16 +2,13 @@ import { Annotation, FlotillaError } from '@flotilla/api';
 import type { PlanAnswer } from '@flotilla/api/answers';
 import { answerPlan } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import type { Run } from '../run.ts';
-import { writeErr, writeJson } from '../terminal/output.ts';
-import { standardScreen } from '../terminal/screen.ts';
+import { Exit, endWith, type Run } from '../run.ts';
+import { standardScreen, writeErr, writeJson } from '../terminal/output.ts';
 import { estimatePulls } from './estimate.ts';
 import { PlanOptions } from './options.ts';
-import { planHere } from './plan-here.ts';
 import { planPage } from './print.ts';
-import { type Observed, observe, readGiven, readGivenFile, specOf } from './read.ts';
+import { type Observed, observe, planHere, readGiven, readGivenFile, specOf } from './read.ts';
 
 /** `flotilla plan CGU|-f FILE`. */
 export const showPlan: Run = async ([name], given) => {

@@ -7,7 +7,7 @@ import { type ClusterPull, estimatePull, isSameSoftware, type ObservedUpgrade, t
 import type { Client } from '@flotilla/runtime';
 import { allExcludedSentence } from '@flotilla/software';
 import { nextStep } from '../complain.ts';
-import { consent } from '../steer/consent.ts';
+import { consent } from '../steer/print.ts';
 import { writeErr } from '../terminal/output.ts';
 import { contentSentence, type ImageLookup, type ListedImages, openImageLookup, skippedSentence, unreadImage } from './images.ts';
 import { chooseTransports, type InspectTarget, inspectClusters } from './inspect/inspect.ts';

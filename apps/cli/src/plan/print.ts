@@ -1,7 +1,6 @@
 import type { Figure, PlanAnswer } from '@flotilla/api/answers';
 import { bytes, duration, figure } from '@flotilla/api/units';
-import { safeText } from '../terminal/safe-text.ts';
-import type { Screen } from '../terminal/screen.ts';
+import { type Screen, safeText } from '../terminal/output.ts';
 import { table, wrap } from '../terminal/table.ts';
 
 /** Batches that a page lists at most. */

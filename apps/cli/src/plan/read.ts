@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   Annotation,
   FlotillaError,
@@ -16,18 +19,22 @@ import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, OVERRIDES_CONFIG_MAP, Pre
 import {
   CHILD_POLICIES,
   type ObservedUpgrade,
+  objectDefinitions,
   PLACEMENT_APP,
   type PolicyWays,
   placementOf,
+  planUpgrade,
+  repositoryOf,
   trimChild,
   trimPlacement,
+  type UpgradePlan,
 } from '@flotilla/rollout';
-import { type Client, isForbidden } from '@flotilla/runtime';
+import { type Client, isForbidden, readOptionFile } from '@flotilla/runtime';
 import { parseAllDocuments } from 'yaml';
 import { nextStep } from '../complain.ts';
+import { callersPath } from '../config.ts';
 import { listServed } from '../hub/list-served.ts';
 import { readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
-import { readManifests } from './manifests.ts';
 
 /** Objects of a file, which count before those of the server. */
 interface GivenObjects {
@@ -206,3 +213,62 @@ const isAt =
   (ref: { readonly namespace: string; readonly name: string }) =>
   ({ metadata }: KubeObject): boolean =>
     metadata.name === ref.name && metadata.namespace === ref.namespace;
+
+/** By the function that the hub plans with; what only a running hub knows counts as allowed. */
+export function planHere(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec): UpgradePlan {
+  const wanted = observed.config?.spec?.overrides?.preCacheImage?.trim();
+  return planUpgrade(unbound(observed), spec, {
+    talmStrict: false,
+    updateGraphUrl: undefined,
+    lookUpRelease: () => ({ kind: 'pending' }),
+    readPolicy: (policy) => objectDefinitions(policy),
+    standalone: false,
+    now: Date.now,
+    precacheImage: 'the image of the hub',
+    precacheImageAllow: wanted ? [repositoryOf(wanted)] : [],
+  });
+}
+
+/** A plan says what would be done now, whatever was saved before. */
+function unbound(observed: ObservedUpgrade): ObservedUpgrade {
+  const { [Annotation.plan]: _, ...annotations } = observed.upgrade.metadata.annotations ?? {};
+  return { ...observed, upgrade: { ...observed.upgrade, metadata: { ...observed.upgrade.metadata, annotations } } };
+}
+
+/** Longest text of standard input that is read, in characters. */
+const MAX_INPUT = 16 * 1024 * 1024;
+
+/** A text with manifests, and its place. */
+interface ManifestText {
+  readonly file: string;
+  readonly text: string;
+}
+
+/**
+ * Reads `-f` as kubectl does: a file, standard input as `-`, or the YAML and JSON files of a folder, by name.
+ * @throws FlotillaError `FLOTILLA_CONFIG` for one that cannot be read, or a folder without such a file
+ */
+async function readManifests(file: string): Promise<ManifestText[]> {
+  if (file === '-') return [{ file: 'standard input', text: await readInput() }];
+  const path = callersPath(file);
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) return [await readOne(file, path)];
+  const names = (await readdir(path)).filter((name) => /\.(?:ya?ml|json)$/.test(name)).toSorted();
+  if (names.length === 0) throw new FlotillaError('FLOTILLA_CONFIG', `--file: ${file}: it has no file *.yaml, *.yml or *.json`);
+  return Promise.all(names.map((name) => readOne(join(file, name), join(path, name))));
+}
+
+const readOne = async (file: string, path: string): Promise<ManifestText> => ({ file, text: (await readOptionFile('--file', path)) ?? '' });
+
+async function readInput(): Promise<string> {
+  let text = '';
+  process.stdin.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+    if (text.length > MAX_INPUT) process.stdin.destroy(new FlotillaError('FLOTILLA_CONFIG', '--file: standard input is too long'));
+  });
+  await once(process.stdin, 'end');
+  return text;
+}

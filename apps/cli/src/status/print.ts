@@ -1,7 +1,6 @@
 import type { Figure, StatusAnswer } from '@flotilla/api/answers';
 import { age, bytes, duration, endFigure, figure } from '@flotilla/api/units';
-import { safeText } from '../terminal/safe-text.ts';
-import { type Screen, tinted } from '../terminal/screen.ts';
+import { type Screen, safeText, tinted } from '../terminal/output.ts';
 import { cut, table, wrap } from '../terminal/table.ts';
 
 type Look = Pick<Screen, 'width' | 'hasColor'>;

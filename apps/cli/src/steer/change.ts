@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto';
 import { FlotillaError, type KubeObject, type Ref, type Resource } from '@flotilla/api';
-import type { ChangeAnswer } from '@flotilla/api/answers';
+import { type ActionRequest, type ChangeAnswer, WindowParts } from '@flotilla/api/answers';
 import { ApiError, type Client, isConflict } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
-import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
-import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
-import { safeText } from '../terminal/safe-text.ts';
-import { standardScreen } from '../terminal/screen.ts';
-import { consent } from './consent.ts';
+import { Exit, endWith } from '../run.ts';
+import { safeText, standardScreen, writeErr, writeJson, writeOut } from '../terminal/output.ts';
 import type { ClusterOptions } from './options.ts';
-import { changeText } from './print.ts';
-import { describeUndo, type Undo } from './undo.ts';
+import { changeText, consent } from './print.ts';
 
 /** Annotations to write on one object, where undefined takes one away; or an object to create with them. */
 export interface Change<T extends KubeObject> {
@@ -178,3 +174,34 @@ async function write<T extends KubeObject>(
 
 const unwritten = ({ kind }: Resource, name: string, why: string, cause?: unknown): FlotillaError =>
   new FlotillaError('FLOTILLA_NO_UPGRADE', `${kind} ${name} ${why}`, { cause });
+
+/** The parts of a window, in the order of their options. */
+export const WINDOW_PARTS = WindowParts.keyof().options;
+
+/** The action on the same object that takes a change back, or a command of another program. */
+export type Undo =
+  | (Pick<ActionRequest, 'action' | 'reason' | 'window'> & {
+      /** A pause with `--now`, which the console does not offer; default false. */
+      readonly stops?: boolean;
+    })
+  | { readonly command: string };
+
+/** A text as one word of a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** The command that takes a change of an object back, and the request of the console where that brings back all. */
+export function describeUndo(undo: Undo, { namespace, name }: Ref): Pick<ChangeAnswer, 'undo' | 'undoing'> {
+  if ('command' in undo) return { undo: undo.command };
+  const { stops = false, ...undoing } = undo;
+  const { action, reason, window = {} } = undoing;
+  const words = [
+    'flotilla',
+    action.replace('-', ' '),
+    name,
+    ...(namespace === undefined ? [] : [`-n ${namespace}`]),
+    ...(stops ? ['--now'] : []),
+    ...(reason === undefined ? [] : [`--reason ${quoted(reason)}`]),
+    ...WINDOW_PARTS.flatMap((part) => (window[part] === undefined ? [] : [`--${part} ${quoted(window[part])}`])),
+  ];
+  return { undo: words.join(' '), ...(!stops && { undoing }) };
+}

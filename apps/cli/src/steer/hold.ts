@@ -1,7 +1,7 @@
 import { Annotation, FlotillaError } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { upgradesWith } from '../hub/memberships.ts';
+import { upgradesWith } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { type Change, steer } from './change.ts';
 import { ClusterOptions, HoldOptions } from './options.ts';

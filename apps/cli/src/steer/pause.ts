@@ -3,14 +3,12 @@ import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { findPause } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
+import { judgeStatus } from '../hub/asks.ts';
 import { FactStore } from '../hub/fact-store.ts';
-import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
+import { readUpgrade, type UpgradeRef, untilTakenUp } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { judgeStatus } from '../status/ask.ts';
 import { type Change, type PlannedChange, steer } from './change.ts';
-import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
 import { PauseOptions, SteerOptions } from './options.ts';
-import { untilTakenUp } from './taken-up.ts';
 
 /** `flotilla pause CGU`. */
 export const pauseUpgrade: Run = async ([name = ''], given) => {
@@ -88,3 +86,38 @@ export async function look(
 
 /** The hub's own words on the upgrade's pause. */
 const pausedOf = ({ status }: ClusterGroupUpgrade) => findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused);
+
+/** A number with its noun. */
+export const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
+
+/** Clusters of an upgrade that are not at their end. */
+export const openClusters = ({ clusters }: Pick<StatusAnswer, 'clusters'>): number => clusters.inBatch + clusters.left;
+
+/** Sentences on a pause of an upgrade as it is now. @param now pulls are stopped and policies not enforced, else what runs ends by itself */
+export function pauseEffects({ clusters, cached, batch }: Pick<StatusAnswer, 'clusters' | 'cached' | 'batch'>, now: boolean): string[] {
+  const inBatch = count(clusters.inBatch, 'cluster', 'clusters');
+  const pulls = cached?.pulling ?? 0;
+  const unbegun = cached ? cached.of - cached.done - cached.failed - cached.pulling : 0;
+  return [
+    ...(clusters.inBatch > 0 ? [`${inBatch} in batch ${batch.current} ${now ? IN_BATCH_NOW : 'go on to their end'}`] : []),
+    ...(pulls > 0 && now
+      ? [`${count(pulls, 'pull is', 'pulls are')} stopped, and ${pulls === 1 ? 'begins' : 'begin'} again after resume`]
+      : []),
+    ...(pulls > 0 && !now ? [`${count(pulls, 'pull ends', 'pulls end')} by themselves`] : []),
+    ...(unbegun > 0 ? [`${count(unbegun, 'pull is', 'pulls are')} not begun`] : []),
+    ...(clusters.left > 0 ? [`${count(clusters.left, 'cluster is', 'clusters are')} not begun`] : []),
+    'time-outs stand still, windows do not',
+  ];
+}
+
+/** A work that is taken away would be undone on its cluster. */
+const IN_BATCH_NOW = 'cannot be stopped where they upgrade already: policies are not enforced on them meanwhile, ManifestWorks stay';
+
+/** Sentences on the end of a pause. */
+export function resumeEffects({ clusters, window }: Pick<StatusAnswer, 'clusters' | 'window'>): string[] {
+  return [
+    ...(clusters.left > 0 ? [`${count(clusters.left, 'cluster', 'clusters')} may begin as their batches come`] : []),
+    'time-outs go on where they stood',
+    ...(window.state === 'closed' ? [`the window is closed: ${window.says ?? 'no batch starts'}`] : []),
+  ];
+}

@@ -1,5 +1,7 @@
+import { createInterface } from 'node:readline/promises';
+import { FlotillaError } from '@flotilla/api';
 import { type ChangeAnswer, outcomeWords, type WindowAnswer } from '@flotilla/api/answers';
-import { safeText } from '../terminal/safe-text.ts';
+import { safeText, writeErr } from '../terminal/output.ts';
 import { cut, wrap } from '../terminal/table.ts';
 
 /** A change, for a person. @param width columns to fit into */
@@ -43,4 +45,28 @@ function bothZones(time: string): string {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const utc = time.replace(/:00(?:\.000)?Z$/, 'Z');
   return zone === 'UTC' ? utc : `${local} ${zone} (${utc})`;
+}
+
+/**
+ * Asks on the terminal, beside standard output, which is for results. Anything but y or yes is no.
+ * @throws FlotillaError `FLOTILLA_CONFIG` where nobody can be asked
+ */
+export async function consent(answer: ChangeAnswer): Promise<boolean> {
+  const { stdin: input, stderr: output } = process;
+  if (!input.isTTY || !output.isTTY)
+    throw new FlotillaError('FLOTILLA_CONFIG', '--yes is missing: nobody can be asked here; give it, or look first with --dry-run');
+  writeErr(`${changeText({ ...answer, outcome: 'dry-run' }, output.columns)}\n`);
+  const terminal = createInterface({ input, output });
+  const gone = new AbortController();
+  terminal.once('close', () => gone.abort());
+  try {
+    const said = await terminal.question('Continue? [y/N] ', { signal: gone.signal });
+    return /^y(?:es)?$/i.test(said.trim());
+  } catch (error) {
+    // Ctrl-C and the end of input are a no.
+    if (gone.signal.aborted) return false;
+    throw error;
+  } finally {
+    terminal.close();
+  }
 }

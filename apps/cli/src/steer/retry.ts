@@ -9,13 +9,11 @@ import {
 } from '@flotilla/api/ran';
 import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import type { UpgradeRef } from '../hub/upgrades.ts';
+import { type UpgradeRef, untilTakenUp } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { type PlannedChange, present, steer } from './change.ts';
-import { count } from './effects.ts';
 import { RetryOptions } from './options.ts';
-import { look } from './pause.ts';
-import { untilTakenUp } from './taken-up.ts';
+import { count, look } from './pause.ts';
 
 type Planned = PlannedChange<ClusterGroupUpgrade>;
 

@@ -3,11 +3,9 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { ApiError, type Client, RuntimeErrorCode } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { makeChange } from './change.ts';
-import { pauseEffects, resumeEffects } from './effects.ts';
-import { planResume } from './pause.ts';
+import { describeUndo, makeChange, type Undo } from './change.ts';
+import { pauseEffects, planResume, resumeEffects } from './pause.ts';
 import { changeText, windowText } from './print.ts';
-import { describeUndo, type Undo } from './undo.ts';
 import { setWindow } from './window.ts';
 
 const clusters = { total: 100, done: 12, failed: 0, inBatch: 8, left: 80 };

@@ -3,18 +3,14 @@ import { hasEnded, type WindowAnswer, type WindowParts, windowFields } from '@fl
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describeWindow, explainWindow, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
-import type { Run } from '../run.ts';
-import { writeJson, writeOut } from '../terminal/output.ts';
-import { standardScreen } from '../terminal/screen.ts';
-import { type PlannedChange, present, steer } from './change.ts';
-import { openClusters } from './effects.ts';
+import { Exit, endWith, type Run } from '../run.ts';
+import { standardScreen, writeJson, writeOut } from '../terminal/output.ts';
+import { type PlannedChange, present, steer, type Undo, WINDOW_PARTS } from './change.ts';
 import { SetOptions, ShowOptions, SteerOptions } from './options.ts';
-import { look } from './pause.ts';
+import { look, openClusters } from './pause.ts';
 import { windowText } from './print.ts';
-import { type Undo, WINDOW_PARTS } from './undo.ts';
 
 /** `flotilla window show CGU`. */
 export const showWindow: Run = async ([name = ''], given) => {

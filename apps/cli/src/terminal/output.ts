@@ -1,6 +1,27 @@
-/** Everything that the command prints goes out here, but for what is for programs alone, such as objects and scripts of completion. */
 import { readTerminal } from '../config.ts';
-import { safeJson } from './safe-text.ts';
+
+/** Everything that the command prints goes out here, but for what is for programs alone, such as objects and scripts of completion. */
+
+/**
+ * Control characters, marks that are not seen or turn the direction of writing, and separators of lines: what a spoke wrote must not move the
+ * cursor, colour what follows, or look like another line.
+ */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** The text with everything escaped that is more than a letter on the screen. */
+export const safeText = (text: string): string =>
+  text.replaceAll(CONTROLS, (sign) =>
+    sign === '\n' || sign === '\t' ? ' ' : `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  );
+
+/** A value as JSON on one line, in which nothing moves the cursor either: parsers read the escapes as the signs that they stand for. */
+export const safeJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(CONTROLS, (sign) =>
+    sign
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
 
 /** A standard stream, as far as it is written to. */
 interface Stream {
@@ -50,3 +71,40 @@ const SIGN = /…(?: {2}(?= ))?|≤ ?|[└│─█░•·→≥–—“”‘
 
 /** The text for a terminal that shows ASCII alone. */
 const toAscii = (text: string): string => text.replaceAll(SIGN, (sign) => SIGNS[sign.trimEnd()] ?? sign);
+
+/** Where results go, and how they may look there. */
+export interface Screen {
+  /** A person looks at it. */
+  readonly isTerminal: boolean;
+  /** Columns to fit into; undefined where nothing is to be cut. */
+  readonly width: number | undefined;
+  readonly hasColor: boolean;
+  readonly write: (text: string) => void;
+}
+
+/** Columns of a terminal that does not say how many it has. */
+const USUAL_COLUMNS = 80;
+/** Cells that three dots take beyond the sign for which they stand, at the end of a line that was cut. */
+const DOTS_TAKE = 2;
+
+/** Standard output. @param isWide nothing is cut, as with `-o wide` */
+export function standardScreen(isWide = false): Screen {
+  const { stdout } = process;
+  const { noColor, columns, hasUtf8 } = readTerminal();
+  const isTerminal = stdout.isTTY === true;
+  return {
+    isTerminal,
+    width: isTerminal && !isWide ? (columns || stdout.columns || USUAL_COLUMNS) - (hasUtf8 ? 0 : DOTS_TAKE) : undefined,
+    hasColor: isTerminal && !noColor,
+    write: writeOut,
+  };
+}
+
+const colors = { good: 32, bad: 31, late: 33, faint: 2 } as const;
+
+/** The text in a colour, where there are any. A colour never says more than the words do. */
+export const tinted = (screen: Pick<Screen, 'hasColor'>, color: keyof typeof colors, text: string): string =>
+  screen.hasColor ? `\u001b[${colors[color]}m${text}\u001b[0m` : text;
+
+/** Begins the next picture where the last one began. */
+export const HOME = '\u001b[H\u001b[2J';

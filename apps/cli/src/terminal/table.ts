@@ -1,5 +1,5 @@
 import cells from 'string-width';
-import { safeText } from './safe-text.ts';
+import { safeText } from './output.ts';
 
 /** Layout of a table. */
 interface TableOptions {

@@ -3,18 +3,15 @@ import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { duration } from '@flotilla/api/units';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { Exit, endWith } from '../exit.ts';
+import { askStatus, judgeStatus } from '../hub/asks.ts';
 import { connect } from '../hub/connect.ts';
 import { FactStore } from '../hub/fact-store.ts';
+import { WaitOptions } from '../hub/options.ts';
 import { followUpgrade, readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
-import type { Run } from '../run.ts';
-import { askStatus, judgeStatus } from '../status/ask.ts';
+import { Exit, endWith, type Run } from '../run.ts';
 import { statusLine } from '../status/print.ts';
-import { writeErr, writeJson, writeOut } from '../terminal/output.ts';
-import { safeText } from '../terminal/safe-text.ts';
-import { standardScreen } from '../terminal/screen.ts';
+import { safeText, standardScreen, writeErr, writeJson, writeOut } from '../terminal/output.ts';
 import { table } from '../terminal/table.ts';
-import { WaitOptions } from './options.ts';
 
 type Verdict = 'yes' | 'no' | 'not yet';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { whyText } from './print.ts';
+import { whyText } from './command.ts';
 
 const NOW = Date.UTC(2026, 0, 2);
 const link = {
