@@ -131,7 +131,7 @@ export class Peers implements Disposable {
   }
 }
 
-/** Sharing of blobs between a puller's content store and the other nodes. Types alone. */
+/** Sharing of blobs between a puller's content store and the other nodes. */
 
 /** A blob's identity. */
 export interface BlobIdentity {
