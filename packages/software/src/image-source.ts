@@ -1,3 +1,4 @@
+/** Images as a list of software is made of them: what a registry is asked, and what it answers. */
 import type { DocumentStore, RegistryClient } from '@flotilla/registry';
 
 /** One compressed layer. */

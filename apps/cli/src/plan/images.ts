@@ -1,3 +1,4 @@
+/** The images that a spec comes to: looked up at their registries, with what is kept of earlier plans, and told of in sentences. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LayerList, type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';

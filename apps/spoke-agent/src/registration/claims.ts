@@ -1,3 +1,4 @@
+/** Claims that the agent keeps on its ManagedCluster: the version and product of the spoke, its nodes, and how the hub may reach it. */
 import { foreign, isJsonObject, isSameJson } from '@flotilla/api';
 import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, NODE_PULLERS, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { SpokeName } from '@flotilla/api/ran';

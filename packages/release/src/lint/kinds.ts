@@ -1,9 +1,9 @@
+/** Rules of lint about kinds: which of them a server knows, in which versions, and which live in a namespace. */
 import { namesOf } from '../errors.ts';
 import { objectAt, objectsAt } from '../json-values.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { definedKind } from './order.ts';
-import type { Finding } from './source.ts';
-import { findingAt, type LintSource } from './source.ts';
+import { type Finding, findingAt, type LintSource } from './source.ts';
 
 interface BroughtKind {
   scope: string;
