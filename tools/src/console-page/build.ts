@@ -4,11 +4,13 @@ import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { FlotillaError } from '@flotilla/api';
-import { build, type Plugin } from 'vite';
+import { build, type InlineConfig, type Plugin } from 'vite';
 
 /** The page's folder. */
 const HOME = fileURLToPath(new URL('../../../apps/console', import.meta.url));
 const DIST = join(HOME, 'dist');
+/** Stands for `zod` in the page. */
+const PAGE_ZOD = fileURLToPath(new URL('./page-zod.ts', import.meta.url));
 /** Bytes of script that a browser loads at most, compressed, also for what it loads late. */
 const MOST_SCRIPT = 90_000;
 /** Bytes of everything else: styles, the page itself, its picture. */
@@ -28,16 +30,9 @@ interface BuiltPage {
  * @throws FlotillaError `FLOTILLA_CONSOLE_PAGE` for one that is larger than its budgets
  */
 export async function buildConsolePage(outDir = DIST): Promise<BuiltPage> {
-  // No file of settings: the page has none that others need.
   const built = await build({
+    ...pageSettings(),
     root: HOME,
-    configFile: false,
-    logLevel: 'warn',
-    // A NODE_ENV of its caller would put names of folders into the page.
-    define: { 'process.env.NODE_ENV': '"production"' },
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
-    resolve: { conditions: ['module', 'browser', 'production'] },
-    plugins: [withoutUnused, withoutDescriptions],
     build: {
       outDir,
       emptyOutDir: true,
@@ -56,6 +51,18 @@ export async function buildConsolePage(outDir = DIST): Promise<BuiltPage> {
     );
   return { ...size, packageFolders: packagesOf(built) };
 }
+
+/** Settings by which code of the page is built. No file of settings: it has none that others need. */
+export const pageSettings = () =>
+  ({
+    configFile: false,
+    logLevel: 'warn',
+    // A NODE_ENV of its caller would put names of folders into the page.
+    define: { 'process.env.NODE_ENV': '"production"' },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
+    resolve: { conditions: ['module', 'browser', 'production'], alias: [{ find: /^zod$/, replacement: PAGE_ZOD }] },
+    plugins: [withoutUnused, withoutDescriptions],
+  }) satisfies InlineConfig;
 
 function sizeOf(files: ReadonlyMap<string, Buffer>): Pick<BuiltPage, 'script' | 'rest'> {
   const size = { script: 0, rest: 0 };
