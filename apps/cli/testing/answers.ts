@@ -5,7 +5,7 @@ import { askAll, askOne, askStatus } from '../src/hub/asks.ts';
 import { FactStore } from '../src/hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../src/hub/upgrades.ts';
 
-export { askLimits } from '../src/limits/command.ts';
+export { askLimits } from '../src/limits/ask.ts';
 
 /** Where and when is asked. */
 interface Asking {

@@ -2,7 +2,7 @@ export { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } fr
 export { exact, forecast, unknown } from './answers/figures.ts';
 export { foldWaits, summarizeWaits } from './answers/fold.ts';
 export { judgeHub } from './answers/hub-sign.ts';
-export { answerLimits } from './answers/limits-answer.ts';
+export { answerLimits, type LimitsFacts } from './answers/limits-answer.ts';
 export { countOverdue, countStarved } from './answers/overdue.ts';
 export { answerPlan, findRefusal } from './answers/plan-answer.ts';
 export { type ClusterPull, estimatePull, type PullFacts } from './answers/pulls.ts';

@@ -20,7 +20,7 @@ export {
   WindowParts,
 } from './console.ts';
 export { Figure } from './figure.ts';
-export { LimitsAnswer, LimitUse } from './limits.ts';
+export { type LimitRow, LimitsAnswer, LimitsLane, LimitUse, RateUse } from './limits.ts';
 export { PayloadStatusAnswer, type PayloadWait } from './payload.ts';
 export { PlanAnswer, PlannedPull } from './plan.ts';
 export { FoldedFailure, HubSign, hasEnded, SpokeProgress, StatusAnswer, UpgradeStage, WindowAnswer, WindowState } from './status.ts';
