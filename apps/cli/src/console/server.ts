@@ -10,6 +10,7 @@ import { act } from './actions.ts';
 import { askEvents, askSpoke, askWhy, askWindow } from './asks.ts';
 import { type Door, stranger } from './door.ts';
 import { isApiRoute, refusalOf, SECURITY_HEADERS } from './guard.ts';
+import { askLane, LaneWish } from './limits.ts';
 import { askPlan, PlanWish, type Registry } from './plan.ts';
 import { stream } from './stream.ts';
 import { type TlsFiles, tlsServer } from './tls.ts';
@@ -146,6 +147,7 @@ function serveApi(app: FastifyInstance, viewerOf: ViewerOf, registry: Registry |
     const { upgrade, ...wish } = PlanQuery.parse(request.query);
     return askPlan(viewerOf(request).deps, registry, upgrade, wish);
   });
+  app.get('/api/limits', (request) => askLane(viewerOf(request).deps, LaneWish.parse(request.query)));
   app.get('/api/events', (request) => askEvents(viewerOf(request).deps, UpgradeQuery.parse(request.query).upgrade));
   app.get('/api/spoke', (request) => askSpoke(viewerOf(request).deps, SpokeQuery.parse(request.query).name));
   app.get('/api/window', (request) => askWindow(viewerOf(request).deps, UpgradeQuery.parse(request.query).upgrade));

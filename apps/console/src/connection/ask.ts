@@ -1,4 +1,14 @@
-import { ActionRequest, ChangeAnswer, EventsAnswer, PlanAnswer, Refusal, SpokeAnswer, WhyAnswer, WindowParts } from '@flotilla/api/answers';
+import {
+  ActionRequest,
+  ChangeAnswer,
+  EventsAnswer,
+  LimitsLane,
+  PlanAnswer,
+  Refusal,
+  SpokeAnswer,
+  WhyAnswer,
+  WindowParts,
+} from '@flotilla/api/answers';
 import type { z } from 'zod';
 import { call } from './call.ts';
 import { credentialOf } from './token.ts';
@@ -7,6 +17,8 @@ import { credentialOf } from './token.ts';
 export interface Asking {
   /** @param cluster the upgrade as a whole when absent */
   readonly why: (upgrade: string, cluster?: string) => Promise<WhyAnswer>;
+  /** @param most so many of them */
+  readonly limits: (most: number) => Promise<LimitsLane>;
   readonly events: (upgrade: string) => Promise<EventsAnswer>;
   /** @param wish what the view varies: rate, batchMinutes, images */
   readonly plan: (upgrade: string, wish: Readonly<Record<string, string>>) => Promise<PlanAnswer>;
@@ -28,6 +40,7 @@ export function createAsking(token: string): Asking {
     read(await call(`${path}?${new URLSearchParams(query)}`, { headers }, timeoutMs), schema);
   return {
     why: (upgrade, cluster) => get('/api/why', { upgrade, ...(cluster !== undefined && { cluster }) }, WhyAnswer),
+    limits: (most) => get('/api/limits', { most: String(most) }, LimitsLane),
     events: (upgrade) => get('/api/events', { upgrade }, EventsAnswer),
     plan: (upgrade, wish) => get('/api/plan', { ...wish, upgrade }, PlanAnswer, PLAN_MS),
     spoke: (name) => get('/api/spoke', { name }, SpokeAnswer),

@@ -1,4 +1,4 @@
-import type { HubSign, MemberRow, Rights, SpokeRow, StreamMessage, UpgradeRow } from '@flotilla/api/answers';
+import type { HubSign, LimitsLane, MemberRow, Rights, SpokeRow, StreamMessage, UpgradeRow } from '@flotilla/api/answers';
 import { signal } from '@preact/signals';
 import { hearTime, present } from '../words/server-clock.ts';
 import { type Asking, createAsking } from './ask.ts';
@@ -29,6 +29,8 @@ export class World {
   readonly members = new Rows<MemberRow>();
   /** Progress of the upgrade that is looked at, the latest last. */
   readonly history = signal<readonly Sample[]>([]);
+  /** Limits of the fleet as they were answered last: whoever comes back to them need not wait. */
+  limits: LimitsLane | undefined;
   readonly #session: Session;
   readonly #history = new History();
   #looked: string | undefined;

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { useFilters } from '../address.ts';
 import { WhyPanel } from '../why/panel.tsx';
 import { useWorld } from '../world-context.ts';
+import { Limits } from './limits.tsx';
 import { Spokes } from './spokes.tsx';
 import { Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
@@ -24,6 +25,7 @@ export function FleetPage(): JSX.Element {
       </a>
       <h1>Fleet</h1>
       <Summary />
+      <Limits />
       <Upgrades />
       <Timeline />
       {asked?.upgrade != null && <WhyPanel upgrade={asked.upgrade} cluster={asked.key} />}

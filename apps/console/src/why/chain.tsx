@@ -75,6 +75,12 @@ function Chain({ cause, chain, release, notes, isCertain, readAt }: WhyAnswer & 
             (at the latest <Age at={release.at} form="in" />)
           </>
         )}
+        {cause === 'limit' && (
+          <>
+            {' '}
+            <a href="/?limits=all">See the limits</a>.
+          </>
+        )}
       </p>
       {notes.map((note) => (
         <p key={note} class="problem">

@@ -1,4 +1,4 @@
-import { Annotation, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
+import { Annotation, FlotillaError, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
 import type { Rights } from '@flotilla/api/answers';
 import { Lease } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
@@ -7,6 +7,7 @@ import { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } fr
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { HUB_LEASE, trimCluster } from '../../hub/fact-store.ts';
 import { whole } from '../../hub/upgrades.ts';
+import { type FleetFacts, labelsOf } from '../../limits/ask.ts';
 import { Pulse } from './pulse.ts';
 
 /** Where a viewer looks. */
@@ -39,9 +40,11 @@ export class Sources {
   readonly writtenAt = new Map<string, string | undefined>();
   readonly #pulse: Pulse;
   readonly #server: string;
+  readonly #namespace: string | undefined;
 
   constructor({ client, rights, hubNamespace, namespace }: SourceOptions) {
     this.rights = rights;
+    this.#namespace = namespace;
     this.#server = client.server;
     this.#pulse = new Pulse(client);
     const transform = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade => {
@@ -102,6 +105,22 @@ export class Sources {
       upgradeAt: (ref) => this.#seen(this.upgrades, ref, this.rights.upgrades),
       ...NOTHING_OF_CLUSTERS,
     };
+  }
+
+  /**
+   * All upgrades, and the labels of all clusters.
+   * @throws FlotillaError `FLOTILLA_CONSOLE_UNSEEN` where some are not seen: whoever counts them would count too few
+   */
+  fleet(): FleetFacts {
+    const { upgrades, spokes } = this.rights;
+    const unlistedKinds = [this.upgrades, this.clusters].flatMap(({ hasSynced, kind }) => (hasSynced ? [] : [unlisted(kind)]));
+    const elsewhere =
+      this.#namespace === undefined
+        ? []
+        : [`upgrades of all namespaces share them, and this console was started with -n ${this.#namespace}: flotilla limits shows them`];
+    const [why] = [upgrades, spokes].filter((lack) => lack !== null).concat(elsewhere, unlistedKinds);
+    if (why !== undefined) throw new FlotillaError('FLOTILLA_CONSOLE_UNSEEN', why);
+    return { upgrades: this.upgrades.list(), clusters: labelsOf(this.clusters.list()), now: Date.now() };
   }
 
   /** The cache drops the field by which answers see that a hub without a Lease of the usual name decides. */
