@@ -55,7 +55,8 @@ export async function seedHub(client: Client): Promise<void> {
     since: Date.parse(since),
     of: { object: 'ManagedCluster site-3', field: `status.conditions[${CLUSTER_AVAILABLE}]`, value: 'Unknown Lease' },
   };
-  const limits = 'pulling: 1\nupgrading: 3\nbytesPerSecond: 20000000\nbyLabel:\n- label: site\n  upgrading: 2\n  values: {no: {upgrading: 1}}\n';
+  const limits =
+    'pulling: 1\nupgrading: 3\nbytesPerSecond: 20000000\nbyLabel:\n- label: site\n  upgrading: 2\n  values: {no: {upgrading: 1}}\n';
   await client.create(ConfigMap, {
     metadata: { namespace: 'flotilla', name: FleetLimitsName.configMap },
     data: { [FleetLimitsName.key]: limits },

@@ -4,8 +4,9 @@
  */
 import * as mini from 'zod/mini';
 
+// biome-ignore lint/performance/noReExportAll: the bundler takes of it what schemas name
+export * as z from 'zod/mini';
 export { config } from 'zod/mini';
-export { mini as z };
 
 type Schema = mini.ZodMiniType<never, never>;
 type AnyObject = mini.ZodMiniObject;

@@ -8,5 +8,5 @@ export function clustersInWords({ label, value }: Pick<LimitUse, 'label' | 'valu
 
 const DOES = { pulling: 'pre-cache', upgrading: 'be upgraded' } as const;
 
-/** What they may do under it in words. */
+/** The activity of a limit in words. */
 export const doesInWords = (use: LimitUse | RateUse): string => ('activity' in use ? DOES[use.activity] : 'pull a second');

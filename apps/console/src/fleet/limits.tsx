@@ -70,10 +70,10 @@ const Rows = ({ rows }: Pick<LimitsLane, 'rows'>): JSX.Element => (
             <Places name={name} {...row} />
           </td>
           <td class="number">{row.isRate ? '–' : row.waiting.toLocaleString()}</td>
-          <td class="text">
+          <td class="text shares">
             <Shares of={row.holders} more={row.moreHolders} />
           </td>
-          <td class="text">
+          <td class="text shares">
             <Shares of={row.waiters} more={row.moreWaiters} query="?cause=limit" />
           </td>
         </tr>
@@ -91,7 +91,7 @@ function Places({ name, taken, most, isRate }: LimitRow & { readonly name: strin
 interface SharesProps {
   readonly of: LimitRow['holders'];
   readonly more: number;
-  /** What to filter its spokes by. */
+  /** Filters of its spokes. */
   readonly query?: string;
 }
 

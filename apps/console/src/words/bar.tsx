@@ -18,8 +18,6 @@ export const Bar = ({ label, done, failed = 0, of, says }: BarProps): JSX.Elemen
       <span class="full" style={{ width: percent(done, of) }} />
       <span class="broken" style={{ width: percent(failed, of) }} />
     </span>
-    <span class="figures">
-      {says ?? `${done.toLocaleString()}/${of.toLocaleString()}`}
-    </span>
+    <span class="figures">{says ?? `${done.toLocaleString()}/${of.toLocaleString()}`}</span>
   </span>
 );
