@@ -1,7 +1,5 @@
-export { NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts } from './answers/facts.ts';
-export { exact, forecast, unknown } from './answers/figures.ts';
+export { exact, forecast, judgeHub, NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, unknown, type UpgradeFacts } from './answers/facts.ts';
 export { foldWaits, summarizeWaits } from './answers/fold.ts';
-export { judgeHub } from './answers/hub-sign.ts';
 export { answerLimits, type LimitsFacts } from './answers/limits-answer.ts';
 export { countOverdue, countStarved } from './answers/overdue.ts';
 export { answerPlan, findRefusal } from './answers/plan-answer.ts';
@@ -29,17 +27,13 @@ export {
   wasMadeAgain,
 } from './clusters/returning.ts';
 export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
-export { eventsBetween } from './events/events-between.ts';
-export type { ValidationFacts } from './events/events-validation.ts';
+export { eventsBetween, type ValidationFacts } from './events/events-between.ts';
 export { blockingRefs, judgeBlocking } from './gates/blocking.ts';
 export { findClosedHours } from './gates/cluster-hours.ts';
 export { describeIgnoredEdits, effectOf } from './gates/effect.ts';
 export { batchGatesOf, type GateInput, judgeBatchGates, judgeGates, type Refusal, remainingClusters, type Stall } from './gates/gates.ts';
-export { isOpenToMembers } from './gates/membership.ts';
+export { isOpenToMembers, readPins, readProofWithin, readWaves, strongerPins, type Waves } from './gates/upgrade-annotations.ts';
 export { findHold, findPause, type Pause, pauseWait } from './gates/pause.ts';
-export { readPins, strongerPins } from './gates/pins.ts';
-export { readProofWithin } from './gates/proof-within.ts';
-export { readWaves, type Waves } from './gates/waves.ts';
 export { explainWindow, judgeWindow } from './gates/window.ts';
 export {
   byTurn,
@@ -63,7 +57,7 @@ export { findAway, type PolicyWays } from './policies/reach.ts';
 export { CHILD_POLICIES, placementOf, trimChild, trimPlacement } from './policies/trims.ts';
 export { advanceProofs, type ClusterProof, deferClusters, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
-export type { ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
+export type { ReleaseLookup, ReleaseQuery } from './software/policy-software.ts';
 export { isSameSoftware } from './software/same-software.ts';
 export { ownWorkloadImage, PRECACHE_SPEC_VALID } from './software/software-spec.ts';
 export { trimRolloutView } from './spoke/answers.ts';
@@ -79,15 +73,29 @@ export {
   strictBackupJobMachine,
 } from './spoke-jobs/spoke-job.ts';
 export { inspectObjects, type SpokeObject } from './spoke-node/inspect-objects.ts';
-export type { PullerVariables } from './spoke-node/puller-variables.ts';
+export type { PullerVariables } from './spoke-node/puller-settings.ts';
 export { mountOf, PULLER_SECURITY, SCC_ANNOTATION, type SpokeNode, spokeNode } from './spoke-node/spoke-node.ts';
-export { type ActionOutcome, countOf, endedAt, observeOutcome } from './transport/action-outcome.ts';
+export {
+  type ActionOutcome,
+  countOf,
+  endedAt,
+  observeOutcome,
+  readViewAnswer,
+  type ViewAnswer,
+  type ViewTarget,
+} from './transport/answers.ts';
 export { type Choice, chooseTransport, Transport } from './transport/choice.ts';
-export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
 export { findUnknownAnnotation, WINDOW_KEYS } from './upgrade/annotations.ts';
-export { setCondition } from './upgrade/conditions.ts';
 export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
-export type { HubWrite } from './upgrade/hub-write.ts';
+export {
+  type HubWrite,
+  type PolicyRef,
+  RecordState,
+  type RolloutMode,
+  type RolloutObservation,
+  type RolloutProblem,
+  type SpokeTarget,
+} from './upgrade/model.ts';
 export {
   actionIndexValue,
   identityOf,
@@ -98,14 +106,6 @@ export {
   type UpgradeIdentity,
   workLabels,
 } from './upgrade/identity.ts';
-export {
-  type PolicyRef,
-  RecordState,
-  type RolloutMode,
-  type RolloutObservation,
-  type RolloutProblem,
-  type SpokeTarget,
-} from './upgrade/model.ts';
 export { rolloutMachine } from './upgrade/rollout-machine.ts';
 export { desiredWorkName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
 export {
@@ -121,7 +121,7 @@ export {
   wasCleaned,
 } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
-export { quote } from './values/go-format.ts';
+export { quote } from './values/formats.ts';
 export { readWait, saidOf, type Wait, WHOLE_UPGRADE, waitBy, waitMessage, withSince } from './waits/wait.ts';
 export { judgeWork, manifestWorkMode, trimWork } from './works/manifest-works.ts';
 export { findOtherVersion, withTemplateVersions } from './works/template-versions.ts';

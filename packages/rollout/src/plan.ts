@@ -16,7 +16,7 @@ import { findOtherPlan, planDigest } from './plan-digest.ts';
 import { createComplianceTest, examinePolicies, isManifestWorkMode, type PolicyExamination } from './policies/policies.ts';
 import type { PolicyStructure } from './policies/policy-structure.ts';
 import type { PolicyWays } from './policies/reach.ts';
-import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
+import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/policy-software.ts';
 import { findOtherSoftware } from './software/same-software.ts';
 import { derivePrecachingSpec, ownWorkloadImage, type SoftwareFailure } from './software/software-spec.ts';
 import type { UpgradeRef } from './upgrade/identity.ts';

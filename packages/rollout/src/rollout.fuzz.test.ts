@@ -7,8 +7,7 @@ import { expect, test } from 'vitest';
 import { buildPolicy, catalogSource, clusterVersion, configurationPolicy, subscription } from '../testing/policy-builders.ts';
 import { selectClusters } from './clusters/cluster-selection.ts';
 import { objectDefinitions, readInPieces } from './policies/policy-structure.ts';
-import { derivePrecachingSpec } from './software/software-spec.ts';
-import { parseSpaceRequired } from './software/space-required.ts';
+import { derivePrecachingSpec, parseSpaceRequired } from './software/software-spec.ts';
 import { desiredViewNames } from './spoke/subscriptions.ts';
 import { validateInput } from './validation/input-checks.ts';
 

@@ -3,7 +3,7 @@
 import { Annotation, type KubeObject } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { VIEW_ANNOTATION } from '../src/spoke/attempts.ts';
+import { VIEW_ANNOTATION } from '../src/spoke/subscriptions.ts';
 import { actionLabels, upgradeLabels } from '../src/upgrade/identity.ts';
 
 /** The upgrade under test. */

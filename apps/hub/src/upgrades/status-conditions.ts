@@ -1,7 +1,7 @@
 /** Builds the conditions of a ClusterGroupUpgrade: their order, their words, and the generation that they were set by. Pure. */
-import { type Condition, findCondition } from '@flotilla/api';
+import { type Condition, conditionTime, findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition, type ConditionReason, conditionMessage } from '@flotilla/api/ran';
-import { type Pause, setCondition } from '@flotilla/rollout';
+import type { Pause } from '@flotilla/rollout';
 
 /** Time and wording of conditions. */
 export interface Wording {
@@ -46,3 +46,26 @@ export class Conditions {
 
 const withGeneration = (conditions: Condition[], type: string, observedGeneration: number): Condition[] =>
   conditions.map((condition) => (condition.type === type ? { ...condition, observedGeneration } : condition));
+
+/** Condition as a caller states it; the time is added here. */
+type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/**
+ * The conditions after one update, as the reference orders them (spec/talm 2.2): a new type is appended; an existing one
+ * keeps its place, except when its status changes and it is not last: then it moves to the end. `lastTransitionTime`
+ * moves only with the status. The very same array is returned when nothing changes, so identity tells whether to write.
+ */
+export function setCondition(conditions: Condition[], update: ConditionUpdate, now: Date): Condition[] {
+  const { type, status, reason, message } = update;
+  // The API server would cut the milliseconds anyway, and the next comparison would differ.
+  const time = conditionTime(now.getTime());
+  const index = conditions.findIndex((condition) => condition.type === type);
+  const current = conditions[index];
+  if (!current) return [...conditions, { type, status, reason, message, lastTransitionTime: time }];
+  if (current.status !== status) {
+    const changed = { ...current, status, reason, message, lastTransitionTime: time };
+    return [...conditions.filter((condition) => condition.type !== type), changed];
+  }
+  if (current.reason === reason && current.message === message) return conditions;
+  return conditions.with(index, { ...current, reason, message });
+}

@@ -1,5 +1,6 @@
-/** Facts that an answer rests on. The caller reads the objects; nothing is read here. */
+/** Facts that an answer rests on, and figures by how sure they are. The caller reads the objects; nothing is read here. */
 import { managedFieldsOf, type ObjectMeta } from '@flotilla/api';
+import type { Figure, HubSign } from '@flotilla/api/answers';
 import type { Lease } from '@flotilla/api/core';
 import type { ManagedCluster, ManagedClusterAction, ManifestWork, Policy } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
@@ -46,3 +47,33 @@ export function statusWrittenAt({ metadata }: { readonly metadata: ObjectMeta })
     .flatMap(({ subresource, time }) => (subresource === 'status' && time !== undefined ? [time] : []))
     .reduce<string | undefined>((latest, time) => (latest === undefined || time > latest ? time : latest), undefined);
 }
+
+/** A Lease counts as old after so many of its durations. */
+const DURATIONS = 2;
+/** Duration of a Lease that states none. */
+const DURATION_SECONDS = 15;
+
+/** True for a Lease that nobody has renewed within twice its duration. */
+export function isStale({ spec }: Lease, now: number): boolean {
+  const renewed = Date.parse(spec?.renewTime ?? '');
+  return !(now - renewed <= (spec?.leaseDurationSeconds || DURATION_SECONDS) * DURATIONS * 1000);
+}
+
+/** Judges the hub by its Lease; `silent` when nobody holds the Lease or it is stale. */
+export function judgeHub(hub: Seen<Lease>, now: number): HubSign {
+  if (hub.kind !== 'read') return { state: 'unseen', why: hub.kind === 'unread' ? hub.why : 'it was not looked at' };
+  if (!hub.object)
+    return { state: 'unseen', why: 'no Lease of a hub was found: see that its pods run, or name their namespace with --hub-namespace' };
+  const { holderIdentity, renewTime } = hub.object.spec ?? {};
+  const sign = { ...(holderIdentity && { holder: holderIdentity }), ...(renewTime && { renewedAt: renewTime }) };
+  return { state: holderIdentity && !isStale(hub.object, now) ? 'leads' : 'silent', ...sign };
+}
+
+/** A number that is so. */
+export const exact = (value: number): Figure => ({ certainty: 'exact', value });
+/** A number that is at most so. */
+export const atMost = (value: number, why: string): Figure => ({ certainty: 'at-most', value, why });
+/** A number that is expected. */
+export const forecast = (value: number, why: string): Figure => ({ certainty: 'forecast', value, why });
+/** No number. */
+export const unknown = (why: string): Figure => ({ certainty: 'unknown', why });

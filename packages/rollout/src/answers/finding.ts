@@ -7,8 +7,7 @@ import type { UpgradeRef } from '../upgrade/identity.ts';
 import { policyFellBackFrom } from '../upgrade/texts.ts';
 import { masked, readWait, type Wait, WHOLE_UPGRADE } from '../waits/wait.ts';
 import { CAUSES } from './causes.ts';
-import { objectOf, statusWrittenAt, type UpgradeFacts } from './facts.ts';
-import { judgeHub } from './hub-sign.ts';
+import { judgeHub, objectOf, statusWrittenAt, type UpgradeFacts } from './facts.ts';
 import type { Membership } from './membership.ts';
 
 /** A question about an upgrade. */

@@ -5,7 +5,7 @@ import { type ClusterGroupUpgrade, type FleetLimits, LimitedActivity } from '@fl
 import { byTurn, clustersWithPlace, type Limit, limitsOn } from '../limits/places.ts';
 import { isEnding } from '../upgrade/stage.ts';
 import { readWait } from '../waits/wait.ts';
-import { exact, forecast, unknown } from './figures.ts';
+import { exact, forecast, unknown } from './facts.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

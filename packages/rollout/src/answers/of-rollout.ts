@@ -2,7 +2,6 @@
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus, isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
 import type { RolloutClusterState } from '../batches/cluster-machine.ts';
-import { stateByProgress } from '../batches/clusters-under-way.ts';
 import { readSoak } from '../policies/policy-mode.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isRunning, stateOf } from '../upgrade/stage.ts';

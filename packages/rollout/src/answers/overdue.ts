@@ -3,7 +3,7 @@ import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { RolloutClock } from '../batches/rollout-clock.ts';
 import { closedMs } from '../gates/window.ts';
 import { WINDOW_KEYS } from '../upgrade/annotations.ts';
-import { MINUTE_MS, readDuration } from '../values/duration.ts';
+import { MINUTE_MS, readDuration } from '../values/formats.ts';
 import { readWait, type Wait } from '../waits/wait.ts';
 
 /**

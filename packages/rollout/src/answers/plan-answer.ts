@@ -3,11 +3,11 @@ import { refKey } from '@flotilla/api';
 import type { Figure, PlanAnswer, PlannedPull } from '@flotilla/api/answers';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { firstCommonHour, hoursOf } from '../gates/cluster-hours.ts';
-import { readWaves } from '../gates/waves.ts';
+import { readWaves } from '../gates/upgrade-annotations.ts';
 import { judgeWindow } from '../gates/window.ts';
 import type { ObservedUpgrade, UpgradePlan } from '../plan.ts';
 import { planDigest } from '../plan-digest.ts';
-import { atMost, exact, forecast } from './figures.ts';
+import { atMost, exact, forecast } from './facts.ts';
 import { type ClusterPull, groupPulls } from './pulls.ts';
 import { describeWindow } from './status-answer.ts';
 

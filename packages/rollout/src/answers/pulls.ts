@@ -1,6 +1,6 @@
 /** The pull of each cluster in figures, and alike ones together. Pure. */
 import type { Figure, PlannedPull } from '@flotilla/api/answers';
-import { atMost, exact, forecast, unknown } from './figures.ts';
+import { atMost, exact, forecast, unknown } from './facts.ts';
 
 /** The pull of one cluster. */
 export type ClusterPull = Omit<PlannedPull, 'clusters' | 'example'> & { readonly cluster: string };

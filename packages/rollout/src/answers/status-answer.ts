@@ -10,19 +10,16 @@ import {
   type PrecacheState,
 } from '@flotilla/api/ran';
 import { duration } from '@flotilla/api/units';
-import { indexOf } from '../batches/cluster-progress.ts';
-import { stateByProgress } from '../batches/clusters-under-way.ts';
+import { indexOf, stateByProgress } from '../batches/cluster-machine.ts';
 import { leastLeftMs, rolloutDeadline } from '../batches/estimate.ts';
 import { findPause } from '../gates/pause.ts';
 import { judgeWindow } from '../gates/window.ts';
 import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isRunning, lastBatch, stateOf, templatesOf } from '../upgrade/stage.ts';
-import { objectOf, type UpgradeFacts } from './facts.ts';
-import { atMost, exact, forecast, unknown } from './figures.ts';
+import { managedUpgradeOf } from './evidence.ts';
+import { atMost, exact, forecast, judgeHub, objectOf, type UpgradeFacts, unknown } from './facts.ts';
 import { foldFailures, foldWaits } from './fold.ts';
-import { judgeHub } from './hub-sign.ts';
-import { managedUpgradeOf } from './managed-upgrade.ts';
 import type { Membership } from './membership.ts';
 import { Inquiry } from './why.ts';
 

@@ -5,9 +5,8 @@ import { type ClusterGroupUpgrade, isFinalPrecacheState, unpackStatus } from '@f
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import { isEnding, stateOf } from '../upgrade/stage.ts';
 import { cleanedWait, cleaningWait, recordedWait, strangerWait } from './ended.ts';
-import { objectOf, statusWrittenAt, type UpgradeFacts } from './facts.ts';
+import { judgeHub, objectOf, statusWrittenAt, type UpgradeFacts } from './facts.ts';
 import { bySomebody, type Finding, finding, link, type Question, storedWait } from './finding.ts';
-import { judgeHub } from './hub-sign.ts';
 import { Membership } from './membership.ts';
 import { precacheWait } from './of-jobs.ts';
 import { goesOnWait, nextWait, planWait, rolloutWait } from './of-rollout.ts';

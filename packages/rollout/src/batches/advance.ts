@@ -25,7 +25,7 @@ import {
   waitingForPlacement,
 } from '../upgrade/texts.ts';
 import { WHOLE_UPGRADE, waitMessage, withSince } from '../waits/wait.ts';
-import { firstOpen, firstPending } from './cluster-progress.ts';
+import { firstOpen, firstPending } from './cluster-machine.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
 import { chooseAgain, type Drift, findDrift, toldAt } from './drift.ts';
 import { judgeLate } from './late-clusters.ts';

@@ -5,8 +5,14 @@ import { RETURN_MS, waitForMembers } from '../clusters/returning.ts';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { failed, type Outcome, UNREACHED } from '../upgrade/texts.ts';
 import { readWait, type Wait, waitMessage, withSince } from '../waits/wait.ts';
-import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from './cluster-machine.ts';
-import { indexOf, moveCluster } from './cluster-progress.ts';
+import {
+  advanceCluster,
+  indexOf,
+  moveCluster,
+  type RolloutClusterLook,
+  type RolloutClusterState,
+  stateByProgress,
+} from './cluster-machine.ts';
 import { lateClusters, latePulls } from './late-clusters.ts';
 
 interface ClustersInput {
@@ -14,13 +20,6 @@ interface ClustersInput {
   readonly status: ClusterGroupUpgradeStatus;
   readonly observation: RolloutObservation;
   readonly now: number;
-}
-
-/** The state that its stored progress puts a cluster in. @param batch from 1; 0 while the clusters are prepared */
-export function stateByProgress(progress: ClusterProgress | undefined, batch: number): RolloutClusterState {
-  if (!progress) return batch === 0 ? 'preparing' : 'waiting';
-  if (progress.state === ProgressState.completed) return 'editing';
-  return progress.firstCompliantAt === undefined ? 'remediating' : 'soaking';
 }
 
 /** Progress and records under construction. */

@@ -3,7 +3,7 @@
  * policy is enforced again with the last batch, on as many clusters at a time as a batch has, on canaries first and one by one. Pure.
  */
 import type { RolloutObservation } from '../upgrade/model.ts';
-import { firstPending } from './cluster-progress.ts';
+import { firstPending } from './cluster-machine.ts';
 import type { ClustersUnderWay } from './clusters-under-way.ts';
 
 /** A policy that is not enforced on a cluster any more is judged anew there, and may be without a verdict meanwhile. */

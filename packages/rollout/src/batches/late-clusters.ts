@@ -17,7 +17,7 @@ import { rememberMeant } from '../policies/meant.ts';
 import { RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { begunClusters } from '../upgrade/stage.ts';
 import { planBatches } from './batches.ts';
-import { firstPending } from './cluster-progress.ts';
+import { firstPending } from './cluster-machine.ts';
 
 /** Batches that have started, from the first. */
 export const startedBatches = ({ currentBatch = 0, currentBatchStartedAt }: ClusterGroupUpgradeStatus['status']): number =>

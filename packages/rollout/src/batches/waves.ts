@@ -4,7 +4,7 @@
  */
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Refusal } from '../gates/gates.ts';
-import type { Waves } from '../gates/waves.ts';
+import type { Waves } from '../gates/upgrade-annotations.ts';
 import { readWait, type Wait, WHOLE_UPGRADE } from '../waits/wait.ts';
 import { planBatches } from './batches.ts';
 

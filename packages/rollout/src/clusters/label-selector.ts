@@ -1,6 +1,6 @@
 import type { LabelSelector } from '@flotilla/api';
 import { cutAtWord } from '@flotilla/api/ran';
-import { quote } from '../values/go-format.ts';
+import { quote } from '../values/formats.ts';
 
 /** Labels of an object. */
 type Labels = Readonly<Record<string, string>>;

@@ -15,8 +15,7 @@ import { startedBatches } from '../batches/late-clusters.ts';
 import { importCounts } from '../clusters/imports.ts';
 import { TROUBLE_PREFIX } from '../upgrade/texts.ts';
 import { readWait, saidOf } from '../waits/wait.ts';
-import { type Batch, type Phase, type UpgradeEvent, type UpgradeEvents, upgradeEvents } from './events.ts';
-import { newProblems, type ValidationFacts } from './events-validation.ts';
+import { type Batch, type Phase, type UpgradeEvent, type UpgradeEvents, upgradeEvents, type ValidationProblem } from './events.ts';
 
 type Status = ClusterGroupUpgradeStatus;
 
@@ -227,3 +226,61 @@ function verdictEvents(after: Status, events: UpgradeEvents): UpgradeEvent[] {
   if (!verdict) return [];
   return [verdict.status === 'True' ? events.completed() : events.timedOut(recorded(after, 'timedout'))];
 }
+
+/** Facts that a pass knows beyond the status. */
+export interface ValidationFacts {
+  /** All explicit names without a ManagedCluster; condition ClustersSelected names the first alone. */
+  readonly missingClusters?: readonly string[] | undefined;
+}
+
+/** Conditions that refuse an upgrade, in the order of the gates. */
+const REFUSING = [
+  ClusterGroupUpgradeCondition.clustersSelected,
+  ClusterGroupUpgradeCondition.validated,
+  ClusterGroupUpgradeCondition.precacheSpecValid,
+] as const;
+type Refusing = (typeof REFUSING)[number];
+
+/** The problems that `after` tells and `before` did not: one per message. */
+function newProblems(before: Status | undefined, after: Status, facts: ValidationFacts): ValidationProblem[] {
+  return REFUSING.flatMap((type) => {
+    const message = refusalOf(after, type);
+    return message === undefined || message === refusalOf(before, type) ? [] : [describe(type, message, facts)];
+  });
+}
+
+function refusalOf(status: Status | undefined, type: Refusing): string | undefined {
+  const condition = findCondition(status?.conditions, type);
+  return condition?.status === 'False' ? condition.message : undefined;
+}
+
+function describe(type: Refusing, message: string, { missingClusters }: ValidationFacts): ValidationProblem {
+  if (type === ClusterGroupUpgradeCondition.precacheSpecValid) return { label: 'pre-caching', items: [message] };
+  if (type === ClusterGroupUpgradeCondition.clustersSelected) {
+    const first = /: cluster (\S+) is not a ManagedCluster(?:;|$)/.exec(message)?.[1];
+    if (first === undefined) return { label: 'cluster selection', items: [message] };
+    return {
+      label: 'missing clusters',
+      items: missingClusters?.length ? missingClusters : [first],
+      key: 'missing-clusters',
+      counted: true,
+    };
+  }
+  for (const { label, key, pattern } of lists) {
+    const found = pattern.exec(message)?.[1];
+    if (found !== undefined) return { label, items: found.split(' '), key };
+  }
+  const ambiguous = /^Managed policy name should be unique, but was found in multiple namespaces: (\{[^}]*\})(?: $|;)/.exec(message)?.[1];
+  if (ambiguous !== undefined) return { label: 'ambiguous policies', items: keysOf(ambiguous), key: 'ambiguous-policies' };
+  return { label: 'invalid upgrade', items: [message.trim()] };
+}
+
+/** The messages are part of the contract, word for word, up to our fix; names have no blanks. */
+const lists = [
+  { label: 'missing policies', key: 'missing-policies', pattern: /^Missing managed policies: \[([^\]]*)\](?: $|;)/ },
+  { label: 'invalid policies', key: 'invalid-policies', pattern: /^Invalid managed policies: \[([^\]]*)\](?: $|;)/ },
+  { label: 'missing templates', key: 'missing-templates', pattern: /^Missing manifest templates: \[([^\]]*)\](?:$|;)/ },
+];
+
+/** Keys of a JSON object of lists: `{"policy":["a","b"]}`. */
+const keysOf = (json: string): string[] => [...json.matchAll(/"([^"]+)":\[/g)].flatMap(([, key]) => key ?? []);

@@ -9,7 +9,7 @@ import {
 } from '@flotilla/api/ran';
 import { isEnding, isRunning } from '../upgrade/stage.ts';
 import { digestOf } from '../values/json-value.ts';
-import { isOpenToMembers } from './membership.ts';
+import { isOpenToMembers } from './upgrade-annotations.ts';
 
 type Effect = NonNullable<ClusterGroupUpgradeStatus['effect']>;
 type Status = ClusterGroupUpgradeStatus;

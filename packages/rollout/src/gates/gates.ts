@@ -5,13 +5,11 @@ import { type ClusterGroupUpgrade, type ConditionReason, explain } from '@flotil
 import { findUnknownAnnotation, WINDOW_KEYS } from '../upgrade/annotations.ts';
 import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
-import { formatSlice } from '../values/go-format.ts';
+import { formatSlice } from '../values/formats.ts';
 import { type Wait, waitBy } from '../waits/wait.ts';
 import type { Blocking } from './blocking.ts';
-import { findMembershipProblem } from './membership.ts';
 import { findPause, type Pause, pauseWait } from './pause.ts';
-import { type ProofProblem, readProofWithin } from './proof-within.ts';
-import { readWaves } from './waves.ts';
+import { type AnnotationProblem, findAnnotationProblem } from './upgrade-annotations.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
 /** A wait that ends by somebody alone, in words of its own. */
@@ -51,22 +49,13 @@ export const batchGatesOf = (
   window: judgeWindow(upgrade, now),
   pause: talmStrict ? undefined : findPause(upgrade),
   closedMs: (from, to) => closedMs(upgrade, from, to),
-  annotationProblem: talmStrict ? undefined : findAnnotationProblem(upgrade, areProofsKept),
+  annotationProblem: talmStrict ? undefined : judgeAnnotations(upgrade, areProofsKept),
 });
 
-/** Problem of an annotation, as a condition states it. */
-type AnnotationProblem =
-  | ProofProblem
-  | { readonly reason: 'UnknownAnnotation' | 'InvalidMembership' | 'InvalidWaves'; readonly message: string };
-
 /** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
-function findAnnotationProblem(upgrade: ClusterGroupUpgrade, areProofsKept: boolean | undefined): AnnotationProblem | undefined {
+function judgeAnnotations(upgrade: ClusterGroupUpgrade, areProofsKept: boolean | undefined): AnnotationProblem | undefined {
   const unknown = findUnknownAnnotation(upgrade);
-  if (unknown !== undefined) return { reason: 'UnknownAnnotation', message: unknown };
-  const membership = findMembershipProblem(upgrade);
-  if (membership !== undefined) return { reason: 'InvalidMembership', message: membership };
-  const waves = readWaves(upgrade).problem;
-  return waves === undefined ? readProofWithin(upgrade, areProofsKept).problem : { reason: 'InvalidWaves', message: waves };
+  return unknown === undefined ? findAnnotationProblem(upgrade, areProofsKept, true) : { reason: 'UnknownAnnotation', message: unknown };
 }
 
 /** Everything the gates look at. */

@@ -1,7 +1,7 @@
 /** Windows that recur: openings by cron in a time zone, each of the same length. Pure. */
 import { errorMessage } from '@flotilla/api';
 import { Cron } from 'croner';
-import { MINUTE_MS, readDuration } from '../values/duration.ts';
+import { MINUTE_MS, readDuration } from '../values/formats.ts';
 
 /** A schedule of windows. Times are milliseconds since the epoch. */
 export interface WindowSchedule {

@@ -3,7 +3,7 @@ import { findCondition, refKey } from '@flotilla/api';
 import { type ManagedCluster, PLACEMENT_SATISFIED, type Placement } from '@flotilla/api/ocm';
 import { findNameLabelProblem, NAME_LABEL } from '../clusters/managed-cluster.ts';
 import type { Sightings } from '../upgrade/first-seen.ts';
-import { formatSlice } from '../values/go-format.ts';
+import { formatSlice } from '../values/formats.ts';
 import type { Wait } from '../waits/wait.ts';
 import { selectedBy } from './placements.ts';
 

@@ -2,7 +2,7 @@ import type { KubeObject } from '@flotilla/api';
 import { Placement, PlacementBinding } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import type { HubWrite } from '../upgrade/hub-write.ts';
+import type { HubWrite } from '../upgrade/model.ts';
 import { type PlacementObjects, placementNames, planPlacements } from './placements.ts';
 
 const POLICIES = [

@@ -2,12 +2,11 @@
 import { Annotation, findCondition, isJsonObject, type KubeObject, Label, mergePatch, type Resource } from '@flotilla/api';
 import { PLACEMENT_SATISFIED, Placement, PlacementBinding } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { indexOf } from '../batches/cluster-progress.ts';
+import { indexOf } from '../batches/cluster-machine.ts';
 import { NAME_LABEL } from '../clusters/managed-cluster.ts';
 import { findPause } from '../gates/pause.ts';
-import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
 import { labelValue, type UpgradeRef } from '../upgrade/identity.ts';
-import { type PolicyRef, ProgressState, RecordState } from '../upgrade/model.ts';
+import { deletionOf, type HubWrite, type PolicyRef, ProgressState, RecordState } from '../upgrade/model.ts';
 import { desiredPlacementName, placementName, safeNameKey } from '../upgrade/safe-names.ts';
 import { isEnding, isRunning } from '../upgrade/stage.ts';
 

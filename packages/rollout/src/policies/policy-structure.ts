@@ -1,7 +1,7 @@
 import { isJsonObject } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
 import { parse } from 'yaml';
-import { quote } from '../values/go-format.ts';
+import { quote } from '../values/formats.ts';
 import { type JsonRecord, judgeSize, MAX_DEPTH, MAX_VALUES } from '../values/json-value.ts';
 import { withoutExpressions, withoutPlainExpressions } from './expressions.ts';
 

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { SccRole } from '@flotilla/api';
 import { INSPECT_NAMESPACE, LAYER_LIST_KEY, type LayerList, SpokeName } from '@flotilla/api/ran';
-import type { PullerVariables } from './puller-variables.ts';
+import type { PullerVariables } from './puller-settings.ts';
 import { mountOf, PULLER_SECURITY, SCC_ANNOTATION, type SpokeNode } from './spoke-node.ts';
 
 /** An object on a spoke. */

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { NODE_PATHS, RUN_DIRECTORY, SOCKET_PATH } from './node-paths.ts';
-import { PULLER_VARIABLES } from './puller-variables.ts';
+import { NODE_PATHS, PULLER_VARIABLES, RUN_DIRECTORY, SOCKET_PATH } from './puller-settings.ts';
 import { spokeNode } from './spoke-node.ts';
 
 interface Given {

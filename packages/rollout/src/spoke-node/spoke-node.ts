@@ -11,9 +11,18 @@ import {
   PULLER_ACCOUNT,
 } from '@flotilla/api/ocm';
 import { describeUnknown } from '../upgrade/annotations.ts';
-import { CLUSTER_VALUES, clusterValues } from './cluster-values.ts';
-import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
-import type { PullerVariable, PullerVariables } from './puller-variables.ts';
+import {
+  CLUSTER_VALUES,
+  clusterValues,
+  NODE_PATHS,
+  type NodePathType,
+  type PullerVariable,
+  type PullerVariables,
+  pathProblem,
+  RUN_DIRECTORY,
+  RUNTIME_SOCKETS,
+  SOCKET_PATH,
+} from './puller-settings.ts';
 
 /** A path of the node, mounted read-only below `/host` in the puller's pod. */
 interface NodeMount {

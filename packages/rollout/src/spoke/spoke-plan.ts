@@ -6,7 +6,6 @@ import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { clusterPatch, type EditOptions } from '../clusters/cluster-edits.ts';
 import { isAvailable } from '../clusters/managed-cluster.ts';
 import { findPause } from '../gates/pause.ts';
-import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
 import {
   identityOf,
   isAttributed,
@@ -16,7 +15,7 @@ import {
   type UpgradeIdentity,
   upgradeLabels,
 } from '../upgrade/identity.ts';
-import type { ClusterEdits, SpokeTarget } from '../upgrade/model.ts';
+import { type ClusterEdits, deletionOf, type HubWrite, type SpokeTarget } from '../upgrade/model.ts';
 import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
 import { isComplete, isRunning, keepsObjects } from '../upgrade/stage.ts';
 import { desiredWork } from '../works/manifest-works.ts';

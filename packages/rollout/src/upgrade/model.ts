@@ -1,7 +1,8 @@
-/** The words the files of this folder share. Types alone: what is decided is decided in the files named after it. */
+/** The words the files of this folder share. What is decided is decided in the files named after it. */
+import type { KubeObject, Ref, Resource } from '@flotilla/api';
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, ConditionReason } from '@flotilla/api/ran';
-import type { Wait } from '../waits/wait.ts';
 import type { Sightings } from './first-seen.ts';
+import type { Wait } from '../waits/wait.ts';
 
 /** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */
 export type ClusterEdits = NonNullable<NonNullable<ClusterGroupUpgradeSpec['actions']>['beforeEnable']>;
@@ -131,3 +132,19 @@ export interface PolicyRef {
   readonly name: string;
   readonly namespace: string;
 }
+
+/** One write. Writes of a plan are made in order; each is idempotent. */
+export type HubWrite =
+  | { readonly verb: 'create'; readonly kind: Resource; readonly object: KubeObject }
+  /** Deletes this very object; one with another uid counts as gone. */
+  | { readonly verb: 'delete'; readonly kind: Resource; readonly ref: Ref; readonly uid: string }
+  /** JSON merge patch, or a list of JSON patch; an object that is gone needs none. `says`: its effect, where it has the time too. */
+  | { readonly verb: 'patch'; readonly kind: Resource; readonly ref: Ref; readonly patch: unknown; readonly says?: string };
+
+/** The deletion of an object as it was seen. */
+export const deletionOf = (kind: Resource, { metadata }: KubeObject): HubWrite => ({
+  verb: 'delete',
+  kind,
+  ref: { namespace: metadata.namespace, name: metadata.name },
+  uid: metadata.uid ?? '',
+});

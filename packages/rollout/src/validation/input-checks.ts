@@ -11,10 +11,7 @@ import {
 import { findEditProblem } from '../clusters/cluster-edits.ts';
 import { findNameLabelProblem } from '../clusters/managed-cluster.ts';
 import type { Tenancy } from '../clusters/tenancy.ts';
-import { findMembershipProblem } from '../gates/membership.ts';
-import { readPins } from '../gates/pins.ts';
-import { readProofWithin } from '../gates/proof-within.ts';
-import { readWaves, refuseStrictWaves } from '../gates/waves.ts';
+import { findAnnotationProblem, refuseStrictWaves } from '../gates/upgrade-annotations.ts';
 import { judgeWindow } from '../gates/window.ts';
 import { findUnknownAnnotation, findUnknownConfigAnnotation } from '../upgrade/annotations.ts';
 import type { Validation } from './validation.ts';
@@ -64,16 +61,9 @@ export function validateAnnotations(
 ): Validation | undefined {
   const unknown = findUnknownAnnotation(upgrade) ?? (preCaching && config ? findUnknownConfigAnnotation(config) : undefined);
   if (unknown !== undefined) return invalid('UnknownAnnotation', unknown);
-  const membership = findMembershipProblem(upgrade);
-  if (membership !== undefined) return invalid('InvalidMembership', membership);
-  const waves = readWaves(upgrade).problem;
-  if (waves !== undefined) return invalid('InvalidWaves', waves);
-  const pins = readPins(upgrade).problem;
-  if (pins !== undefined) return invalid('InvalidPins', pins);
-  const { problem } = readProofWithin(upgrade, areProofsKept);
+  const problem = findAnnotationProblem(upgrade, areProofsKept);
   // The CRD may be replaced meanwhile.
-  const again = areProofsKept === false ? { recheckAfterMs: SERVED_AGAIN_MS } : {};
-  return problem && { status: 'False', ...problem, ...again };
+  return problem && { status: 'False', ...problem, ...(problem.reason === 'ProofsDropped' && { recheckAfterMs: SERVED_AGAIN_MS }) };
 }
 
 /** Refuses annotations of waves on a hub that decides as the reference does: batches depend on them, and it would ignore them in silence. */

@@ -3,8 +3,8 @@ import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { type ConditionReason, explain } from '@flotilla/api/ran';
 import type { ManagedPolicy, PolicyExamination } from '../policies/policies.ts';
 import { readSoak } from '../policies/policy-mode.ts';
-import { findPlatformImage, type LookUpRelease } from '../software/platform-image.ts';
-import { formatSlice, formatSortedJson } from '../values/go-format.ts';
+import { findPlatformImage, type LookUpRelease } from '../software/policy-software.ts';
+import { formatSlice, formatSortedJson } from '../values/formats.ts';
 import { findTemplateProblem } from '../works/manifest-works.ts';
 
 /** Input of validation: ManifestWork mode looks at templates alone, policy mode at policies alone. */

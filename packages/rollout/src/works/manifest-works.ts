@@ -14,7 +14,7 @@ import { cutInMiddle } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { type UpgradeIdentity, upgradeLabels } from '../upgrade/identity.ts';
 import type { RolloutMode } from '../upgrade/model.ts';
-import { quote } from '../values/go-format.ts';
+import { quote } from '../values/formats.ts';
 import { judgeFreshness, withGenerations } from './work-generations.ts';
 
 /** The work of one template on one cluster. */

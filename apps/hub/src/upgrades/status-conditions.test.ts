@@ -1,6 +1,6 @@
 import type { Condition } from '@flotilla/api';
 import { expect, test } from 'vitest';
-import { setCondition } from './conditions.ts';
+import { setCondition } from './status-conditions.ts';
 
 const then = '2026-01-01T00:00:00Z';
 const now = new Date('2026-01-02T03:04:05.678Z');

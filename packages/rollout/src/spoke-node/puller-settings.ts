@@ -1,7 +1,101 @@
-/** Paths of a node that the puller may get, and their use. Pure. */
+/** The settings of the puller: its variables, values that a ManagedCluster gives them, and paths of a node that it may get. Pure. */
+
 import { posix } from 'node:path';
-import { quote } from '../values/go-format.ts';
-import type { PullerVariable } from './puller-variables.ts';
+import { readJson } from '@flotilla/api';
+import { z } from 'zod';
+import { quote } from '../values/formats.ts';
+
+/** Variables that the hub gives the puller. The spoke's admission policy admits no others; SECURITY.md lists their values. */
+export const PULLER_VARIABLES = [
+  'BANDWIDTH',
+  'CONFIG_VOLUME_PATH',
+  'CRI_SOCKET',
+  'FOLLOW',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'IMAGE_GC_HIGH_THRESHOLD_PERCENT',
+  'JOB_SECONDS',
+  'KUBELET_CONFIG_PATH',
+  'MODE',
+  'NODES',
+  'NODE_OPTIONS',
+  'NO_PROXY',
+  'PIN_BY',
+  'PIN_FOR',
+  'PROGRESS_SECONDS',
+  'PULL_SECRET_PATH',
+  'RECORD_DIR',
+  'REGISTRIES_CONF_DIR',
+  'REGISTRY_CA',
+  'REGISTRY_CERTS_DIRS',
+  'REGISTRY_CONFIG',
+  'RETRY_FOR_SECONDS',
+  'STORE_PATH',
+] as const;
+
+/** Name of a puller variable. */
+export type PullerVariable = (typeof PULLER_VARIABLES)[number];
+
+/** Values by name; an empty one removes the default. */
+export type PullerVariables = Readonly<Partial<Record<PullerVariable, string>>>;
+
+interface ClusterValue {
+  /** Annotation of a ManagedCluster; an empty value removes the hub's setting for all. */
+  readonly annotation: string;
+  /** Variable of the puller. */
+  readonly variable: PullerVariable;
+  readonly schema: z.ZodType<string>;
+  /** Expected form, for the problem's message. */
+  readonly hint: string;
+}
+
+const proxyUrl = z.url({ protocol: /^https?$/ }).max(1024);
+const isJsonList = (text: string): boolean => Array.isArray(readJson(text));
+
+/** Checks the form only; the puller checks the values. */
+export const CLUSTER_VALUES: readonly ClusterValue[] = [
+  { annotation: 'flotilla.io/http-proxy', variable: 'HTTP_PROXY', schema: proxyUrl, hint: 'http://host:port' },
+  { annotation: 'flotilla.io/https-proxy', variable: 'HTTPS_PROXY', schema: proxyUrl, hint: 'http://host:port' },
+  {
+    annotation: 'flotilla.io/no-proxy',
+    variable: 'NO_PROXY',
+    schema: z.string().regex(/^[\w.:/*,[\]-]{1,8192}$/),
+    hint: 'hosts, domains and networks separated by commas, without blanks',
+  },
+  {
+    annotation: 'flotilla.io/registry-config',
+    variable: 'REGISTRY_CONFIG',
+    schema: z
+      .string()
+      .max(64 * 1024)
+      .refine(isJsonList),
+    hint: '[{"source":"registry.example","mirrors":["mirror:5000"],"insecure":true}]',
+  },
+  {
+    annotation: 'flotilla.io/image-gc-threshold',
+    variable: 'IMAGE_GC_HIGH_THRESHOLD_PERCENT',
+    schema: z.string().regex(/^([1-9]\d?|100)$/),
+    hint: "the kubelet's imageGCHighThresholdPercent, 1 to 100",
+  },
+];
+
+/**
+ * Reads the variables of these annotations, and problems of malformed ones. Problems do not repeat values, because a proxy's URL may hold a password.
+ */
+export function clusterValues(annotations: Readonly<Record<string, string>>): {
+  variables: Partial<Record<PullerVariable, string>>;
+  problems: string[];
+} {
+  const variables: Partial<Record<PullerVariable, string>> = {};
+  const problems: string[] = [];
+  for (const { annotation, variable, schema, hint } of CLUSTER_VALUES) {
+    const value = annotations[annotation];
+    if (value === undefined) continue;
+    if (value === '' || schema.safeParse(value).success) variables[variable] = value;
+    else problems.push(`annotation ${annotation} of the ManagedCluster cannot be used; write ${hint}, or remove it`);
+  }
+  return { variables, problems };
+}
 
 /** Type of the volume. `DirectoryOrCreate` suits a folder that may be missing, because a pod with a missing `Directory` never starts. */
 export type NodePathType = 'Directory' | 'DirectoryOrCreate' | 'File';

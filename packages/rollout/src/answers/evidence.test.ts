@@ -1,6 +1,6 @@
 import { ManifestWork } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
-import { managedUpgradeOf, operatorsNamed } from './managed-upgrade.ts';
+import { managedUpgradeOf, operatorsNamed } from './evidence.ts';
 
 test.each([
   ['Working towards 4.14.12: 700 of 859 done (81% complete), waiting on etcd, network', ['etcd', 'network']],

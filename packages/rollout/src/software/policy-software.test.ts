@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { clusterVersion } from '../../testing/policy-builders.ts';
-import { findPlatformImage, type PlatformImageOptions, type PlatformImageSource } from './platform-image.ts';
+import { findPlatformImage, type PlatformImageOptions, type PlatformImageSource } from './policy-software.ts';
 
 const graph = { upstream: 'https://graph.example.com/api', channel: 'stable-4.20' };
 const full = { ...graph, desiredUpdate: { version: '4.20.1' } };

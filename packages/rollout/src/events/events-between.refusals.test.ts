@@ -2,8 +2,7 @@ import type { Condition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { describe, expect, test } from 'vitest';
-import { eventsBetween } from './events-between.ts';
-import type { ValidationFacts } from './events-validation.ts';
+import { eventsBetween, type ValidationFacts } from './events-between.ts';
 
 type Status = ClusterGroupUpgradeStatus;
 

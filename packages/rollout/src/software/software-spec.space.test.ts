@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseSpaceRequired } from './space-required.ts';
+import { parseSpaceRequired } from './software-spec.ts';
 
 test.each([
   ['40 GB', '38'],
