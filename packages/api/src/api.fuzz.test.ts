@@ -1,9 +1,8 @@
 import { defineTarget } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import type { KubeObject, Resource } from './kubernetes.ts';
+import { ManagedClusterAction, ManagedClusterView } from './ocm/actions-and-views.ts';
 import { ManagedCluster } from './ocm/managed-cluster.ts';
-import { ManagedClusterAction } from './ocm/managed-cluster-action.ts';
-import { ManagedClusterView } from './ocm/managed-cluster-view.ts';
 import { ManifestWork } from './ocm/manifest-work.ts';
 import { Policy } from './ocm/policy.ts';
 import { ClusterGroupUpgrade } from './ran/cluster-group-upgrade.ts';

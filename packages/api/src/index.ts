@@ -1,12 +1,21 @@
 export { Condition, conditionTime, datedCondition, findCondition, withCondition } from './conditions.ts';
 export type { CrdManifest } from './crd.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
-export { foreign } from './foreign.ts';
+export { foreign, readable } from './foreign.ts';
 export { isJsonObject, isSameJson, mergePatch, mergePatched, parseJson, readJson } from './json.ts';
-export { KubeObject, LabelSelector, ObjectMeta, type Ref, type Resource, refKey, refOfKey, resource, untyped } from './kubernetes.ts';
+export {
+  KubeObject,
+  LabelSelector,
+  managedFieldsOf,
+  ObjectMeta,
+  type Ref,
+  type Resource,
+  refKey,
+  refOfKey,
+  resource,
+  untyped,
+} from './kubernetes.ts';
 export { limitsOf, limitsOfSchema } from './limits.ts';
-export { managedFieldsOf } from './managed-fields.ts';
 export { readNamePattern } from './name-pattern.ts';
 export { Annotation, FIELD_MANAGER, Label, OWED_PINS, SccRole } from './names.ts';
 export { perObject } from './per-object.ts';
-export { readable } from './readable.ts';

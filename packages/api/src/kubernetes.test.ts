@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { managedFieldsOf } from './managed-fields.ts';
+import { managedFieldsOf } from './kubernetes.ts';
 
 test.each<{ name: string; managedFields: unknown; want: readonly object[] }>([
   { name: 'nothing where nothing is noted', managedFields: undefined, want: [] },

@@ -1,7 +1,6 @@
 import { type CrdManifest, crd } from '../src/crd.ts';
 import { Placement, PlacementDecision } from '../src/ocm/placement.ts';
-import { PlacementBinding } from '../src/ocm/placement-binding.ts';
-import { Policy } from '../src/ocm/policy.ts';
+import { PlacementBinding, Policy } from '../src/ocm/policy.ts';
 import { anyObject, choice, condition, flag, int32, int64, labelSelector, list, object, text, texts } from '../src/schema-parts.ts';
 
 /** `spec` and `status` of Policy (spec/ocm 3.1, 3.3): used fields are typed, others kept, none required. */

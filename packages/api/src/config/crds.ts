@@ -1,7 +1,6 @@
 import { type CrdManifest, crd } from '../crd.ts';
-import { ClusterOperator } from './cluster-operator.ts';
-import { ClusterVersion } from './cluster-version.ts';
 import { clusterOperatorSchema, clusterVersionSchema } from './crd-schemas.ts';
+import { ClusterOperator, ClusterVersion } from './kinds.ts';
 
 const column = (name: string, jsonPath: string, type = 'string') => ({ name, type, jsonPath });
 const status = (condition: string) => `.status.conditions[?(@.type=="${condition}")].status`;

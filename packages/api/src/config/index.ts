@@ -1,22 +1,26 @@
-export { ClusterOperator, ClusterOperatorStatus, OperandVersion, RelatedObject } from './cluster-operator.ts';
+export { configCrds } from './crds.ts';
 export {
+  APIServer,
+  CLUSTER_VERSION_NAME,
+  ClusterOperator,
+  ClusterOperatorStatus,
+  ClusterProxy,
   ClusterVersion,
   ClusterVersionSpec,
   ClusterVersionStatus,
+  CONFIG_NAME,
   ComponentOverride,
   ConditionalUpdate,
   ConditionalUpdateRisk,
+  ConfigCondition,
+  FeatureGate,
+  Infrastructure,
+  ManifestAnnotation,
+  OperandVersion,
+  REFERENCE_OPERATOR,
+  RelatedObject,
   Release,
   UpdateHistory,
-} from './cluster-version.ts';
-export { ConfigCondition } from './conditions.ts';
-export { configCrds } from './crds.ts';
-export {
-  CLUSTER_VERSION_NAME,
-  CONFIG_NAME,
-  ManifestAnnotation,
-  REFERENCE_OPERATOR,
   VERSION_FIELD_MANAGER,
   VERSION_NAMESPACE,
-} from './names.ts';
-export { APIServer, ClusterProxy, FeatureGate, Infrastructure } from './settings.ts';
+} from './kinds.ts';

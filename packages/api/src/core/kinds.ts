@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { foreign } from '../foreign.ts';
+import { foreign, readable } from '../foreign.ts';
 import { KubeObject, LabelSelector, ObjectMeta, resource, untyped } from '../kubernetes.ts';
-import { readable } from '../readable.ts';
 
 /** Built-in kinds the programs use. */
 export const Namespace = untyped('v1', 'Namespace', 'namespaces', false);

@@ -1,10 +1,15 @@
-export { FileIntegrity, Machine, MachineConfigNode, MachineConfigPool, MachineSet, PinnedImageSet } from './kinds.ts';
 export {
+  FileIntegrity,
   MACHINE_NAMESPACE,
+  Machine,
   MachineConfigAnnotation,
+  MachineConfigNode,
+  MachineConfigPool,
   MachineConfigState,
   MachineLabel,
+  MachineSet,
   PINNED_SETS_DEGRADED,
+  PinnedImageSet,
   POOL_ROLE,
   UNSCHEDULABLE_TAINT,
-} from './names.ts';
+} from './kinds.ts';

@@ -1,17 +1,21 @@
 import { type CrdManifest, crd } from '../crd.ts';
-import { AppliedManifestWork, appliedManifestWorkSchema } from './applied-manifest-work.ts';
-import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema } from './crd-schemas.ts';
-import { CLUSTER_AVAILABLE, ManagedCluster } from './managed-cluster.ts';
-import { ManagedClusterAction } from './managed-cluster-action.ts';
+import { ManagedClusterAction, ManagedClusterView } from './actions-and-views.ts';
 import {
+  managedClusterActionSchema,
+  managedClusterSchema,
+  managedClusterViewSchema,
+  manifestWorkReplicaSetSchema,
+  manifestWorkSchema,
+} from './crd-schemas.ts';
+import {
+  CLUSTER_AVAILABLE,
+  ManagedCluster,
   ManagedClusterSet,
   ManagedClusterSetBinding,
   managedClusterSetBindingSchema,
   managedClusterSetSchema,
-} from './managed-cluster-set.ts';
-import { ManagedClusterView } from './managed-cluster-view.ts';
-import { ManifestWork, ManifestWorkReplicaSet } from './manifest-work.ts';
-import { manifestWorkReplicaSetSchema, manifestWorkSchema } from './work-crd-schemas.ts';
+} from './managed-cluster.ts';
+import { AppliedManifestWork, appliedManifestWorkSchema, ManifestWork, ManifestWorkReplicaSet } from './manifest-work.ts';
 
 const statusOf = (condition: string): string => `.status.conditions[?(@.type=="${condition}")].status`;
 

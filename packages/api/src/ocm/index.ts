@@ -1,22 +1,36 @@
-export { AppliedManifestWork, type AppliedResource } from './applied-manifest-work.ts';
 export {
+  ACTION_COMPLETED,
+  ActionReason,
+  ManagedClusterAction,
+  ManagedClusterView,
+  VIEW_PROCESSING,
+  ViewReason,
+  ViewScope,
+} from './actions-and-views.ts';
+export { managedClusterSchema } from './crd-schemas.ts';
+export { clusterSetCrds, spokeWorkCrds, transportCrds } from './crds.ts';
+export {
+  AGENT_ACCOUNT,
   AGENT_CLAIMS,
+  AGENT_LEASE,
   CLAIM_VALUE_CHARS,
+  CLUSTER_AVAILABLE,
+  CLUSTER_SET_LABEL,
   ClusterClaim,
   claimedNodes,
   claimedTransports,
   claimOf,
+  HUB_ACCEPTED,
+  leaseSecondsOf,
+  ManagedCluster,
+  ManagedClusterSet,
+  ManagedClusterSetBinding,
   NODE_PULLERS,
   PULLER_ACCOUNT,
-} from './cluster-claim.ts';
-
-export { managedClusterSchema } from './crd-schemas.ts';
-export { clusterSetCrds, spokeWorkCrds, transportCrds } from './crds.ts';
-export { AGENT_ACCOUNT, AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, leaseSecondsOf, ManagedCluster } from './managed-cluster.ts';
-export { ACTION_COMPLETED, ActionReason, ManagedClusterAction } from './managed-cluster-action.ts';
-export { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from './managed-cluster-set.ts';
-export { ManagedClusterView, VIEW_PROCESSING, ViewReason, ViewScope } from './managed-cluster-view.ts';
+} from './managed-cluster.ts';
 export {
+  AppliedManifestWork,
+  type AppliedResource,
   FeedbackValue,
   MAX_WORK_BYTES,
   ManifestConfig,
@@ -32,5 +46,4 @@ export {
   WorkStatusBound,
 } from './manifest-work.ts';
 export { PLACEMENT_SATISFIED, Placement, PlacementDecision, PlacementSpec } from './placement.ts';
-export { PlacementBinding } from './placement-binding.ts';
-export { Policy } from './policy.ts';
+export { PlacementBinding, Policy } from './policy.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { readable } from '../foreign.ts';
 import { KubeObject, resource } from '../kubernetes.ts';
-import { readable } from '../readable.ts';
 import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
 const PLACEMENTS = 'cluster.open-cluster-management.io/v1beta1';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { readable, readableList } from '../foreign.ts';
 import { KubeObject, resource } from '../kubernetes.ts';
-import { readable, readableList } from '../readable.ts';
 import { spokeStatus } from './spoke-status.ts';
 
 /** One entry of a root policy's roll-up: JSON names are lower-case (spec/ocm 3.3). */
@@ -27,3 +27,22 @@ const Schema = KubeObject.extend({
 /** A policy of the policy framework, root or replicated (spec/ocm 3.1, 3.2). Its templates have a parser of their own. */
 export type Policy = z.output<typeof Schema>;
 export const Policy = resource('policy.open-cluster-management.io/v1', 'Policy', 'policies', true, Schema);
+
+const Reference = z.looseObject({ apiGroup: z.string(), kind: z.string(), name: z.string() });
+
+const BindingSchema = KubeObject.extend({
+  placementRef: Reference.optional(),
+  subjects: z.array(Reference).nullish(),
+  bindingOverrides: z.looseObject({ remediationAction: z.string().optional() }).nullish(),
+  /** `restricted`, or absent. */
+  subFilter: z.string().optional(),
+});
+/** Binds policies to the clusters of a Placement; its fields are at the top level, not under `spec` (spec/ocm 3.5). */
+export type PlacementBinding = z.output<typeof BindingSchema>;
+export const PlacementBinding = resource(
+  'policy.open-cluster-management.io/v1',
+  'PlacementBinding',
+  'placementbindings',
+  true,
+  BindingSchema,
+);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { StructuralSchema } from '../structural.ts';
-import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema } from './crd-schemas.ts';
-import { manifestWorkSchema } from './work-crd-schemas.ts';
+import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema, manifestWorkSchema } from './crd-schemas.ts';
 
 /** Finds every place in a schema that accepts any number of bytes. */
 function unboundedIn(schema: StructuralSchema, path: string): string[] {

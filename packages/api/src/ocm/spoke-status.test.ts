@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject, Resource } from '../kubernetes.ts';
+import { ManagedClusterAction, ManagedClusterView } from './actions-and-views.ts';
 import { ManagedCluster } from './managed-cluster.ts';
-import { ManagedClusterAction } from './managed-cluster-action.ts';
-import { ManagedClusterView } from './managed-cluster-view.ts';
 import { ManifestWork } from './manifest-work.ts';
 import { Policy } from './policy.ts';
 

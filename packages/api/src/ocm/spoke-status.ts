@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Condition } from '../conditions.ts';
+import { readable, readableList } from '../foreign.ts';
 import { isJsonObject } from '../json.ts';
-import { readable, readableList } from '../readable.ts';
 
 /** Number of conditions that are read per object: the last ones, because a hub appends its own. */
 const MAX_CONDITIONS = 64;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LEAST_BANDWIDTH, MOST_BANDWIDTH } from './bandwidth.ts';
+import { LEAST_BANDWIDTH, MOST_BANDWIDTH } from './pre-caching-config.ts';
 
 /** ConfigMap of the fleet's limits, in the hub's namespace, and its one key. */
 export const FleetLimitsName = { configMap: 'flotilla-limits', key: 'limits.yaml' } as const;

@@ -1,5 +1,4 @@
 export { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
-export { BANDWIDTH_KEY, LEAST_BANDWIDTH, MOST_BANDWIDTH, parseBandwidth, readBandwidth } from './bandwidth.ts';
 export { type CacheProof, ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
 export { BYTES_FOR_PLACE, FleetLimits, FleetLimitsName, LimitedActivity } from './fleet-limits.ts';
@@ -25,9 +24,22 @@ export {
   PrecacheView,
   SpokeName,
 } from './names.ts';
-export { DEFAULT_NODE_RULES, NodeRules, readNodeRules } from './node-rules.ts';
 export { packStatus, unpackStatus } from './packed-status.ts';
-export { PreCachingConfig, PreCachingConfigSpec, PrecacheSpecKey, PrecachingSpec, precacheSpecData } from './pre-caching-config.ts';
+export {
+  BANDWIDTH_KEY,
+  DEFAULT_NODE_RULES,
+  LEAST_BANDWIDTH,
+  MOST_BANDWIDTH,
+  NodeRules,
+  PreCachingConfig,
+  PreCachingConfigSpec,
+  PrecacheSpecKey,
+  PrecachingSpec,
+  parseBandwidth,
+  precacheSpecData,
+  readBandwidth,
+  readNodeRules,
+} from './pre-caching-config.ts';
 export {
   DEFAULT_SPACE_REQUIRED,
   hasFailedPrecache,

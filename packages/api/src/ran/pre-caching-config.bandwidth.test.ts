@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readBandwidth } from './bandwidth.ts';
+import { readBandwidth } from './pre-caching-config.ts';
 
 test.each<{ annotations: Record<string, string> | undefined; want: object }>([
   { annotations: undefined, want: {} },

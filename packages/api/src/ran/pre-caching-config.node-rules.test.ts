@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_NODE_RULES, readNodeRules } from './node-rules.ts';
+import { DEFAULT_NODE_RULES, readNodeRules } from './pre-caching-config.ts';
 
 describe('the nodes of a PreCachingConfig', () => {
   test('are all that take pods and the control plane, where nothing is said', () => {
