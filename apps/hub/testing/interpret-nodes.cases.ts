@@ -1,5 +1,5 @@
 import type { PullerReport } from '@flotilla/api/ran';
-import { RETRY_BUDGET } from '../src/spokes/transports/port/report.ts';
+import { RETRY_BUDGET } from '../src/spokes/transports/port/port.ts';
 import { context, failed, NODES_REFUSED, nodesRefused, progress, type Row } from './interpret-case.ts';
 import { buildView, foundJob } from './observation-builders.ts';
 

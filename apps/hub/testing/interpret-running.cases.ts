@@ -1,4 +1,4 @@
-import { RETRY_BUDGET } from '../src/spokes/transports/port/report.ts';
+import { RETRY_BUDGET } from '../src/spokes/transports/port/port.ts';
 import {
   absent,
   away,

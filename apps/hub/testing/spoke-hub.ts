@@ -15,7 +15,7 @@ import { type Client, createLogger, createMetrics, isNotFound } from '@flotilla/
 import { createWorkerCaches, type SpokeCaches } from '../src/caches.ts';
 import { createRolloutStep } from '../src/spokes/rollout/apply.ts';
 import { planRolloutSpoke } from '../src/spokes/rollout/plan.ts';
-import type { SpokeKey } from '../src/spokes/spoke-key.ts';
+import type { SpokeKey } from '../src/spokes/part.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 

@@ -26,8 +26,7 @@ export {
 } from './errors.ts';
 export { createEventRecorder, type EventRecorder, eventSubject, logOnly, troubleEvents } from './event-recorder.ts';
 export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
-export { readContextNamespace, readServerAddress, type ServerAddress } from './kubeconfig.ts';
-export { mergeKubeconfigs } from './kubeconfig-merge.ts';
+export { mergeKubeconfigs, readContextNamespace, readServerAddress, type ServerAddress } from './kubeconfig.ts';
 export { runWithLease } from './leader-election.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { createMetrics, type Metrics, type MetricTable, type Sample, serveSamples } from './metrics.ts';

@@ -3,7 +3,7 @@ import { clustersWithPlace, findPause, isEnding, isLimited, limitsOn } from '@fl
 import type { Clock } from '@flotilla/runtime';
 import { BY_OPEN, type HubCaches, type SpokeJobCaches, spokeKey } from '../caches.ts';
 import { hubObjectsOf } from '../lookups.ts';
-import { keyText } from '../spokes/spoke-key.ts';
+import { keyText } from '../spokes/part.ts';
 import { capOf, type WrittenCap } from '../spokes/transports/port/cap.ts';
 import { type HandedOut, handOut } from './bytes.ts';
 

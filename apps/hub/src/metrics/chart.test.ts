@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createMetrics } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { FLEET_METRICS, PROCESS_METRICS } from './metric-table.ts';
+import { FLEET_METRICS, PROCESS_METRICS } from './samples.ts';
 
 const CHART = new URL('../../../../charts/hub/', import.meta.url);
 

@@ -4,8 +4,7 @@ import { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { createMetrics, serveSamples } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { FLEET_METRICS, type FleetMetric } from './metric-table.ts';
-import { type FleetSources, fleetSamples, MOST_UPGRADES } from './samples.ts';
+import { FLEET_METRICS, type FleetMetric, type FleetSources, fleetSamples, MOST_UPGRADES } from './samples.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const at = (minutes: number): string => new Date(NOW + minutes * 60_000).toISOString();

@@ -3,7 +3,7 @@ import { ClusterRoleBinding, Lease, RoleBinding, ServiceAccount } from '@flotill
 import { AGENT_LEASE, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
 import { BY_CLUSTER, type RegistrationCaches } from '../caches.ts';
-import { dismantleWork } from '../writes/delete-work.ts';
+import { dismantleWork } from '../writes/apply.ts';
 import { clusterAccess } from './access.ts';
 
 /** Objects whose deletion ends an agent's rights; servers still accept its token for ten seconds. */

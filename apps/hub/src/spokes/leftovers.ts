@@ -6,7 +6,7 @@ import { type UpgradeIdentity, wasCleaned } from '@flotilla/rollout';
 import { type EventSubject, eventSubject } from '@flotilla/runtime';
 import { BY_UID, type SpokeJobCaches, spokeKey } from '../caches.ts';
 import { hubObjectsOf } from '../lookups.ts';
-import { keyText, parseSpokeKey, type SpokeKey } from './spoke-key.ts';
+import { keyText, parseSpokeKey, type SpokeKey } from './part.ts';
 import { isLeftover, owedDeletions } from './transports/actions/hub-objects.ts';
 import { observeActions, readAnswer } from './transports/actions/observe.ts';
 import { ActionsEffects } from './transports/actions/plan.ts';

@@ -2,8 +2,7 @@
 import { errorMessage, FlotillaError, WaitingError } from '@flotilla/api';
 import type { RolloutProblem } from '@flotilla/rollout';
 import { ApiError, isConflict } from '@flotilla/runtime';
-import type { SpokePart } from './part.ts';
-import type { SpokeKey } from './spoke-key.ts';
+import type { SpokeKey, SpokePart } from './part.ts';
 
 /** Milliseconds for which an error is nobody's news: shorter ones pass before anybody reads them. */
 const PASSING_MS = 5_000;

@@ -4,10 +4,9 @@ import { ApiError, createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idle } from '../../testing/jobs-world.ts';
 import { HandOver } from '../workers/hand-over.ts';
-import type { PartPlan, SpokePart, SpokeStep } from './part.ts';
+import { keyText, type PartPlan, type SpokeKey, type SpokePart, type SpokeStep, wholeText } from './part.ts';
 import { Problems } from './problems.ts';
 import { SpokeReconciler } from './reconciler.ts';
-import { keyText, type SpokeKey, wholeText } from './spoke-key.ts';
 
 const LATE_MS = 15_000;
 const AWAY = new ApiError('FLOTILLA_API_UNAVAILABLE', 'PATCH', { status: 503, reason: '', serverMessage: 'away' });

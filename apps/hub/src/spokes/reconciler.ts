@@ -9,9 +9,8 @@ import {
   startReconciler,
 } from '@flotilla/runtime';
 import { Attempts } from '../writes/attempts.ts';
-import type { PartPlan, SpokePart, SpokeStep } from './part.ts';
+import { keyText, parseSpokeKey, type PartPlan, type SpokeKey, type SpokePart, type SpokeStep } from './part.ts';
 import type { Problems } from './problems.ts';
-import { keyText, parseSpokeKey, type SpokeKey } from './spoke-key.ts';
 
 /** Hands steps over to other processes (`HandOver`). */
 interface HandsOver {

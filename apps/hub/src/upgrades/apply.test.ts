@@ -2,8 +2,7 @@ import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/rollout/testing';
 import { ApiError, type Client, RefusedValues, RuntimeErrorCode, SentStatus } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { writeStatus } from './apply.ts';
-import { KeptFields } from './kept-fields.ts';
+import { KeptFields, writeStatus } from './apply.ts';
 
 test('a status of which the server drops a part is sent once, and again when it or the object changes', async () => {
   let stored = buildClusterGroupUpgrade({ metadata: { resourceVersion: '1' }, status: { status: {} } });

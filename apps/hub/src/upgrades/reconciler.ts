@@ -23,9 +23,8 @@ import { type Client, type EventRecorder, type ReconcileResult, type RefusedValu
 import { earliest } from '../earliest.ts';
 import type { Placing } from '../placements/apply.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';
-import { changesOf, refusedValues, writeFinalizer, writeStatus } from './apply.ts';
+import { changesOf, KeptFields, refusedValues, writeFinalizer, writeStatus } from './apply.ts';
 import type { UpgradeJobs } from './jobs.ts';
-import { KeptFields } from './kept-fields.ts';
 import { type PassDeps, UpgradePasses } from './passes.ts';
 import { withPins } from './pins.ts';
 import { describeCleaning, describeEnd, describeMadeAgain, describeUnreadable } from './status.ts';

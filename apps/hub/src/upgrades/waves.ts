@@ -21,7 +21,7 @@ import type { RolloutCaches } from '../caches.ts';
 import { earliest } from '../earliest.ts';
 import { tenancyOf } from '../lookups.ts';
 import { stateOfPull } from './cache-proofs.ts';
-import { findBar } from './observe-rollout.ts';
+import { findBar } from './observe.ts';
 import type { PrecachingReport } from './status-jobs.ts';
 
 /** Surroundings of a wave. */

@@ -1,8 +1,7 @@
 /** Hands steps of spokes over to workers by a shared queue. */
 import { WaitingError } from '@flotilla/api';
 import { type Clock, logOnly, type Reconciler, type ReconcilerOptions, startReconciler } from '@flotilla/runtime';
-import type { SpokePart, SpokeStep } from '../spokes/part.ts';
-import { keyText, parseSpokeKey, type SpokeKey } from '../spokes/spoke-key.ts';
+import { keyText, parseSpokeKey, type SpokeKey, type SpokePart, type SpokeStep } from '../spokes/part.ts';
 
 /** Options of the queue in any process. */
 type QueueOptions = Pick<ReconcilerOptions, 'queue' | 'concurrency' | 'signal' | 'logger' | 'metrics' | 'clock'>;

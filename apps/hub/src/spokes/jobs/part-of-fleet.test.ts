@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { progress } from '../../../testing/interpret-case.ts';
 import { DONE, idle, JobsWorld, keyOf, OTHER, SPEC, SPOKE } from '../../../testing/jobs-world.ts';
 import { agentCondition, buildPrecacheSettings, foundJob, UPGRADE, viewObject } from '../../../testing/observation-builders.ts';
-import { keyText } from '../spoke-key.ts';
+import { keyText } from '../part.ts';
 import { type BackupInputs, createBackupJob } from './kinds/backup/job.ts';
 import { createPrecacheJob, type PrecacheInputs } from './kinds/precache/job.ts';
 

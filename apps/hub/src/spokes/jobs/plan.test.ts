@@ -16,8 +16,7 @@ import {
   UPGRADE,
 } from '../../../testing/observation-builders.ts';
 import type { ActionsSpoke } from '../transports/actions/observe.ts';
-import type { SpokeTask } from '../transports/port/port.ts';
-import { RETRY_BUDGET } from '../transports/port/report.ts';
+import { RETRY_BUDGET, type SpokeTask } from '../transports/port/port.ts';
 import type { StepContext } from './kind.ts';
 import { createPrecacheJob } from './kinds/precache/job.ts';
 

@@ -4,8 +4,14 @@ import { JobStatus } from '@flotilla/api/core';
 import { cutInMiddle, explain } from '@flotilla/api/ran';
 import { type SpokeJobEffect, type SpokeJobEvent, saidOf, waitBy, waitMessage } from '@flotilla/rollout';
 import type { Write } from '../../writes/apply.ts';
-import { type SpokeObservation, SpokePlan, type SpokeReach, type SpokeTask, type WatchedObject } from '../transports/port/port.ts';
-import { RETRY_BUDGET } from '../transports/port/report.ts';
+import {
+  RETRY_BUDGET,
+  type SpokeObservation,
+  SpokePlan,
+  type SpokeReach,
+  type SpokeTask,
+  type WatchedObject,
+} from '../transports/port/port.ts';
 import type { JobState, SpokeJob, StepContext } from './kind.ts';
 import { describeDelay, describeRisks, describeSilence, quoteRefusal } from './messages.ts';
 

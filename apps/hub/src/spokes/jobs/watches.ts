@@ -5,7 +5,7 @@ import { isEnding } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
 import { BY_UID, type SpokeJobCaches } from '../../caches.ts';
 import { objectsIn, objectsOf } from '../../lookups.ts';
-import { keyOf, keyText } from '../spoke-key.ts';
+import { keyOf, keyText } from '../part.ts';
 import { hasClusterChanged } from '../transports/cluster.ts';
 import { countBeginning, haveAllVerdicts, type JobState, type SpokeJob } from './kind.ts';
 import { differs, stateIn } from './observe.ts';

@@ -12,7 +12,7 @@ import { placementWrites } from '../../placements/plan.ts';
 import { HandOver } from '../../workers/hand-over.ts';
 import { Problems } from '../problems.ts';
 import { SpokeReconciler } from '../reconciler.ts';
-import { parseSpokeKey, type SpokeKey } from '../spoke-key.ts';
+import { parseSpokeKey, type SpokeKey } from '../part.ts';
 import { createRolloutStep } from './apply.ts';
 import { SpokeRollouts } from './part.ts';
 

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { actionObject, agentCondition, clusterObject, UPGRADE, viewObject } from '../../../../testing/observation-builders.ts';
 import { trimAction, trimView } from '../../../trims.ts';
 import { precacheNames } from '../../jobs/kinds/precache/job.ts';
-import type { Answer } from '../port/port.ts';
-import { reportOf } from '../port/report.ts';
+import { type Answer, reportOf } from '../port/port.ts';
 import { type CachedSpoke, observeActions, readAnswer } from './observe.ts';
 
 const processing = (status: 'True' | 'False', reason: string, message = '') => ({

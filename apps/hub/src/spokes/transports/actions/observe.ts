@@ -4,8 +4,17 @@ import { Annotation, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type ActionOutcome, countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
 import { ViewedObject } from '../../../trims.ts';
-import type { Answer, Failure, SpokeJobNames, SpokeObservation, ViewDefinition, WatchedObject } from '../port/port.ts';
-import { isRefusal, RETRY_BUDGET, reportOf } from '../port/report.ts';
+import {
+  type Answer,
+  type Failure,
+  isRefusal,
+  reportOf,
+  RETRY_BUDGET,
+  type SpokeJobNames,
+  type SpokeObservation,
+  type ViewDefinition,
+  type WatchedObject,
+} from '../port/port.ts';
 import { ActionAnnotation } from './hub-objects.ts';
 
 /** A view on the hub, reduced to a step's needs. */

@@ -4,8 +4,15 @@ import { ManagedClusterAction, ManagedClusterView, type ManifestWork } from '@fl
 import { backOffMs } from '@flotilla/pace';
 import { endedAt } from '@flotilla/rollout';
 import { endWork } from '../port/ending-work.ts';
-import type { SpokeEffects, SpokeManifest, SpokePlan, SpokeTask, ViewDefinition } from '../port/port.ts';
-import { isRefusal, RETRY_BUDGET } from '../port/report.ts';
+import {
+  isRefusal,
+  RETRY_BUDGET,
+  type SpokeEffects,
+  type SpokeManifest,
+  type SpokePlan,
+  type SpokeTask,
+  type ViewDefinition,
+} from '../port/port.ts';
 import { deletionsDue, isCleaned, isNamespaceSeen, unconfirmedDeletions } from './cleans-first.ts';
 import {
   ActionAnnotation,

@@ -8,7 +8,7 @@ import type { StepContext } from '../../jobs/kind.ts';
 import { createPrecacheJob, precacheNames } from '../../jobs/kinds/precache/job.ts';
 import { decide } from '../../jobs/plan.ts';
 import { UNANSWERED_MS } from '../port/ending-work.ts';
-import { RETRY_BUDGET } from '../port/report.ts';
+import { RETRY_BUDGET } from '../port/port.ts';
 import { frozenMark } from './manifest-work.ts';
 import { type CachedWorks, observeWork } from './observe.ts';
 

@@ -11,10 +11,8 @@ import {
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
-import type { Answer, SpokeJobNames, SpokeObservation, WatchedObject } from '../port/port.ts';
-import { isRefusal, reportOf } from '../port/report.ts';
-import { Value } from './feedback.ts';
-import { isFrozen } from './manifest-work.ts';
+import { type Answer, isRefusal, reportOf, type SpokeJobNames, type SpokeObservation, type WatchedObject } from '../port/port.ts';
+import { isFrozen, Value } from './manifest-work.ts';
 
 /** Cached works of a spoke, for one kind of job. */
 export interface CachedWorks {

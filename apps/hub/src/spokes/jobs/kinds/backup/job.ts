@@ -1,11 +1,11 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BACKUP_WORK, BackupAction, BackupName, type BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, importCounts, strictBackupJobMachine } from '@flotilla/rollout';
-import type { CleanedJob } from '../../../leftovers.ts';
-import type { SpokeJobNames } from '../../../transports/port/port.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../part.ts';
-import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
+import { clusterAdminTemplate, type HostMount, MANAGEMENT_ANNOTATION, mountHost, namespaceTemplate } from '../../templates.ts';
+import type { CleanedJob } from '../../../leftovers.ts';
+import type { SpokeJobNames, SpokeManifest } from '../../../transports/port/port.ts';
 
 /** Inputs of a backup from one upgrade. */
 export interface BackupInputs {
@@ -22,7 +22,7 @@ export type BackupJobs = SpokeJobs<BackupState, BackupInputs>;
 /** Seconds that the hub waits for a verdict beyond the job's own deadline. */
 const GRACE_SECONDS = 720;
 
-const { namespace, job, clusterRoleBinding } = BackupName;
+const { namespace, job, container, clusterRoleBinding, serviceAccount } = BackupName;
 const deletions = [BackupAction.deleteNamespace, BackupAction.deleteClusterRoleBinding];
 
 /** Names of a backup on spoke and hub. */
@@ -93,4 +93,73 @@ export interface BackupSettings {
   readonly jobViewSeconds: number;
   /** Delete leftovers of an earlier backup without looking for them first, as the reference does; default false. */
   readonly talmStrict?: boolean;
+}
+
+/** Deadline of a backup's Job, in seconds. */
+const BACKUP_JOB_SECONDS = 480;
+
+/** The image chroots into the host, reads its tools and writes the copy to `/var/recovery`. Paths and order are the reference's. */
+const hostMounts: readonly HostMount[] = [
+  { path: '/boot', readOnly: true },
+  { path: '/dev/log', type: 'Socket' },
+  { path: '/etc' },
+  { path: '/proc', readOnly: true },
+  { path: '/run' },
+  { path: '/sysroot' },
+  { path: '/tmp' },
+  { path: '/usr/bin', readOnly: true },
+  { path: '/usr/lib', readOnly: true },
+  { path: '/usr/lib64', readOnly: true },
+  { path: '/usr/libexec', readOnly: true },
+  { path: '/usr/local', readOnly: true },
+  { path: '/usr/share/containers', readOnly: true },
+  { path: '/var/lib' },
+  { path: '/var/recovery', type: 'DirectoryOrCreate' },
+  { path: '/var/tmp' },
+  { path: '/sys/fs/cgroup', readOnly: true, name: 'sys-fs-cgroup' },
+];
+
+/** All objects of a backup. The first is the namespace, the last is the job. */
+function backupManifests({ upgradeUid, image }: { readonly upgradeUid: string; readonly image: string }): SpokeManifest[] {
+  return [
+    { action: BackupAction.createNamespace, template: namespaceTemplate(namespace, upgradeUid) },
+    {
+      action: BackupAction.createServiceAccount,
+      template: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount, namespace } },
+    },
+    { action: BackupAction.createClusterRoleBinding, template: clusterAdminTemplate(BackupName, serviceAccount) },
+    { action: BackupAction.createJob, template: jobTemplate(image) },
+  ];
+}
+
+function jobTemplate(image: string): SpokeManifest['template'] {
+  const { volumes, volumeMounts } = mountHost(hostMounts);
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: job, namespace, annotations: MANAGEMENT_ANNOTATION },
+    spec: {
+      activeDeadlineSeconds: BACKUP_JOB_SECONDS,
+      backoffLimit: 0,
+      template: {
+        metadata: { name: job, annotations: MANAGEMENT_ANNOTATION },
+        spec: {
+          containers: [
+            {
+              name: container,
+              image,
+              args: ['launchBackup'],
+              resources: {},
+              securityContext: { privileged: true, runAsUser: 0 },
+              tty: true,
+              volumeMounts,
+            },
+          ],
+          restartPolicy: 'Never',
+          serviceAccountName: serviceAccount,
+          volumes,
+        },
+      },
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRefusal } from './report.ts';
+import { isRefusal } from './port.ts';
 
 const create = (text: string) => `failed to handle Create action with err: ${text}`;
 

@@ -2,7 +2,7 @@ import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/rollout/testing';
 import type { Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { KeptFields } from './kept-fields.ts';
+import { KeptFields } from './apply.ts';
 
 const upgrade = buildClusterGroupUpgrade({ status: { status: {} } });
 

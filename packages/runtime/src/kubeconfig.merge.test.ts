@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadKubeconfig, readContextNamespace } from './kubeconfig.ts';
-import { mergeKubeconfigs } from './kubeconfig-merge.ts';
+import { loadKubeconfig, mergeKubeconfigs, readContextNamespace } from './kubeconfig.ts';
 
 let dir: string;
 beforeAll(() => {

@@ -12,7 +12,7 @@ import {
 import type { ActionsSpoke } from '../../../transports/actions/observe.ts';
 import { createUnpinJob, pinsNames } from './job.ts';
 import { markOf, type OwedPins, owedPins } from './mark.ts';
-import { type ObservedPins, planPins } from './plan.ts';
+import { type ObservedPins, planPins } from './part.ts';
 
 const UID = '11111111-aaaa-4bbb-8ccc-000000000001';
 const settings = buildPrecacheSettings({ image: 'registry.test/puller:1', imageAllow: ['registry.test/puller'], graceMs: 60_000 });

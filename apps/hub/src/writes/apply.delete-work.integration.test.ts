@@ -2,7 +2,7 @@ import { ManifestWork, transportCrds, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deleteWork } from './delete-work.ts';
+import { deleteWork } from './apply.ts';
 
 let server: ApiServer;
 let client: Client;

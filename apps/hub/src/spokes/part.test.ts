@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keyText, parseSpokeKey, type SpokeKey, wholeText } from './spoke-key.ts';
+import { keyText, parseSpokeKey, type SpokeKey, wholeText } from './part.ts';
 
 const key: SpokeKey = { upgrade: '0a1b2c3d-0000-4000-8000-000000000000', cluster: 'spoke-1.example.com' };
 
