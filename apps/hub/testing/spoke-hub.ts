@@ -13,9 +13,8 @@ import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound } from '@flotilla/runtime';
 import { createWorkerCaches, type SpokeCaches } from '../src/caches.ts';
-import { createRolloutStep } from '../src/spokes/rollout/apply.ts';
-import { planRolloutSpoke } from '../src/spokes/rollout/plan.ts';
 import type { SpokeKey } from '../src/spokes/part.ts';
+import { createRolloutStep, planRolloutSpoke } from '../src/spokes/rollout/step.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 

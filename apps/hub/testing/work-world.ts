@@ -7,7 +7,7 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManifestWork, ManifestWorkReplicaSet
 import { UPGRADE } from '@flotilla/rollout/testing';
 import type { Client } from '@flotilla/runtime';
 import type { createCaches } from '../src/caches.ts';
-import { planRolloutSpoke } from '../src/spokes/rollout/plan.ts';
+import { planRolloutSpoke } from '../src/spokes/rollout/step.ts';
 import { applyWrites } from '../src/writes/apply.ts';
 import { T0, UpgradeWorld, type UpgradeWorldOptions } from './upgrade-world.ts';
 

@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'hours of a cluster are no bar',
     seenBy: 'hours are kept',
-    file: 'apps/hub/src/upgrades/observe-rollout.ts',
+    file: 'apps/hub/src/upgrades/observe.ts',
     from: '(findHold(cluster) ?? findClosedHours(cluster, now))',
     to: 'findHold(cluster)',
   },
@@ -227,7 +227,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a held cluster is begun',
     seenBy: 'held is held',
-    file: 'apps/hub/src/upgrades/observe-rollout.ts',
+    file: 'apps/hub/src/upgrades/observe.ts',
     from: '(findHold(cluster) ?? findClosedHours(cluster, now))',
     to: 'findClosedHours(cluster, now)',
   },

@@ -30,7 +30,7 @@ export async function metricRows(): Promise<Readonly<Record<string, readonly Met
   upgrade.registry.clear();
   createOperatorMetrics(upgrade.registry, () => undefined);
   const { SERIES_METRICS } = await loadApp<{ SERIES_METRICS: MetricTable }>('upgrade-operator', 'metrics/upgrade-series.ts');
-  const hub = await loadApp<Record<'FLEET_METRICS' | 'PROCESS_METRICS', MetricTable>>('hub', 'metrics/metric-table.ts');
+  const hub = await loadApp<Record<'FLEET_METRICS' | 'PROCESS_METRICS', MetricTable>>('hub', 'metrics/samples.ts');
   const { VERSION_METRICS } = await loadApp<{ VERSION_METRICS: MetricTable }>('version-operator', 'metrics/samples.ts');
   return {
     'Every program': rowsOf(every.registry),

@@ -1,4 +1,4 @@
-/** The fleet as numbers, read from caches at each scrape. */
+/** Metrics of the hub: their table, and the fleet as numbers, read from caches at each scrape. */
 import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, PrecacheState } from '@flotilla/api/ran';

@@ -6,7 +6,7 @@ import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
-import { Placing } from './apply.ts';
+import { Placing } from './placing.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 const DENIED = new ApiError('FLOTILLA_API_FORBIDDEN', 'POST placements', { status: 403, reason: 'Forbidden', serverMessage: 'denied' });

@@ -1,4 +1,4 @@
-/** A part of what an upgrade does on its spokes: a job, the rollout, cleaning. Types alone. */
+/** A part of what an upgrade does on its spokes (a job, the rollout, cleaning), and the key of one spoke. */
 import { type KubeObject, Label } from '@flotilla/api';
 import type { Watch } from '@flotilla/runtime';
 import { z } from 'zod';

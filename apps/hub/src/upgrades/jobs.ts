@@ -31,10 +31,10 @@ import { type BackupReport, judgeBackup } from '../spokes/jobs/kinds/backup/repo
 import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/inputs.ts';
 import { type PrecacheJobs, pinsWanted } from '../spokes/jobs/kinds/precache/job.ts';
 import { specDigest } from '../spokes/jobs/kinds/precache/manifests.ts';
+import { owePinsOf, type PinsDeps } from '../spokes/jobs/kinds/unpin/mark.ts';
 import type { JudgedJobs } from '../spokes/jobs/part.ts';
 import { rollUp } from '../spokes/jobs/status.ts';
 import { nextProofs, type ProofAsk, stateOfPull } from './cache-proofs.ts';
-import { owePinsOf, type PinsDeps } from './pins.ts';
 import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
 
 /** Dependencies of `UpgradeJobs`. */

@@ -21,12 +21,12 @@ import {
 } from '@flotilla/rollout';
 import { type Client, type EventRecorder, type ReconcileResult, type RefusedValues, SentStatus } from '@flotilla/runtime';
 import { earliest } from '../earliest.ts';
-import type { Placing } from '../placements/apply.ts';
+import type { Placing } from '../placements/placing.ts';
+import { withPins } from '../spokes/jobs/kinds/unpin/mark.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';
 import { changesOf, KeptFields, refusedValues, writeFinalizer, writeStatus } from './apply.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { type PassDeps, UpgradePasses } from './passes.ts';
-import { withPins } from './pins.ts';
 import { describeCleaning, describeEnd, describeMadeAgain, describeUnreadable } from './status.ts';
 import { EndedTurns, type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 import { withReading, withSummary, withWaits } from './status-readings.ts';

@@ -1,4 +1,4 @@
-/** Applies planned writes on the hub. */
+/** Applies planned writes on the hub, and deletes works that are too large for a deletion timestamp. */
 
 import { type KubeObject, type Ref, refKey, type Resource, WaitingError } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';

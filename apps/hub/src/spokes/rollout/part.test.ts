@@ -8,12 +8,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idle } from '../../../testing/jobs-world.ts';
 import { MemoryHub } from '../../../testing/memory-hub.ts';
 import { BY_UID, createCaches, fillCaches } from '../../caches.ts';
-import { placementWrites } from '../../placements/plan.ts';
+import { placementWrites } from '../../placements/placing.ts';
 import { HandOver } from '../../workers/hand-over.ts';
 import { Problems } from '../problems.ts';
 import { SpokeReconciler } from '../reconciler.ts';
 import { parseSpokeKey, type SpokeKey } from '../part.ts';
-import { createRolloutStep } from './apply.ts';
+import { createRolloutStep } from './step.ts';
 import { SpokeRollouts } from './part.ts';
 
 const SPOKES = ['a', 'b', 'c'];

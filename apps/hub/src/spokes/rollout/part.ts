@@ -16,12 +16,12 @@ import {
 } from '@flotilla/rollout';
 import { type Change, type Clock, type Watch, watch } from '@flotilla/runtime';
 import { BY_LABELS, BY_UID, BY_UPGRADE, BY_UPGRADE_NAME, isOfJob, type RolloutCaches } from '../../caches.ts';
-import { isBound, placementWrites } from '../../placements/plan.ts';
+import { isBound, placementWrites } from '../../placements/placing.ts';
 import { describeWrites } from '../../writes/apply.ts';
 import { keyText, type PartPlan, type SpokeKey, type SpokePart, type SpokeStep, wholeText } from '../part.ts';
 import type { Problems } from '../problems.ts';
 import { hasClusterChanged } from '../transports/cluster.ts';
-import { type PlanDeps, planRolloutSpoke, type RolloutSpokePlan } from './plan.ts';
+import { type PlanDeps, planRolloutSpoke, type RolloutSpokePlan } from './step.ts';
 
 /** Dependencies of `SpokeRollouts`. */
 interface RolloutsDeps {

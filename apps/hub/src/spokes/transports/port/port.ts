@@ -1,4 +1,7 @@
-/** Port to a spoke, independent of the transport: observation, workload, effects, and the plan that these add writes to. `../reach.ts` has the transports. */
+/**
+ * Port to a spoke, independent of the transport: observation, workload, effects, the plan that these add writes to,
+ * and texts of a spoke: a puller's report, and whether its API server refuses for good (spec/ocm 1.3). `../reach.ts` has the transports.
+ */
 import { Annotation } from '@flotilla/api';
 import { PullerReport } from '@flotilla/api/ran';
 import type { SpokeJobEffect, UpgradeIdentity, ViewAnswer, ViewTarget } from '@flotilla/rollout';

@@ -1,4 +1,7 @@
-/** Builds the single ManifestWork that carries a job to a spoke: its creation starts the job, its deletion cleans the spoke (spec/ocm 4.1). Pure. */
+/**
+ * Builds the single ManifestWork that carries a job to a spoke: its creation starts the job, its deletion cleans the spoke (spec/ocm 4.1),
+ * and its feedback rules tell of it (spec/ocm 4.2). Pure.
+ */
 import { Annotation, type KubeObject } from '@flotilla/api';
 import { type ManifestConfig, ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { workLabels } from '@flotilla/rollout';

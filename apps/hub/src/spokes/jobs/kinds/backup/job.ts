@@ -1,11 +1,11 @@
-/** Backup as a job on spokes (spec/talm 5.1). */
+/** Backup as a job on spokes, and the objects that it makes there (spec/talm 5.1). */
 import { BACKUP_WORK, BackupAction, BackupName, type BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, importCounts, strictBackupJobMachine } from '@flotilla/rollout';
+import type { CleanedJob } from '../../../leftovers.ts';
+import type { SpokeJobNames, SpokeManifest } from '../../../transports/port/port.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../part.ts';
 import { clusterAdminTemplate, type HostMount, MANAGEMENT_ANNOTATION, mountHost, namespaceTemplate } from '../../templates.ts';
-import type { CleanedJob } from '../../../leftovers.ts';
-import type { SpokeJobNames, SpokeManifest } from '../../../transports/port/port.ts';
 
 /** Inputs of a backup from one upgrade. */
 export interface BackupInputs {
