@@ -105,10 +105,8 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const places = config.talmStrict ? undefined : createPlaces({ caches, limits, now, onFree: requeueOf });
   using _fleet = serveFleetMetrics({ metrics, caches, jobs: [precache, backup], places, clock });
   if (!config.talmStrict) shares.follow(caches.limits, spokes.enqueue, signal);
-  const upgrades = startUpgrades(
-    { ...jobsDeps, metrics, config, settings, precache, backup, rollout, cleaning, problems, settled, recorder, requeues, places },
-    signal,
-  );
+  const pass = { ...jobsDeps, metrics, config, settings, recorder, requeues };
+  const upgrades = startUpgrades({ ...pass, precache, backup, rollout, cleaning, problems, settled, places });
   const own = { client, logger, metrics, clock };
   // Automatic upgrades reach the policies of all namespaces.
   const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...own, caches, recorder }, signal) : undefined;
@@ -138,32 +136,15 @@ interface UpgradesDeps extends Omit<HubDeps, 'store'> {
   readonly settled: (upgradeUid: string) => Promise<void>;
   readonly recorder: EventRecorder;
   readonly places: FleetPlaces | undefined;
+  readonly signal: AbortSignal;
   /** Channel of upgrades whose status is out of date. */
   readonly requeues: Channel;
 }
 
 /** Starts the reconciler of upgrades, and what it asks. */
-function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
-  const {
-    client,
-    caches,
-    logger,
-    metrics,
-    now,
-    clock,
-    config,
-    settings,
-    precache,
-    backup,
-    rollout,
-    cleaning,
-    problems,
-    settled,
-    recorder,
-    requeues,
-    places,
-  } = deps;
-  const { updateGraphAllow: allow, updateGraphUrl, tenancy, talmStrict, proxy, insecureGraphCall: insecure } = config;
+function startUpgrades(deps: UpgradesDeps) {
+  const { caches, logger, metrics, clock, signal, config, settings, rollout, recorder, requeues } = deps;
+  const { updateGraphAllow: allow, updateGraphUrl, tenancy, talmStrict, standalone, proxy, insecureGraphCall: insecure } = config;
   const graph = createUpdateGraph({
     onAnswer: requeues.enqueue,
     onFailure: (err) => logger.warn({ err }, 'Asking an update graph failed'),
@@ -173,27 +154,14 @@ function startUpgrades(deps: UpgradesDeps, signal: AbortSignal) {
   });
   const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: requeues.enqueue, talmStrict });
   const onPlaced = (upgrade: ClusterGroupUpgrade, error: unknown) => rollout.placed(upgrade, error);
+  const precaching = { jobs: deps.precache, settings };
+  const backup = { jobs: deps.backup, settings: backupSettings(config) };
   const reconciler = new UpgradeReconciler({
-    client,
-    caches,
-    placing: new Placing({ client, caches, logger, signal, now, talmStrict, onPlaced }),
-    jobs: new UpgradeJobs({
-      client,
-      caches,
-      now,
-      signal,
-      settled,
-      cleaning,
-      precaching: { jobs: precache, settings },
-      backup: { jobs: backup, settings: backupSettings(config) },
-    }),
-    rollout,
-    places,
-    problems: (uid) => problems.ofAll(uid),
-    recorder,
-    standalone: config.standalone,
-    logger,
-    now,
+    ...deps,
+    placing: new Placing({ ...deps, talmStrict, onPlaced }),
+    jobs: new UpgradeJobs({ ...deps, precaching, backup }),
+    problems: (uid) => deps.problems.ofAll(uid),
+    standalone,
     talmStrict,
     precacheImage: settings.image,
     precacheImageAllow: settings.imageAllow,

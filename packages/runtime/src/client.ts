@@ -1,4 +1,5 @@
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
+import { isAlreadyExists } from './errors.ts';
 
 /** An object that its kind's schema refused. */
 export interface InvalidObject {
@@ -118,4 +119,19 @@ export interface Client {
     options?: CallOptions & { readonly body?: unknown; readonly contentType?: string },
   ): Promise<unknown>;
   close(): Promise<void>;
+}
+
+/** Creates an object; undefined where there is one of its name already. */
+export async function createMissing<T extends KubeObject>(
+  client: Pick<Client, 'create'>,
+  kind: Resource<T>,
+  object: KubeObject,
+  options?: CreateOptions,
+): Promise<T | undefined> {
+  try {
+    return await client.create(kind, object, options);
+  } catch (error) {
+    if (isAlreadyExists(error)) return undefined;
+    throw error;
+  }
 }

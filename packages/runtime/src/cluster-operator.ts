@@ -1,15 +1,14 @@
 import { ClusterOperator } from '@flotilla/api/config';
 import { type Clock, systemClock } from '@flotilla/pace';
-import type { Client } from './client.ts';
-import { isAlreadyExists } from './errors.ts';
+import { type Client, createMissing } from './client.ts';
 import { logOnly } from './event-recorder.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import { type Inertia, nextOperatorStatus, type OperatorReport, type ReporterMemory } from './operator-status.ts';
 import { type ReconcileResult, startReconciler } from './reconciler.ts';
 import { patchStatus } from './status.ts';
 import { WatchCache } from './watch-cache.ts';
 import { createChannel, watch } from './watches.ts';
-import { type Inertia, nextOperatorStatus, type OperatorReport, type ReporterMemory } from './operator-status.ts';
 
 export type { OperatorReport, ReportedCondition } from './operator-status.ts';
 
@@ -53,7 +52,8 @@ export function startClusterOperatorReporter(options: ClusterOperatorReporterOpt
 
   const reconcile = async (_: string, context: { signal: AbortSignal }): Promise<ReconcileResult> => {
     if (latest === undefined) return {};
-    const object = objects.get({ name }) ?? (await create(client, name, context.signal));
+    // Undefined when another has made it meanwhile: the watch tells of it.
+    const object = objects.get({ name }) ?? (await createMissing(client, ClusterOperator, { metadata: { name }, spec: {} }, context));
     if (!object || object.metadata.deletionTimestamp !== undefined) return {};
     const next = nextOperatorStatus(object.status, latest, { inertia, memory, nowMs: clock.now() });
     memory = next.memory;
@@ -78,14 +78,4 @@ export function startClusterOperatorReporter(options: ClusterOperatorReporterOpt
     },
     stopped,
   };
-}
-
-/** Undefined when another has made it meanwhile: the watch tells of it. */
-async function create(client: Client, name: string, signal: AbortSignal): Promise<ClusterOperator | undefined> {
-  try {
-    return await client.create(ClusterOperator, { metadata: { name }, spec: {} }, { signal });
-  } catch (error) {
-    if (isAlreadyExists(error)) return undefined;
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 export { type BackOff, backOffMs, type Clock, pause, Semaphore, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
 export { Autoscalers, scaledKeyOf, scaleTargetOf } from './autoscalers.ts';
-export type { Client, WatchEvent, WatchOptions } from './client.ts';
+export { type Client, createMissing, type WatchEvent, type WatchOptions } from './client.ts';
 export { createClient, createClientOver } from './create-client.ts';
 export {
   groupVersion,

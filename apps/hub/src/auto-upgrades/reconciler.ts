@@ -1,7 +1,6 @@
 import { Annotation, findCondition, Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, type Policy } from '@flotilla/api/ocm';
 import {
-  type Change,
   type Client,
   type Clock,
   type EventRecorder,
@@ -14,6 +13,7 @@ import {
   troubleEvents,
   type Watch,
   watch,
+  whenChanged,
 } from '@flotilla/runtime';
 import { servesPolicies } from '../upgrades/observe.ts';
 import { createUpgrade } from './apply.ts';
@@ -95,14 +95,14 @@ function watchesOf(caches: ManagedClusterCaches): Watch[] {
   ];
 }
 
-function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
-  const facts = ({ metadata, status }: ManagedCluster) =>
-    `${metadata.uid} ${findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status} ${metadata.labels?.[Label.ztpDone] === undefined}`;
-  return type === 'deleted' || !previous || facts(object) !== facts(previous);
-}
+const hasClusterChanged = whenChanged(({ metadata, status }: ManagedCluster) => [
+  metadata.uid,
+  findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status,
+  metadata.labels?.[Label.ztpDone] === undefined,
+]);
 
 /** Compliance changes often and decides nothing here. */
-function hasPolicyChanged({ type, object, previous }: Change<Policy>): boolean {
-  const facts = ({ metadata, spec }: Policy) => `${metadata.annotations?.[Annotation.deployWave]} ${spec?.remediationAction}`;
-  return type === 'deleted' || !previous || facts(object) !== facts(previous);
-}
+const hasPolicyChanged = whenChanged(({ metadata, spec }: Policy) => [
+  metadata.annotations?.[Annotation.deployWave],
+  spec?.remediationAction,
+]);

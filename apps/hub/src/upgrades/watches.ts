@@ -1,10 +1,10 @@
 /** Maps changes to the upgrades they enqueue. No event's content reaches a decision. */
 
-import { findCondition, isSameJson, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
+import { findCondition, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
 import type { ManagedClusterSet, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
 import { isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
-import { type Change, type Watch, watch } from '@flotilla/runtime';
+import { type Change, type Watch, watch, whenChanged } from '@flotilla/runtime';
 import { BY_BLOCKER, BY_LABELS, BY_OPEN, BY_POLICY, BY_UID, isOfJob, isOfUpgrade, type RolloutCaches } from '../caches.ts';
 import { hasClusterChanged } from '../spokes/transports/cluster.ts';
 import type { UpgradeCaches } from './observe.ts';
@@ -125,15 +125,13 @@ const clustersOf = perObject(({ spec, status }: ClusterGroupUpgrade): ReadonlySe
 });
 
 /** The verdict, or that it waits for somebody, is news for those that it blocks. */
-function hasEndedAnew({ type, object, previous }: Change<ClusterGroupUpgrade>): boolean {
+const hasEndedAnew = whenChanged(({ status }: ClusterGroupUpgrade) => {
   const { succeeded, stalled } = ClusterGroupUpgradeCondition;
-  const facts = ({ status }: ClusterGroupUpgrade) => [succeeded, stalled].map((kind) => findCondition(status?.conditions, kind)?.status);
-  return type === 'deleted' || !previous || !isSameJson(facts(object), facts(previous));
-}
+  return [succeeded, stalled].map((kind) => findCondition(status?.conditions, kind)?.status);
+});
 
 /** Clusters show their set themselves, so only the set's spec counts. */
-const hasClusterSetChanged = ({ type, object, previous }: Change<ManagedClusterSet>): boolean =>
-  type === 'deleted' || object.metadata.generation !== previous?.metadata.generation || object.metadata.deletionTimestamp !== undefined;
+const hasClusterSetChanged = whenChanged(({ metadata }: ManagedClusterSet) => [metadata.generation, metadata.deletionTimestamp]);
 
 /** True when the policy, or any cluster's compliance with it, changed. */
 function hasParentChanged({ type, object, previous }: Change<Policy>): boolean {
@@ -149,8 +147,4 @@ function hasParentChanged({ type, object, previous }: Change<Policy>): boolean {
   );
 }
 
-function hasChildChanged({ type, object, previous }: Change<Policy>): boolean {
-  if (type === 'deleted' || !previous) return true;
-  const facts = ({ spec }: Policy) => JSON.stringify(spec?.['policy-templates']);
-  return facts(object) !== facts(previous);
-}
+const hasChildChanged = whenChanged(({ spec }: Policy) => spec?.['policy-templates']);

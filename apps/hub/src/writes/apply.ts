@@ -1,9 +1,9 @@
 /** Applies planned writes on the hub, and deletes works that are too large for a deletion timestamp. */
 
-import { type KubeObject, type Ref, refKey, type Resource, WaitingError } from '@flotilla/api';
+import { type KubeObject, type Ref, type Resource, refKey, WaitingError } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
 import type { HubWrite } from '@flotilla/rollout';
-import { type Client, isAlreadyExists, isConflict, isNotFound, isTooLarge, type Logger } from '@flotilla/runtime';
+import { type Client, createMissing, isConflict, isNotFound, isTooLarge, type Logger } from '@flotilla/runtime';
 
 /** A planned write. */
 export type Write =
@@ -127,13 +127,8 @@ async function deleteObject(kind: Resource, ref: Ref, uid: string | undefined, d
 async function createObject(kind: Resource, object: KubeObject, deps: ApplyDeps): Promise<void> {
   const { namespace, name } = object.metadata;
   for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt++) {
-    try {
-      const created = await deps.client.create(kind, object);
-      cacheOf(kind, deps)?.wrote(created);
-      return;
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
+    const created = await createMissing(deps.client, kind, object);
+    if (created) return cacheOf(kind, deps)?.wrote(created);
     const existing = await deps.client.get(kind, { namespace, name });
     // The object was created before and is not in the cache yet. An object under deletion is created again after the cache has seen its end.
     if (existing && (await clearName(kind, existing, deps)) === 'ours') return;

@@ -3,7 +3,7 @@ import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
 import { fixOf } from '@flotilla/api/ran';
 import type { Wait } from '@flotilla/rollout';
-import type { Change } from '@flotilla/runtime';
+import { whenChanged } from '@flotilla/runtime';
 
 /** The wait for a cluster to be accepted; undefined for an accepted cluster or one without a decision. */
 export function findDenial(cluster: ManagedCluster | undefined): Wait | undefined {
@@ -24,14 +24,10 @@ export function findDenial(cluster: ManagedCluster | undefined): Wait | undefine
 const shown = ({ metadata }: ManagedCluster, field: string, value: string) => ({ object: `ManagedCluster ${metadata.name}`, field, value });
 
 /** Ignores heartbeats: they change neither the selection of clusters nor the observation of one. */
-export function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
-  const facts = ({ metadata, spec, status }: ManagedCluster) =>
-    JSON.stringify([
-      metadata.labels,
-      metadata.annotations,
-      metadata.deletionTimestamp,
-      findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status,
-      findDenial({ metadata, spec, status }),
-    ]);
-  return type === 'deleted' || !previous || facts(object) !== facts(previous);
-}
+export const hasClusterChanged = whenChanged(({ metadata, spec, status }: ManagedCluster) => [
+  metadata.labels,
+  metadata.annotations,
+  metadata.deletionTimestamp,
+  findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status,
+  findDenial({ metadata, spec, status }),
+]);
