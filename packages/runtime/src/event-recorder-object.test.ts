@@ -1,5 +1,6 @@
+import type { EventToRecord } from '@flotilla/api/core';
 import { describe, expect, test } from 'vitest';
-import { cutText, type EventToRecord, eventObject, fitAnnotations } from './event-recorder-object.ts';
+import { cutText, eventObject, fitAnnotations } from './event-recorder-object.ts';
 
 const regarding = {
   apiVersion: 'ran.openshift.io/v1alpha1',

@@ -1,33 +1,7 @@
 /** An event as the API server takes it: everything within its limits. Pure. */
 
 import type { KubeObject } from '@flotilla/api';
-import { Event } from '@flotilla/api/core';
-
-/** An object that an event is about. */
-export interface EventSubject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  /** Absent for cluster-scoped objects. */
-  readonly namespace?: string | undefined;
-  readonly name: string;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-}
-
-/** Content of an event. */
-export interface EventToRecord {
-  readonly type: 'Normal' | 'Warning';
-  /** Why, in CamelCase. */
-  readonly reason: string;
-  /** Action, in CamelCase. */
-  readonly action: string;
-  /** A sentence for people; cut at 1024 bytes. */
-  readonly note: string;
-  readonly regarding: EventSubject;
-  readonly related?: EventSubject | undefined;
-  /** Lists are joined by commas; the longest are cut when all together exceed 256 KiB. */
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-}
+import { Event, type EventToRecord } from '@flotilla/api/core';
 
 /** Reporter, time and name of an event. */
 interface EventOrigin {

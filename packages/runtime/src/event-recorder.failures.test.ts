@@ -1,6 +1,6 @@
+import type { EventToRecord } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
 import { troubleEvents } from './event-recorder.ts';
-import type { EventToRecord } from './event-recorder-object.ts';
 import { createLogger } from './logger.ts';
 import type { Trouble } from './reconciler.ts';
 

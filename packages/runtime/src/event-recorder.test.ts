@@ -1,11 +1,11 @@
 import { KubeObject } from '@flotilla/api';
+import type { EventToRecord } from '@flotilla/api/core';
 import { ManualClock } from '@flotilla/pace/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { answer, refuse, type ScriptedServer, type Step, startScriptedServer } from '../testing/scripted-server.ts';
 import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { createEventRecorder, type EventRecorderOptions } from './event-recorder.ts';
-import type { EventToRecord } from './event-recorder-object.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 

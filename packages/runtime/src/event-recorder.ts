@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { errorMessage, FlotillaError, type KubeObject, type Resource } from '@flotilla/api';
-import { Event } from '@flotilla/api/core';
+import { errorMessage, FlotillaError, type KubeObject } from '@flotilla/api';
+import { Event, type EventSubject, type EventToRecord } from '@flotilla/api/core';
 import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import type { Client } from './client.ts';
 import { ApiError, isAlreadyExists, RuntimeErrorCode } from './errors.ts';
-import { type EventSubject, type EventToRecord, eventObject } from './event-recorder-object.ts';
+import { eventObject } from './event-recorder-object.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import type { ReconcilerOptions, Trouble } from './reconciler.ts';
@@ -146,15 +146,6 @@ const PASSING_TRIES = 4;
 /** True for a trouble that its object's users should hear of, once while it stays the same. */
 const isWorthTelling = ({ kind, attempt, times }: Trouble): boolean =>
   kind === 'terminal' ? times === 1 : kind === 'retry' && attempt === PASSING_TRIES + 1;
-
-/** An object as events are about it; undefined for one that is gone. */
-export function eventSubject(kind: Resource, object: KubeObject): EventSubject;
-export function eventSubject(kind: Resource, object: KubeObject | undefined): EventSubject | undefined;
-export function eventSubject({ apiVersion, kind }: Resource, object: KubeObject | undefined): EventSubject | undefined {
-  if (!object) return undefined;
-  const { namespace, name, uid, resourceVersion } = object.metadata;
-  return { apiVersion, kind, namespace, name, uid, resourceVersion };
-}
 
 /** For keys that are no object of anybody's: what went wrong is logged, and that is all. */
 export const logOnly: ReconcilerOptions['onTrouble'] = async () => {};

@@ -1,3 +1,4 @@
+export { type EventSubject, type EventToRecord, eventSubject } from '@flotilla/api/core';
 export { type BackOff, backOffMs, type Clock, pause, Semaphore, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
 export { Autoscalers, scaledKeyOf, scaleTargetOf } from './autoscalers.ts';
@@ -24,8 +25,7 @@ export {
   isUntrusted,
   RuntimeErrorCode,
 } from './errors.ts';
-export { createEventRecorder, type EventRecorder, eventSubject, logOnly, troubleEvents } from './event-recorder.ts';
-export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
+export { createEventRecorder, type EventRecorder, logOnly, troubleEvents } from './event-recorder.ts';
 export { mergeKubeconfigs, readContextNamespace, readServerAddress, type ServerAddress } from './kubeconfig.ts';
 export { runWithLease } from './leader-election.ts';
 export { createLogger, type Logger } from './logger.ts';

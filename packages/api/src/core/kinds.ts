@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { foreign, readable } from '../foreign.ts';
-import { KubeObject, LabelSelector, ObjectMeta, resource, untyped } from '../kubernetes.ts';
+import { KubeObject, LabelSelector, ObjectMeta, type Resource, resource, untyped } from '../kubernetes.ts';
 
 /** Built-in kinds the programs use. */
 export const Namespace = untyped('v1', 'Namespace', 'namespaces', false);
@@ -106,6 +106,41 @@ const EventSchema = KubeObject.extend({
 /** Event of the newer of the two events APIs. */
 export type Event = z.output<typeof EventSchema>;
 export const Event = resource('events.k8s.io/v1', 'Event', 'events', true, EventSchema);
+
+/** An object that an event is about. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Absent for cluster-scoped objects. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
+/** Content of an event. */
+export interface EventToRecord {
+  readonly type: 'Normal' | 'Warning';
+  /** Why, in CamelCase. */
+  readonly reason: string;
+  /** Action, in CamelCase. */
+  readonly action: string;
+  /** A sentence for people; cut at 1024 bytes. */
+  readonly note: string;
+  readonly regarding: EventSubject;
+  readonly related?: EventSubject | undefined;
+  /** Lists are joined by commas; the longest are cut when all together exceed 256 KiB. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+/** An object as events are about it; undefined for one that is gone. */
+export function eventSubject(kind: Resource, object: KubeObject): EventSubject;
+export function eventSubject(kind: Resource, object: KubeObject | undefined): EventSubject | undefined;
+export function eventSubject({ apiVersion, kind }: Resource, object: KubeObject | undefined): EventSubject | undefined {
+  if (!object) return undefined;
+  const { namespace, name, uid, resourceVersion } = object.metadata;
+  return { apiVersion, kind, namespace, name, uid, resourceVersion };
+}
 
 const JobStatusSchema = z.looseObject({
   active: z.number().optional(),

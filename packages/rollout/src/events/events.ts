@@ -1,30 +1,13 @@
 /** The events of an upgrade, word for word those of the reference, and our own for what it says nothing about (spec/talm 5.4). Pure. */
 
+import { type EventToRecord, eventSubject } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, cutAtWord } from '@flotilla/api/ran';
 
 const PREFIX = 'cgu.openshift.io/';
 
-/** The object an event is about, or is related to. */
-interface Subject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly namespace?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-}
-
 /** One event, as a recorder takes it. */
-export interface UpgradeEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  readonly note: string;
-  readonly regarding: Subject;
-  readonly related?: Subject;
-  readonly annotations: Readonly<Record<string, string>>;
-}
+export type UpgradeEvent = EventToRecord & Required<Pick<EventToRecord, 'annotations'>>;
 
 /** A batch of the plan: its number from 1, and its clusters. */
 export interface Batch {
@@ -66,8 +49,9 @@ export type UpgradeEvents = ReturnType<typeof upgradeEvents>;
 type Maker = ReturnType<typeof makerOf>;
 
 /** The parts that the events of one upgrade share. */
-function makerOf({ metadata: { name, namespace, uid, resourceVersion } }: ClusterGroupUpgrade, total: number) {
-  const regarding = { apiVersion: ClusterGroupUpgrade.apiVersion, kind: ClusterGroupUpgrade.kind, namespace, name, uid, resourceVersion };
+function makerOf(upgrade: ClusterGroupUpgrade, total: number) {
+  const { name } = upgrade.metadata;
+  const regarding = eventSubject(ClusterGroupUpgrade, upgrade);
   const event = ([type, reason, action]: Kind, note: string, annotations: Annotations): UpgradeEvent => ({
     type,
     reason,
