@@ -2,7 +2,8 @@ import { MemoryServer } from '@flotilla/control-plane/memory';
 import type { ApiServer } from '@flotilla/control-plane/servers';
 import { hubProgram } from '@flotilla/hub/program';
 import { eventually } from '@flotilla/pace/testing';
-import { type Clock, embedProgram } from '@flotilla/runtime';
+import type { Clock } from '@flotilla/runtime';
+import { embedProgram } from '@flotilla/runtime/testing';
 import type { RunningProgram } from '../support/programs.ts';
 
 /** A hub that a test has started, in this process or in one of its own. */

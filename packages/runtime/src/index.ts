@@ -46,7 +46,7 @@ export {
   schemaOf,
 } from './options.ts';
 export { serveProbes } from './probes.ts';
-export { embedProgram, type Program, type ProgramOptions, runProgram } from './program.ts';
+export { type Program, type ProgramOptions, runProgram } from './program.ts';
 export type { BackendOptions, OpenBackend, QueueBackend } from './queue-backend.ts';
 export {
   type ReconcileContext,

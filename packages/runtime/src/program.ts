@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { errorMessage, FlotillaError, type Ref } from '@flotilla/api';
 import { type Clock, systemClock } from '@flotilla/pace';
@@ -9,7 +8,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { type Listen, serveProbes } from './probes.ts';
 
 /** Settings of every program. */
-interface ProgramConfig {
+export interface ProgramConfig {
   readonly logLevel: NonNullable<LoggerOptions['level']>;
 }
 
@@ -74,38 +73,6 @@ export async function runProgram<C extends ProgramConfig>(options: ProgramOption
   }
 }
 
-interface Host {
-  /** Stops the program when it aborts. */
-  readonly signal: AbortSignal;
-  /** Gets its log; default: stdout. */
-  readonly log?: LoggerOptions['destination'];
-  /** Name of the program among those that contend for a lease; default: one of its own. */
-  readonly identity?: string;
-  /** Times of its leases; default: those of every program, by the machine's time, since others who contend for one know no other. */
-  readonly lease?: LeaseTimes;
-}
-
-/**
- * Runs a program beside whatever else runs in this process: no signal is caught and no exit code set. Resolves when it has ended, soon after
- * the host's signal. Throws what its configuration or its `main` throws.
- */
-export async function embedProgram<C extends ProgramConfig>(options: ProgramOptions<C>, { signal, log, ...host }: Host): Promise<void> {
-  const config = options.config();
-  const logger = createLogger({ name: options.name, level: config.logLevel, ...(log && { destination: log }) });
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    // One process may hold several that contend for one lease.
-    const { identity = `${hostname()}-${process.pid}-${randomUUID()}`, lease } = host;
-    // Its heap and its event loop are those of the host, which measures them itself if anybody does.
-    await run(options, { config, logger, metrics: createMetrics({ process: false }), stopping, identity, lease });
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}
-
 interface Running<C extends ProgramConfig> {
   readonly config: C;
   readonly logger: Logger;
@@ -115,7 +82,8 @@ interface Running<C extends ProgramConfig> {
   readonly lease?: LeaseTimes | undefined;
 }
 
-async function run<C extends ProgramConfig>(
+/** Runs the `main` of a program, with what is around it, until it ends. */
+export async function run<C extends ProgramConfig>(
   options: ProgramOptions<C>,
   { config, logger, metrics, stopping, identity, lease }: Running<C>,
 ): Promise<void> {

@@ -1,1 +1,2 @@
+export { embedProgram } from './embed-program.ts';
 export { startScriptedServer } from './scripted-server.ts';

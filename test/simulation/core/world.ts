@@ -14,7 +14,8 @@ import {
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
 import { hubProgram } from '@flotilla/hub/program';
-import { type Client, embedProgram } from '@flotilla/runtime';
+import type { Client } from '@flotilla/runtime';
+import { embedProgram } from '@flotilla/runtime/testing';
 import { hubCrds } from '../../fixtures/crds.ts';
 import { SimulatedExchange } from './exchange.ts';
 import { simulateMachine } from './machine.ts';

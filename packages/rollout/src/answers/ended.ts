@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { type ClusterRecord, RecordState } from '../upgrade/model.ts';
 import { isEnding } from '../upgrade/stage.ts';
-import { masked, saidOf } from '../waits/wait.ts';
+import { masked, notFound, saidOf } from '../waits/wait.ts';
 import { complianceLinks, refusedManifest, workLinks } from './evidence.ts';
 import { objectOf } from './facts.ts';
 import {
@@ -119,12 +119,7 @@ export function strangerWait({ facts, members, cluster }: ClusterQuestion): Find
   if (seen.kind === 'read' && !seen.object)
     return finding(
       'not-a-member',
-      link(`there is no ManagedCluster ${cluster}`, {
-        object: `ManagedCluster ${cluster}`,
-        field: 'metadata.name',
-        value: '(not found)',
-        observedAt,
-      }),
+      link(`there is no ManagedCluster ${cluster}`, { ...notFound(`ManagedCluster ${cluster}`), observedAt }),
       bySomebody('Correct the name: kubectl get managedclusters lists those that there are.'),
     );
   const { spec, status } = facts.upgrade;

@@ -4,16 +4,17 @@ import type { Release, WhyLink } from '@flotilla/api/answers';
 import { ACTION_COMPLETED, AGENT_LEASE, type ManifestStatus, type ManifestWork, type Policy, WORK_APPLIED } from '@flotilla/api/ocm';
 import { fixOf } from '@flotilla/api/ran';
 import { z } from 'zod';
-import { isStale, objectOf, statusWrittenAt } from './facts.ts';
-import { byItself, bySomebody, type ClusterQuestion, finding, type Finding, findingOf, link, upgradeEvidence } from './finding.ts';
 import { indexOf } from '../batches/cluster-machine.ts';
 import { isEnforced } from '../policies/policies.ts';
 import { targetOf } from '../spoke/targets.ts';
 import { observeOutcome } from '../transport/answers.ts';
 import type { ClusterProgress, PolicyRef } from '../upgrade/model.ts';
 import { templatesOf } from '../upgrade/stage.ts';
+import { notFound } from '../waits/wait.ts';
 import { judgeWork } from '../works/manifest-works.ts';
 import { isGeneration } from '../works/work-generations.ts';
+import { isStale, objectOf, statusWrittenAt } from './facts.ts';
+import { byItself, bySomebody, type ClusterQuestion, type Finding, finding, findingOf, link, upgradeEvidence } from './finding.ts';
 
 type Asked = Pick<ClusterQuestion, 'facts' | 'cluster'>;
 
@@ -72,9 +73,8 @@ function policyWait(question: ClusterQuestion): Finding {
     links: [head, ...links],
   });
   if (!copy) {
-    const gone = { object: `Policy ${cluster}/${ref.namespace}.${name}`, field: 'metadata.name', value: '(not found)' };
     return found(
-      [link('the policy is not placed on the cluster', gone)],
+      [link('the policy is not placed on the cluster', notFound(`Policy ${cluster}/${ref.namespace}.${name}`))],
       bySomebody('Place the policy on the cluster (PlacementBinding).'),
     );
   }
@@ -167,8 +167,7 @@ function workWait(question: ClusterQuestion): Finding {
   if (seen.kind !== 'read') return finding('work', { ...head, isUnknown: seen.kind === 'unread' }, GOES_ON, own);
   const work = seen.object;
   if (!work) {
-    const gone = { object: `ManifestWork ${cluster}/(${template})`, field: 'metadata.name', value: '(not found)' };
-    const missing = link('the work is not there yet', gone);
+    const missing = link('the work is not there yet', notFound(`ManifestWork ${cluster}/(${template})`));
     return { ...finding('work', head, byItself('The hub creates it with its next step.'), own), links: [head, missing] };
   }
   return { ...finding('work', head, releaseOf(question, work), own), links: [head, ...workLinks(question, work)] };

@@ -4,6 +4,7 @@ import type { WhyAnswer } from '@flotilla/api/answers';
 import { type ClusterGroupUpgrade, isFinalPrecacheState, unpackStatus } from '@flotilla/api/ran';
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import { isEnding, stateOf } from '../upgrade/stage.ts';
+import { notFound } from '../waits/wait.ts';
 import { cleanedWait, cleaningWait, recordedWait, strangerWait } from './ended.ts';
 import { judgeHub, objectOf, statusWrittenAt, type UpgradeFacts } from './facts.ts';
 import { bySomebody, type Finding, finding, link, type Question, storedWait } from './finding.ts';
@@ -136,7 +137,7 @@ function hubWait(facts: UpgradeFacts): Finding | undefined {
 function unseenHub(facts: UpgradeFacts): Finding | undefined {
   const observedAt = statusWrittenAt(facts.upgrade);
   if (observedAt !== undefined && facts.now - Date.parse(observedAt) < RECENT_MS) return undefined;
-  const evidence = { object: 'Lease flotilla-hub', field: 'metadata.name', value: '(not found)', observedAt };
+  const evidence = { ...notFound('Lease flotilla-hub'), observedAt };
   const release = 'Start the hub; where it leads by another Lease (--lease-name), see that one.';
   return silent('no hub was found that decides: there is no Lease by which one leads', evidence, release);
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { conditionTime, findCondition, Label, type Ref, refKey } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
-import type { Wait } from '../waits/wait.ts';
+import { notFound, type Wait } from '../waits/wait.ts';
 import type { SelectionFailure } from './cluster-selection.ts';
 
 /** Time that members have to come back before the first batch. */
@@ -39,7 +39,7 @@ export function waitForMembers(
     fix: 'restore or register it, or take it out of spec.clusters',
     since,
     until,
-    of: { object: `ManagedCluster ${missing[0]}`, field: 'metadata.name', value: '(not found)' },
+    of: notFound(`ManagedCluster ${missing[0]}`),
   };
 }
 

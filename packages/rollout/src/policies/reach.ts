@@ -11,7 +11,7 @@ import {
 } from '@flotilla/api/ocm';
 import { isAvailable } from '../clusters/managed-cluster.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
-import type { Wait } from '../waits/wait.ts';
+import { notFound, type Wait } from '../waits/wait.ts';
 
 /** The objects that place policies on clusters; those of upgrades are left out, because they place none. */
 export interface PolicyWays {
@@ -59,7 +59,7 @@ export function reachOf(ref: PolicyRef, policy: Policy | undefined, ways: Policy
 
 function findWays(ref: PolicyRef, policy: Policy | undefined, ways: PolicyWays): Why | readonly Way[] {
   const object = `Policy ${refKey(ref)}`;
-  const absent = { object, field: 'metadata.name', value: '(not found)' };
+  const absent = notFound(object);
   if (!policy) return { says: 'it was deleted', fix: `create ${object} again`, of: absent };
   const { metadata, spec } = policy;
   if (metadata.deletionTimestamp !== undefined)
@@ -125,11 +125,7 @@ function findProblem(
   isEarly: boolean,
 ): Why | undefined {
   if (!placement || placement.metadata.deletionTimestamp !== undefined)
-    return {
-      says: `its ${object} is not there`,
-      fix: `create ${object} again`,
-      of: { object, field: 'metadata.name', value: '(not found)' },
-    };
+    return { says: `its ${object} is not there`, fix: `create ${object} again`, of: notFound(object) };
   const satisfied = findCondition(placement.status?.conditions, PLACEMENT_SATISFIED);
   const shown = {
     object,

@@ -2,7 +2,7 @@ import { foreign, perObject, readJson } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { lateClusters, newcomers } from '../batches/late-clusters.ts';
-import { type ClusterProgress, ProgressState, type SpokeTarget, type SubscriptionRef } from '../upgrade/model.ts';
+import { type ClusterProgress, ProgressState, type SpokeTarget, SubscriptionRef } from '../upgrade/model.ts';
 import { isRunning, keepsObjects, templatesOf } from '../upgrade/stage.ts';
 
 /** The target of each spoke that has one other than `cleanup`; all others are to be clean. */
@@ -33,7 +33,7 @@ function derive(upgrade: ClusterGroupUpgrade): Map<string, SpokeTarget> {
   return targets;
 }
 
-const Subscriptions = foreign(z.array(z.object({ kind: z.string(), name: z.string(), apiVersion: z.string(), namespace: z.string() })));
+const Subscriptions = foreign(z.array(SubscriptionRef));
 
 function remediation(upgrade: ClusterGroupUpgrade): (progress: ClusterProgress) => SpokeTarget {
   const templates = templatesOf(upgrade);

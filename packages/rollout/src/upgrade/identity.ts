@@ -1,13 +1,10 @@
 /** The identity of an upgrade, and the labels that mark an object on the hub as its (spec/talm 2.12, 2.13). Pure. */
 import { createHash } from 'node:crypto';
-import { type KubeObject, Label } from '@flotilla/api';
+import { type KubeObject, Label, type Ref } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 
 /** Namespace and name of an upgrade. */
-export interface UpgradeRef {
-  readonly namespace: string;
-  readonly name: string;
-}
+export type UpgradeRef = Required<Ref>;
 
 /** The upgrade an object belongs to. */
 export interface UpgradeIdentity extends UpgradeRef {

@@ -1,8 +1,9 @@
 /** The words the files of this folder share. What is decided is decided in the files named after it. */
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, ConditionReason } from '@flotilla/api/ran';
-import type { Sightings } from './first-seen.ts';
+import { z } from 'zod';
 import type { Wait } from '../waits/wait.ts';
+import type { Sightings } from './first-seen.ts';
 
 /** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */
 export type ClusterEdits = NonNullable<NonNullable<ClusterGroupUpgradeSpec['actions']>['beforeEnable']>;
@@ -20,12 +21,8 @@ export type ClusterRecord = NonNullable<ClusterGroupUpgradeStatus['clusters']>[n
 export const RecordState = { complete: 'complete', timedOut: 'timedout', failed: 'failed' } as const;
 
 /** A Subscription that a policy wants, as `managedPoliciesContent` lists it. */
-export interface SubscriptionRef {
-  readonly kind: string;
-  readonly name: string;
-  readonly apiVersion: string;
-  readonly namespace: string;
-}
+export const SubscriptionRef = z.object({ kind: z.string(), name: z.string(), apiVersion: z.string(), namespace: z.string() });
+export type SubscriptionRef = Readonly<z.output<typeof SubscriptionRef>>;
 
 /** State that must become true for one spoke, derived from the stored status alone (`targetsOf`, `targetOf` in targets.ts). */
 export type SpokeTarget =
@@ -128,10 +125,7 @@ export interface Verdict {
 }
 
 /** A managed policy as the status names it. */
-export interface PolicyRef {
-  readonly name: string;
-  readonly namespace: string;
-}
+export type PolicyRef = Required<Ref>;
 
 /** One write. Writes of a plan are made in order; each is idempotent. */
 export type HubWrite =

@@ -19,6 +19,9 @@ export interface Wait {
   readonly behind?: Ref | undefined;
 }
 
+/** Evidence that an object is not there. */
+export const notFound = (object: string): NonNullable<Wait['of']> => ({ object, field: 'metadata.name', value: '(not found)' });
+
 /** Key in `status.messages` of a wait of the whole upgrade; no cluster can have this name. */
 export const WHOLE_UPGRADE = '(upgrade)';
 

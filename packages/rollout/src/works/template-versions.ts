@@ -4,7 +4,7 @@ import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { templatesOf } from '../upgrade/stage.ts';
 import { digestOf } from '../values/json-value.ts';
-import type { Wait } from '../waits/wait.ts';
+import { notFound, type Wait } from '../waits/wait.ts';
 
 type FindTemplate = (name: string) => ManifestWorkReplicaSet | undefined;
 
@@ -44,12 +44,7 @@ export function findOtherVersion(upgrade: ClusterGroupUpgrade, find: FindTemplat
           fix: 'put it back as it was, or delete the upgrade and create it again to roll the new version out from the canaries on',
           of: { object, field: 'metadata.generation', value: String(template.metadata.generation ?? '?') },
         }
-      : {
-          cause: 'work',
-          says: `${object} is gone`,
-          fix: 'create it again as it was, or delete the upgrade',
-          of: { object, field: 'metadata.name', value: '(not found)' },
-        };
+      : { cause: 'work', says: `${object} is gone`, fix: 'create it again as it was, or delete the upgrade', of: notFound(object) };
   }
   return undefined;
 }

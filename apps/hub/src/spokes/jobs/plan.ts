@@ -12,7 +12,7 @@ import {
   type SpokeTask,
   type WatchedObject,
 } from '../transports/port/port.ts';
-import type { JobState, SpokeJob, StepContext } from './kind.ts';
+import type { JobState, StepContext } from './kind.ts';
 import { describeDelay, describeRisks, describeSilence, quoteRefusal } from './messages.ts';
 
 /** Event, and a sentence for the status while the spoke waits or after it failed. */
@@ -41,16 +41,9 @@ const isBlocked = ({ job }: Pick<SpokeObservation, 'job'>, { problem }: Pick<Ste
   problem !== undefined && !job;
 
 /** Facts of an interpreter besides the observation. */
-interface Basis {
-  readonly upgradeUid: string;
-  readonly cluster: string;
-  readonly digest: string | undefined;
-  readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words' | 'cleansFirst'>;
+interface Basis extends Omit<StepContext, 'job'> {
+  readonly job: Omit<StepContext['job'], 'machine'>;
   readonly state: JobState;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  readonly awaySince?: number | undefined;
-  readonly failsWithoutNodes?: boolean | undefined;
 }
 
 type Interpreter = (spoke: SpokeObservation, basis: Basis) => Meaning;
@@ -73,10 +66,7 @@ const interpreters: Readonly<Record<JobState, Interpreter>> = {
  * A working holder ends by its own deadline, but leftovers of an ended one may stay as long as the spoke is away. So only an ended holder lets the
  * deadline pass.
  */
-function interpretHeld(
-  { available }: SpokeObservation,
-  { job, claimedBy, claimantEnded, now, deadlineAt, cluster }: Basis & Omit<StepContext, 'job'>,
-): Meaning {
+function interpretHeld({ available }: SpokeObservation, { job, claimedBy, claimantEnded, now, deadlineAt, cluster }: Basis): Meaning {
   const holder = `waits for ClusterGroupUpgrade ${claimedBy}`;
   const isLate = claimantEnded && now >= deadlineAt;
   // Cleaning an available spoke takes a moment and counts as the holder's work.

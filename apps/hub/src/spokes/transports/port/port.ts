@@ -5,20 +5,12 @@
 import { Annotation } from '@flotilla/api';
 import { PullerReport } from '@flotilla/api/ran';
 import type { SpokeJobEffect, UpgradeIdentity, ViewAnswer, ViewTarget } from '@flotilla/rollout';
-import { MAX_TEXT } from '../../../trims.ts';
+import type { z } from 'zod';
+import { MAX_TEXT, type ViewedObject } from '../../../trims.ts';
 import type { Write } from '../../../writes/apply.ts';
 
 /** Fields of an object on a spoke that decide something. */
-export interface SpokeObject {
-  readonly kind: string;
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace?: string | undefined;
-    readonly deletionTimestamp?: string | undefined;
-    readonly annotations?: Readonly<Record<string, string>> | undefined;
-  };
-  readonly status?: unknown;
-}
+export type SpokeObject = z.output<typeof ViewedObject>;
 
 /** Knowledge of one object: `found`, `absent`, `unknown`, or still `pending`. */
 export type Answer = ViewAnswer<SpokeObject>;
