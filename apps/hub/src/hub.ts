@@ -39,8 +39,8 @@ import { type CleanedJob, subjectOfLeftover } from './spokes/leftovers.ts';
 import type { SpokeStep } from './spokes/part.ts';
 import { Problems } from './spokes/problems.ts';
 import { SpokeReconciler } from './spokes/reconciler.ts';
-import { createRolloutStep } from './spokes/rollout/step.ts';
 import { SpokeRollouts } from './spokes/rollout/part.ts';
+import { createRolloutStep } from './spokes/rollout/step.ts';
 import { createUpdateGraph } from './update-graph.ts';
 import { UpgradeJobs } from './upgrades/jobs.ts';
 import { UpgradeReconciler } from './upgrades/reconciler.ts';
@@ -80,7 +80,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
 
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
   const step = createRolloutStep(stepDeps, store.isShared);
-  const rollout = new SpokeRollouts({ ...stepDeps, step, problems, clock });
+  const rollout = new SpokeRollouts({ ...stepDeps, step, problems });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
   const cleaningOf = (job: CleanedJob, claims: PrecacheJobs | BackupJobs) =>
     new Cleaning({ ...jobsDeps, job, claims, onClean: (uid) => requeueOf(uid, CLEAN_GATHER_MS) });

@@ -8,8 +8,9 @@ import {
   type ReconcilerOptions,
   startReconciler,
 } from '@flotilla/runtime';
+import { earliest } from '../earliest.ts';
 import { Attempts } from '../writes/attempts.ts';
-import { keyText, parseSpokeKey, type PartPlan, type SpokeKey, type SpokePart, type SpokeStep } from './part.ts';
+import { keyText, type PartPlan, parseSpokeKey, type SpokeKey, type SpokePart, type SpokeStep } from './part.ts';
 import type { Problems } from './problems.ts';
 
 /** Hands steps over to other processes (`HandOver`). */
@@ -184,8 +185,7 @@ export class SpokeReconciler {
       }
     }
     if (failure !== undefined) throw failure;
-    const known = times.filter((time) => time !== undefined);
-    return known.length > 0 ? Math.min(...known) : undefined;
+    return earliest(...times);
   }
 
   #done(part: SpokePart, key: SpokeKey): undefined {

@@ -6,7 +6,7 @@ import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { settled } from '@flotilla/pace/testing';
 import { objectDefinitions } from '@flotilla/rollout';
 import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy, clusterVersion, SPOKE } from '@flotilla/rollout/testing';
-import { createChannel, createLogger, logOnly, startReconciler, systemClock } from '@flotilla/runtime';
+import { createChannel, createLogger, logOnly, startReconciler } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
@@ -93,7 +93,7 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
       caches,
       step: () => Promise.resolve(false),
       problems: new Problems({ onChange: () => undefined, now: Date.now }),
-      clock: systemClock,
+      now: Date.now,
     }),
     problems: () => new Map(),
     placing: { apply: async () => undefined, forget: () => undefined },

@@ -5,7 +5,7 @@ import { kstatus } from '@flotilla/api/testing';
 import { settled } from '@flotilla/pace/testing';
 import { objectDefinitions, PLACEMENT_APP } from '@flotilla/rollout';
 import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
-import { createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
+import { createLogger, createMetrics, type EventToRecord } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
@@ -56,7 +56,7 @@ async function begin(talmStrict = false): Promise<void> {
     caches,
     step: () => Promise.resolve(false),
     problems: new Problems({ onChange: () => undefined, now: () => now }),
-    clock: { ...systemClock, now: () => now },
+    now: () => now,
   });
   const jobs: Pick<UpgradeJobs, 'precache' | 'nextProofs' | 'backUp' | 'backUpLate' | 'precacheLate' | 'end' | 'isClean' | 'owePins'> = {
     nextProofs: () => undefined,

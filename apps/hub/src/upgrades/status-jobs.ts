@@ -59,13 +59,8 @@ export type LatePulls = Omit<PrecachingReport, 'retries'>;
 /** Adds the pulls of late clusters to the status that a pass of the rollout goes by: one that failed leaves its cluster out. */
 export function describeLatePulls(before: ClusterGroupUpgradeStatus, pulls: LatePulls | undefined): ClusterGroupUpgradeStatus {
   if (!pulls) return before;
-  const { clusters, spokes } = pulls;
-  const states = { ...before.precaching?.status };
-  for (const cluster of clusters) states[cluster] = spokes.get(cluster)?.state ?? 'NotStarted';
-  const status = { ...before, precaching: { ...before.precaching, status: states } };
-  describeSpokes(status, pulls);
-  status.precaching.messages = orAbsent({ ...omit(before.precaching?.messages, clusters), ...status.precaching.messages });
-  const failed = clusters.filter((cluster) => states[cluster] !== undefined && hasFailedPrecache(states[cluster]));
+  const status = withSpokes(before, pulls, 'NotStarted');
+  const failed = pulls.clusters.filter((cluster) => hasFailedPrecache(status.precaching.status[cluster] ?? 'NotStarted'));
   if (failed.length > 0) recordFailed(status, failed);
   return status;
 }
@@ -82,23 +77,25 @@ export function describeLateBackups(
   return status;
 }
 
-const omit = (messages: Readonly<Record<string, string>> = {}, clusters: readonly string[]): Record<string, string> =>
-  Object.fromEntries(Object.entries(messages).filter(([cluster]) => !clusters.includes(cluster)));
+/** The status with states and messages of these clusters' jobs instead of those that it had. @param initial of one that is not known */
+function withSpokes(before: ClusterGroupUpgradeStatus, report: Pick<PrecachingReport, 'clusters' | 'spokes'>, initial?: PrecacheState) {
+  const [states, messages] = [{ ...before.precaching?.status }, { ...before.precaching?.messages }];
+  for (const cluster of report.clusters) {
+    const state = report.spokes.get(cluster)?.state ?? initial;
+    if (state !== undefined) states[cluster] = state;
+    delete messages[cluster];
+  }
+  const status = { ...before, precaching: { ...before.precaching, status: states } };
+  describeSpokes(status, report);
+  status.precaching.messages = orAbsent({ ...messages, ...status.precaching.messages });
+  return status;
+}
 
 /** Adds the proofs of a rollout to its status: the states of their jobs replace those of the pull. */
 export function describeProofs(status: ClusterGroupUpgradeStatus, report: ProofReport | undefined): ClusterGroupUpgradeStatus {
   if (!report) return status;
-  const { entries, clusters, spokes } = report;
-  const known = clusters.flatMap((cluster) => {
-    const spoke = spokes.get(cluster);
-    return spoke ? [[cluster, spoke] as const] : [];
-  });
-  const states = Object.fromEntries(known.map(([cluster, { state }]) => [cluster, state]));
-  const precaching = { ...status.precaching, status: { ...status.precaching?.status, ...states }, proofs: orAbsent([...entries]) };
-  const next = { ...status, precaching };
-  describeSpokes(next, { clusters, spokes });
-  next.precaching.messages = orAbsent({ ...omit(status.precaching?.messages, clusters), ...next.precaching.messages });
-  return next;
+  const next = withSpokes(status, report);
+  return { ...next, precaching: { ...next.precaching, proofs: orAbsent([...report.entries]) } };
 }
 
 /** Adds pre-caching to a status: its condition, states and bytes; once it is over, the record of clusters that failed. */

@@ -2,6 +2,7 @@
 import type { NodesProgress, PrecacheProgress } from '@flotilla/api/ran';
 import { isAvailable, type Pause, type PlacesToAsk, type Wait, waitMessage, withSince } from '@flotilla/rollout';
 import type { SpokeJobCaches } from '../../caches.ts';
+import { earliest } from '../../earliest.ts';
 import { reachSpoke } from '../transports/reach.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';
@@ -75,13 +76,12 @@ export function judgeSpoke<S extends JobState, I>(job: SpokeJob<S, I>, asked: Sp
   const isFinal = machine.isFinal(decided.state);
   if (paused?.stops && !isFinal) return { state: machine.initial, message: paused.message, at: undefined };
   const times = [decided.at, isTimed && now < deadlineAt && Number.isFinite(deadlineAt) ? deadlineAt : undefined];
-  const known = times.filter((time) => time !== undefined);
   return {
     state: isPlaced || isFinal ? decided.state : state,
     // A final state keeps the message of its verdict.
     message: isFinal ? (decided.state === asked.stored ? asked.said : decided.message) : (trouble ?? decided.message),
     ...progressOf(spoke.report, isFinal),
-    at: isFinal || known.length === 0 ? undefined : Math.min(...known),
+    at: isFinal ? undefined : earliest(...times),
   };
 }
 

@@ -2,6 +2,7 @@ import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { isEnding, type Pause, type PlacesToAsk, type Sightings, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { BY_UID, BY_WORK_AND_CLUSTER, spokeKey } from '../../caches.ts';
+import { earliest } from '../../earliest.ts';
 import { hubObjectsOf } from '../../lookups.ts';
 import { describeWrites } from '../../writes/apply.ts';
 import { keyOf, keyText, type PartPlan, type SpokeKey, type SpokePart } from '../part.ts';
@@ -113,20 +114,22 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
     // Maps of an input are part of the digest of each cluster.
     const shared = JSON.stringify([inputs, paused, clusters.length]);
     const spokes = new Map<string, JudgedSpoke<S>>();
-    const [times, still]: [number[], number[]] = [[], []];
+    const times: (number | undefined)[] = [];
+    const still: number[] = [];
     for (const cluster of clusters) {
       const next = this.#judgeOne(request, cluster, { before: before?.get(cluster), shared, error: problems.get(cluster)?.error });
       known.set(cluster, next);
       const { judged } = next;
       spokes.set(cluster, judged);
-      if (judged.at !== undefined) times.push(judged.at);
+      times.push(judged.at);
       if (this.#isUnderWay(judged.state))
         still.push(request.sightings.since(`${this.name} ${cluster} ${judged.state} ${JSON.stringify(judged.progress)}`));
     }
     this.#releaseOthers(request, spokes);
-    if (still.length > 0) this.#stillSince.set(uid, least(still));
-    else this.#stillSince.delete(uid);
-    return { spokes, at: times.length > 0 ? least(times) : undefined };
+    const stillSince = earliest(...still);
+    if (stillSince === undefined) this.#stillSince.delete(uid);
+    else this.#stillSince.set(uid, stillSince);
+    return { spokes, at: earliest(...times) };
   }
 
   #judgeOne(
@@ -297,5 +300,3 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
 
 const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((fact, index) => fact === other[index]);
-
-const least = (times: readonly number[]): number => times.reduce((one, other) => Math.min(one, other));

@@ -10,11 +10,11 @@ import { MemoryHub } from '../../../testing/memory-hub.ts';
 import { BY_UID, createCaches, fillCaches } from '../../caches.ts';
 import { placementWrites } from '../../placements/placing.ts';
 import { HandOver } from '../../workers/hand-over.ts';
+import { parseSpokeKey, type SpokeKey } from '../part.ts';
 import { Problems } from '../problems.ts';
 import { SpokeReconciler } from '../reconciler.ts';
-import { parseSpokeKey, type SpokeKey } from '../part.ts';
-import { createRolloutStep } from './step.ts';
 import { SpokeRollouts } from './part.ts';
+import { createRolloutStep } from './step.ts';
 
 const SPOKES = ['a', 'b', 'c'];
 /** Error of a server that is unavailable. */
@@ -55,7 +55,7 @@ afterEach(() => {
 /** @param takes the leader takes all steps; default: it hands them over, and nobody takes them */
 function start({ takes = false }: { readonly takes?: boolean } = {}): void {
   const problems = new Problems({ onChange: (uid) => void told.push(uid), now: () => clock.now() });
-  rollouts = new SpokeRollouts({ caches, step, problems, clock });
+  rollouts = new SpokeRollouts({ caches, step, problems, now: () => clock.now() });
   const queue = { enqueue: (text: string) => void asked.push(parseSpokeKey(text)?.cluster ?? ''), holds: () => true };
   const isGone = (uid: string) => caches.upgrades.byIndex(BY_UID, uid).length === 0;
   const handOver = takes ? undefined : new HandOver(queue, clock);

@@ -14,7 +14,7 @@ import {
   upgradeIndexOf,
   upgradeIndexValue,
 } from '@flotilla/rollout';
-import { type Change, type Clock, type Watch, watch } from '@flotilla/runtime';
+import { type Change, type Watch, watch } from '@flotilla/runtime';
 import { BY_LABELS, BY_UID, BY_UPGRADE, BY_UPGRADE_NAME, isOfJob, type RolloutCaches } from '../../caches.ts';
 import { isBound, placementWrites } from '../../placements/placing.ts';
 import { describeWrites } from '../../writes/apply.ts';
@@ -24,15 +24,10 @@ import { hasClusterChanged } from '../transports/cluster.ts';
 import { type PlanDeps, planRolloutSpoke, type RolloutSpokePlan } from './step.ts';
 
 /** Dependencies of `SpokeRollouts`. */
-interface RolloutsDeps {
+interface RolloutsDeps extends PlanDeps {
   readonly caches: RolloutCaches;
   readonly step: SpokeStep<RolloutSpokePlan>;
   readonly problems: Problems;
-  readonly clock: Clock;
-  /** See `PlanDeps`: the plans are those of the step. */
-  readonly viewSeconds?: number | undefined;
-  /** Decide as the reference does; default false. */
-  readonly talmStrict?: boolean;
 }
 
 /** Stands for the Placements of an upgrade among its problems. */
@@ -44,16 +39,13 @@ export class SpokeRollouts implements SpokePart {
   readonly watches: SpokePart['watches'];
   readonly step: SpokeStep<RolloutSpokePlan>;
   readonly #deps: RolloutsDeps;
-  readonly #planning: PlanDeps;
   /** Missing writes of Placements by the object of their upgrade, within one turn of the event loop: planning them takes longer than a spoke. */
   readonly #placing = new WeakMap<ClusterGroupUpgrade, boolean>();
 
   constructor(deps: RolloutsDeps) {
-    const { caches, clock, talmStrict, viewSeconds, step } = deps;
     this.#deps = deps;
-    this.step = step;
-    this.watches = watchesOf(caches);
-    this.#planning = { caches, now: () => clock.now(), talmStrict, viewSeconds };
+    this.step = deps.step;
+    this.watches = watchesOf(deps.caches);
   }
 
   /**
@@ -114,7 +106,7 @@ export class SpokeRollouts implements SpokePart {
   plan({ upgrade: uid, cluster }: SpokeKey): PartPlan {
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
     if (!upgrade) return { writes: '' };
-    const planned = planRolloutSpoke(upgrade, cluster, this.#planning);
+    const planned = planRolloutSpoke(upgrade, cluster, this.#deps);
     const { target, writes, at } = planned;
     if (writes.length === 0 || this.#waitsForPolicy(upgrade, target)) return { writes: '', at: at };
     // Cleaning up after a batch is not urgent while the next one begins.

@@ -3,13 +3,14 @@
 import { Annotation, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type ActionOutcome, countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
+import { earliest } from '../../../earliest.ts';
 import { ViewedObject } from '../../../trims.ts';
 import {
   type Answer,
   type Failure,
   isRefusal,
-  reportOf,
   RETRY_BUDGET,
+  reportOf,
   type SpokeJobNames,
   type SpokeObservation,
   type ViewDefinition,
@@ -101,10 +102,8 @@ export function toObservation(
   };
 }
 
-function startOf({ namespaceView, jobView }: ActionsSpoke): number | undefined {
-  const created = [namespaceView, jobView].flatMap((view) => (view?.ours ? [view.createdAt] : []));
-  return created.length > 0 ? Math.min(...created) : undefined;
-}
+const startOf = ({ namespaceView, jobView }: ActionsSpoke): number | undefined =>
+  earliest(...[namespaceView, jobView].map((view) => (view?.ours ? view.createdAt : undefined)));
 
 const watchedObjectOf = (view: ViewObservation | undefined): WatchedObject | undefined =>
   view?.ours ? { since: view.createdAt, answer: view.answer } : undefined;
