@@ -1,6 +1,7 @@
 import { Annotation, type KubeObject, Label } from '@flotilla/api';
-import { ManagedCluster, type Policy } from '@flotilla/api/ocm';
+import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { isEnforced, parentName } from '@flotilla/rollout';
 import { AUTO_NAMESPACE, type ObservedCluster } from './observe.ts';
 
 /** Task for one cluster. */
@@ -17,7 +18,8 @@ export function planCluster(observed: ObservedCluster): ClusterPlan {
   const waves: { readonly policy: string; readonly wave: number }[] = [];
   for (const child of observed.policies) {
     const wave = child.metadata.annotations?.[Annotation.deployWave];
-    if (wave === undefined || enforces(child)) continue;
+    // Enforcing policies need no upgrade.
+    if (wave === undefined || isEnforced(child)) continue;
     if (!/^[+-]?\d+$/.test(wave)) return { kind: 'refuse', policy: child.metadata.name, wave };
     waves.push({ policy: parentName(child), wave: Number(wave) });
   }
@@ -30,12 +32,6 @@ export function planCluster(observed: ObservedCluster): ClusterPlan {
     ),
   };
 }
-
-/** Enforcing policies need no upgrade. */
-const enforces = ({ spec }: Policy): boolean => spec?.remediationAction?.toLowerCase() === 'enforce';
-
-/** Replicated policies are named `namespace.name` after their parent; neither part of a namespace holds a dot. */
-const parentName = ({ metadata: { name } }: Policy): string => name.slice(name.indexOf('.') + 1);
 
 /** Builds the upgrade of a newly imported cluster, as the reference does (spec/talm 5.2). Its owner reference deletes it with the cluster. */
 function firstUpgrade({ metadata: { name, uid } }: ManagedCluster, managedPolicies: readonly string[]): KubeObject {

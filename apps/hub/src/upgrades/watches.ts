@@ -3,7 +3,7 @@
 import { findCondition, type KubeObject, Label, perObject, refKey } from '@flotilla/api';
 import type { ManagedClusterSet, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
-import { isEnding, isOpenToMembers, isRunning, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
+import { isEnding, isOpenToMembers, isRunning, parentName, placementOf, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, watch, whenChanged } from '@flotilla/runtime';
 import { BY_BLOCKER, BY_LABELS, BY_OPEN, BY_POLICY, BY_UID, isOfJob, isOfUpgrade, type RolloutCaches } from '../caches.ts';
 import { hasClusterChanged } from '../spokes/transports/cluster.ts';
@@ -51,10 +51,8 @@ const policyWatches = (caches: Caches): Watch[] => {
     watch(children, {
       select: hasChildChanged,
       // A running upgrade has validated its policies, but a cluster whose copy is gone has nothing left to do.
-      enqueue: ({ type, object: { metadata } }) =>
-        upgrades
-          .byIndex(BY_POLICY, metadata.name.slice(metadata.name.indexOf('.') + 1))
-          .filter((upgrade) => type === 'deleted' || !isRunning(upgrade)),
+      enqueue: ({ type, object }) =>
+        upgrades.byIndex(BY_POLICY, parentName(object)).filter((upgrade) => type === 'deleted' || !isRunning(upgrade)),
     }),
     ...wayWatches(caches),
     ...[placements, bindings].map((cache) =>

@@ -103,14 +103,8 @@ export function examinePolicies(input: PolicySelection): PolicyExamination {
 }
 
 /** The lists of an examination under construction. */
-interface Examined {
-  readonly forUpgrade: ManagedPolicy[];
-  readonly compliantBefore: ManagedPolicy[];
-  readonly enforced: string[];
-  readonly missing: MissingPolicy[];
-  readonly invalid: { name: string; reason: string }[];
-  readonly unread: string[];
-}
+type Examined = { readonly [List in keyof Lists]: Lists[List][number][] };
+type Lists = Omit<PolicyExamination, 'ambiguous' | 'namespaces'>;
 
 /** Puts a policy that has copies into its list. */
 function examineOne(
@@ -199,12 +193,15 @@ function findPlaced(names: ReadonlySet<string>, input: Omit<PolicySelection, 'ma
 }
 
 /** Parent of a replicated policy: `<namespace>.<name>`, split at the first dot. Copies made by an upgrade do not count. */
-function parentOf({ metadata }: Policy): { readonly namespace: string; readonly name: string } | undefined {
+function parentOf({ metadata }: Policy): PolicyRef | undefined {
   const { labels, name } = metadata;
   if (labels?.[Label.rootPolicy] === undefined || labels[Label.upgradeName] !== undefined) return undefined;
   const dot = name.indexOf('.');
-  return dot < 0 ? undefined : { namespace: name.slice(0, dot), name: name.slice(dot + 1) };
+  return dot < 0 ? undefined : { namespace: name.slice(0, dot), name: parentName({ metadata }) };
 }
+
+/** Name of the parent of a replicated policy: neither part of a namespace holds a dot. */
+export const parentName = ({ metadata: { name } }: Pick<Policy, 'metadata'>): string => name.slice(name.indexOf('.') + 1);
 
 /** True for a policy or a copy that enforces, whatever the case it is written in. */
 export function isEnforced(policy: Policy | undefined): boolean {
