@@ -7,9 +7,10 @@ import { expect, test } from 'vitest';
 import { buildPolicy, catalogSource, clusterVersion, configurationPolicy, subscription } from '../testing/policy-builders.ts';
 import { selectClusters } from './clusters/cluster-selection.ts';
 import { objectDefinitions, readInPieces } from './policies/policy-structure.ts';
-import { derivePrecachingSpec, parseSpaceRequired } from './software/software-spec.ts';
+import { derivePrecachingSpec } from './software/software-spec.ts';
 import { desiredViewNames } from './spoke/subscriptions.ts';
 import { validateInput } from './validation/input-checks.ts';
+import { parseSpaceRequired } from './values/formats.ts';
 
 const policy = (random: RandomValues): unknown => {
   const plain = buildPolicy('p', {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseSpaceRequired } from './software-spec.ts';
+import { parseSpaceRequired } from './formats.ts';
 
 test.each([
   ['40 GB', '38'],
