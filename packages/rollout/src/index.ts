@@ -1,4 +1,4 @@
-export { exact, forecast, judgeHub, NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, unknown, type UpgradeFacts } from './answers/facts.ts';
+export { exact, forecast, judgeHub, NOTHING_OF_CLUSTERS, type Seen, statusWrittenAt, type UpgradeFacts, unknown } from './answers/facts.ts';
 export { foldWaits, summarizeWaits } from './answers/fold.ts';
 export { answerLimits, type LimitsFacts } from './answers/limits-answer.ts';
 export { countOverdue, countStarved } from './answers/overdue.ts';
@@ -32,8 +32,8 @@ export { blockingRefs, judgeBlocking } from './gates/blocking.ts';
 export { findClosedHours } from './gates/cluster-hours.ts';
 export { describeIgnoredEdits, effectOf } from './gates/effect.ts';
 export { batchGatesOf, type GateInput, judgeBatchGates, judgeGates, type Refusal, remainingClusters, type Stall } from './gates/gates.ts';
-export { isOpenToMembers, readPins, readProofWithin, readWaves, strongerPins, type Waves } from './gates/upgrade-annotations.ts';
 export { findHold, findPause, type Pause, pauseWait } from './gates/pause.ts';
+export { isOpenToMembers, readPins, readProofWithin, readWaves, strongerPins, type Waves } from './gates/upgrade-annotations.ts';
 export { explainWindow, judgeWindow } from './gates/window.ts';
 export {
   byTurn,
@@ -52,9 +52,9 @@ export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeI
 export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
 export { readMeant, rememberMeant } from './policies/meant.ts';
 export { isEnforced, parentName } from './policies/policies.ts';
-export { policyMode } from './policies/policy-mode.ts';
 export { objectDefinitions, type PolicyStructure, readInPieces } from './policies/policy-structure.ts';
 export { findAway, type PolicyWays } from './policies/reach.ts';
+export { policyMode } from './policies/standing.ts';
 export { CHILD_POLICIES, placementOf, trimChild, trimPlacement } from './policies/trims.ts';
 export { advanceProofs, type ClusterProof, deferClusters, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
@@ -89,15 +89,6 @@ export { type Choice, chooseTransport, Transport } from './transport/choice.ts';
 export { findUnknownAnnotation, WINDOW_KEYS } from './upgrade/annotations.ts';
 export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
 export {
-  type HubWrite,
-  type PolicyRef,
-  RecordState,
-  type RolloutMode,
-  type RolloutObservation,
-  type RolloutProblem,
-  type SpokeTarget,
-} from './upgrade/model.ts';
-export {
   actionIndexValue,
   identityOf,
   isAttributed,
@@ -107,7 +98,15 @@ export {
   type UpgradeIdentity,
   workLabels,
 } from './upgrade/identity.ts';
-export { rolloutMachine } from './upgrade/rollout-machine.ts';
+export {
+  type HubWrite,
+  type PolicyRef,
+  RecordState,
+  type RolloutMode,
+  type RolloutObservation,
+  type RolloutProblem,
+  type SpokeTarget,
+} from './upgrade/model.ts';
 export { desiredWorkName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
 export {
   isComplete,
@@ -117,6 +116,7 @@ export {
   isTurningPoint,
   keepsObjects,
   lastBatch,
+  rolloutMachine,
   stateOf,
   templatesOf,
   wasCleaned,

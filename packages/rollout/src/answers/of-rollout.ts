@@ -1,8 +1,8 @@
 /** Waits of an upgrade as a whole, and of its clusters by their place in the rollout, where the hub has said nothing else of them. Pure. */
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus, isFinalBackupState, isFinalPrecacheState } from '@flotilla/api/ran';
-import type { RolloutClusterState } from '../batches/cluster-machine.ts';
-import { readSoak } from '../policies/policy-mode.ts';
+import { type RolloutClusterState, stateByProgress } from '../batches/cluster-machine.ts';
+import { readSoak } from '../policies/standing.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isRunning, stateOf } from '../upgrade/stage.ts';
 import { readWait } from '../waits/wait.ts';

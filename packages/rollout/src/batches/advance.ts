@@ -8,8 +8,7 @@ import { waitForMembers } from '../clusters/returning.ts';
 import { type BatchGateInput, judgeBatchGates, type Refusal, type Stall } from '../gates/gates.ts';
 import { describeLost, lostClusters } from '../upgrade/lost-clusters.ts';
 import { type ClusterRecord, RecordState, type RolloutObservation, type Verdict } from '../upgrade/model.ts';
-import { nextRolloutState, type RolloutLook, type RolloutState } from '../upgrade/rollout-machine.ts';
-import { runningState } from '../upgrade/stage.ts';
+import { nextRolloutState, type RolloutLook, type RolloutState, runningState } from '../upgrade/stage.ts';
 import {
   allCompleted,
   alreadyCompliant,

@@ -5,7 +5,7 @@ import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Refusal } from '../gates/gates.ts';
 import { groupMeant } from '../policies/meant.ts';
 import { type ClusterProgress, type Meant, ProgressState, RecordState } from '../upgrade/model.ts';
-import { nextRolloutState, type RolloutState } from '../upgrade/rollout-machine.ts';
+import { nextRolloutState, type RolloutState } from '../upgrade/stage.ts';
 import { planBatches } from './batches.ts';
 import { canaryBatches } from './waves.ts';
 

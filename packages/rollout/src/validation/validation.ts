@@ -2,7 +2,7 @@ import { isJsonObject } from '@flotilla/api';
 import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { type ConditionReason, explain } from '@flotilla/api/ran';
 import type { ManagedPolicy, PolicyExamination } from '../policies/policies.ts';
-import { readSoak } from '../policies/policy-mode.ts';
+import { readSoak } from '../policies/standing.ts';
 import { findPlatformImage, type LookUpRelease } from '../software/policy-software.ts';
 import { formatSlice, formatSortedJson } from '../values/formats.ts';
 import { findTemplateProblem } from '../works/manifest-works.ts';

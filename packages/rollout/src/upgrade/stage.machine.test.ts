@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { stateDiagram } from '../diagram.ts';
-import { nextRolloutState, type RolloutLook, type RolloutState, rolloutMachine } from './rollout-machine.ts';
+import { nextRolloutState, type RolloutLook, type RolloutState, rolloutMachine } from './stage.ts';
 
 interface Row {
   name: string;

@@ -2,7 +2,7 @@ import { Annotation } from '@flotilla/api';
 import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import { buildPolicy } from '../../testing/policy-builders.ts';
-import { policyMode, readSoak } from './policy-mode.ts';
+import { policyMode, readSoak } from './standing.ts';
 
 const soaking = (given?: string): Policy => {
   const policy = buildPolicy('p', { compliant: { a: 'Compliant', b: 'NonCompliant', c: 'Pending', d: '' } });
