@@ -10,8 +10,6 @@ interface PolicyReaderOptions {
   readonly talmStrict?: boolean;
   /** Receives each waiter of a policy that has been read. */
   readonly onRead: (waiter: string) => void;
-  /** Milliseconds of reading per turn of the event loop; larger policies take several turns. Default 20. */
-  readonly sliceMs?: number;
   /** Milliseconds since any moment; default the system's clock. */
   readonly now?: () => number;
 }
@@ -37,9 +35,12 @@ interface Known {
   readonly structure: PolicyStructure;
 }
 
+/** Milliseconds of reading per turn of the event loop; larger policies take several turns. */
+const SLICE_MS = 20;
+
 /** Creates a reader. Uid and generation identify a policy's content, so a change of its status reads nothing. */
 export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
-  const { current, onRead, talmStrict = false, sliceMs = 20, now = () => performance.now() } = options;
+  const { current, onRead, talmStrict = false, now = () => performance.now() } = options;
   const known = new Map<string, Known>();
   const readings = new Map<string, Reading>();
   let spentMs = 0;
@@ -67,7 +68,7 @@ export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
 
   /** Reads as many pieces as this turn of the event loop allows. */
   function advance(reading: Reading): PolicyStructure | undefined {
-    while (spentMs < sliceMs) {
+    while (spentMs < SLICE_MS) {
       const since = now();
       const { done, value } = reading.pieces.next();
       spentMs += now() - since;
