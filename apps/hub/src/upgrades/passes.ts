@@ -3,22 +3,18 @@ import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
   batchGatesOf,
-  deferClusters,
   describeNewcomer,
   FirstSeen,
-  findClosedHours,
   findOtherVersion,
   findRetry,
   type GateInput,
   isOpenToMembers,
-  isPutOff,
   isSameSoftware,
   isTakenOut,
   joinRollout,
   judgeBatchGates,
   judgeBlocking,
   judgeGates,
-  latePulls,
   type Missing,
   newcomers,
   type ObservedUpgrade,
@@ -51,7 +47,7 @@ import type { UpgradeJobs } from './jobs.ts';
 import { Departures, driftSighting, observeRollout, observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { describePreparation, describeRollout } from './status.ts';
 import { describeLateBackups, describeLatePulls, describeProofs, type PrecachingReport } from './status-jobs.ts';
-import { formNextWave, judgeFirstWave, wavesOf } from './waves.ts';
+import { formNextWave, judgeFirstWave, putOffUnready, wavesOf } from './waves.ts';
 
 /** Dependencies of `UpgradePasses`. */
 export interface PassDeps extends PlanDeps {
@@ -173,7 +169,6 @@ export class UpgradePasses {
   rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
     const { caches, jobs, now, rollout, talmStrict } = this.#deps;
     const at = now();
-    const retry = talmStrict ? undefined : findRetry(upgrade);
     const stored = upgrade.status ?? { status: {} };
     const states = stored.precaching?.status ?? {};
     const fresh = new Set(talmStrict ? [] : newcomers(stored));
@@ -198,18 +193,8 @@ export class UpgradePasses {
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
     });
-    const { mode } = observation;
-    const versioned = talmStrict ? stored : withTemplateVersions(upgrade, stored, templateOf(upgrade, caches));
-    const joined =
-      talmStrict || !isOpenToMembers(upgrade) ? rememberMeant(versioned, mode) : this.#join(upgrade, spec, versioned, observation);
-    const retried = retry ? retryInRollout(joined, retry) : joined;
-    const isPulling = new Set(latePulls(stored).filter((cluster) => fresh.has(cluster)));
-    const isClosed = (name: string): boolean => !talmStrict && findClosedHours(caches.clusters.get({ name }), at) !== undefined;
-    const isUnready = (cluster: string): boolean =>
-      proofs?.byCluster.has(cluster) ? isPutOff(proofs.byCluster.get(cluster), states[cluster]) : isPulling.has(cluster);
-    const isLater = (cluster: string): boolean => isUnready(cluster) || isClosed(cluster);
-    const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
-    const deferred = deferClusters(retried, { isLater, isAbsent, canaries: spec.remediationStrategy.canaries });
+    const members = this.#withMembers(upgrade, spec, observation);
+    const deferred = putOffUnready(upgrade, members, { caches, talmStrict, proofs, fresh, now: at });
     const isOpen = refusal === undefined;
     const formed = formNextWave(
       { ...upgrade, status: withImportsOf(deferred, stored) },
@@ -245,6 +230,19 @@ export class UpgradePasses {
       stall: advance.stall,
       fallenSince: advance.fallenSince,
     };
+  }
+
+  /** The stored status with what the rollout is about by now: who has joined it or is tried again, for whom its policies are meant, and its templates. */
+  #withMembers(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, observation: RolloutObservation): ClusterGroupUpgradeStatus {
+    const { caches, talmStrict } = this.#deps;
+    const stored = upgrade.status ?? { status: {} };
+    if (talmStrict) return rememberMeant(stored, observation.mode);
+    const versioned = withTemplateVersions(upgrade, stored, templateOf(upgrade, caches));
+    const joined = isOpenToMembers(upgrade)
+      ? this.#join(upgrade, spec, versioned, observation)
+      : rememberMeant(versioned, observation.mode);
+    const retry = findRetry(upgrade);
+    return retry ? retryInRollout(joined, retry) : joined;
   }
 
   /** The status with the clusters that are selected since the start. */

@@ -1,4 +1,4 @@
-/** Batches that are filled with clusters that are ready, by what a pass sees of them. They decide nothing else, and write nothing. */
+/** Clusters that begin next, by what a pass sees of them: batches filled with those that are ready, others behind. They decide nothing else, and write nothing. */
 import { findCondition } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
@@ -7,9 +7,14 @@ import {
   type PrecacheState,
 } from '@flotilla/api/ran';
 import {
+  deferClusters,
+  findClosedHours,
   formWave,
   isAvailable,
   isFirstReady,
+  isPutOff,
+  latePulls,
+  type Proofs,
   proofsOf,
   type Refusal,
   readWaves,
@@ -108,4 +113,35 @@ function readinessIn({ metadata, spec }: ClusterGroupUpgrade, { caches, talmStri
     return bar === undefined && isCached && isAvailable(cluster);
   };
   return { isReady, opensAt: () => opens };
+}
+
+/**
+ * The status with the clusters behind the others that cannot begin yet: they pull, their last proof is too old, or their own hours are over.
+ * @param upgrade as stored
+ * @param status of the rollout as it is now
+ */
+export function putOffUnready(
+  upgrade: ClusterGroupUpgrade,
+  status: ClusterGroupUpgradeStatus,
+  { caches, talmStrict, proofs, fresh, now }: UnreadyFacts,
+): ClusterGroupUpgradeStatus {
+  const stored = upgrade.status ?? { status: {} };
+  const states = stored.precaching?.status ?? {};
+  const isPulling = new Set(latePulls(stored).filter((cluster) => fresh.has(cluster)));
+  const isClosed = (name: string): boolean => !talmStrict && findClosedHours(caches.clusters.get({ name }), now) !== undefined;
+  const isUnready = (cluster: string): boolean =>
+    proofs?.byCluster.has(cluster) ? isPutOff(proofs.byCluster.get(cluster), states[cluster]) : isPulling.has(cluster);
+  const isLater = (cluster: string): boolean => isUnready(cluster) || isClosed(cluster);
+  const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
+  return deferClusters(status, { isLater, isAbsent, canaries: upgrade.spec?.remediationStrategy.canaries });
+}
+
+/** Facts by which clusters are put off. */
+interface UnreadyFacts {
+  readonly caches: Pick<RolloutCaches, 'clusters'>;
+  readonly talmStrict: boolean;
+  readonly proofs: Proofs | undefined;
+  /** Clusters that came after the start. */
+  readonly fresh: ReadonlySet<string>;
+  readonly now: number;
 }
