@@ -18,10 +18,9 @@ import {
 import { clusterOf, createRegistrationCaches } from '../caches.ts';
 import { isInOrder } from '../trims.ts';
 import { accessRule } from './access.ts';
-import { applyAccess, applyVerdict } from './apply.ts';
+import { applyAccess, applyVerdict, revokeAccess } from './apply.ts';
 import { type ObserveDeps, observeSpoke } from './observe.ts';
 import { decideRegistration, planAccess } from './plan.ts';
-import { revokeAccess } from './revocation.ts';
 import { planTrim, trimCluster } from './trim.ts';
 
 /** Dependencies of `startRegistration`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isImageAllowed, repositoryOf } from './image-allow.ts';
+import { isImageAllowed, repositoryOf } from './software-spec.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 
