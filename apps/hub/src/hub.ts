@@ -152,7 +152,8 @@ function startUpgrades(deps: UpgradesDeps) {
     proxy,
     insecure,
   });
-  const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: requeues.enqueue, talmStrict });
+  const policies = createPolicyReader({ onRead: requeues.enqueue, talmStrict });
+  caches.parents.subscribe(({ type, object }) => type === 'deleted' && policies.forget(object));
   const onPlaced = (upgrade: ClusterGroupUpgrade, error: unknown) => rollout.placed(upgrade, error);
   const precaching = { jobs: deps.precache, settings };
   const backup = { jobs: deps.backup, settings: backupSettings(config) };

@@ -3,17 +3,14 @@ import { beforeEach, expect, test } from 'vitest';
 import { createPolicyReader, type PolicyReader } from './policy-reader.ts';
 
 const called: string[] = [];
-let known: Map<string, Policy>;
 /** Clock of a machine on which each piece takes 15 ms. */
 let now: number;
 let reader: PolicyReader;
 
 beforeEach(() => {
   called.length = 0;
-  known = new Map();
   now = 0;
   reader = createPolicyReader({
-    current: ({ name }) => known.get(name),
     onRead: (waiter) => void called.push(waiter),
     now: () => (now += 15),
   });
@@ -23,9 +20,7 @@ const template = (raw: string) => ({ objectDefinition: { metadata: {}, spec: { '
 const ENTRY = '- objectDefinition: {kind: A}\n';
 function policy(name: string, templates: number, { generation = 1, status = {} } = {}): Policy {
   const spec = { 'policy-templates': Array.from({ length: templates }, () => template(ENTRY)) };
-  const read = Policy.schema.parse({ metadata: { name, namespace: 'ns', uid: `uid-${name}`, generation }, spec, status });
-  known.set(name, read);
-  return read;
+  return Policy.schema.parse({ metadata: { name, namespace: 'ns', uid: `uid-${name}`, generation }, spec, status });
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 async function turnsUntilTold(waiter: string): Promise<number> {
@@ -84,4 +79,17 @@ test('a policy that is made anew under its name is another', () => {
   other.metadata.uid = 'other';
   const read = () => reader.read(other, 'a')?.objects;
   expect(read() ?? turnsUntilTold('a').then(read)).toBeDefined();
+});
+
+test('a policy that is gone is forgotten, and one that goes while it is read is read no further', async () => {
+  const read = policy('read', 20);
+  reader.read(read, 'first');
+  await turnsUntilTold('first');
+  reader.forget(read);
+  const underWay = policy('under-way', 20);
+  expect(reader.read(underWay, 'never')).toBeUndefined();
+  reader.forget(underWay);
+  expect(reader.read(read, 'again')).toBeUndefined();
+  await turnsUntilTold('again');
+  expect(called).not.toContain('never');
 });

@@ -1,11 +1,9 @@
-import { type Ref, refKey } from '@flotilla/api';
+import { refKey } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
 import { type PolicyStructure, readInPieces } from '@flotilla/rollout';
 
 /** Options of `createPolicyReader`. */
 interface PolicyReaderOptions {
-  /** Returns the current policy; undefined when it is gone. */
-  readonly current: (ref: Ref) => Policy | undefined;
   /** Read as the reference does; default false. */
   readonly talmStrict?: boolean;
   /** Receives each waiter of a policy that has been read. */
@@ -21,6 +19,8 @@ export interface PolicyReader {
    * @param waiter passed to `onRead`
    */
   readonly read: (policy: Policy, waiter: string) => PolicyStructure | undefined;
+  /** Forgets a policy that is gone. */
+  readonly forget: (policy: Policy) => void;
 }
 
 interface Reading {
@@ -29,23 +29,17 @@ interface Reading {
   readonly size: number;
   readonly waiting: Set<string>;
 }
-interface Known {
-  readonly ref: Ref;
-  readonly generation: number | undefined;
-  readonly structure: PolicyStructure;
-}
 
 /** Milliseconds of reading per turn of the event loop; larger policies take several turns. */
 const SLICE_MS = 20;
 
 /** Creates a reader. Uid and generation identify a policy's content, so a change of its status reads nothing. */
 export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
-  const { current, onRead, talmStrict = false, now = () => performance.now() } = options;
-  const known = new Map<string, Known>();
+  const { onRead, talmStrict = false, now = () => performance.now() } = options;
+  const known = new Map<string, { readonly generation: number | undefined; readonly structure: PolicyStructure }>();
   const readings = new Map<string, Reading>();
   let spentMs = 0;
   let isTurning = false;
-  let sweepAt = 64;
 
   function read(policy: Policy, waiter: string): PolicyStructure | undefined {
     const { generation } = policy.metadata;
@@ -80,21 +74,10 @@ export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
   }
 
   function finish({ policy, waiting }: Reading, structure: PolicyStructure): PolicyStructure {
-    const { namespace, name, generation } = policy.metadata;
-    known.set(keyOf(policy), { ref: { namespace, name }, generation, structure });
+    known.set(keyOf(policy), { generation: policy.metadata.generation, structure });
     readings.delete(keyOf(policy));
-    if (known.size > sweepAt) sweep();
     for (const waiter of waiting) onRead(waiter);
     return structure;
-  }
-
-  /** Forgets policies that are gone. */
-  function sweep(): void {
-    for (const [key, { ref }] of known) {
-      const policy = current(ref);
-      if (!policy || keyOf(policy) !== key) known.delete(key);
-    }
-    sweepAt = known.size * 2 + 64;
   }
 
   function turnLater(): void {
@@ -109,7 +92,12 @@ export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
     });
   }
 
-  return { read };
+  function forget(policy: Policy): void {
+    known.delete(keyOf(policy));
+    readings.delete(keyOf(policy));
+  }
+
+  return { read, forget };
 }
 
 const keyOf = ({ metadata }: Policy): string => metadata.uid ?? refKey(metadata);
