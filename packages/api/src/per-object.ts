@@ -6,8 +6,10 @@
 export function perObject<K extends object, V>(of: (object: K) => V): (object: K) => V {
   const results = new WeakMap<K, { readonly value: V }>();
   return (object) => {
-    const known = results.get(object) ?? { value: of(object) };
-    results.set(object, known);
-    return known.value;
+    const known = results.get(object);
+    if (known) return known.value;
+    const value = of(object);
+    results.set(object, { value });
+    return value;
   };
 }

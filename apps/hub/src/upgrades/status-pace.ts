@@ -1,5 +1,5 @@
 /** Paces the writes of statuses: of one upgrade by size and news, and of ended ones, of which a new leader may have thousands to bring up to date. */
-import { isSameJson } from '@flotilla/api';
+import { mergePatch } from '@flotilla/api';
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 
 type Status = ClusterGroupUpgradeStatus;
@@ -23,15 +23,17 @@ export const pauseAfter = (bytes: number, news: News): number =>
 
 /** Classifies a change: progress of spokes ranks second, every other change first. */
 export const newsOf = (before: Status | undefined, after: Status): News =>
-  before?.precaching && after.precaching && isSameJson(withoutProgress(before), withoutProgress(after)) ? 'progress' : 'states';
+  before?.precaching && after.precaching && mergePatch(withoutProgress(before), withoutProgress(after)) === undefined
+    ? 'progress'
+    : 'states';
 
 /** Measures a status in bytes, as JSON. */
 export const sizeOf = (status: Status | undefined): number => Buffer.byteLength(JSON.stringify(status ?? {}));
 
-function withoutProgress(status: Status): Status {
-  const precaching = status.precaching && { ...status.precaching, progress: undefined, summary: undefined, nodes: undefined };
-  return JSON.parse(JSON.stringify({ ...status, precaching })) as Status;
-}
+const withoutProgress = ({ precaching, ...status }: Status) => ({
+  ...status,
+  precaching: { ...precaching, progress: undefined, summary: undefined, nodes: undefined },
+});
 
 /** At most five writes a second. */
 const INTERVAL_MS = 200;

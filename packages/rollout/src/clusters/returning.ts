@@ -1,6 +1,6 @@
 /** Members that are no ManagedClusters now and may come back, as while a hub is restored object by object. Pure. */
 import { createHash } from 'node:crypto';
-import { conditionTime, findCondition, Label, type Ref, refKey } from '@flotilla/api';
+import { conditionTime, findCondition, Label, perObject, type Ref, refKey } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { notFound, type Wait } from '../waits/wait.ts';
 import type { SelectionFailure } from './cluster-selection.ts';
@@ -63,7 +63,8 @@ export function wasMadeAgain({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>
 export const takenUpValue = ({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>): string => `${metadata.uid}.${nameDigest(metadata)}`;
 
 const DIGEST_LENGTH = 8;
-const nameDigest = (ref: Ref): string => createHash('sha256').update(refKey(ref)).digest('hex').slice(0, DIGEST_LENGTH);
+/** Asked of the same metadata with each look at an upgrade. */
+const nameDigest = perObject((ref: Ref): string => createHash('sha256').update(refKey(ref)).digest('hex').slice(0, DIGEST_LENGTH));
 
 /**
  * When an upgrade that was made again begins anew, milliseconds since the epoch; undefined once it has its status. Without it nobody knows what was done,

@@ -75,10 +75,31 @@ export const rolloutMachine = setup({
   },
 });
 
+/** Everything that the machine asks of a look. */
+const FACTS = Object.keys({
+  isPlanned: true,
+  isPrecached: true,
+  isOpen: true,
+  hasBegun: true,
+  isPrepared: true,
+  isThrough: true,
+  isLast: true,
+  hasVerdict: true,
+  isClean: true,
+} satisfies Record<keyof RolloutLook, true>) as (keyof RolloutLook)[];
+
+/** A few hundred answers in all, and several with each pass of an upgrade: each is asked of the machine once. */
+const answers = new Map<string, RolloutState>();
+
 /** The state after one look: at most one step, since what is seen in the next state is something else. */
 export function nextRolloutState(state: RolloutState, look: RolloutLook): RolloutState {
   if (state === 'cleaned') return state;
-  return transition(rolloutMachine, rolloutMachine.resolveState({ value: state }), { type: 'LOOK', ...look })[0].value;
+  const key = `${state} ${FACTS.map((fact) => (look[fact] ? 1 : 0)).join('')}`;
+  const known = answers.get(key);
+  if (known) return known;
+  const next = transition(rolloutMachine, rolloutMachine.resolveState({ value: state }), { type: 'LOOK', ...look })[0].value;
+  answers.set(key, next);
+  return next;
 }
 
 /** The state that its stored status puts an upgrade in; before its start that says nothing but `validating`. */
