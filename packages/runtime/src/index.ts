@@ -48,6 +48,7 @@ export {
 export { serveProbes } from './probes.ts';
 export { type Program, type ProgramOptions, runProgram } from './program.ts';
 export type { BackendOptions, OpenBackend, QueueBackend } from './queue-backend.ts';
+export type { Reading } from './reading.ts';
 export {
   type ReconcileContext,
   type ReconcileResult,

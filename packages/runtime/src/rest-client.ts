@@ -1,4 +1,4 @@
-import { FlotillaError, foreign, type KubeObject, parseJson, type Ref, type Resource, refKey } from '@flotilla/api';
+import { FlotillaError, foreign, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
 import { type Clock, systemClock } from '@flotilla/pace';
 import { z } from 'zod';
 import type {
@@ -16,6 +16,7 @@ import type {
   WriteOptions,
 } from './client.ts';
 import { ApiError, describeForeign, isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
+import { plainReading, type Reading } from './reading.ts';
 import { collectionPath, needNamespace, objectPath, query } from './resource-path.ts';
 import { IdleTimer } from './timers.ts';
 import { type Call, describe, type Exchange, OBJECT_BYTES } from './transport.ts';
@@ -46,6 +47,8 @@ export interface RestClientOptions {
   readonly clock?: Clock;
   /** Numbers in [0, 1) that spread the ends of watches; default the machine's. */
   readonly random?: () => number;
+  /** Default: everything anew. */
+  readonly reading?: Reading | undefined;
 }
 
 /** The `Client` over HTTP, or over anything that answers as an API server does. */
@@ -56,6 +59,7 @@ export class RestClient implements Client {
   readonly #watchIdleMs: number;
   readonly #clock: Clock;
   readonly #random: () => number;
+  readonly #reading: Reading;
 
   constructor(options: RestClientOptions) {
     this.server = options.server;
@@ -64,6 +68,7 @@ export class RestClient implements Client {
     this.#watchIdleMs = options.watchIdleMs ?? WATCH_IDLE_MS;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
+    this.#reading = options.reading ?? plainReading;
   }
 
   async get<T extends KubeObject>(kind: Resource<T>, ref: Ref, options?: CallOptions): Promise<T | undefined> {
@@ -171,7 +176,7 @@ export class RestClient implements Client {
       if (options.signal?.aborted) return;
       for await (const line of lines(body)) {
         idle.refresh();
-        const event = parseEvent(kind, line, options.onInvalid ?? this.#onInvalid);
+        const event = parseEvent(kind, line, options.onInvalid ?? this.#onInvalid, this.#reading);
         if (event) yield event;
       }
     } catch (error) {
@@ -251,7 +256,7 @@ export class RestClient implements Client {
   }
 
   async #object<T extends KubeObject>(kind: Resource<T>, call: Call): Promise<T> {
-    const parsed = kind.schema.safeParse(await this.#json(call));
+    const parsed = this.#reading.object(kind, await this.#json(call));
     if (parsed.success) return parsed.data;
     throw transportError(
       RuntimeErrorCode.badAnswer,
@@ -265,7 +270,7 @@ export class RestClient implements Client {
     const text = await this.#transport.send(call);
     if (text === '') return {};
     try {
-      return parseJson(text);
+      return this.#reading.json(text);
     } catch (error) {
       const page = describeForeign(text);
       if (page === undefined) throw transportError(RuntimeErrorCode.badAnswer, describe(call), 'the answer is no JSON', error);

@@ -1,7 +1,8 @@
-import { errorMessage, foreign, type KubeObject, parseJson, type Resource } from '@flotilla/api';
+import { errorMessage, foreign, type KubeObject, type Resource } from '@flotilla/api';
 import { z } from 'zod';
 import type { InvalidObject, WatchEvent } from './client.ts';
 import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts';
+import type { Reading } from './reading.ts';
 
 /** One event is at most this long; the API server itself stores no object above about 3 MiB. */
 const LINE_BYTES = 16 * 1024 * 1024;
@@ -57,8 +58,9 @@ export function parseEvent<T extends KubeObject>(
   kind: Resource<T>,
   line: string,
   onInvalid: (invalid: InvalidObject) => void,
+  reading: Reading,
 ): WatchEvent<T> | undefined {
-  const { type, object } = parseLine(kind, line);
+  const { type, object } = parseLine(kind, line, reading);
   switch (type) {
     case 'BOOKMARK': {
       const bookmark = Bookmark.safeParse(object);
@@ -71,7 +73,7 @@ export function parseEvent<T extends KubeObject>(
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED': {
-      const parsed = kind.schema.safeParse(object);
+      const parsed = reading.object(kind, object);
       if (parsed.success) return { type, object: parsed.data };
       const named = nameOf(object);
       if (!named) throw notAnEvent(kind, line);
@@ -83,9 +85,9 @@ export function parseEvent<T extends KubeObject>(
   }
 }
 
-function parseLine(kind: Resource, line: string): z.output<typeof Event> {
+function parseLine(kind: Resource, line: string, { json }: Reading): z.output<typeof Event> {
   try {
-    return Event.parse(parseJson(line));
+    return Event.parse(json(line));
   } catch (error) {
     throw notAnEvent(kind, line, error);
   }

@@ -21,6 +21,7 @@ interface ExchangeOptions {
   readonly openWatch: (kind: ServedKind, namespace: string | undefined, query: Query) => AnswerStream;
 }
 
+const NO_QUERY = Query.safeParse({});
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** Answers calls out of memory, in the words of an API server. */
@@ -35,7 +36,8 @@ export class MemoryExchange implements Exchange {
   async send(call: Call): Promise<string> {
     call.signal?.throwIfAborted();
     const answer = this.#answered(call, () => this.#route(call));
-    return typeof answer === 'string' ? answer : JSON.stringify(answer);
+    if (typeof answer === 'string') return answer;
+    return this.#options.objects.log.textOf(answer) ?? JSON.stringify(answer);
   }
 
   async open(call: Call): Promise<AnswerStream> {
@@ -65,7 +67,8 @@ export class MemoryExchange implements Exchange {
   }
 
   #route(call: Call): unknown {
-    const { segments } = partsOf(call);
+    const parts = partsOf(call);
+    const { segments } = parts;
     const { objects } = this.#options;
     if (call.method === 'GET') {
       const [root, ...rest] = segments;
@@ -76,12 +79,11 @@ export class MemoryExchange implements Exchange {
       if (root === 'apis' && rest.length === 2) return groupAnswer(objects.kinds, rest[0] ?? '', rest[1] ?? '');
     }
     if (!resourceCall(segments)) throw new UnsupportedError(`answer ${call.method} ${call.path}`);
-    const { kind, at, query } = this.#resource(call);
+    const { kind, at, query } = this.#resource(call, parts);
     return WRITES.has(call.method) ? this.#write(call, kind, at, query) : this.#read(kind, at, query);
   }
 
-  #resource(call: Call): { kind: ServedKind; at: ResourceCall; query: Query } {
-    const { segments, query } = partsOf(call);
+  #resource(call: Call, { segments, query } = partsOf(call)): { kind: ServedKind; at: ResourceCall; query: Query } {
     const at = resourceCall(segments);
     if (!at) throw noSuchPath();
     const { objects } = this.#options;
@@ -91,7 +93,7 @@ export class MemoryExchange implements Exchange {
       throw isKnown ? noSuchResource() : noSuchPath();
     }
     if (kind.namespaced === (at.namespace === undefined) && (at.name !== undefined || !kind.namespaced)) throw noSuchResource();
-    const parsed = Query.safeParse(query);
+    const parsed = Object.keys(query).length === 0 ? NO_QUERY : Query.safeParse(query);
     if (!parsed.success) throw new UnsupportedError(`read the query of ${call.path}: ${parsed.error.message}`);
     if (at.subresource === 'status' && !kind.hasStatus) throw kind.isCustom ? notFound(kind, at.name ?? '') : noSuchResource();
     if (at.subresource !== undefined && at.subresource !== 'status')
@@ -147,7 +149,7 @@ export class MemoryExchange implements Exchange {
       case 'application/apply-patch+yaml':
         return objects.apply(target, body, isSet(force));
       case 'application/merge-patch+json':
-        return objects.update(target, (live) => mergePatched(structuredClone(live), body), 'patch');
+        return objects.update(target, (live) => mergePatched(live, body), 'patch');
       case 'application/json-patch+json':
         return objects.update(target, (live) => jsonPatched(live, body), 'patch');
       default:

@@ -5,10 +5,7 @@ import type { Json } from './schema/schema.ts';
 /** Applies a JSON patch (RFC 6902). Throws a refusal for one that does not fit. */
 export function jsonPatched(object: Json, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw badRequest('error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch');
-  return patch.reduce<unknown>(
-    (document, operation) => operated(document, isJsonObject(operation) ? operation : {}),
-    structuredClone(object),
-  );
+  return patch.reduce<unknown>((document, operation) => operated(document, isJsonObject(operation) ? operation : {}), object);
 }
 
 const invalid = (): Error => unprocessable('the server rejected our request due to an error in our request');

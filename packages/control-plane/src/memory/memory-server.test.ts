@@ -57,6 +57,27 @@ test('the same calls give the same uids, names and versions', async () => {
   expect(await play()).toEqual(first);
 });
 
+test('clients that share what they read get one object of a change, which nobody can change, and the same as clients that do not', async () => {
+  const answersOf = async (server: MemoryServer) => {
+    const [writer, other] = [server.client(), server.client()];
+    const watches = [follow(writer, server.version), follow(other, server.version, 'a=b')];
+    const created = await writer.create(ConfigMap, object('a', { data: { k: 'v' } }, { labels: { a: 'b' } }));
+    const events = await Promise.all(
+      watches.map(async ({ next }) => (await next())?.type === 'ADDED' && (await other.get(ConfigMap, ref('a')))),
+    );
+    await other.patch(ConfigMap, ref('a'), { metadata: { labels: { a: null } } }, { type: 'merge' });
+    const after = await Promise.all(watches.map(({ next }) => next()));
+    for (const { end } of watches) end();
+    return { created, events, after };
+  };
+  const options = () => ({ clock: new ManualClock(), tracksFields: false });
+  const shared = await answersOf(new MemoryServer({ ...options(), sharesReadings: true }));
+  expect(shared).toEqual(await answersOf(new MemoryServer(options())));
+  expect(shared.after).toMatchObject([{ type: 'MODIFIED' }, { type: 'DELETED' }]);
+  expect(shared.events[0]).toBe(shared.created);
+  expect(() => Object.assign(shared.created.metadata, { name: 'b' })).toThrow(TypeError);
+});
+
 test('two servers have no uid in common', async () => {
   const uidOf = async (seed: number) => (await new MemoryServer({ seed }).client().create(ConfigMap, object('a'))).metadata.uid;
   expect(await uidOf(1)).not.toBe(await uidOf(2));

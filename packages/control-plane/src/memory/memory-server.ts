@@ -8,6 +8,7 @@ import type { Change } from './object-log.ts';
 import { Objects, type Write } from './objects.ts';
 import { UnsupportedError } from './refusals/refusal.ts';
 import type { Json } from './schema/schema.ts';
+import { SharedReading } from './shared-reading.ts';
 import { Watches } from './watches.ts';
 
 /** Options of a server. */
@@ -33,6 +34,8 @@ interface MemoryServerOptions {
   readonly mostChanges?: number;
   /** Objects have managedFields; default true. Without, which takes a tenth of the time off, nothing can be applied. */
   readonly tracksFields?: boolean;
+  /** Clients share what they read, which is frozen then; default false. */
+  readonly sharesReadings?: boolean;
   /** Tells the uids of servers apart; default 1. */
   readonly seed?: number;
   /** Base URL in messages; default `https://memory.test`. */
@@ -57,9 +60,11 @@ export class MemoryServer {
   readonly #options: MemoryServerOptions;
   readonly #objects: Objects;
   readonly #watches: Watches;
+  readonly #reading: SharedReading | undefined;
 
   constructor(options: MemoryServerOptions = {}) {
     this.#options = options;
+    this.#reading = options.sharesReadings ? new SharedReading() : undefined;
     const { clock = systemClock, seed = 1, mostChanges = 10_000, deliver = (wake) => wake(), bookmarkMs } = options;
     this.#objects = new Objects({
       clock,
@@ -90,7 +95,7 @@ export class MemoryServer {
     const exchange = through(new MemoryExchange({ objects: this.#objects, manager, server, openWatch }));
     const watchIdleMs = this.#options.bookmarkMs === undefined ? Number.POSITIVE_INFINITY : undefined;
     // Ends of watches need no spread where nothing but order counts.
-    return createClientOver({ server, exchange, clock, random: () => 0, watchIdleMs });
+    return createClientOver({ server, exchange, clock, random: () => 0, watchIdleMs, reading: this.#reading });
   }
 
   /** Version of the last change. */

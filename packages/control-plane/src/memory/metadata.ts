@@ -24,6 +24,10 @@ const SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const LABEL_VALUE = '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?';
 const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const IS_SUBDOMAIN = new RegExp(`^${SUBDOMAIN}$`);
+const IS_LABEL = new RegExp(`^${LABEL}$`);
+const IS_LABEL_VALUE = new RegExp(`^${LABEL_VALUE}$`);
+const IS_QUALIFIED = new RegExp(`^${QUALIFIED}$`);
 
 /** Metadata without absent and empty parts, as a server stores it. */
 export function tidy(metadata: Json): Json {
@@ -120,13 +124,13 @@ function refusedName({ strategy }: ServedKind, name: string): Cause[] {
   if (strategy.hasPathNames) return [];
   if (strategy.hasLabelNames && name.includes('.')) return refused('must not contain dots');
   if (strategy.hasLabelNames)
-    return new RegExp(`^${LABEL}$`).test(name) && name.length <= 63
+    return IS_LABEL.test(name) && name.length <= 63
       ? []
       : refused(
           `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '${LABEL}')`,
         );
   if (name.length > 253) return refused('must be no more than 253 bytes');
-  if (new RegExp(`^${SUBDOMAIN}$`).test(name)) return [];
+  if (IS_SUBDOMAIN.test(name)) return [];
   return refused(
     `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${SUBDOMAIN}')`,
   );
@@ -140,7 +144,7 @@ function refusedLabel(key: string, value: string): Cause[] {
     message: `Invalid value: ${JSON.stringify(value)}: ${says}`,
   });
   if (value.length > 63) causes.push(refused('must be no more than 63 bytes'));
-  if (!new RegExp(`^${LABEL_VALUE}$`).test(value))
+  if (!IS_LABEL_VALUE.test(value))
     causes.push(
       refused(
         `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '${LABEL_VALUE}')`,
@@ -151,7 +155,7 @@ function refusedLabel(key: string, value: string): Cause[] {
 
 function refusedKey(field: string, key: string): Cause[] {
   const name = key.split('/').at(-1) ?? '';
-  if (new RegExp(`^${QUALIFIED}$`).test(name) && name.length <= 63) return [];
+  if (IS_QUALIFIED.test(name) && name.length <= 63) return [];
   const says = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${QUALIFIED}')`;
   return [{ field, reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(key)}: ${says}` }];
 }

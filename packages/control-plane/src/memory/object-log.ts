@@ -31,6 +31,8 @@ export const objectKey = (namespace: string, name: string): string => `${namespa
 /** Objects of all kinds under one count of versions, with as many changes as watches and later pages of a list need. */
 export class ObjectLog {
   readonly #kinds = new Map<string, KindLog>();
+  /** Texts of what was stored, by the object. */
+  readonly #texts = new WeakMap<object, string>();
   readonly #mostChanges: number;
   #version: number;
   /** Changes up to this version are forgotten. */
@@ -51,6 +53,11 @@ export class ObjectLog {
   /** Watches may begin at this version, or at a later one. */
   get oldest(): number {
     return this.#oldest;
+  }
+
+  /** An object as JSON; undefined for one that was never stored as it is. */
+  textOf(object: unknown): string | undefined {
+    return typeof object === 'object' && object !== null ? this.#texts.get(object) : undefined;
   }
 
   get(kind: string, key: string): Stored | undefined {
@@ -91,6 +98,7 @@ export class ObjectLog {
     this.#version += 1;
     const made = make(String(this.#version));
     const after: Stored = { ...made, text: JSON.stringify(made.object) };
+    this.#texts.set(made.object, after.text);
     log.changes.push({ version: this.#version, type, after, before: log.objects.get(key) });
     if (type === 'DELETED') log.objects.delete(key);
     else log.objects.set(key, after);

@@ -55,6 +55,8 @@ export class Objects {
   readonly #options: ObjectsOptions;
   readonly #kinds = new Map<string, ServedKind>();
   readonly #identities: Identities;
+  /** The last time that was written as text. */
+  #told = { ms: Number.NaN, text: '' };
 
   constructor(options: ObjectsOptions) {
     this.#options = options;
@@ -267,7 +269,9 @@ export class Objects {
   }
 
   #time(): string {
-    return conditionTime(this.#options.clock.now());
+    const ms = this.#options.clock.now();
+    if (this.#told.ms !== ms) this.#told = { ms, text: conditionTime(ms) };
+    return this.#told.text;
   }
 }
 

@@ -41,7 +41,7 @@ export function partsOf({ path }: Pick<Call, 'path'>): {
 } {
   const [before = '', after = ''] = path.split('?', 2);
   const segments = before.split('/').filter(Boolean).map(decodeURIComponent);
-  return { segments, query: Object.fromEntries(new URLSearchParams(after)) };
+  return { segments, query: after === '' ? {} : Object.fromEntries(new URLSearchParams(after)) };
 }
 
 /** Reads the segments of a path as a call of a resource; undefined for other paths. */

@@ -1,23 +1,40 @@
 import { isJsonObject } from '@flotilla/api';
-import { fieldSchema, type Json, METADATA, type Schema } from './schema.ts';
+import { fieldSchema, type Json, METADATA, type Schema, takesAnything } from './schema.ts';
 
 /** Fields of an embedded object that its schema need not name. */
 const EMBEDDED = new Set(['apiVersion', 'kind']);
 
+/** True for a value that has no field but those of the schema. */
+function isPruned(schema: Schema, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || takesAnything(schema)) return true;
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items === undefined || value.every((item) => isPruned(items, item));
+  }
+  for (const [key, child] of Object.entries(value)) {
+    const field = schemaOfField(schema, key);
+    if (field === undefined || (field !== 'whole' && !isPruned(field, child))) return false;
+  }
+  return true;
+}
+
 /**
- * Leaves out every field that the schema does not have, as the server does before it stores an object.
+ * Leaves out every field that the schema does not have, as the server does before it stores an object; one without such fields is itself.
  * @param dropped gets the path of each
  */
-export function pruned(schema: Schema, value: unknown, dropped: (path: string) => void = () => undefined, path = ''): unknown {
+export const pruned = (schema: Schema, value: unknown, dropped: (path: string) => void): unknown =>
+  isPruned(schema, value) ? value : withoutUnknown(schema, value, dropped, '');
+
+function withoutUnknown(schema: Schema, value: unknown, dropped: (path: string) => void, path: string): unknown {
   if (Array.isArray(value))
-    return schema.items ? value.map((item, index) => pruned(schema.items ?? {}, item, dropped, `${path}[${index}]`)) : value;
+    return schema.items ? value.map((item, index) => withoutUnknown(schema.items ?? {}, item, dropped, `${path}[${index}]`)) : value;
   if (!isJsonObject(value)) return value;
   const kept: Json = {};
   for (const [key, child] of Object.entries(value)) {
     const at = path === '' ? key : `${path}.${key}`;
     const field = schemaOfField(schema, key);
     if (field === undefined) dropped(at);
-    else kept[key] = field === 'whole' ? child : pruned(field, child, dropped, at);
+    else kept[key] = field === 'whole' ? child : withoutUnknown(field, child, dropped, at);
   }
   return kept;
 }

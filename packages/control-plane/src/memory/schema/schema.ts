@@ -1,4 +1,4 @@
-import { isJsonObject } from '@flotilla/api';
+import { isJsonObject, perObject } from '@flotilla/api';
 
 /** Any JSON object. */
 export type Json = Record<string, unknown>;
@@ -84,6 +84,16 @@ export function fieldSchema(schema: Schema, key: string): Schema | undefined {
   if (isJsonObject(schema.additionalProperties)) return schema.additionalProperties;
   return schema['x-kubernetes-preserve-unknown-fields'] || schema.additionalProperties === true ? ANYTHING : undefined;
 }
+
+/** True for a schema that takes anything as it is, however deep: nothing in it is unknown, and nothing has a default. */
+export const takesAnything: (schema: Schema) => boolean = perObject(
+  ({ properties, items, additionalProperties, ...schema }) =>
+    schema['x-kubernetes-preserve-unknown-fields'] === true &&
+    !schema['x-kubernetes-embedded-resource'] &&
+    properties === undefined &&
+    items === undefined &&
+    !isJsonObject(additionalProperties),
+);
 
 /** Keys that name an item of a list; undefined for a list that is no map. */
 export const listKeys = (schema: Schema): readonly string[] | undefined =>
