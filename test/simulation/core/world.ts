@@ -40,6 +40,12 @@ const upgradedStatus = ({ spec }: StoredObject) => {
   return { history: [{ phase: 'Upgraded', version }] };
 };
 
+/** Made once: a schema takes longer to write out than a server to start. */
+const CRDS = hubCrds();
+
+/** Characters of the trace that are kept before its digest takes them. */
+const LINES_LENGTH = 32_768;
+
 type Stored = Parameters<NonNullable<ConstructorParameters<typeof MemoryServer>[0]>['onStored'] & object>;
 /** A change of the hub's store, or of an operated spoke's. */
 export interface StoredChange {
@@ -75,6 +81,8 @@ export class World implements Disposable {
   readonly #machine: Disposable;
   readonly #agents: SimulatedProcess;
   readonly #trace = createHash('sha256');
+  /** Lines of the trace that its digest does not have yet: each call of it costs more than most lines. */
+  #lines = '';
   readonly #hubs = new Map<number, { process: SimulatedProcess; close: () => void }>();
   #started = 0;
 
@@ -88,11 +96,13 @@ export class World implements Disposable {
     this.#agents = new SimulatedProcess('agents', this.scheduler);
     this.names = Array.from({ length: story.spokes }, (_, index) => spokeName(index + 1));
     this.server = new MemoryServer({
-      crds: hubCrds(),
+      crds: CRDS,
       namespaces: ['policies'],
       clock: this.scheduler,
       seed: story.seed,
       tracksFields,
+      // Managed fields are taken off what was read.
+      sharesReadings: !tracksFields,
       onStored: (kind, change) => this.#noteStored({ kind, change }),
     });
     this.operated = story.operated && this.#operatedSpoke(story.operated);
@@ -116,11 +126,18 @@ export class World implements Disposable {
 
   /** Adds a line to what tells this run from another. */
   note(line: string): void {
-    this.#trace.update(`${this.ms} ${line}\n`);
+    this.#lines += `${this.ms} ${line}\n`;
+    if (this.#lines.length > LINES_LENGTH) this.#digestLines();
+  }
+
+  #digestLines(): void {
+    this.#trace.update(this.#lines);
+    this.#lines = '';
   }
 
   /** Digest of all that happened; ends the trace. */
   trace(): string {
+    this.#digestLines();
     return this.#trace.digest('hex');
   }
 

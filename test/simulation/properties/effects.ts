@@ -139,39 +139,45 @@ const oneUpgradeAtATime = (ledger: Ledger): Property => {
   };
 };
 
-const oneJob = (ledger: Ledger): Property => ({
-  name: 'one job',
-  rule: 'a spoke pulls once for an upgrade where nobody asks for it again and nothing failed',
-  look() {
-    const { spokes, names, story } = ledger.world;
-    const again = [
-      'retry',
-      'fail jobs',
-      'delete job',
-      'lose images',
-      'stop',
-      'leave',
-      'join',
-      'hold',
-      'unlabel',
-      'cut',
-      'delete',
-      'restart agent',
-      'restore',
-      'restore bare',
-      'mislabel',
-      'break server',
-    ];
-    if (story.acts.some(({ what }) => again.includes(what)) || story.storms.length > 0) return undefined;
-    for (const [index, cluster] of names.entries()) {
-      if (spokes.jobsCreated(cluster).length < 2) continue;
-      const wanted = story.upgrades.filter(({ clusters, preCaching }) => preCaching && clusters.includes(index + 1)).length;
-      const jobs = spokes.jobsCreated(cluster).filter(({ name }) => name === 'pre-cache');
-      if (jobs.length > wanted) return `${cluster} gets ${jobs.length} pulls, and ${wanted} were asked for`;
-    }
-    return undefined;
-  },
-});
+/** Acts after which a spoke may have to pull once more. */
+const PULLS_AGAIN: readonly string[] = [
+  'retry',
+  'fail jobs',
+  'delete job',
+  'lose images',
+  'stop',
+  'leave',
+  'join',
+  'hold',
+  'unlabel',
+  'cut',
+  'delete',
+  'restart agent',
+  'restore',
+  'restore bare',
+  'mislabel',
+  'break server',
+];
+
+const oneJob = ({ world }: Ledger): Property => {
+  const { names, story } = world;
+  const mayPullAgain = story.storms.length > 0 || story.acts.some(({ what }) => PULLS_AGAIN.includes(what));
+  return {
+    name: 'one job',
+    rule: 'a spoke pulls once for an upgrade where nobody asks for it again and nothing failed',
+    look() {
+      if (mayPullAgain) return undefined;
+      for (const [index, cluster] of names.entries()) {
+        const created = world.spokes.jobsCreated(cluster);
+        if (created.length < 2) continue;
+        const wanted = story.upgrades.filter(({ clusters, preCaching }) => preCaching && clusters.includes(index + 1)).length;
+        const jobs = created.filter(({ name }) => name === 'pre-cache');
+        if (jobs.length > wanted) return `${cluster} gets ${jobs.length} pulls, and ${wanted} were asked for`;
+      }
+      return undefined;
+    },
+  };
+};
 
 /** Deletions on spokes by actions. A job whose objects are gone is known by its status alone. */
 const untouched = (): Property => {

@@ -1,4 +1,4 @@
-import { Annotation, findCondition, Label } from '@flotilla/api';
+import { Annotation, findCondition, Label, perObject } from '@flotilla/api';
 import { ManagedCluster, ManifestWork, Placement } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { selectorValues } from '../../fixtures/placed-policies.ts';
@@ -42,6 +42,8 @@ const SET_UP_MS = 5_000;
 export class Ledger {
   readonly world: World;
   readonly upgrades = new Map<string, ClusterGroupUpgrade>();
+  /** The clusters of the hub by their names. */
+  readonly clusters = new Map<string, ManagedCluster>();
   /** Last time at which the effects of an upgrade were forbidden by its spec or its annotations, and why; absent while they are allowed. */
   readonly forbidden = new Map<string, { readonly since: number; readonly why: string }>();
   /** Upgrades that are gone, as they were last: one that is restored goes on from there. */
@@ -65,14 +67,14 @@ export class Ledger {
   /** When the label by which Placements find a cluster became another's; milliseconds since the epoch. */
   readonly mislabelledSince = new Map<string, number>();
   #seenEvents = 0;
+  /** Milliseconds by which the clocks of hubs were put ahead in all. */
+  readonly skewMs: number;
+  /** Upgrades among the changes at hand: every property asks for them. */
+  #looks: { readonly of: readonly StoredChange[]; readonly looks: readonly UpgradeLook[] } | undefined;
 
   constructor(world: World) {
     this.world = world;
-  }
-
-  /** Milliseconds by which the clocks of hubs were put ahead in all. */
-  get skewMs(): number {
-    return this.world.story.acts.reduce((sum, act) => sum + (act.what === 'skew hub' ? skewOf(act.ms) : 0), 0);
+    this.skewMs = world.story.acts.reduce((sum, act) => sum + (act.what === 'skew hub' ? skewOf(act.ms) : 0), 0);
   }
 
   /**
@@ -104,7 +106,12 @@ export class Ledger {
   }
 
   /** Upgrades among the changes, in order. */
-  upgradesIn(changes: readonly StoredChange[]): UpgradeLook[] {
+  upgradesIn(changes: readonly StoredChange[]): readonly UpgradeLook[] {
+    if (this.#looks?.of !== changes) this.#looks = { of: changes, looks: this.#looksAt(changes) };
+    return this.#looks.looks;
+  }
+
+  #looksAt(changes: readonly StoredChange[]): UpgradeLook[] {
     return changes.flatMap(({ kind, change: { type, after, before } }) =>
       kind.plural === ClusterGroupUpgrade.plural
         ? [
@@ -141,18 +148,7 @@ export class Ledger {
   }
 
   /** Clusters that upgrades have begun, or taken on, by these changes. */
-  enforcementsIn(changes: readonly StoredChange[]): Enforcement[] {
-    return changes.flatMap(({ kind, change: { type, after, before } }) => {
-      if (kind.plural === ManifestWork.plural && type === 'ADDED') return workOf(asObject(after.object));
-      if (kind.plural !== Placement.plural || type === 'DELETED') return [];
-      const { metadata, spec } = asObject<Placement>(after.object);
-      const { [Label.upgradeName]: upgrade, [Label.forPolicy]: policy } = metadata.labels ?? {};
-      if (upgrade === undefined || policy === undefined) return [];
-      const known = new Set(selectorValues(asObject<Placement | undefined>(before?.object)?.spec));
-      const clusters = selectorValues(spec).filter((cluster) => !known.has(cluster));
-      return clusters.length > 0 ? [{ upgrade, by: policy, clusters }] : [];
-    });
-  }
+  readonly enforcementsIn = perObject(enforcementsIn);
 
   take(changes: readonly StoredChange[]): void {
     for (const { name, after, isDeleted } of this.upgradesIn(changes)) {
@@ -169,6 +165,8 @@ export class Ledger {
     }
     for (const { kind, change } of changes) {
       if (kind.plural !== ManagedCluster.plural) continue;
+      if (change.type === 'DELETED') this.clusters.delete(change.after.name);
+      else this.clusters.set(change.after.name, asObject(change.after.object));
       this.#noteHeld(asObject(change.after.object));
       this.#noteHours(asObject(change.after.object));
       this.#noteLabel(asObject(change.after.object));
@@ -185,6 +183,8 @@ export class Ledger {
       this.#spans.set(key, spans);
       spans.push({ state: event.what, from: event.atMs });
     }
+    // One that is gone now may be what came before.
+    this.#looks = undefined;
   }
 
   #noteBegun({ metadata, status }: ClusterGroupUpgrade): void {
@@ -275,6 +275,19 @@ const isSameStart = (one: ClusterGroupUpgrade, other: ClusterGroupUpgrade): bool
 
 const isSameEnd = (one: ClusterGroupUpgrade, other: ClusterGroupUpgrade): boolean =>
   one.status?.status.startedAt !== undefined || one.status?.status.completedAt === other.status?.status.completedAt;
+
+function enforcementsIn(changes: readonly StoredChange[]): readonly Enforcement[] {
+  return changes.flatMap(({ kind, change: { type, after, before } }) => {
+    if (kind.plural === ManifestWork.plural && type === 'ADDED') return workOf(asObject(after.object));
+    if (kind.plural !== Placement.plural || type === 'DELETED') return [];
+    const { metadata, spec } = asObject<Placement>(after.object);
+    const { [Label.upgradeName]: upgrade, [Label.forPolicy]: policy } = metadata.labels ?? {};
+    if (upgrade === undefined || policy === undefined) return [];
+    const known = new Set(selectorValues(asObject<Placement | undefined>(before?.object)?.spec));
+    const clusters = selectorValues(spec).filter((cluster) => !known.has(cluster));
+    return clusters.length > 0 ? [{ upgrade, by: policy, clusters }] : [];
+  });
+}
 
 /** The upgrade that a work belongs to, unless it carries a job. */
 function workOf({ metadata }: ManifestWork): Enforcement[] {

@@ -1,8 +1,7 @@
 import { ConfigMap } from '@flotilla/api/core';
-import { ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, type FleetLimits, FleetLimitsName, LimitedActivity } from '@flotilla/api/ran';
 import { readLimits, readWait } from '@flotilla/rollout';
-import type { StoredChange } from '../core/world.ts';
+import { ROW, type StoredChange } from '../core/world.ts';
 import type { Ledger } from './ledger.ts';
 import type { Property } from './property.ts';
 
@@ -66,7 +65,7 @@ function atWork({ metadata, status }: ClusterGroupUpgrade, activity: Activity): 
 
 /** Clusters that share places with one: all of them, or those of its row. */
 const sharing = (ledger: Ledger, cluster: string, ofRow: boolean) => {
-  const rowOf = (name: string) => ledger.world.server.read(ManagedCluster, { name })?.metadata.labels?.row ?? '';
+  const rowOf = (name: string) => ledger.clusters.get(name)?.metadata.labels?.[ROW] ?? '';
   const row = rowOf(cluster);
   return (name: string): boolean => !ofRow || rowOf(name) === row;
 };

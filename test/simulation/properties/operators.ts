@@ -7,7 +7,6 @@ import { kstatus } from '@flotilla/api/testing';
 import { renderedConfig } from '@flotilla/control-plane/simulators';
 import { PLAYED_OPERATORS } from '@flotilla/version-operator/testing';
 import type { OperatedSpoke } from '../core/operated-spoke.ts';
-import { ASKED } from '../core/operator-acts.ts';
 import type { StoredChange } from '../core/world.ts';
 import type { Ledger } from './ledger.ts';
 import type { Property } from './property.ts';
@@ -26,7 +25,7 @@ export function operators(ledger: Ledger): Property[] {
     appliedWasSeen(operated),
     doneWasSeen(operated),
     readings(),
-    operatorsEnd(operated),
+    operatorsEnd(asks),
   ];
 }
 
@@ -172,9 +171,9 @@ const readings = (): Property => ({
   },
 });
 
-const operatorsEnd = ({ server }: OperatedSpoke): Property => {
+const operatorsEnd = (asks: Asks): Property => {
   const open = () => {
-    const asked = server.read(UpgradeConfig, ASKED);
+    const { now: asked } = asks;
     const entry = asked?.status?.history?.find(({ version }) => version === asked.spec.desired.version);
     return asked && entry?.phase !== 'Upgraded' && entry?.phase !== 'Failed' ? { asked, entry } : undefined;
   };

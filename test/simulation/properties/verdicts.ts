@@ -79,9 +79,9 @@ const successIsNow = (ledger: Ledger): Property => ({
   name: 'success is now',
   rule: 'when an upgrade succeeds, every cluster of its plan complies with every policy that is meant for it',
   look(changes) {
-    if (ledger.isTroubled(ledger.now - NEWS_MS)) return undefined;
     for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
       if (isDeleted || verdictOf(after)?.status !== 'True' || (before && verdictOf(before))) continue;
+      if (ledger.isTroubled(ledger.now - NEWS_MS)) return undefined;
       const since = ledger.now - NEWS_MS;
       for (const cluster of (after.status?.remediationPlan ?? []).flat())
         for (const { name: policy } of after.status?.managedPoliciesForUpgrade ?? [])

@@ -1,5 +1,5 @@
 import { Annotation } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { readWaves } from '@flotilla/rollout';
 import { ON_CLUSTER, ON_JOBS, ON_POLICY, ON_WAVES } from '../core/story.ts';
@@ -133,11 +133,14 @@ const waitsForNobody = (ledger: Ledger, rules: Rules): Property => {
         const { status: { startedAt, currentBatch } = {} } = upgrade.status ?? {};
         const key = `${name} ${startedAt} ${currentBatch}`;
         const ready = readyFor(ledger, name, upgrade);
-        if (!ready) enoughSince.delete(key);
-        else if (!enoughSince.has(key)) enoughSince.set(key, ledger.now);
+        if (!ready) {
+          enoughSince.delete(key);
+          continue;
+        }
+        if (!enoughSince.has(key)) enoughSince.set(key, ledger.now);
         const from = Math.max(enoughSince.get(key) ?? ledger.now, rules.since(name), calmSince(ledger));
         const waited = ledger.now - from;
-        if (ready && waited > ready.patienceMs + BEGINS_MS)
+        if (waited > ready.patienceMs + BEGINS_MS)
           return `batch ${currentBatch} of ${name} has had ${ready.clusters.join(', ')} for ${Math.round(waited / SECOND_MS)} s, and has not begun`;
       }
       return undefined;
@@ -181,7 +184,7 @@ function readyFor(ledger: Ledger, name: string, upgrade: ClusterGroupUpgrade) {
 
 /** Nothing that can be seen from outside keeps the cluster from beginning. */
 function isSurelyReady(ledger: Ledger, { spec, status }: ClusterGroupUpgrade, cluster: string): boolean {
-  const { metadata, status: reported } = ledger.world.server.read(ManagedCluster, { name: cluster }) ?? {};
+  const { metadata, status: reported } = ledger.clusters.get(cluster) ?? {};
   const { hold, windowStart, windowSchedule } = Annotation;
   const isBarred = [hold, windowStart, windowSchedule].some((key) => metadata?.annotations?.[key] !== undefined);
   const isAvailable = reported?.conditions?.some(({ type, status: is }) => type === CLUSTER_AVAILABLE && is === 'True') ?? false;
