@@ -88,12 +88,31 @@ function withLimits(story: Story): Story {
   const lot = new Lot(createRandom(story.seed, 'limits'));
   if (!lot.chance(0.2)) return story;
   const acts = Array.from({ length: lot.whole(0, 2) }, () => randomLimitsAct(lot));
-  return { ...story, limits: randomLimits(lot), acts: [...story.acts, ...acts].toSorted((a, b) => a.at - b.at) };
+  const limited = { ...story, limits: randomLimits(lot), acts: [...story.acts, ...acts].toSorted((a, b) => a.at - b.at) };
+  return story.operated || story.spokes < CROWD || lot.chance(0.5) ? limited : crowded(limited, lot);
+}
+
+/** Upgrades that contend for places, each for clusters of its own. */
+const CROWD = 3;
+
+/** Upgrades of few clusters each that begin at once, or while the first still pulls, where one or two places are all there is. */
+function crowded(story: Story, lot: Lot): Story {
+  const preCaching = lot.chance(0.5);
+  const upgrades = Array.from({ length: CROWD }, (_, index): UpgradePart => {
+    const { after: _after, ...part } = story.upgrades[index] ?? randomUpgrade(lot, index, story.spokes);
+    const clusters = [index + 1, index + 1 + CROWD].filter((cluster) => cluster <= story.spokes && (cluster <= CROWD || lot.chance(0.3)));
+    const at = index === 0 ? 0 : lot.of([0, 0, 20_000]);
+    // A window that opens late leaves its upgrade without anything to do once it has pulled.
+    const windowAt = index === 0 && preCaching && lot.chance(0.5) ? 10 * MINUTE : undefined;
+    return { ...part, at, clusters, canaries: [], maxConcurrency: clusters.length, preCaching, enable: true, windowAt };
+  });
+  const limits = { pulling: lot.of([1, 1, 2]), upgrading: lot.of([1, 1, 2]), row: lot.whole(1, 3) };
+  return { ...story, upgrades, limits };
 }
 
 /**
  * In a tenth of the stories batches are filled by annotations that somebody adds, edits and takes away in mid-run, of two upgrades on the same clusters,
- * with a canary or another cluster that is held before the start; all else stays as it is.
+ * with a canary, another cluster or all but one that are held before the start; all else stays as it is.
  */
 function withWaves(story: Story): Story {
   const lot = new Lot(createRandom(story.seed, 'waves'));
@@ -107,16 +126,17 @@ function withWaves(story: Story): Story {
   const second = { ...(others[0] ?? randomUpgrade(lot, 1, story.spokes)), clusters: first.clusters, canaries: [], waves };
   const upgrades = lot.chance(0.5) ? [filled, second, ...others.slice(1)] : [filled, ...others];
   const isCanary = canaries.length > 0;
-  const cluster = isCanary ? canary : (first.clusters.at(-1) ?? canary);
-  const held: Act[] = [
+  const [, ...allButOne] = first.clusters;
+  const held = isCanary ? [canary] : lot.chance(0.5) && allButOne.length > 0 ? allButOne : first.clusters.slice(-1);
+  const holds = held.flatMap((cluster): Act[] => [
     { at: 0, what: 'hold', cluster },
     { at: lot.whole(1, isCanary ? 5 : 12) * MINUTE, what: 'release', cluster },
-  ];
+  ]);
   const edits = Array.from(
     { length: lot.whole(0, 3) },
     (): Act => ({ at: lot.whole(0, BUSY_MS), what: lot.of(ON_WAVES), upgrade: lot.of(upgrades).name }),
   );
-  return { ...story, upgrades, acts: [...story.acts, ...held, ...edits].toSorted((a, b) => a.at - b.at) };
+  return { ...story, upgrades, acts: [...story.acts, ...holds, ...edits].toSorted((a, b) => a.at - b.at) };
 }
 
 /** In a tenth of the stories the operators of one spoke run, and things happen to them; all else stays as it is. */
@@ -140,6 +160,9 @@ function withOperators(story: Story): Story {
       ms: lot.of(MISHAP_MS),
     }),
   );
+  // While the first version is applied.
+  const at = operated.notBefore + lot.whole(20, 90) * 1_000;
+  if (lot.chance(0.25)) acts.push({ at, what: 'ask for another', operator: 'upgrade', ms: 0 });
   const asking = { ...first, policies: [], works: Math.max(1, first.works), timeoutMinutes: lot.of([5, 20, 40, 60]) };
   return { ...story, operated, upgrades: [asking, ...others], acts: [...story.acts, ...acts].toSorted((a, b) => a.at - b.at) };
 }

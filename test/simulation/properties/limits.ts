@@ -1,8 +1,9 @@
+import { type KubeObject, Label } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { type ClusterGroupUpgrade, type FleetLimits, FleetLimitsName, LimitedActivity } from '@flotilla/api/ran';
-import { readLimits, readWait } from '@flotilla/rollout';
+import { findPause, readLimits, readWait } from '@flotilla/rollout';
 import { ROW, type StoredChange } from '../core/world.ts';
-import type { Ledger } from './ledger.ts';
+import { type Ledger, verdictOf } from './ledger.ts';
 import type { Property } from './property.ts';
 
 /** Rules by which clusters share the places of the fleet. */
@@ -71,8 +72,8 @@ const sharing = (ledger: Ledger, cluster: string, ofRow: boolean) => {
 };
 
 /** Clusters at work over all upgrades that share the limit with one, and the most that may be. */
-function use(ledger: Ledger, activity: Activity, cluster: string, limits: FleetLimits) {
-  const all = new Set([...ledger.upgrades.values()].flatMap((upgrade) => atWork(upgrade, activity)));
+function use(ledger: Ledger, activity: Activity, cluster: string, limits: FleetLimits, others: readonly string[] = []) {
+  const all = new Set([...others, ...[...ledger.upgrades.values()].flatMap((upgrade) => atWork(upgrade, activity))]);
   return [limits[activity], limits.byLabel?.[0]?.[activity]].map((most = Number.POSITIVE_INFINITY, index) => {
     const isSharing = sharing(ledger, cluster, index > 0);
     return { most, taken: [...all].filter(isSharing) };
@@ -108,17 +109,48 @@ const limitsAreKept = (ledger: Ledger, told: ToldLimits): Property => {
 /** Time in which a free place is taken, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
+/** Objects by which the hub has a job on a cluster: one that was stopped, or whose upgrade ends, pulls as long as there are some. */
+class HeldPulls {
+  readonly #ledger: Ledger;
+  readonly #held = new Map<string, { readonly cluster: string; readonly uid: string }>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  take(changes: readonly StoredChange[]): void {
+    for (const { kind, change } of changes) {
+      const { metadata } = change.after.object as unknown as KubeObject;
+      if (metadata.labels?.[Label.work] !== 'precache') continue;
+      const key = `${kind.plural} ${metadata.namespace}/${metadata.name}`;
+      if (change.type === 'DELETED') this.#held.delete(key);
+      else this.#held.set(key, { cluster: metadata.namespace ?? '', uid: metadata.labels[Label.upgradeUid] ?? '' });
+    }
+  }
+
+  /** Clusters that still have one. */
+  get clusters(): string[] {
+    const goesOn = new Set([...this.#ledger.upgrades.values()].filter(mayPull).map(({ metadata }) => metadata.uid));
+    return [...this.#held.values()].flatMap(({ cluster, uid }) => (goesOn.has(uid) ? [] : [cluster]));
+  }
+}
+
+const mayPull = (upgrade: ClusterGroupUpgrade): boolean =>
+  upgrade.metadata.deletionTimestamp === undefined && verdictOf(upgrade) === undefined && !findPause(upgrade)?.stops;
+
 const placesAreUsed = (ledger: Ledger, told: ToldLimits): Property => {
   const free = new Map<string, number>();
+  const held = new HeldPulls(ledger);
   return {
     name: 'places are used',
     rule: 'no cluster waits for a place for long when there is one',
+    // While one waits nothing may be written of any upgrade.
     look(changes) {
-      if (!ledger.upgradesIn(changes).length) return undefined;
+      held.take(changes);
       const [current] = told.possible.slice(-1);
       for (const [name, upgrade] of ledger.upgrades)
         for (const activity of LimitedActivity.options) {
-          const says = waiting(ledger, told, { name, upgrade, activity, current: current ?? {}, free });
+          const says = waiting(ledger, told, { name, upgrade, activity, current: current ?? {}, free, held });
           if (says !== undefined) return says;
         }
       return undefined;
@@ -135,15 +167,24 @@ function waiting(
     activity,
     current,
     free,
-  }: { name: string; upgrade: ClusterGroupUpgrade; activity: Activity; current: FleetLimits; free: Map<string, number> },
+    held,
+  }: {
+    name: string;
+    upgrade: ClusterGroupUpgrade;
+    activity: Activity;
+    current: FleetLimits;
+    free: Map<string, number>;
+    held: HeldPulls;
+  },
 ): string | undefined {
   const { messages = {}, precaching } = upgrade.status ?? {};
   const isOver = upgrade.metadata.deletionTimestamp !== undefined || upgrade.status?.conditions?.some(({ type }) => type === 'Succeeded');
   const said = isOver ? {} : activity === 'pulling' ? (precaching?.messages ?? {}) : messages;
   const waits = new Set(Object.entries(said).flatMap(([cluster, message]) => (isForPlace(message) ? [cluster] : [])));
+  const others = waits.size > 0 && activity === 'pulling' ? held.clusters : [];
   for (const cluster of ledger.world.names) {
     const key = `${activity} ${name} ${cluster}`;
-    const isFree = waits.has(cluster) && use(ledger, activity, cluster, current).every(({ most, taken }) => taken.length < most);
+    const isFree = waits.has(cluster) && use(ledger, activity, cluster, current, others).every(({ most, taken }) => taken.length < most);
     if (!isFree) free.delete(key);
     else if (!free.has(key)) free.set(key, ledger.now);
     const since = Math.max(free.get(key) ?? ledger.now, told.since);

@@ -17,10 +17,10 @@ const Deployments = untyped('apps/v1', 'Deployment', 'deployments');
 export function operators(ledger: Ledger): Property[] {
   const { operated } = ledger.world;
   if (!operated) return [];
-  const asks = new Asks(ledger);
+  const asks = new Asks(ledger, operated);
   return [
     asks.noted,
-    oneVersion(asks),
+    oneVersion(operated, asks),
     notUnasked(ledger, operated, asks),
     appliedWasSeen(operated),
     doneWasSeen(operated),
@@ -44,6 +44,7 @@ function changesOf<T>(
 /** Versions that were asked of a spoke, and since when the last is asked no more. */
 class Asks {
   readonly #ledger: Ledger;
+  readonly #spoke: OperatedSpoke;
   /** Versions that were asked for at some time. */
   readonly versions = new Set<string>();
   /** The UpgradeConfig as it is. */
@@ -51,8 +52,14 @@ class Asks {
   /** Since when it is as it is, but for its status; milliseconds since the epoch. */
   since = 0;
 
-  constructor(ledger: Ledger) {
+  constructor(ledger: Ledger, spoke: OperatedSpoke) {
     this.#ledger = ledger;
+    this.#spoke = spoke;
+  }
+
+  /** The version that is asked for now. */
+  get version(): string {
+    return versionOf(this.#spoke, this.now?.spec.desired);
   }
 
   /** Sees a change before any property is asked about it. */
@@ -62,7 +69,7 @@ class Asks {
     look: (changes) => {
       for (const { before, after } of changesOf<UpgradeConfig>(changes, UpgradeConfig.plural)) {
         this.now = after;
-        this.versions.add(after?.spec.desired.version ?? '');
+        this.versions.add(this.version);
         if (before?.metadata.generation !== after?.metadata.generation || before?.metadata.uid !== after?.metadata.uid)
           this.since = this.#ledger.now;
       }
@@ -71,18 +78,24 @@ class Asks {
   };
 }
 
+/** Version that a cluster, or an upgrade, is to have; it may be said by its image alone. */
+const versionOf = (
+  { services }: OperatedSpoke,
+  wanted: { readonly version?: string | undefined; readonly image?: string | undefined } | null | undefined,
+): string => wanted?.version || services.images[wanted?.image ?? ''] || '';
+
 /** Versions to which the cluster is sent by these changes, each with its ClusterVersion before. */
-const sentIn = (changes: readonly StoredChange[]) =>
+const sentIn = (spoke: OperatedSpoke, changes: readonly StoredChange[]) =>
   changesOf<ClusterVersion>(changes, ClusterVersion.plural).flatMap(({ before, after }) => {
-    const version = after?.spec.desiredUpdate?.version;
-    return version && before && before.spec.desiredUpdate?.version !== version ? [{ version, before }] : [];
+    const version = versionOf(spoke, after?.spec.desiredUpdate);
+    return version !== '' && before && versionOf(spoke, before.spec.desiredUpdate) !== version ? [{ version, before }] : [];
   });
 
-const oneVersion = ({ versions }: Asks): Property => ({
+const oneVersion = (spoke: OperatedSpoke, { versions }: Asks): Property => ({
   name: 'one version at a time',
   rule: 'a spoke goes to one version at a time, and to none that nobody asked for',
   look(changes) {
-    for (const { version, before } of sentIn(changes)) {
+    for (const { version, before } of sentIn(spoke, changes)) {
       const [newest] = before.status?.history ?? [];
       if (!versions.has(version)) return `it is sent to ${version}, and asked for was ${[...versions].join(', ')}`;
       if (newest?.state === 'Partial') return `it is sent to ${version} while ${newest.version} is being applied`;
@@ -95,15 +108,16 @@ const oneVersion = ({ versions }: Asks): Property => ({
   },
 });
 
-const notUnasked = (ledger: Ledger, { refusals, skewMs }: OperatedSpoke, asks: Asks): Property => ({
+const notUnasked = (ledger: Ledger, spoke: OperatedSpoke, asks: Asks): Property => ({
   name: 'no version without leave',
   rule: 'no version is begun before its time, after it was taken back, or while the cluster is not fit',
   look(changes) {
-    for (const { version } of sentIn(changes)) {
+    const { refusals, skewMs } = spoke;
+    for (const { version } of sentIn(spoke, changes)) {
       const { now: asked, since } = asks;
       const isLong = (begun: number) => ledger.now - begun > ledger.graceMs(begun);
-      if (asked?.spec.desired.version !== version && isLong(since))
-        return `${version} is begun though ${asked ? `${asked.spec.desired.version} is asked for` : 'nothing is asked for'}`;
+      if (asks.version !== version && isLong(since))
+        return `${version} is begun though ${asked ? `${asks.version} is asked for` : 'nothing is asked for'}`;
       if (asked && ledger.now + skewMs() + 1_000 < Date.parse(asked.spec.upgradeAt))
         return `${version} is begun before ${asked.spec.upgradeAt}`;
       if (refusals.since !== undefined && isLong(refusals.since)) return `${version} is begun though the cluster is not fit`;
