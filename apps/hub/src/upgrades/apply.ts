@@ -1,4 +1,4 @@
-import { Label, mergePatch } from '@flotilla/api';
+import { Label, mergePatch, perObject } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { takenUpValue } from '@flotilla/rollout';
@@ -73,6 +73,10 @@ export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boole
   }
 }
 
+/** Of a stored status, which is compared with many that it might become. */
+const packedFit = perObject((status: ClusterGroupUpgradeStatus) => fitStatus(status, { canPack: true }));
+const plainFit = perObject((status: ClusterGroupUpgradeStatus) => fitStatus(status, { canPack: false }));
+
 /** The status before and after a write, as both fit; undefined where they are the same. */
 export function changesOf(
   { status }: ClusterGroupUpgrade,
@@ -81,7 +85,7 @@ export function changesOf(
 ): { readonly before: ClusterGroupUpgradeStatus | undefined; readonly fitted: ClusterGroupUpgradeStatus } | undefined {
   const canPack = kept.isPackedKept;
   const fitted = fitStatus(desired, { canPack });
-  const before = status && fitStatus(status, { canPack });
+  const before = status && (canPack ? packedFit : plainFit)(status);
   return mergePatch(before ?? {}, fitted) === undefined ? undefined : { before, fitted };
 }
 
