@@ -7,7 +7,7 @@ import { type OperatorAct, skewOf } from './story.ts';
 import type { World } from './world.ts';
 
 /** The UpgradeConfig of the spoke. */
-export const ASKED = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
+const ASKED = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
 
 /** Values of a work that say that an operated spoke is where it was sent. */
 const EXPECTED = [

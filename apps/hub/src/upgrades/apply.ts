@@ -73,7 +73,7 @@ export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boole
   }
 }
 
-/** Of a stored status, which is compared with many that it might become. */
+/** A stored status as it fits, made once: it is compared with many that it might become. */
 const packedFit = perObject((status: ClusterGroupUpgradeStatus) => fitStatus(status, { canPack: true }));
 const plainFit = perObject((status: ClusterGroupUpgradeStatus) => fitStatus(status, { canPack: false }));
 
