@@ -67,8 +67,8 @@ export const mutants: readonly Mutant[] = [
     name: 'limits know no label',
     seenBy: 'limits are kept',
     file: 'packages/rollout/src/limits/places.ts',
-    from: '?? each[activity];',
-    to: ';',
+    from: 'mostOf({ ...each, ...(Object.hasOwn(values, value) && values[value]) }, limited)',
+    to: 'undefined',
   },
   {
     name: 'places that are not stored yet are free',

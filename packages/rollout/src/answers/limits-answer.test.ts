@@ -101,7 +101,13 @@ test('each value of a label that a cluster or the ConfigMap has is a limit of it
 test('a limit of bytes a second says what pullers report, and nothing where none has reported', () => {
   const limits: FleetLimits = { bytesPerSecond: 9_000_000, byLabel: [{ label: 'region', bytesPerSecond: 5_000_000 }] };
   const { limits: places, rates } = answer(limits, pulling('u', { rates: { a: 3_000_000, b: undefined, d: undefined } }));
-  expect(places).toEqual([]);
+  // Each has as many places as pulls can share it.
+  expect(places.map(({ activity, label, value, most, taken }) => [activity, label, value, most, taken])).toEqual([
+    ['pulling', undefined, undefined, 27, 3],
+    ['pulling', 'region', '', 15, 1],
+    ['pulling', 'region', 'north', 15, 2],
+    ['pulling', 'region', 'south', 15, 0],
+  ]);
   expect(rates).toEqual([
     {
       most: 9_000_000,
