@@ -1,4 +1,6 @@
 /** The page reads messages as the server does, though its zod is a smaller one. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import * as answers from '@flotilla/api/answers';
@@ -8,6 +10,8 @@ import { z } from 'zod';
 import { pageSettings } from './build.ts';
 
 const ENTRY = fileURLToPath(new URL('../../../packages/api/src/answers/index.ts', import.meta.url));
+
+const PAGE = fileURLToPath(new URL('../../../apps/console/src', import.meta.url));
 
 interface Schema {
   readonly _zod: { readonly def: object };
@@ -80,11 +84,10 @@ function verdictOf(schema: Schema, value: unknown): unknown {
   return success ? { data } : { issues: error?.issues.map(({ code, path }) => ({ code, path })) };
 }
 
-test('every schema says of every value what it says on the server', async () => {
-  const page = await loadPageSchemas();
-  const schemas = Object.entries(answers).flatMap(([name, schema]: [string, unknown]) =>
-    isSchema(schema) ? [[name, schema] as const] : [],
-  );
+const schemas = Object.entries(answers).flatMap(([name, schema]: [string, unknown]) => (isSchema(schema) ? [[name, schema] as const] : []));
+const page = await loadPageSchemas();
+
+test('every schema says of every value what it says on the server', () => {
   expect(schemas.length).toBeGreaterThan(20);
   const differences: unknown[] = [];
   const untaken: string[] = [];
@@ -100,4 +103,14 @@ test('every schema says of every value what it says on the server', async () => 
   }
   expect(untaken).toEqual([]);
   expect(differences).toEqual([]);
+});
+
+test('schemas have each method that the page calls', async () => {
+  const files = (await readdir(PAGE, { recursive: true })).filter((file) => /\.tsx?$/.test(file) && !file.includes('.test.'));
+  const text = (await Promise.all(files.map((file) => readFile(join(PAGE, file), 'utf8')))).join('\n');
+  const called = schemas.flatMap(([name]) =>
+    [...text.matchAll(RegExp(`\\b${name}\\.(\\w+)`, 'g'))].map(([, member = '']) => ({ name, member })),
+  );
+  expect(called).toContainEqual({ name: 'WindowParts', member: 'keyof' });
+  expect(called.filter(({ name, member }) => !(member in (page[name] ?? {})))).toEqual([]);
 });

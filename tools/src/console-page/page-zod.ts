@@ -42,6 +42,7 @@ Object.assign(Reflect.get(mini.ZodMiniType, 'prototype'), {
   max(this: Schema, most: number) {
     return this.check(isNumber(this) ? mini.lte(most) : mini.maxLength(most));
   },
+  keyof: viaFirst(mini.keyof),
   extend: viaFirst(mini.extend),
   omit: viaFirst(mini.omit),
   pick: viaFirst(mini.pick),
