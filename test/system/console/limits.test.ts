@@ -142,12 +142,12 @@ test('each limit says how many places are taken, who has them and who waits, and
   const { page } = seen;
   const full = rowOf(page, 'region=region-0 pre-cache');
   await full.getByRole('img', { name: 'region=region-0 pre-cache: 4 of 4' }).waitFor();
-  expect(await full.getByRole('cell').allInnerTexts()).toEqual(['4 of 4', '2', 'ran/pulls 4', 'ran/waits 2']);
-  expect(await rowOf(page, 'all be upgraded').getByRole('cell').allInnerTexts()).toEqual(['2 of 3', '0', 'ran/rolls 2', '–']);
+  expect(await full.getByRole('cell').allInnerTexts()).toEqual(['2', '4 of 4', 'ran/pulls 4', 'ran/waits 2']);
+  expect(await rowOf(page, 'all be upgraded').getByRole('cell').allInnerTexts()).toEqual(['0', '2 of 3', 'ran/rolls 2', '–']);
   // One puller has not reported its rate.
   expect(await rowOf(page, 'all pull a second').getByRole('cell').allInnerTexts()).toEqual([
-    '~ 4.50 MB of 9.00 MB',
     '–',
+    '~ 4.50 MB of 9.00 MB',
     'ran/pulls 4',
     '–',
   ]);

@@ -42,7 +42,7 @@ export function Limits(): JSX.Element | null {
 
 const isNothing = ({ rows, problem, unknown }: LimitsLane): boolean => rows.length === 0 && problem === null && unknown === null;
 
-const HEADS = ['Limit', 'Places', 'Waiting', 'Held by', 'Next'] as const;
+const HEADS = ['Limit', 'Waiting', 'Places', 'Held by', 'Next'] as const;
 
 const Lane = ({ rows, unknown, notes }: LimitsLane): JSX.Element => (
   <>
@@ -66,10 +66,10 @@ const Rows = ({ rows }: Pick<LimitsLane, 'rows'>): JSX.Element => (
           <th scope="row" class="limit">
             {clusters} <small>{row.may}</small>
           </th>
+          <td class="number">{row.isRate ? '–' : row.waiting.toLocaleString()}</td>
           <td>
             <Places name={name} {...row} />
           </td>
-          <td class="number">{row.isRate ? '–' : row.waiting.toLocaleString()}</td>
           <td class="text shares">
             <Shares of={row.holders} more={row.moreHolders} />
           </td>
