@@ -171,7 +171,7 @@ export const commands: readonly CommandRow[] = [
         meaning: 'Says what is wrong in a payload, by file and line. Ends with 3 when there are errors.',
         takes: [['<payload>', 'root of the payload, its image, or a file with ClusterOperators']],
         options: LintOptions,
-        load: async () => (await import('./payload/lint-command.ts')).lint,
+        load: async () => (await import('./payload/command.ts')).lint,
       },
       {
         name: 'status',

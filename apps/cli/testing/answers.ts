@@ -1,8 +1,7 @@
 /** Answers of `flotilla status` and `flotilla why` without a process of their own, for tests of the whole. */
 import type { StatusAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
 import type { Client } from '@flotilla/runtime';
-import { askAll, askOne, askStatus } from '../src/hub/asks.ts';
-import { FactStore } from '../src/hub/fact-store.ts';
+import { askAll, askOne, askStatus, FactStore } from '../src/hub/fact-store.ts';
 import { readUpgrade, type UpgradeRef } from '../src/hub/upgrades.ts';
 
 export { askLimits } from '../src/limits/ask.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type BackOff, backOffMs } from './back-off.ts';
+import { type BackOff, backOffMs } from './clock.ts';
 
 const HALF: BackOff = { baseMs: 500, maxMs: 60_000 };
 

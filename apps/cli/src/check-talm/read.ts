@@ -6,7 +6,7 @@ import { mapConcurrently } from '@flotilla/pace';
 import { findRefusal, isEnding, isRunning } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
-import { listServed } from '../hub/list-served.ts';
+import { listServed } from '../hub/connect.ts';
 import { isByPolicies, observeIn, parseSpec, planHere, readFleet } from '../plan/read.ts';
 import { MANAGER_NAME, type TalmHub } from './judge.ts';
 

@@ -3,8 +3,7 @@ import type { LimitRow, LimitsAnswer, LimitsLane, LimitUse, RateUse } from '@flo
 import { exact } from '@flotilla/rollout';
 import { z } from 'zod';
 import { nextStep } from '../complain.ts';
-import { answerLimitsBy } from '../limits/ask.ts';
-import { clustersInWords, doesInWords } from '../limits/words.ts';
+import { answerLimitsBy, clustersInWords, doesInWords } from '../limits/ask.ts';
 import type { AskDeps } from './asks.ts';
 
 /** Limits that a page shows at most: a label may have as many values as there are clusters. */

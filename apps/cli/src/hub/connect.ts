@@ -1,6 +1,6 @@
-import { FlotillaError } from '@flotilla/api';
+import { FlotillaError, type KubeObject, type Resource } from '@flotilla/api';
 import { MAX_TIMEOUT_MS } from '@flotilla/pace';
-import { type Client, createClient, mergeKubeconfigs, readContextNamespace } from '@flotilla/runtime';
+import { type Client, createClient, isNotFound, mergeKubeconfigs, readContextNamespace } from '@flotilla/runtime';
 import { callersPath, readKubeconfigs } from '../config.ts';
 import type { AccessOptions } from './options.ts';
 
@@ -61,4 +61,20 @@ function readRef(argument: string, given: string | undefined): { readonly namesp
       `${argument} is in namespace ${namespace}, and --namespace is ${given}: leave one of them out`,
     );
   return { namespace, name };
+}
+
+type Listing<T extends KubeObject> = Parameters<Client['list']>[1] & { readonly transform?: (object: T) => T };
+
+/** Lists the objects of a kind; undefined where the server does not serve it. */
+export async function listServed<T extends KubeObject>(
+  client: Client,
+  kind: Resource<T>,
+  options: Listing<T> = {},
+): Promise<T[] | undefined> {
+  try {
+    return (await client.list(kind, options)).items;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }

@@ -1,4 +1,4 @@
-import type { LimitsAnswer } from '@flotilla/api/answers';
+import type { LimitsAnswer, LimitUse, RateUse } from '@flotilla/api/answers';
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, explain, FleetLimitsName } from '@flotilla/api/ran';
@@ -49,3 +49,14 @@ const withoutSpec = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade => {
   const { metadata, status } = whole(upgrade);
   return { metadata, status };
 };
+
+/** The clusters of a limit in words. */
+export function clustersInWords({ label, value }: Pick<LimitUse, 'label' | 'value'>): string {
+  if (label === undefined) return 'all';
+  return value === '' ? `without ${label}` : `${label}=${value}`;
+}
+
+const DOES = { pulling: 'pre-cache', upgrading: 'be upgraded' } as const;
+
+/** The activity of a limit in words. */
+export const doesInWords = (use: LimitUse | RateUse): string => ('activity' in use ? DOES[use.activity] : 'pull a second');

@@ -6,8 +6,7 @@ import { LimitsOptions } from '../hub/options.ts';
 import { Exit, endWith, type Run } from '../run.ts';
 import { safeText, standardScreen, writeJson } from '../terminal/output.ts';
 import { table, wrap } from '../terminal/table.ts';
-import { askLimits } from './ask.ts';
-import { clustersInWords, doesInWords } from './words.ts';
+import { askLimits, clustersInWords, doesInWords } from './ask.ts';
 
 /** `flotilla limits`. */
 export const showLimits: Run = async (_, given) => {

@@ -4,8 +4,7 @@ import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla
 import { age, duration, figure } from '@flotilla/api/units';
 import { type Client, checkOptions, isForbidden } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
-import { connect } from '../hub/connect.ts';
-import { listServed } from '../hub/list-served.ts';
+import { connect, listServed } from '../hub/connect.ts';
 import { AnswerOptions, wantsJson } from '../hub/options.ts';
 import { Exit, endWith, type Run } from '../run.ts';
 import { type Screen, safeText, standardScreen, tinted, writeJson } from '../terminal/output.ts';

@@ -4,7 +4,7 @@ import { ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecachingSpec, PullerReport, SpokeName } from '@flotilla/api/ran';
 import { type Client, isForbidden } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
-import { listServed } from '../hub/list-served.ts';
+import { listServed } from '../hub/connect.ts';
 import { whole } from '../hub/upgrades.ts';
 
 /** Other upgrades whose images are looked up at most, the youngest. */

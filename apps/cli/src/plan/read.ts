@@ -33,7 +33,7 @@ import { type Client, isForbidden, readOptionFile } from '@flotilla/runtime';
 import { parseAllDocuments } from 'yaml';
 import { nextStep } from '../complain.ts';
 import { callersPath } from '../config.ts';
-import { listServed } from '../hub/list-served.ts';
+import { listServed } from '../hub/connect.ts';
 import { readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
 
 /** Objects of a file, which count before those of the server. */

@@ -3,8 +3,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { useFilters } from '../address.ts';
 import type { Cell } from '../export/csv.ts';
 import { inOrder } from './order.ts';
-import { usePlace } from './use-place.ts';
-import { useWindow } from './use-window.ts';
+import { usePlace, useWindow } from './use-window.ts';
 
 /** A column of a grid. */
 export interface Column<R> {

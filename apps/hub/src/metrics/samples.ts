@@ -2,6 +2,7 @@
 import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, PrecacheState } from '@flotilla/api/ran';
+import { earliest } from '@flotilla/pace';
 import {
   countOverdue,
   countStarved,
@@ -15,7 +16,6 @@ import {
 } from '@flotilla/rollout';
 import { type Clock, type Metrics, type MetricTable, type Sample, serveSamples } from '@flotilla/runtime';
 import type { HubCaches } from '../caches.ts';
-import { earliest } from '../earliest.ts';
 import type { FleetPlaces } from '../limits/places.ts';
 
 const OF_UPGRADE = ['upgrade_namespace', 'upgrade'] as const;

@@ -1,4 +1,5 @@
 import { errorMessage, WaitingError } from '@flotilla/api';
+import { earliest } from '@flotilla/pace';
 import {
   type Clock,
   type Logger,
@@ -8,7 +9,6 @@ import {
   type ReconcilerOptions,
   startReconciler,
 } from '@flotilla/runtime';
-import { earliest } from '../earliest.ts';
 import { Attempts } from '../writes/attempts.ts';
 import { keyText, type PartPlan, parseSpokeKey, type SpokeKey, type SpokePart, type SpokeStep } from './part.ts';
 import type { Problems } from './problems.ts';

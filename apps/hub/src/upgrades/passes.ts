@@ -1,4 +1,5 @@
 import { type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, LimitedActivity } from '@flotilla/api/ran';
+import { earliest } from '@flotilla/pace';
 import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
@@ -37,7 +38,6 @@ import {
 } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
 import type { RolloutCaches, SpokeJobCaches } from '../caches.ts';
-import { earliest } from '../earliest.ts';
 import type { FleetPlaces } from '../limits/places.ts';
 import { tenancyOf } from '../lookups.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';

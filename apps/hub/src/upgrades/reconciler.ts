@@ -6,6 +6,7 @@ import {
   type ClusterGroupUpgradeStatus,
   type PinWay,
 } from '@flotilla/api/ran';
+import { earliest } from '@flotilla/pace';
 import type { RolloutProblem, Stall, ValidationFacts } from '@flotilla/rollout';
 import {
   awaitsStatusUntil,
@@ -20,7 +21,6 @@ import {
   withImports,
 } from '@flotilla/rollout';
 import { type Client, type EventRecorder, type ReconcileResult, type RefusedValues, SentStatus } from '@flotilla/runtime';
-import { earliest } from '../earliest.ts';
 import type { Placing } from '../placements/placing.ts';
 import { withPins } from '../spokes/jobs/kinds/unpin/mark.ts';
 import type { SpokeRollouts } from '../spokes/rollout/part.ts';

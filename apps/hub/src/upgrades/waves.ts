@@ -6,6 +6,7 @@ import {
   type ClusterGroupUpgradeStatus,
   type PrecacheState,
 } from '@flotilla/api/ran';
+import { earliest } from '@flotilla/pace';
 import {
   deferClusters,
   findClosedHours,
@@ -23,7 +24,6 @@ import {
   type Waves,
 } from '@flotilla/rollout';
 import type { RolloutCaches } from '../caches.ts';
-import { earliest } from '../earliest.ts';
 import { tenancyOf } from '../lookups.ts';
 import { stateOfPull } from './cache-proofs.ts';
 import { findBar } from './observe.ts';

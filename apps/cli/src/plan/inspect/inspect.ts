@@ -6,7 +6,7 @@ import { duration } from '@flotilla/api/units';
 import { mapConcurrently } from '@flotilla/pace';
 import { chooseTransport, inspectObjects, isAvailable, spokeNode } from '@flotilla/rollout';
 import { type Client, isForbidden } from '@flotilla/runtime';
-import { listServed } from '../../hub/list-served.ts';
+import { listServed } from '../../hub/connect.ts';
 import { safeText, writeErr } from '../../terminal/output.ts';
 import { byActions } from './by-actions.ts';
 import { byWork } from './by-work.ts';

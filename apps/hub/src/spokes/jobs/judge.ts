@@ -1,8 +1,8 @@
 /** Judges a spoke of a job: from the state that the status stores and what is seen to the next state, and a sentence. */
 import type { NodesProgress, PrecacheProgress } from '@flotilla/api/ran';
+import { earliest } from '@flotilla/pace';
 import { isAvailable, type Pause, type PlacesToAsk, type Wait, waitMessage, withSince } from '@flotilla/rollout';
 import type { SpokeJobCaches } from '../../caches.ts';
-import { earliest } from '../../earliest.ts';
 import { reachSpoke } from '../transports/reach.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { describeStop, troubleOf } from './messages.ts';

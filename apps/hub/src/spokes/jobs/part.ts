@@ -1,8 +1,8 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { earliest } from '@flotilla/pace';
 import { isEnding, type Pause, type PlacesToAsk, type Sightings, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { BY_UID, BY_WORK_AND_CLUSTER, spokeKey } from '../../caches.ts';
-import { earliest } from '../../earliest.ts';
 import { hubObjectsOf } from '../../lookups.ts';
 import { describeWrites } from '../../writes/apply.ts';
 import { keyOf, keyText, type PartPlan, type SpokeKey, type SpokePart } from '../part.ts';

@@ -2,8 +2,8 @@
 
 import { Annotation, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { earliest } from '@flotilla/pace';
 import { type ActionOutcome, countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
-import { earliest } from '../../../earliest.ts';
 import { ViewedObject } from '../../../trims.ts';
 import {
   type Answer,
