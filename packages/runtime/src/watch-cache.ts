@@ -35,6 +35,8 @@ export interface WatchCacheOptions<T extends KubeObject, N extends string = neve
   readonly backOff?: BackOff;
   /** Replaces the log line for objects that their schema refuses. */
   readonly onInvalid?: (invalid: InvalidObject) => void;
+  /** Called after each full list, once the cache has it: of what came and went since the last one nobody is told. */
+  readonly onListed?: () => void;
 }
 
 type Listener<T> = (change: Change<T>) => void;
@@ -296,6 +298,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
     }
     for (const key of [...this.#store.keys()]) if (!seen.has(key) && !this.#store.isWritten(key, resourceVersion)) this.#drop(key);
     this.#becomeSynced();
+    this.#options.onListed?.();
   }
 
   async #follow(resourceVersion: string, signal: AbortSignal): Promise<void> {

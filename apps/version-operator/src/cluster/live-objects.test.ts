@@ -1,7 +1,8 @@
 import { type KubeObject, type Resource, resource } from '@flotilla/api';
 import { Deployment } from '@flotilla/api/core';
+import { settled } from '@flotilla/pace/testing';
 import type { Manifest } from '@flotilla/release';
-import { type Client, createLogger, systemClock, type WatchEvent } from '@flotilla/runtime';
+import { ApiError, type Client, createLogger, RuntimeErrorCode, systemClock, type WatchEvent } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Wanted } from '../payload/wanted.ts';
 import { Kinds } from './kinds.ts';
@@ -14,19 +15,21 @@ const KIND_KEY = 'apps/v1/Deployment';
 
 /** A server of which only watches are heard, when the test says so. */
 class ToldServer {
-  readonly #heard = new Map<string, (event: WatchEvent<LiveObject>) => void>();
+  readonly #heard = new Map<string, (event: WatchEvent<LiveObject> | ApiError) => void>();
   readonly client: Client;
   /** Kinds whose objects were asked for. */
   readonly listed: string[] = [];
   /** Objects of a kind that are listed, or what a list of it fails with; default none. */
   readonly items = new Map<string, readonly KubeObject[] | Error>();
+  /** Version as of which is listed. */
+  version = '1';
 
   constructor() {
     const list = async ({ kind }: Resource<LiveObject>) => {
       this.listed.push(kind);
       const items = this.items.get(kind) ?? [];
       if (items instanceof Error) throw items;
-      return { items, resourceVersion: '1' };
+      return { items, resourceVersion: this.version };
     };
     const watch = (kind: Resource<LiveObject>, { signal }: { signal: AbortSignal }) => this.#watch(kind.kind, signal);
     const request = async () => ({ groups: [] });
@@ -39,14 +42,21 @@ class ToldServer {
     await turn();
   }
 
+  /** Ends the watch of a kind, because the server has forgotten what came since. */
+  async expire(kind: string): Promise<void> {
+    while (!this.#heard.has(kind)) await turn();
+    this.#heard.get(kind)?.(new ApiError(RuntimeErrorCode.expired, 'watch', { status: 410, reason: 'Expired', serverMessage: 'too old' }));
+  }
+
   async *#watch(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent<LiveObject>> {
     for (;;) {
-      const next = Promise.withResolvers<WatchEvent<LiveObject> | undefined>();
+      const next = Promise.withResolvers<WatchEvent<LiveObject> | ApiError | undefined>();
       this.#heard.set(kind, next.resolve);
       signal.addEventListener('abort', () => next.resolve(undefined), { once: true });
       const event = await next.promise;
       this.#heard.delete(kind);
       if (!event) return;
+      if (event instanceof ApiError) throw event;
       yield event;
     }
   }
@@ -141,6 +151,20 @@ test('the answer to a write that comes after the watch has told of the end of it
   expect(live.get(wanted)).toBeUndefined();
   live.take(wanted, stored('12', 1, 0), 'written');
   expect(live.get(wanted)?.metadata.resourceVersion).toBe('12');
+});
+
+test('what we wrote and nobody told of before it went is missed with the next list', async () => {
+  const missed: Wanted[] = [];
+  live.onDrift = (one) => void missed.push(one);
+  live.take(wanted, stored('10', 2, 1), 'written');
+  server.version = '9';
+  await server.expire('Deployment');
+  await settled(() => expect(server.listed.filter((kind) => kind === 'Deployment')).toHaveLength(2));
+  expect(live.get(wanted)?.metadata.resourceVersion).toBe('10');
+  server.version = '12';
+  await server.expire('Deployment');
+  await settled(() => expect(live.get(wanted)).toBeUndefined());
+  expect(missed).toEqual([wanted]);
 });
 
 test('the answer to a write is compared once, and the word of a watch about the same version not again', async () => {

@@ -141,11 +141,11 @@ export class LiveObjects {
   /** Reads the objects of these new kinds, by default of all, from now on. True when there was such a kind. */
   async readNew(kindKeys: readonly string[] = [...this.#new]): Promise<boolean> {
     const read = kindKeys.filter((key) => this.#new.delete(key));
-    for (const key of read) if (await this.read(key).catch(() => false)) this.#forgetLost(key);
+    for (const key of read) await this.read(key).catch(() => false);
     return read.length > 0;
   }
 
-  /** Forgets written objects that went before anybody listened, because no watch tells of that. */
+  /** Forgets written objects that went before a list of their kind, because no watch tells of that. */
   #forgetLost(kindKey: string): void {
     const cache = this.#caches.get(kindKey);
     for (const wanted of this.#wanted.values()) {
@@ -265,6 +265,7 @@ export class LiveObjects {
       optional: true,
       absentRetryMs: ABSENT_RETRY_MS,
       transform: (object) => this.#trim(kindKey, object),
+      onListed: () => this.#forgetLost(kindKey),
     });
     this.#caches.set(kindKey, cache);
     cache.subscribe((change) => this.#changed(kindKey, change));
