@@ -2,7 +2,8 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { errorMessage } from '@flotilla/api';
-import { type Mutant, mutants } from './mutants.ts';
+import type { Mutant } from './mutant.ts';
+import { mutants } from './mutants.ts';
 import type { Caught } from './worker.ts';
 
 const HELP = `Puts faults into the code, one after the other, and plays stories until a property does not hold.

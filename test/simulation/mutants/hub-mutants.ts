@@ -1,0 +1,141 @@
+import { afterNo, inOrder, type Mutant } from './mutant.ts';
+
+const interpret = 'apps/hub/src/spokes/jobs/plan.ts';
+const reconciler = 'apps/hub/src/upgrades/reconciler.ts';
+
+/** Faults in what the hub does with its decisions. */
+export const hubMutants: readonly Mutant[] = [
+  {
+    name: 'places that are not stored yet are free',
+    seenBy: 'limits are kept',
+    file: 'apps/hub/src/limits/places.ts',
+    from: 'for (const { other, given } of others) for (const cluster of given) occupancy.take(cluster, refKey(other.metadata));',
+    to: '',
+  },
+  {
+    name: 'a place that is free is told to nobody',
+    seenBy: ['places are used', 'every upgrade ends'],
+    file: 'apps/hub/src/limits/places.ts',
+    from: "if (type === 'deleted' || (previous && freesPlaces(previous, object))) tellWaiting();",
+    to: '',
+  },
+  {
+    name: 'hours of a cluster are no bar',
+    seenBy: 'hours are kept',
+    file: 'apps/hub/src/upgrades/observe.ts',
+    from: '(findHold(cluster) ?? findClosedHours(cluster, now))',
+    to: 'findHold(cluster)',
+  },
+  {
+    name: 'a job with an empty status has succeeded',
+    seenBy: ['pulled was seen', afterNo],
+    file: interpret,
+    from: "if (succeeded > 0) return { event: { type: 'SUCCEEDED' }",
+    to: "if (succeeded > 0 || active === 0) return { event: { type: 'SUCCEEDED' }",
+  },
+  {
+    name: 'a job that is gone has done its work',
+    seenBy: 'pulled was seen',
+    file: interpret,
+    from: "if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message:",
+    to: "if (job.answer.kind === 'absent') return { event: { type: 'SUCCEEDED' }, message:",
+  },
+  {
+    name: 'a spoke is anybody’s',
+    seenBy: ['one job at a time', 'one job', 'pulled was seen', 'every upgrade ends'],
+    file: 'apps/hub/src/spokes/jobs/claims.ts',
+    from: 'const holder = claimed?.uid ?? ownerOfObjects(this.#work, cluster, uid, this.#caches) ?? this.#storedOwner(uid, cluster);',
+    to: 'const holder: string | undefined = undefined;',
+  },
+  {
+    name: 'a rollout that runs is prepared again',
+    seenBy: ['never back', inOrder],
+    file: reconciler,
+    from: 'const running = isRunning(upgrade);',
+    to: 'const running = isRunning(upgrade) && (upgrade.status?.status.currentBatch ?? 0) !== 1;',
+  },
+  {
+    name: 'Ready is said with the start of the last batch',
+    seenBy: 'generic tools',
+    file: 'apps/hub/src/upgrades/status-readings.ts',
+    from: "const isReady = verdict?.status === 'True' && obstacle === undefined;",
+    to: 'const isReady = obstacle === undefined;',
+  },
+  {
+    name: 'a failure stalls nothing',
+    seenBy: 'generic tools',
+    file: 'apps/hub/src/upgrades/status-readings.ts',
+    from: '...(obstacle ? [condition(Type.stalled, true, obstacle)] : []),',
+    to: '',
+  },
+  {
+    name: 'a held cluster is begun',
+    seenBy: 'held is held',
+    file: 'apps/hub/src/upgrades/observe.ts',
+    from: '(findHold(cluster) ?? findClosedHours(cluster, now))',
+    to: 'findClosedHours(cluster, now)',
+  },
+  {
+    name: 'a deleted upgrade goes without cleaning up',
+    seenBy: 'nothing is left',
+    file: reconciler,
+    from: 'const again = await this.#cleanUp(upgrade, memory);\n    if (again) return this.#describeCleaning(upgrade, memory, again);\n    await writeFinalizer(',
+    to: 'await writeFinalizer(',
+  },
+  {
+    name: 'a cluster that is away is clean',
+    seenBy: 'nothing is left',
+    file: 'apps/hub/src/spokes/cleaning.ts',
+    from: '} else if (isWanted && (state !== job.initial || isStopped)) effects.remember();',
+    to: '}',
+  },
+  {
+    name: 'a spoke that no job touched is cleaned',
+    seenBy: 'the untouched is not cleaned',
+    file: 'apps/hub/src/spokes/cleaning.ts',
+    from: 'if (!hasObjects && (state === undefined || !this.#isUnclean(state))) return undefined;',
+    to: '',
+  },
+  {
+    name: 'the patience with a spoke begins anew with each look',
+    seenBy: 'every upgrade ends',
+    file: 'apps/hub/src/spokes/jobs/part.ts',
+    from: 'waitingSince: () => sightings.since(waiting),',
+    to: 'waitingSince: () => at,',
+  },
+  {
+    name: 'a key that waits for its place is forgotten',
+    seenBy: ['every upgrade ends', 'nothing is left'],
+    file: 'apps/hub/src/spokes/reconciler.ts',
+    from: 'this.#reconciler?.enqueue(next);',
+    to: '',
+  },
+  {
+    name: 'who waits for a spoke is told of nothing',
+    seenBy: 'every upgrade ends',
+    file: 'apps/hub/src/spokes/jobs/part.ts',
+    from: 'this.#deps.onFree(uid);\n',
+    to: '\n',
+  },
+  {
+    name: 'a spoke is cleaned before its verdict is stored',
+    seenBy: ['one job', 'pulled was seen', 'every upgrade ends', 'never back'],
+    file: 'apps/hub/src/spokes/jobs/plan.ts',
+    from: 'if (!isCleaning || states.stored === state) effects[effect]();',
+    to: 'effects[effect]();',
+  },
+  {
+    name: 'an upgrade that is being deleted goes on',
+    seenBy: [afterNo, 'never back', 'every upgrade ends', 'nothing is left'],
+    file: reconciler,
+    from: 'if (upgrade.metadata.deletionTimestamp) return this.#finalize(upgrade, memory);',
+    to: '',
+  },
+  {
+    name: 'an ended upgrade writes its end at each look',
+    seenBy: ['at rest', 'never back', 'comes to rest'],
+    file: reconciler,
+    from: "if (state === 'cleaned') return this.#revise(key, upgrade, memory);",
+    to: "if (state === 'cleaned') return this.#complete(upgrade, memory);",
+  },
+];
