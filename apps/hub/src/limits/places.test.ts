@@ -142,6 +142,28 @@ test('limits that cannot be read keep the last, and without any nothing begins',
   expect(hub.pass(one, ['a', 'b'])).toEqual(['a', 'b']);
 });
 
+test('a limit of bytes has places, and gives and takes them as it is raised, lowered and gone', async () => {
+  const hub = await startHub('bytesPerSecond: 327680');
+  const [one, other] = [await hub.create('one'), await hub.create('other')];
+  await hub.seen(other);
+  expect(hub.pass(one, ['a', 'b'])).toEqual(['a']);
+  await hub.store(one, { a: 'Active' });
+  // It wants no second one, which it would have before the younger.
+  hub.pass(one, ['a']);
+  expect(hub.pass(other, ['c'])).toEqual([]);
+  hub.told.length = 0;
+  await hub.say('bytesPerSecond: 655360');
+  await settled(() => expect(hub.told).toContain(other.metadata.uid));
+  expect(hub.pass(other, ['c', 'd'])).toEqual(['c']);
+  await hub.store(other, { c: 'Active' });
+  await hub.say('bytesPerSecond: 20000');
+  await settled(() => expect(hub.limits.now.limits?.bytesPerSecond).toBe(20_000));
+  expect(hub.pass(one, ['a', 'b'])).toEqual(['a']);
+  await hub.client.delete(ConfigMap, REF);
+  await settled(() => expect(hub.limits.now).toEqual({ limits: {} }));
+  expect(hub.pass(one, ['a', 'b'])).toEqual(['a', 'b']);
+});
+
 test('the ConfigMap wins over options', async () => {
   const hub = await startHub(undefined, { pulling: 1 });
   const one = await hub.create('one');

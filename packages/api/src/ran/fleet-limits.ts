@@ -4,12 +4,6 @@ import { LEAST_BANDWIDTH, MOST_BANDWIDTH } from './pre-caching-config.ts';
 /** ConfigMap of the fleet's limits, in the hub's namespace, and its one key. */
 export const FleetLimitsName = { configMap: 'flotilla-limits', key: 'limits.yaml' } as const;
 
-/**
- * Bytes a second for which a limit of bytes has one place. Until others have given up their part a newcomer has `LEAST_BANDWIDTH` beyond what is free,
- * so as many newcomers as there are places exceed the limit by a twentieth.
- */
-export const BYTES_FOR_PLACE = 20 * LEAST_BANDWIDTH;
-
 /** Something that clusters do, of which a limit says how many may at a time. */
 export const LimitedActivity = z.enum(['pulling', 'upgrading']);
 export type LimitedActivity = z.output<typeof LimitedActivity>;

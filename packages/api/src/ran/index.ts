@@ -1,7 +1,7 @@
 export { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
 export { type CacheProof, ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
-export { BYTES_FOR_PLACE, FleetLimits, FleetLimitsName, LimitedActivity } from './fleet-limits.ts';
+export { FleetLimits, FleetLimitsName, LimitedActivity } from './fleet-limits.ts';
 export {
   HeldLayers,
   INSPECT_LABEL,

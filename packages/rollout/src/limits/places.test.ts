@@ -1,8 +1,8 @@
 import { Annotation } from '@flotilla/api';
-import { BYTES_FOR_PLACE, type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type FleetLimits } from '@flotilla/api/ran';
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus, FleetLimits } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { readWait, waitMessage } from '../waits/wait.ts';
-import { byTurn, clustersWithPlace, freesPlaces, isLimited, limitsOn, Occupancy, waitForPlace } from './places.ts';
+import { BYTES_FOR_PLACE, byTurn, clustersWithPlace, freesPlaces, isLimited, limitsOn, Occupancy, waitForPlace } from './places.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 

@@ -4,12 +4,12 @@
  */
 import { perObject, refKey } from '@flotilla/api';
 import {
-  BYTES_FOR_PLACE,
   type ClusterGroupUpgrade,
   type ClusterGroupUpgradeStatus,
   type FleetLimits,
   FleetLimitsName,
   isFinalPrecacheState,
+  LEAST_BANDWIDTH,
   LimitedActivity,
 } from '@flotilla/api/ran';
 import { judgeWindow } from '../gates/window.ts';
@@ -17,6 +17,12 @@ import { proofsOf } from '../proofs/proofs.ts';
 import { ProgressState } from '../upgrade/model.ts';
 import { isEnding, isRunning } from '../upgrade/stage.ts';
 import type { Wait } from '../waits/wait.ts';
+
+/**
+ * Bytes a second for which a limit of bytes has one place. Until others have given up their part a newcomer has `LEAST_BANDWIDTH` beyond what is free,
+ * so as many newcomers as there are places exceed the limit by a twentieth.
+ */
+export const BYTES_FOR_PLACE = 20 * LEAST_BANDWIDTH;
 
 /** A limit, and the clusters that share it: all, or those with one value of a label. */
 export interface Limit {

@@ -164,8 +164,7 @@ export function createPrecacheJob(
       const wanted = asks && profile !== 'talm' ? nodes?.rules : undefined;
       const rules = wanted && isProof ? rulesOfProof(wanted, jobSeconds) : wanted;
       const common = { upgradeUid, spec, image, profile, node, nodes: rules, variables, caBundle };
-      // The reference's job and a proof read no such key.
-      // One plan writes one cap.
+      // The reference's job and a proof read no such key. A plan writes one cap, whatever is free a moment later.
       let found: { readonly bytesPerSecond: number | undefined } | undefined = profile === 'talm' || isProof ? NO_CAP : undefined;
       const findCap = () => {
         found ??= { bytesPerSecond: capOf(cluster, upgradeUid) };
