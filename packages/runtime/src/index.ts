@@ -1,5 +1,5 @@
 export { type EventSubject, type EventToRecord, eventSubject } from '@flotilla/api/core';
-export { type BackOff, backOffMs, type Clock, pause, Semaphore, systemClock } from '@flotilla/pace';
+export { type BackOff, backOffMs, type Clock, earliest, pause, Semaphore, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
 export { Autoscalers, scaledKeyOf, scaleTargetOf } from './autoscalers.ts';
 export { type Client, createMissing, type WatchEvent, type WatchOptions } from './client.ts';

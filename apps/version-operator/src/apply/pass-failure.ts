@@ -1,4 +1,5 @@
 import { howText, type Manifest, type PassError, summarizeErrors, UpdateError } from '@flotilla/release';
+import { earliest } from '@flotilla/runtime';
 import type { Held } from './held.ts';
 
 /** A manifest that is held up, and since when. */
@@ -72,8 +73,7 @@ export function failureOf(held: readonly HeldManifest[], reported: readonly Pass
 
 /** Next time at which time alone makes a failure of something, milliseconds since the epoch. */
 export function failsAtMs(held: readonly HeldManifest[], moment: PassMoment): number | undefined {
-  const moments = held.flatMap((one) => [countsAtMs(one, moment), stuckAtMs(one) ?? 0]).filter((at) => at > moment.nowMs);
-  return moments.length > 0 ? Math.min(...moments) : undefined;
+  return earliest(...held.flatMap((one) => [countsAtMs(one, moment), stuckAtMs(one) ?? 0]).filter((at) => at > moment.nowMs));
 }
 
 /** Something the reference operator does not wait for: beside what stops an update it says nothing. */
