@@ -46,8 +46,6 @@ export class LiveObjects {
   readonly #caches = new Map<string, WatchCache<LiveObject>>();
   /** Results of our own writes, until the watch tells of them. */
   readonly #written = new Map<string, LiveObject>();
-  /** Objects that the watch told the end of, as they were then. */
-  readonly #gone = new Map<string, LiveObject>();
   readonly #comparison: Comparison;
   #tracked: readonly Wanted[] = [];
   #wanted = new Map<string, Wanted>();
@@ -147,15 +145,22 @@ export class LiveObjects {
 
   /** Forgets written objects that went before a list of their kind, because no watch tells of that. */
   #forgetLost(kindKey: string): void {
-    const cache = this.#caches.get(kindKey);
-    for (const wanted of this.#wanted.values()) {
-      const written = this.#written.get(wanted.key);
-      if (wanted.kindKey !== kindKey || !written || cache?.get(wanted.ref)) continue;
-      if (Number(written.metadata.resourceVersion) > Number(cache?.resourceVersion)) continue;
-      this.#written.delete(wanted.key);
-      this.#wakeups.wake(wanted.key);
-      this.#onDrift(wanted);
+    for (const [key, written] of this.#written) {
+      const wanted = this.#wanted.get(key);
+      if (wanted?.kindKey === kindKey && this.#isLost(wanted, written)) this.#lose(wanted);
     }
+  }
+
+  /** True where the kind was seen up to a later version, and the object is not there. Versions that are no numbers tell nothing. */
+  #isLost(wanted: Wanted, { metadata }: KubeObject): boolean {
+    const cache = this.#caches.get(wanted.kindKey);
+    return cache !== undefined && !cache.get(wanted.ref) && Number(cache.resourceVersion) >= Number(metadata.resourceVersion);
+  }
+
+  #lose(wanted: Wanted): void {
+    this.#written.delete(wanted.key);
+    this.#wakeups.wake(wanted.key);
+    this.#onDrift(wanted);
   }
 
   /**
@@ -236,11 +241,11 @@ export class LiveObjects {
 
   /** Takes an object as a request of ours brought it: until the watch tells of it, or of a later one. */
   take(wanted: Wanted, object: KubeObject, how: 'read' | 'written'): void {
-    const { key } = wanted;
     const live = this.#comparison.compare(wanted, object, { before: this.get(wanted), isAnswer: how === 'written' });
-    const told = this.#caches.get(wanted.kindKey)?.get(wanted.ref) ?? this.#gone.get(key);
-    // an answer may come after what the watch has told since; a write that changed nothing has the version that was told
-    if (!told || !isLater(told, live)) this.#written.set(key, live);
+    const told = this.#caches.get(wanted.kindKey)?.get(wanted.ref);
+    // an answer may come after what was told since; a write that changed nothing has the version that was told
+    if (this.#isLost(wanted, live)) this.#lose(wanted);
+    else if (!told || !isLater(told, live)) this.#written.set(wanted.key, live);
   }
 
   /** An object is what the server makes of its manifest, or counts as that: from now on it is compared exactly. */
@@ -288,8 +293,6 @@ export class LiveObjects {
     const key = `${kindKey}|${refKey(change.object.metadata)}`;
     const written = this.#written.get(key);
     if (written && !isLater(written, change.object)) this.#written.delete(key);
-    if (change.type === 'deleted' && this.#wanted.has(key)) this.#gone.set(key, change.object);
-    else this.#gone.delete(key);
     this.#wakeups.wake(key);
     if (kindKey === DEFINITIONS && change.type === 'deleted') this.kinds.define(change.object.metadata.name, new Map());
     const wanted = this.#wanted.get(key);
