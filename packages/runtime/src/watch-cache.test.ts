@@ -97,6 +97,31 @@ test.each([
   await settled(() => expect(watched()).toEqual(['5', '50']), SOON);
 });
 
+test('each full list is told once the cache has it, and no failed one; who throws then ends nothing', async () => {
+  const told: string[][] = [];
+  const { cache } = start(
+    [
+      refuse(500, 'InternalError'),
+      listOf('5', [configMap('a', '1'), configMap('b', '2')]),
+      refuse(410, 'Expired'),
+      refuse(404, 'NotFound'),
+      listOf('50', [configMap('b', '2')]),
+      watchOf([event('MODIFIED', 'b', '51')], 'hang'),
+    ],
+    {
+      optional: true,
+      absentRetryMs: 5,
+      onListed: () => {
+        told.push(names(cache));
+        throw new Error('boom');
+      },
+    },
+  );
+  await settled(() => expect(names(cache)).toEqual(['b@51']), SOON);
+  expect(told).toEqual([['a@1', 'b@2'], ['b@2']]);
+  expect(log.filter((line) => line.includes('Handling a list failed'))).toHaveLength(2);
+});
+
 test('server errors, refusals and cut connections delay it and never end it', async () => {
   const cut: Step = (request) => request.socket.destroy();
   const { cache } = start([

@@ -298,7 +298,11 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
     }
     for (const key of [...this.#store.keys()]) if (!seen.has(key) && !this.#store.isWritten(key, resourceVersion)) this.#drop(key);
     this.#becomeSynced();
-    this.#options.onListed?.();
+    try {
+      this.#options.onListed?.();
+    } catch (err) {
+      this.#options.logger?.error({ kind: this.#kind.kind, err }, 'Handling a list failed');
+    }
   }
 
   async #follow(resourceVersion: string, signal: AbortSignal): Promise<void> {
