@@ -152,8 +152,7 @@ function startUpgrades(deps: UpgradesDeps) {
     proxy,
     insecure,
   });
-  const policies = createPolicyReader({ onRead: requeues.enqueue, talmStrict });
-  caches.parents.subscribe(({ type, object }) => type === 'deleted' && policies.forget(object));
+  const policies = createPolicyReader({ policies: caches.parents, onRead: requeues.enqueue, talmStrict });
   const onPlaced = (upgrade: ClusterGroupUpgrade, error: unknown) => rollout.placed(upgrade, error);
   const precaching = { jobs: deps.precache, settings };
   const backup = { jobs: deps.backup, settings: backupSettings(config) };

@@ -1,8 +1,11 @@
 import { Policy } from '@flotilla/api/ocm';
+import type { Change } from '@flotilla/runtime';
 import { beforeEach, expect, test } from 'vitest';
 import { createPolicyReader, type PolicyReader } from './policy-reader.ts';
 
 const called: string[] = [];
+/** Whoever hears of policies that change. */
+let hear: (change: Change<Policy>) => void;
 /** Clock of a machine on which each piece takes 15 ms. */
 let now: number;
 let reader: PolicyReader;
@@ -11,6 +14,12 @@ beforeEach(() => {
   called.length = 0;
   now = 0;
   reader = createPolicyReader({
+    policies: {
+      subscribe: (listener) => {
+        hear = listener;
+        return () => {};
+      },
+    },
     onRead: (waiter) => void called.push(waiter),
     now: () => (now += 15),
   });
@@ -73,10 +82,15 @@ test('a large policy keeps nobody with a small one waiting', async () => {
   expect(called).toEqual(['b']);
 });
 
-test('a policy that is made anew under its name is another', () => {
-  expect(reader.read(policy('p', 1), 'a')?.objects).toHaveLength(1);
+test('a policy that is made anew under its name is another, and the one before is forgotten', async () => {
+  const first = policy('p', 20);
+  reader.read(first, 'first');
+  await turnsUntilTold('first');
   const other = policy('p', 2);
   other.metadata.uid = 'other';
+  reader.read(other, 'other');
+  await turn();
+  expect(reader.read(first, 'again')).toBeUndefined();
   const read = () => reader.read(other, 'a')?.objects;
   expect(read() ?? turnsUntilTold('a').then(read)).toBeDefined();
 });
@@ -85,10 +99,10 @@ test('a policy that is gone is forgotten, and one that goes while it is read is 
   const read = policy('read', 20);
   reader.read(read, 'first');
   await turnsUntilTold('first');
-  reader.forget(read);
+  hear({ type: 'deleted', object: read });
   const underWay = policy('under-way', 20);
   expect(reader.read(underWay, 'never')).toBeUndefined();
-  reader.forget(underWay);
+  hear({ type: 'deleted', object: underWay });
   expect(reader.read(read, 'again')).toBeUndefined();
   await turnsUntilTold('again');
   expect(called).not.toContain('never');

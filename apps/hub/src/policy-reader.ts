@@ -1,9 +1,12 @@
 import { refKey } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
 import { type PolicyStructure, readInPieces } from '@flotilla/rollout';
+import type { WatchCache } from '@flotilla/runtime';
 
 /** Options of `createPolicyReader`. */
 interface PolicyReaderOptions {
+  /** Policies that go are forgotten. */
+  readonly policies: Pick<WatchCache<Policy>, 'subscribe'>;
   /** Read as the reference does; default false. */
   readonly talmStrict?: boolean;
   /** Receives each waiter of a policy that has been read. */
@@ -19,8 +22,6 @@ export interface PolicyReader {
    * @param waiter passed to `onRead`
    */
   readonly read: (policy: Policy, waiter: string) => PolicyStructure | undefined;
-  /** Forgets a policy that is gone. */
-  readonly forget: (policy: Policy) => void;
 }
 
 interface Reading {
@@ -33,20 +34,20 @@ interface Reading {
 /** Milliseconds of reading per turn of the event loop; larger policies take several turns. */
 const SLICE_MS = 20;
 
-/** Creates a reader. Uid and generation identify a policy's content, so a change of its status reads nothing. */
+/** Creates a reader. Uid and generation tell contents of a policy apart, so a change of its status reads nothing. */
 export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
-  const { onRead, talmStrict = false, now = () => performance.now() } = options;
-  const known = new Map<string, { readonly generation: number | undefined; readonly structure: PolicyStructure }>();
+  const { policies, onRead, talmStrict = false, now = () => performance.now() } = options;
+  const known = new Map<string, { readonly content: Content; readonly structure: PolicyStructure }>();
   const readings = new Map<string, Reading>();
   let spentMs = 0;
   let isTurning = false;
 
   function read(policy: Policy, waiter: string): PolicyStructure | undefined {
-    const { generation } = policy.metadata;
-    const before = known.get(keyOf(policy));
-    if (before && before.generation === generation) return before.structure;
-    const under = readings.get(keyOf(policy));
-    const reading = under && under.policy.metadata.generation === generation ? under : begin(policy, under?.waiting);
+    const key = refKey(policy.metadata);
+    const before = known.get(key);
+    if (before && isSameContent(before.content, policy.metadata)) return before.structure;
+    const under = readings.get(key);
+    const reading = under && isSameContent(under.policy.metadata, policy.metadata) ? under : begin(policy, under?.waiting);
     const structure = advance(reading);
     if (structure) return structure;
     reading.waiting.add(waiter);
@@ -56,7 +57,7 @@ export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
 
   function begin(policy: Policy, waiting = new Set<string>()): Reading {
     const reading = { policy, pieces: readInPieces(policy, talmStrict), size: sizeOf(policy), waiting };
-    readings.set(keyOf(policy), reading);
+    readings.set(refKey(policy.metadata), reading);
     return reading;
   }
 
@@ -74,8 +75,9 @@ export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
   }
 
   function finish({ policy, waiting }: Reading, structure: PolicyStructure): PolicyStructure {
-    known.set(keyOf(policy), { generation: policy.metadata.generation, structure });
-    readings.delete(keyOf(policy));
+    const { uid, generation } = policy.metadata;
+    known.set(refKey(policy.metadata), { content: { uid, generation }, structure });
+    readings.delete(refKey(policy.metadata));
     for (const waiter of waiting) onRead(waiter);
     return structure;
   }
@@ -92,15 +94,18 @@ export function createPolicyReader(options: PolicyReaderOptions): PolicyReader {
     });
   }
 
-  function forget(policy: Policy): void {
-    known.delete(keyOf(policy));
-    readings.delete(keyOf(policy));
-  }
-
-  return { read, forget };
+  policies.subscribe(({ type, object: { metadata } }) => {
+    if (type !== 'deleted') return;
+    known.delete(refKey(metadata));
+    readings.delete(refKey(metadata));
+  });
+  return { read };
 }
 
-const keyOf = ({ metadata }: Policy): string => metadata.uid ?? refKey(metadata);
+/** Tells contents of policies of one name apart. */
+type Content = Pick<Policy['metadata'], 'uid' | 'generation'>;
+
+const isSameContent = (one: Content, other: Content): boolean => one.uid === other.uid && one.generation === other.generation;
 
 /** Characters of the raw templates, which are slow to read. */
 function sizeOf({ spec }: Policy): number {
