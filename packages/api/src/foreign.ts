@@ -1,28 +1,24 @@
 import { z } from 'zod';
+import { perObject } from './per-object.ts';
 
 /** Rounds of leaving nulls out; each leaves out all that a parse finds. */
 const MOST_ROUNDS = 8;
 
-/** Schemas that were made, by the schema inside: callers make them where they parse, and to make one costs more than to parse. */
-const made = new WeakMap<z.ZodType, z.ZodType>();
+/** One for each schema: callers make them where they parse, and to make one costs more than to parse. */
+const tolerant = perObject((schema: z.ZodType) =>
+  z.unknown().transform((value, context) => {
+    const parsed = parseForeign(schema, value);
+    if (parsed.success) return parsed.data;
+    for (const issue of parsed.error.issues) context.addIssue({ ...issue, path: [...issue.path] });
+    return z.NEVER;
+  }),
+);
 
 /**
  * Parses a document of another writer as Go reads JSON: a null that the schema refuses counts as an absent field. Other nulls stay, so a value that is
  * passed on is unchanged.
  */
-export function foreign<T extends z.ZodType>(schema: T): z.ZodType<z.output<T>, z.input<T>> {
-  const known = made.get(schema) ?? tolerant(schema);
-  made.set(schema, known);
-  return known as z.ZodType<z.output<T>, z.input<T>>;
-}
-
-const tolerant = <T extends z.ZodType>(schema: T): z.ZodType =>
-  z.unknown().transform((value, context): z.output<T> => {
-    const parsed = parseForeign(schema, value);
-    if (parsed.success) return parsed.data;
-    for (const issue of parsed.error.issues) context.addIssue({ ...issue, path: [...issue.path] });
-    return z.NEVER;
-  });
+export const foreign = <T extends z.ZodType>(schema: T) => tolerant(schema) as unknown as z.ZodType<z.output<T>, z.input<T>>;
 
 function parseForeign<T extends z.ZodType>(schema: T, value: unknown): z.ZodSafeParseResult<z.output<T>> {
   let [parsed, left] = [schema.safeParse(value), value];

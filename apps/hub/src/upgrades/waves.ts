@@ -1,4 +1,4 @@
-/** Clusters that begin next, by what a pass sees of them: batches filled with those that are ready, others behind. They decide nothing else, and write nothing. */
+/** Order of the clusters that have not begun, by what a pass sees of them: those that are ready fill batches, others go behind. Writes nothing. */
 import { findCondition } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
@@ -115,6 +115,16 @@ function readinessIn({ metadata, spec }: ClusterGroupUpgrade, { caches, talmStri
   return { isReady, opensAt: () => opens };
 }
 
+/** Facts by which clusters are put off. */
+interface UnreadyFacts {
+  readonly caches: Pick<RolloutCaches, 'clusters'>;
+  readonly talmStrict: boolean;
+  readonly proofs: Proofs | undefined;
+  /** Clusters that came after the start. */
+  readonly fresh: ReadonlySet<string>;
+  readonly now: number;
+}
+
 /**
  * The status with the clusters behind the others that cannot begin yet: they pull, their last proof is too old, or their own hours are over.
  * @param upgrade as stored
@@ -134,14 +144,4 @@ export function putOffUnready(
   const isLater = (cluster: string): boolean => isUnready(cluster) || isClosed(cluster);
   const isAbsent = (name: string): boolean => !caches.clusters.get({ name });
   return deferClusters(status, { isLater, isAbsent, canaries: upgrade.spec?.remediationStrategy.canaries });
-}
-
-/** Facts by which clusters are put off. */
-interface UnreadyFacts {
-  readonly caches: Pick<RolloutCaches, 'clusters'>;
-  readonly talmStrict: boolean;
-  readonly proofs: Proofs | undefined;
-  /** Clusters that came after the start. */
-  readonly fresh: ReadonlySet<string>;
-  readonly now: number;
 }
