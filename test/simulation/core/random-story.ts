@@ -83,7 +83,10 @@ export function randomStory(seed: number): Story {
   );
 }
 
-/** In a fifth of the stories the fleet has limits, which somebody may change, break or take away; all else stays as it is. */
+/**
+ * In a fifth of the stories the fleet has limits, which somebody may change, break or take away. Half of those that are large enough are of upgrades
+ * that contend for few places; in the others all else stays as it is.
+ */
 function withLimits(story: Story): Story {
   const lot = new Lot(createRandom(story.seed, 'limits'));
   if (!lot.chance(0.2)) return story;

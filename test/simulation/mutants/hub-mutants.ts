@@ -138,4 +138,18 @@ export const hubMutants: readonly Mutant[] = [
     from: "if (state === 'cleaned') return this.#revise(key, upgrade, memory);",
     to: "if (state === 'cleaned') return this.#complete(upgrade, memory);",
   },
+  {
+    name: 'a pull of an upgrade that ends has no place',
+    seenBy: 'limits are kept',
+    file: 'apps/hub/src/limits/places.ts',
+    from: 'if (isEnding(upgrade)) return stored.filter(isHeld);',
+    to: 'if (isEnding(upgrade)) return [];',
+  },
+  {
+    name: 'a job that is being stopped has no place',
+    seenBy: 'limits are kept',
+    file: 'apps/hub/src/limits/places.ts',
+    from: 'if (!findPause(upgrade)?.stops) return stored;',
+    to: 'if (stored) return stored;',
+  },
 ];

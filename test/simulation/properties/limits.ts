@@ -11,7 +11,8 @@ export function limits(ledger: Ledger): Property[] {
   // Most stories have none.
   if (!ledger.world.story.limits) return [];
   const told = new ToldLimits(ledger);
-  return [limitsAreKept(ledger, told), placesAreUsed(ledger, told)];
+  const held = new HeldPulls(ledger);
+  return [limitsAreKept(ledger, told, held), placesAreUsed(ledger, told, held)];
 }
 
 /** Limits as the ConfigMap says them, and since when. */
@@ -50,14 +51,15 @@ class ToldLimits {
 
 type Activity = (typeof LimitedActivity.options)[number];
 
+/** States of a cluster that pulls. */
+const PULLS: ReadonlySet<string> = new Set(['PreparingToStart', 'Starting', 'Active']);
+
 /** Clusters of an upgrade that pull, or are upgraded, as anybody can read in its status. */
 function atWork({ metadata, status }: ClusterGroupUpgrade, activity: Activity): string[] {
   if (metadata.deletionTimestamp || status?.status.completedAt) return [];
   const isOver = status?.conditions?.some(({ type }) => type === 'Succeeded');
   if (activity === 'pulling')
-    return Object.entries(status?.precaching?.status ?? {}).flatMap(([cluster, state]) =>
-      ['PreparingToStart', 'Starting', 'Active'].includes(state) ? [cluster] : [],
-    );
+    return Object.entries(status?.precaching?.status ?? {}).flatMap(([cluster, state]) => (PULLS.has(state) ? [cluster] : []));
   const recorded = new Set(status?.clusters?.map(({ name }) => name));
   return Object.entries(isOver ? {} : (status?.status.currentBatchRemediationProgress ?? {})).flatMap(([cluster, { state }]) =>
     state === 'InProgress' && !recorded.has(cluster) ? [cluster] : [],
@@ -80,13 +82,47 @@ function use(ledger: Ledger, activity: Activity, cluster: string, limits: FleetL
   });
 }
 
-const limitsAreKept = (ledger: Ledger, told: ToldLimits): Property => {
+/** Pulls of upgrades that were stopped, or end: they go on as long as the hub has objects of them. */
+class HeldPulls {
+  readonly #ledger: Ledger;
+  readonly #held = new Map<string, string>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  take(changes: readonly StoredChange[]): void {
+    for (const { kind, change } of changes) {
+      const { metadata } = change.after.object as unknown as KubeObject;
+      if (metadata.labels?.[Label.work] !== 'precache') continue;
+      const key = `${kind.plural} ${metadata.namespace}/${metadata.name}`;
+      // A frozen work waits for the end of its upgrade, and nothing pulls by it.
+      if (change.type === 'DELETED' || metadata.annotations?.['flotilla.io/frozen'] !== undefined) this.#held.delete(key);
+      else this.#held.set(key, `${metadata.labels[Label.upgradeUid]}/${metadata.namespace}`);
+    }
+  }
+
+  get clusters(): string[] {
+    const held = new Set(this.#held.values());
+    return [...this.#ledger.upgrades.values()].flatMap((upgrade) => {
+      const isStopped = findPause(upgrade)?.stops === true;
+      if (!isStopped && upgrade.metadata.deletionTimestamp === undefined && verdictOf(upgrade) === undefined) return [];
+      return Object.entries(upgrade.status?.precaching?.status ?? {}).flatMap(([cluster, state]) => {
+        const mayPull = PULLS.has(state) || (isStopped && state === 'NotStarted');
+        return mayPull && held.has(`${upgrade.metadata.uid}/${cluster}`) ? [cluster] : [];
+      });
+    });
+  }
+}
+
+const limitsAreKept = (ledger: Ledger, told: ToldLimits, held: HeldPulls): Property => {
   const known = new Map<string, ReadonlySet<string>>();
   return {
     name: 'limits are kept',
     rule: 'no cluster begins a pull or its part when as many as may have begun over all upgrades',
     look(changes) {
       told.take(changes);
+      held.take(changes);
       const begun = ledger.upgradesIn(changes).flatMap(({ name, after, isDeleted }) =>
         LimitedActivity.options.flatMap((activity) => {
           const key = `${activity} ${name}`;
@@ -97,7 +133,10 @@ const limitsAreKept = (ledger: Ledger, told: ToldLimits): Property => {
         }),
       );
       for (const { activity, name, cluster } of begun) {
-        const over = told.possible.map((each) => use(ledger, activity, cluster, each).find(({ most, taken }) => taken.length > most));
+        const others = activity === 'pulling' ? held.clusters : [];
+        const over = told.possible.map((each) =>
+          use(ledger, activity, cluster, each, others).find(({ most, taken }) => taken.length > most),
+        );
         const least = over.every((each) => each !== undefined) ? over[0] : undefined;
         if (least) return `${name} has ${cluster} ${activity} beside ${least.taken.join(', ')}, and ${least.most} may at a time`;
       }
@@ -109,44 +148,13 @@ const limitsAreKept = (ledger: Ledger, told: ToldLimits): Property => {
 /** Time in which a free place is taken, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
-/** Objects by which the hub has a job on a cluster: one that was stopped, or whose upgrade ends, pulls as long as there are some. */
-class HeldPulls {
-  readonly #ledger: Ledger;
-  readonly #held = new Map<string, { readonly cluster: string; readonly uid: string }>();
-
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
-  }
-
-  take(changes: readonly StoredChange[]): void {
-    for (const { kind, change } of changes) {
-      const { metadata } = change.after.object as unknown as KubeObject;
-      if (metadata.labels?.[Label.work] !== 'precache') continue;
-      const key = `${kind.plural} ${metadata.namespace}/${metadata.name}`;
-      if (change.type === 'DELETED') this.#held.delete(key);
-      else this.#held.set(key, { cluster: metadata.namespace ?? '', uid: metadata.labels[Label.upgradeUid] ?? '' });
-    }
-  }
-
-  /** Clusters that still have one. */
-  get clusters(): string[] {
-    const goesOn = new Set([...this.#ledger.upgrades.values()].filter(mayPull).map(({ metadata }) => metadata.uid));
-    return [...this.#held.values()].flatMap(({ cluster, uid }) => (goesOn.has(uid) ? [] : [cluster]));
-  }
-}
-
-const mayPull = (upgrade: ClusterGroupUpgrade): boolean =>
-  upgrade.metadata.deletionTimestamp === undefined && verdictOf(upgrade) === undefined && !findPause(upgrade)?.stops;
-
-const placesAreUsed = (ledger: Ledger, told: ToldLimits): Property => {
+const placesAreUsed = (ledger: Ledger, told: ToldLimits, held: HeldPulls): Property => {
   const free = new Map<string, number>();
-  const held = new HeldPulls(ledger);
   return {
     name: 'places are used',
     rule: 'no cluster waits for a place for long when there is one',
     // While one waits nothing may be written of any upgrade.
-    look(changes) {
-      held.take(changes);
+    look() {
       const [current] = told.possible.slice(-1);
       for (const [name, upgrade] of ledger.upgrades)
         for (const activity of LimitedActivity.options) {

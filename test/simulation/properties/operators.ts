@@ -78,11 +78,11 @@ class Asks {
   };
 }
 
-/** Version that a cluster, or an upgrade, is to have; it may be said by its image alone. */
+/** Version that a cluster, or an upgrade, is to have: of its image where it says one, whatever version an operator writes beside; an unknown image is none that was asked for. */
 const versionOf = (
   { services }: OperatedSpoke,
   wanted: { readonly version?: string | undefined; readonly image?: string | undefined } | null | undefined,
-): string => wanted?.version || services.images[wanted?.image ?? ''] || '';
+): string => (wanted?.image ? (services.images[wanted.image] ?? wanted.image) : (wanted?.version ?? ''));
 
 /** Versions to which the cluster is sent by these changes, each with its ClusterVersion before. */
 const sentIn = (spoke: OperatedSpoke, changes: readonly StoredChange[]) =>
