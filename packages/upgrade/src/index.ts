@@ -40,12 +40,10 @@ export {
   askedMessage,
   beginningOf,
   heldMessage,
-  isEarly,
   isSameBeginning,
   isSent,
   isUnderWay,
   isWithdrawn,
-  scheduleOf,
   type UpgradeBeginning,
   upgradeInForce,
 } from './in-force.ts';
@@ -54,6 +52,7 @@ export type { ObservedCluster } from './observed-cluster.ts';
 export { poolConfigurations, workerMinutes, workerPools } from './pools.ts';
 export { readingOf } from './reading.ts';
 export { reportUpgrade, type UpgradeReport } from './report.ts';
+export { isEarly, scheduleOf } from './schedule.ts';
 export { type StepName, stepConditions, stepNames, type Upgrader, upgraders } from './steps.ts';
 export { hasWorkerSet, type ObservedMachines, planSurge, surgeRemains } from './surge.ts';
 export { validate } from './validation.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isEarly, scheduleOf } from './in-force.ts';
+import { isEarly, scheduleOf } from './schedule.ts';
 
 const now = Date.parse('2026-02-01T10:00:00Z');
 const MINUTE = 60_000;

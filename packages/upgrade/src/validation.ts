@@ -3,7 +3,7 @@ import { errorMessage } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
 import type { UpgradeConfigSpec } from '@flotilla/api/managed';
 import { currentVersion, isCommenced, offeredUpdate, targetOf, type UpgradeTarget } from './cluster-version.ts';
-import { parseTime } from './in-force.ts';
+import { parseTime } from './schedule.ts';
 import { compareVersions, parseVersion } from './versions.ts';
 
 /** Input of a validation. */
