@@ -1,6 +1,6 @@
 import { LayerList } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { heldLayers, imagesOfList, layerListDigest, packBits, toLayerList, unpackBits } from './node-needs.ts';
+import { heldLayers, imagesOfList, layerListDigest, packBits, toLayerList, unpackBits } from './layer-list.ts';
 
 const digest = (sign: string) => `sha256:${sign.repeat(64)}`;
 const layer = (sign: string) => ({ digest: digest(sign), size: Number.parseInt(sign, 16) });

@@ -1,6 +1,7 @@
 import type { NodeInventory } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { layerListDigest, needsByReport, needsOf, packBits, toLayerList } from './node-needs.ts';
+import { layerListDigest, packBits, toLayerList } from './layer-list.ts';
+import { needsByReport, needsOf } from './node-needs.ts';
 
 const layer = (sign: string, size: number) => ({ digest: `sha256:${sign.repeat(64)}`, size });
 const image = (name: string, ...layers: ReturnType<typeof layer>[]) => ({ pullSpecs: [{ pullSpec: name, referenceDigest: name }], layers });
