@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { OcmCluster, OcmPolicy } from '../clients/ocm-answers.ts';
 import { readOperatorConfig } from '../operator-config/read-config.ts';
 import { byNextRun, channelOf, isActionable, specOf } from './ocm-policy.ts';
-import { jittered, planRefresh, runSync } from './provider.ts';
+import { planRefresh } from './provider.ts';
+import { jittered, runSync } from './sync-loop.ts';
 
 const policy = (more: object = {}) => OcmPolicy.parse({ id: 'p', version: '4.14.12', next_run: '2026-01-01T02:00:00+02:00', ...more });
 const cluster = (drain: object = { value: 60, unit: 'minutes' }) =>
