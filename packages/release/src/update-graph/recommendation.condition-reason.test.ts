@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reasonOf } from './update-graph/recommendation.ts';
+import { reasonOf } from './recommendation.ts';
 
 test.each([
   ['ClusterVersionUpdating', 'ClusterVersionUpdating'],
