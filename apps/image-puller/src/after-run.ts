@@ -1,3 +1,4 @@
+/** The cluster's part of a run, after its nodes: pins by sets, which are nobody's node, and the note of its release. */
 import { errorMessage, TerminalError } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import {
@@ -18,8 +19,6 @@ import { listNodes } from './nodes/own-cluster.ts';
 import { PinnedSets } from './pinned-sets/pinned-sets.ts';
 import type { Progress } from './progress/progress.ts';
 import type { Cached } from './proof/prove.ts';
-
-/** The cluster's part of a run, after its nodes: pins by sets, which are nobody's node. */
 
 /** Longest wait for nodes that pin: a control plane looks at one image a second. */
 const PINNING_MS = 600_000;
@@ -87,8 +86,7 @@ async function removeSets({ pinFor, pinBy }: Settings, { cluster, ...deps }: Clu
   await new PinnedSets({ ...deps, cluster, owner: pinFor }).remove();
 }
 
-/** The note of a release that the nodes have, for whoever waits for it in the cluster. */
-
+/** Time of one call for the note, milliseconds. */
 const CALL_MS = 10_000;
 /** Tries of a note that meets another run's. */
 const TRIES = 3;

@@ -155,8 +155,6 @@ export async function readBounded(source: ByteSource, maxBytes: number, { signal
   return Buffer.concat(chunks, size);
 }
 
-/** Rule of redirects for every HTTP client. */
-
 /** Default bound of redirects: enough for mirrors and signed addresses. */
 export const MAX_REDIRECTS = 5;
 

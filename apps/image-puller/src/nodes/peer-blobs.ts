@@ -1,10 +1,9 @@
+/** Blobs of one node's store for the others: ranges over the channel. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Semaphore } from '@flotilla/pace';
 import { ChannelClient, type ChannelCredential, ChannelError, type ChannelPlace, type ChannelRequest } from './channel.ts';
 import { MAX_PARTIALS } from './messages.ts';
-
-/** Blobs of one node's store for the others: ranges over the channel. */
 
 /** Bytes of one range: what a cut costs at most. */
 const RANGE_BYTES = 8 * 1024 * 1024;
@@ -131,15 +130,13 @@ export class Peers implements Disposable {
   }
 }
 
-/** Sharing of blobs between a puller's content store and the other nodes. */
-
 /** A blob's identity. */
 export interface BlobIdentity {
   readonly digest: string;
   readonly size: number;
 }
 
-/** Sharing of blobs, as one node's store uses it. */
+/** Sharing of blobs between a puller's content store and the other nodes, as the store uses it. */
 export interface BlobSharing {
   /** Offers this node's blobs; undefined where its runtime shares none. */
   open(blobs: SharedBlobs | undefined): Promise<void>;

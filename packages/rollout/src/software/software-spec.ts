@@ -273,8 +273,6 @@ const clean = (values: readonly string[] | undefined): string[] => [...new Set(v
 
 const toLines = (text: string | undefined): string[] => clean(text?.split('\n'));
 
-/** Which images may run on spokes as root beside the runtime's socket. Pure. */
-
 /** `registry/repository` of an image reference, without tag and digest. */
 export function repositoryOf(image: string): string {
   const [name = ''] = image.split('@', 1);
@@ -283,8 +281,9 @@ export function repositoryOf(image: string): string {
 }
 
 /**
- * True when an entry of the list allows the image. An entry is a digest (`sha256:…`), a whole reference with tag or digest, or a prefix that
- * ends where a part of the name does. `registry/team` allows `registry/team/puller:1`, not `registry/teammate/puller`.
+ * True when an entry of the list allows the image to run on spokes as root beside the runtime's socket. An entry is a digest (`sha256:…`), a whole
+ * reference with tag or digest, or a prefix that ends where a part of the name does. `registry/team` allows `registry/team/puller:1`, not
+ * `registry/teammate/puller`.
  */
 export function isImageAllowed(image: string, allowed: readonly string[]): boolean {
   const repository = repositoryOf(image);

@@ -1,3 +1,4 @@
+/** Carries out the work of a pass: the steps of an upgrade, or its end. */
 import { errorMessage } from '@flotilla/api';
 import { NotificationState, UpgradeCondition, UpgradeConfig } from '@flotilla/api/managed';
 import type { Client } from '@flotilla/runtime';
@@ -8,8 +9,6 @@ import { closeWindow, openWindows } from '../../steps/during.ts';
 import { done, type Step, type StepContext, type StepOutcome, skipped, WithdrawnError } from '../../steps/step.ts';
 import type { Timers } from './retries.ts';
 import type { UpgradeDraft } from './status.ts';
-
-/** Carries out the work of a pass: the steps of an upgrade, or its end. */
 
 interface Walk {
   /** Every step is done or skipped, but for what may still be told. */
@@ -87,8 +86,6 @@ export async function closeOpenWindows({ draft, ports: { silences }, timers, sav
   }
 }
 
-/** Asks the API server whether an upgrade is still requested, because the object that a pass began with may be out of date. */
-
 /** An API server that does not answer fails the step, which is tried again. */
 const WAIT_MS = 10_000;
 
@@ -100,7 +97,10 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the UpgradeConfig of the pass is there and asks for its upgrade. @throws WithdrawnError */
+/**
+ * Asks the API server, because the object that a pass began with may be out of date. Resolves when the UpgradeConfig is there and asks for its upgrade.
+ * @throws WithdrawnError
+ */
 export async function assertAsked({ client, upgradeConfig, caches, signal }: Omit<Asking, 'ports'>): Promise<void> {
   const { namespace, name, uid } = upgradeConfig.metadata;
   const now = await client.get(UpgradeConfig, { namespace, name }, { signal, timeoutMs: WAIT_MS });

@@ -223,9 +223,7 @@ function saySynced({ upgradeConfig, draft, ports, timers }: Pass, held: UpgradeB
   draft.say(UpgradeCondition.synced, (isUnderWay && waiting) || failing);
 }
 
-/** Walks a pass from phase to phase, and saves its findings while a phase takes long. */
-
-/** Walks as many phases as follow from one another. */
+/** Walks as many phases as follow from one another, and saves what a pass has found while one takes long. */
 export async function throughPhases(pass: Pass): Promise<void> {
   const { draft, timers, save, logger } = pass;
   for (;;) {
