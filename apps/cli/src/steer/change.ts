@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { FlotillaError, type KubeObject, type Ref, type Resource } from '@flotilla/api';
-import { type ActionRequest, type ChangeAnswer, WindowParts } from '@flotilla/api/answers';
+import { type ActionRequest, type ChangeAnswer, type StatusAnswer, WindowParts } from '@flotilla/api/answers';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, isConflict } from '@flotilla/runtime';
 import { nextStep } from '../complain.ts';
 import { connect } from '../hub/connect.ts';
+import { FactStore, judgeStatus } from '../hub/fact-store.ts';
+import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import { Exit, endWith } from '../run.ts';
 import { safeText, standardScreen, writeErr, writeJson, writeOut } from '../terminal/output.ts';
 import type { ClusterOptions } from './options.ts';
@@ -30,6 +33,22 @@ export interface Change<T extends KubeObject> {
 
 /** A change, or why there is none to make. */
 export type PlannedChange<T extends KubeObject> = Change<T> | { readonly refused: string };
+
+/** An upgrade, and how far it is by itself alone. */
+export async function look(
+  client: Client,
+  ref: UpgradeRef,
+  hubNamespace: string,
+): Promise<{ upgrade: ClusterGroupUpgrade; status: StatusAnswer }> {
+  const upgrade = await readUpgrade(client, ref);
+  return { upgrade, status: await judgeStatus(new FactStore({ client, hubNamespace }), upgrade) };
+}
+
+/** A number with its noun. */
+export const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
+
+/** Clusters of an upgrade that are not at their end. */
+export const openClusters = ({ clusters }: Pick<StatusAnswer, 'clusters'>): number => clusters.inBatch + clusters.left;
 
 /** Options of every command that changes something. */
 type WriteOptions = ClusterOptions & { readonly namespace?: string | undefined };

@@ -3,10 +3,9 @@ import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { findPause } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { FactStore, judgeStatus } from '../hub/fact-store.ts';
-import { readUpgrade, type UpgradeRef, untilTakenUp } from '../hub/upgrades.ts';
+import { type UpgradeRef, untilTakenUp } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { type Change, type PlannedChange, steer } from './change.ts';
+import { type Change, count, look, openClusters, type PlannedChange, steer } from './change.ts';
 import { PauseOptions, SteerOptions } from './options.ts';
 
 /** `flotilla pause CGU`. */
@@ -73,24 +72,8 @@ export async function planResume(
   };
 }
 
-/** An upgrade, and how far it is by itself alone. */
-export async function look(
-  client: Client,
-  ref: UpgradeRef,
-  hubNamespace: string,
-): Promise<{ upgrade: ClusterGroupUpgrade; status: StatusAnswer }> {
-  const upgrade = await readUpgrade(client, ref);
-  return { upgrade, status: await judgeStatus(new FactStore({ client, hubNamespace }), upgrade) };
-}
-
 /** The hub's own words on the upgrade's pause. */
 const pausedOf = ({ status }: ClusterGroupUpgrade) => findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused);
-
-/** A number with its noun. */
-export const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
-
-/** Clusters of an upgrade that are not at their end. */
-export const openClusters = ({ clusters }: Pick<StatusAnswer, 'clusters'>): number => clusters.inBatch + clusters.left;
 
 /** Sentences on a pause of an upgrade as it is now. @param now pulls are stopped and policies not enforced, else what runs ends by itself */
 export function pauseEffects({ clusters, cached, batch }: Pick<StatusAnswer, 'clusters' | 'cached' | 'batch'>, now: boolean): string[] {

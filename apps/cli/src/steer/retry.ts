@@ -11,9 +11,8 @@ import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, ret
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { type UpgradeRef, untilTakenUp } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { type PlannedChange, present, steer } from './change.ts';
+import { count, look, type PlannedChange, present, steer } from './change.ts';
 import { RetryOptions } from './options.ts';
-import { count, look } from './pause.ts';
 
 type Planned = PlannedChange<ClusterGroupUpgrade>;
 

@@ -7,9 +7,8 @@ import { connect } from '../hub/connect.ts';
 import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import { Exit, endWith, type Run } from '../run.ts';
 import { standardScreen, writeJson, writeOut } from '../terminal/output.ts';
-import { type PlannedChange, present, steer, type Undo, WINDOW_PARTS } from './change.ts';
+import { look, openClusters, type PlannedChange, present, steer, type Undo, WINDOW_PARTS } from './change.ts';
 import { SetOptions, ShowOptions, SteerOptions } from './options.ts';
-import { look, openClusters } from './pause.ts';
 import { windowText } from './print.ts';
 
 /** `flotilla window show CGU`. */
