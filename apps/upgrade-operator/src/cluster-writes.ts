@@ -1,7 +1,7 @@
 import type { KubeObject, Ref } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { FileIntegrity, MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/machine';
-import { type Client, isAlreadyExists } from '@flotilla/runtime';
+import { type Client, createMissing } from '@flotilla/runtime';
 import type { Caches } from './caches.ts';
 
 /** Changes of the steps to the cluster. Each may be repeated. */
@@ -29,11 +29,7 @@ export function createClusterWrites(
       return after;
     },
     async createMachineSet(set, signal) {
-      try {
-        await client.create(MachineSet, set, { signal });
-      } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
-      }
+      await createMissing(client, MachineSet, set, { signal });
     },
     async deleteMachineSet({ metadata: { name, uid } }, signal) {
       const ref = { namespace: MACHINE_NAMESPACE, name };

@@ -1,7 +1,7 @@
 import { FlotillaError, KubeObject, managedFieldsOf, readable } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion, REFERENCE_OPERATOR, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { Deployment, Namespace } from '@flotilla/api/core';
-import { type Client, type Clock, isAlreadyExists } from '@flotilla/runtime';
+import { type Client, type Clock, createMissing } from '@flotilla/runtime';
 import { z } from 'zod';
 
 /** A field manager that wrote so long ago is gone, milliseconds. */
@@ -35,7 +35,5 @@ export async function prepareToLead(client: Client, clock: Clock): Promise<void>
       `the reference version operator runs on this cluster: ${sign}; scale it to 0 and wait ${RECENT_MS / 60_000} minutes, or use --observe to see what would be done`,
     );
   if (await client.get(Namespace, { name: VERSION_NAMESPACE })) return;
-  await client.create(Namespace, { metadata: { name: VERSION_NAMESPACE } }).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error;
-  });
+  await createMissing(client, Namespace, { metadata: { name: VERSION_NAMESPACE } });
 }

@@ -1,7 +1,7 @@
 import { type KubeObject, type Resource, readJson } from '@flotilla/api';
 import { InspectAnswer, type NodeInventory } from '@flotilla/api/ran';
 import type { SpokeObject } from '@flotilla/rollout';
-import { type Client, isAlreadyExists } from '@flotilla/runtime';
+import { type Client, createMissing } from '@flotilla/runtime';
 
 /** Longest answer that is read: a bit for each of twenty thousand layers, thrice. */
 const MOST_ANSWER = 16_384;
@@ -47,20 +47,12 @@ export async function createFor<T extends KubeObject>(
   object: KubeObject,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await client.create(kind, object, { signal });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    const there = `${kind.kind} ${object.metadata.name} is there`;
-    throw new InspectRefusal(`${there}: somebody else inspects; delete it when nobody does`);
-  }
+  if (await createMissing(client, kind, object, { signal })) return;
+  const there = `${kind.kind} ${object.metadata.name} is there`;
+  throw new InspectRefusal(`${there}: somebody else inspects; delete it when nobody does`);
 }
 
 /** Lets the server check an object, which may be there already, and stores nothing. */
 export async function rehearse<T extends KubeObject>({ client }: Inspection, kind: Resource<T>, object: KubeObject): Promise<void> {
-  try {
-    await client.create(kind, object, { dryRun: true });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
+  await createMissing(client, kind, object, { dryRun: true });
 }
