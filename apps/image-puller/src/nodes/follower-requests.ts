@@ -9,13 +9,13 @@ import type { News } from './news.ts';
 import type { Orders } from './orders.ts';
 import type { PodIdentity, RefusedToken } from './pod-token.ts';
 
-/** Milliseconds for which an answer is held back until something has ended. */
-export const HOLD_MS = 5_000;
+/** Milliseconds for which the answer to a node that has ended is held back, until all have. */
+const HOLD_MS = 5_000;
 /** Most nodes of a spoke. */
 const MAX_MEMBERS = 5_000;
 
 /** The lead, as far as the pullers of the other nodes ask it. */
-interface Leading {
+export interface Leading {
   readonly nodeName: string;
   readonly members: Members;
   readonly orders: Orders;

@@ -5,7 +5,7 @@ import { type Clock, pause } from '@flotilla/pace';
 import type { Logger } from '@flotilla/runtime';
 import type { LinkCap } from '../link-cap.ts';
 import { createChannelKey, serveChannel } from './channel.ts';
-import { answerFollower, HOLD_MS } from './follower-requests.ts';
+import { answerFollower, type Leading } from './follower-requests.ts';
 import { describeFailed, type Expected, type FilledNode, type Member, Members, SILENT_MS, sumReports } from './members.ts';
 import type { LeadPlace } from './messages.ts';
 import { News } from './news.ts';
@@ -20,6 +20,8 @@ const EXPECT_FIRST_MS = 2_000;
 const PUBLISH_AGAIN_MS = 1_000;
 /** Milliseconds in which the other nodes hear of the end. */
 const FAREWELL_MS = 4_000;
+/** Milliseconds after which a node that would let go of its blobs is told that they are still needed: it asks again. */
+const HAND_OVER_MS = 5_000;
 /** Identity of the lead's own store among the others. */
 const OWN = 'lead';
 
@@ -83,17 +85,22 @@ export class Lead implements AsyncDisposable {
 
   /** Listens, reads the expected nodes, and makes itself known. */
   async start(): Promise<void> {
-    const { address, port } = this.#options;
+    const { address, port, nodeName, cap, verify, signal, clock, logger } = this.#options;
     this.#stack.use(this.#peers);
-    const leading = {
-      ...this.#options,
+    const leading: Leading = {
+      nodeName,
+      cap,
+      verify,
+      signal,
+      clock,
+      logger,
       members: this.#members,
       orders: this.#orders,
       ends: this.#ends,
       ended: this.#ended,
       runKey: this.#runKey,
       isOver: () => this.#isOver,
-      isNeeded: (node: Pick<Member, 'id' | 'name'>, signal: AbortSignal) => this.#isNeeded(node, signal),
+      isNeeded: (node, until) => this.#isNeeded(node, until),
       expect: () => this.#expect(),
       gather: () => this.#gather(),
     };
@@ -220,7 +227,7 @@ export class Lead implements AsyncDisposable {
   /** True while a node that wants to let go of its blobs has some alone, and others are still being filled. */
   async #isNeeded({ id, name }: Pick<Member, 'id' | 'name'>, signal: AbortSignal): Promise<boolean> {
     const { clock, nodeName } = this.#options;
-    const until = clock.now() + HOLD_MS;
+    const until = clock.now() + HAND_OVER_MS;
     this.#orders.retire(id);
     this.#ended.add(name);
     this.#ends.tell();
