@@ -167,18 +167,21 @@ test('what we wrote and nobody told of before it went is missed with the next li
   expect(missed).toEqual([wanted]);
 });
 
-test.each(['written', 'read'] as const)('what was %s and went before a list is missed, also when the answer comes after it', async (how) => {
-  const missed: Wanted[] = [];
-  live.onDrift = (one) => void missed.push(one);
-  server.version = '12';
-  await server.expire('Deployment');
-  await settled(() => expect(server.listed.filter((kind) => kind === 'Deployment')).toHaveLength(2));
-  live.take(wanted, stored('10', 2, 1), how);
-  expect(live.get(wanted)).toBeUndefined();
-  expect(missed).toEqual([wanted]);
-  live.take(wanted, stored('13', 2, 1), how);
-  expect(live.get(wanted)?.metadata.resourceVersion).toBe('13');
-});
+test.each(['written', 'read'] as const)(
+  'what was %s and went before a list is missed, also when the answer comes after it',
+  async (how) => {
+    const missed: Wanted[] = [];
+    live.onDrift = (one) => void missed.push(one);
+    server.version = '12';
+    await server.expire('Deployment');
+    await settled(() => expect(server.listed.filter((kind) => kind === 'Deployment')).toHaveLength(2));
+    live.take(wanted, stored('10', 2, 1), how);
+    expect(live.get(wanted)).toBeUndefined();
+    expect(missed).toEqual([wanted]);
+    live.take(wanted, stored('13', 2, 1), how);
+    expect(live.get(wanted)?.metadata.resourceVersion).toBe('13');
+  },
+);
 
 test('versions that are no numbers tell nothing of what was written', async () => {
   live.take(wanted, stored('ten', 2, 1), 'written');
