@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { createPolicyReader, type PolicyReader } from './policy-reader.ts';
 
 const called: string[] = [];
-/** Whoever hears of policies that change. */
+/** Tells the reader of a policy that changes. */
 let hear: (change: Change<Policy>) => void;
 /** Clock of a machine on which each piece takes 15 ms. */
 let now: number;

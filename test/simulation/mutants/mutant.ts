@@ -10,9 +10,13 @@ export interface Mutant {
   readonly to: string;
 }
 
-// Names of properties that see more than one.
+/** Property that sees effects for an upgrade that is withdrawn, paused or before its gate. */
 export const afterNo = 'no effect after a no';
+/** Property that sees a batch that begins before the one before it is through. */
 export const inOrder = 'batches in order';
+/** Property that sees a cluster that is complete without having been seen so. */
 export const completeSeen = 'complete was seen';
+/** Property that sees a version that is begun before its time, after it was taken back, or on a cluster that is not fit. */
 export const withoutLeave = 'no version without leave';
+/** Property that sees an upgrade that is done before its version is applied and every worker has it. */
 export const doneSeen = 'done was seen';
