@@ -54,6 +54,8 @@ test('a node that has blobs from before gives them to the others, and nothing is
 test('each node is asked once for a blob from before, however many need it', async () => {
   const registry = new MemoryRegistry(SIZES.slice(0, 1));
   await using led = await startLead({ nodes: names(6) });
+  // Nobody waits for the lead's own node.
+  await led.lead.sharing().open(led.store);
   const asked: string[] = [];
   const followers = await Promise.all(
     names(6)
@@ -176,6 +178,7 @@ test('a lead that can keep its blobs no longer waits for the others alike, and n
 test('a node whose call with its port fails once says it again, and is filled', async () => {
   const registry = new MemoryRegistry(SIZES.slice(0, 2));
   await using led = await startLead({ nodes: ['n0', 'n1'] });
+  await led.lead.sharing().open(led.store);
   let calls = 0;
   const readToken = async (): Promise<string> => {
     calls += 1;
