@@ -172,19 +172,31 @@ class Pass {
 
   #runBatch(): RolloutLook {
     const isLast = this.#clusters.batch >= this.#clusters.plan.length;
-    // The last batch has all that is left of the upgrade's time; none is over while a cluster of it waits for a place.
     const { batch, plan, awaiting } = this.#clusters;
-    const deadline =
-      isLast || awaiting.length > 0 ? this.#deadline : Math.min(this.#clock.batchDeadline(batch, plan.length), this.#deadline);
+    // The last batch has all that is left of the upgrade's time.
+    const deadline = isLast ? this.#deadline : Math.min(this.#clock.batchDeadline(batch, plan.length), this.#deadline);
     if (isLast) this.#enforceAgain();
     const clusters = [...this.#clusters.current, ...this.#clusters.again];
     if (!this.#clock.isStopped) this.#clusters.until = deadline;
-    for (const cluster of clusters) this.#advance(cluster, deadline);
-    if (awaiting.length > 0 && !awaiting.some((cluster) => this.#clusters.unplaced(cluster))) this.#clock.startBatch();
+    for (const cluster of clusters) this.#advance(cluster, awaiting.includes(cluster) ? this.#deadline : deadline);
+    this.#placeAwaiting(awaiting);
     const isThrough = clusters.every((cluster) => this.#clusters.isRecorded(cluster));
     this.#verdict = this.#clusters.canaryFailure ?? (isThrough ? this.#judgeLate(clusters, isLast) : undefined);
-    if (!isThrough && !this.#clock.isStopped) this.#wake(this.#isPast(deadline) ? this.#input.now + EDIT_RECHECK_MS : deadline);
+    // Places are told of; last edits after the deadline are not.
+    const isMoving = clusters.some((cluster) => !this.#clusters.isRecorded(cluster) && !this.#clusters.unplaced(cluster));
+    if (isMoving && !this.#clock.isStopped) this.#wake(this.#isPast(deadline) ? this.#input.now + EDIT_RECHECK_MS : deadline);
     return { isThrough, isLast };
+  }
+
+  /**
+   * A cluster that had no place has the time of its batch once it has one, or is held by something else, and so have those beside it. Where a late
+   * batch ends the upgrade, none begins any more once one is late.
+   */
+  #placeAwaiting(awaiting: readonly string[]): void {
+    const unplaced = awaiting.filter((cluster) => this.#clusters.unplaced(cluster));
+    if (this.#endsByLateBatch() && this.#clusters.current.some((cluster) => this.#clusters.isTimedOut(cluster)))
+      for (const cluster of unplaced) this.#advance(cluster, this.#input.now);
+    else if (unplaced.length < awaiting.length) this.#clock.startBatch();
   }
 
   /** Outcome that late clusters lead to in a batch whose clusters are all recorded. */
@@ -193,7 +205,12 @@ class Pass {
     const { kind } = this.#input.observation.mode;
     if (this.#clusters.isCanaryBatch()) return tookTooLong(kind, ' on canary clusters');
     if (isLast || this.#isPast(this.#deadline)) return tookTooLong(kind, '');
-    return this.#input.spec.batchTimeoutAction === 'Abort' ? tookTooLong(kind, ' on some clusters') : undefined;
+    return this.#endsByLateBatch() ? tookTooLong(kind, ' on some clusters') : undefined;
+  }
+
+  /** A batch of which one is late is the last. */
+  #endsByLateBatch(): boolean {
+    return this.#clusters.isCanaryBatch() || this.#input.spec.batchTimeoutAction === 'Abort';
   }
 
   #lookBack(): RolloutLook {
