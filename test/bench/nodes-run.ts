@@ -20,6 +20,8 @@ const RUNTIME = 'containerd-2';
 const FURTHER = ['node-2', 'node-3'].map((name) => ({ name, runtime: RUNTIME }) as const);
 /** Bytes of headers in a packet of this link: IPv4, TCP and its time stamps. */
 const HEADER_BYTES = 52;
+/** Bytes on the link per byte of payload: 1,448 in a frame of 1,514. */
+const FRAME_SHARE = 1_514 / 1_448;
 /** Bytes from which a blob is on the link, and not only documents. */
 const FIRST_BYTES = 64 * 1024;
 const WATCH_MS = 100;
@@ -49,9 +51,11 @@ interface Played {
   readonly ratio: number;
   /** From the start of the Job's first container. */
   readonly firstByteSeconds: number;
+  /** From the first to the last byte over the link, where no outage is between them. */
+  readonly bytesSeconds: number | undefined;
   /** From the first byte to the end of the Job, when every node has everything. */
   readonly allSeconds: number;
-  /** Least time for the bytes at the link's rate. */
+  /** Least time for the bytes at the link's rate, with the headers of their frames. */
   readonly linkSeconds: number;
   /** Images that a node lacks. */
   readonly lacking: readonly string[];
@@ -118,19 +122,21 @@ async function playCell(
   const before = await count();
   const served = async (): Promise<number> => (await count()) - before;
   const reach = (bytes: number): Promise<boolean> => eventually(async () => (await served()) >= bytes, `${bytes} bytes`, 120_000, WATCH_MS);
-  const disturb = async (): Promise<{ startedAt: number; firstAt: number }> => {
+  const disturb = async (): Promise<{ startedAt: number; firstAt: number; lastAt?: number }> => {
     await reach(FIRST_BYTES);
     const firstAt = Date.now();
     const startedAt = await podStart(spoke);
-    if (kind !== 'none') {
-      await reach(moment * release.releaseBytes);
-      await using _outage = await beginOutage(kind, subject);
-      await pause(systemClock, seconds * 1_000);
+    if (kind === 'none') {
+      await reach(release.releaseBytes);
+      return { startedAt, firstAt, lastAt: Date.now() };
     }
+    await reach(moment * release.releaseBytes);
+    await using _outage = await beginOutage(kind, subject);
+    await pause(systemClock, seconds * 1_000);
     return { startedAt, firstAt };
   };
   await using upgrade = await createUpgrade(world, `nodes-${seed}`, release.release.pullSpec, [SPOKE]);
-  const [{ startedAt, firstAt }, endedAt] = await Promise.all([disturb(), end(parts, `nodes-${seed}`)]);
+  const [{ startedAt, firstAt, lastAt }, endedAt] = await Promise.all([disturb(), end(parts, `nodes-${seed}`)]);
   const ratio = (await served()) / release.releaseBytes;
   const nodes: readonly NodeOfCluster[] = [cluster, ...cluster.nodes];
   const lacking = (await Promise.all(nodes.map((node) => lackingOf(node, images)))).flat();
@@ -141,8 +147,10 @@ async function playCell(
     120_000,
   );
   for (const node of nodes) await removeImages(node, images);
-  const linkSeconds = (release.releaseBytes * 8) / parseRate(RATE);
-  return { ratio, firstByteSeconds: (firstAt - startedAt) / 1_000, allSeconds: (endedAt - firstAt) / 1_000, linkSeconds, lacking };
+  const linkSeconds = (release.releaseBytes * FRAME_SHARE * 8) / parseRate(RATE);
+  const secondsTo = (at: number): number => (at - firstAt) / 1_000;
+  const bytesSeconds = lastAt === undefined ? undefined : secondsTo(lastAt);
+  return { ratio, firstByteSeconds: -secondsTo(startedAt), bytesSeconds, allSeconds: secondsTo(endedAt), linkSeconds, lacking };
 }
 
 /** Pushes a release that no cell had before, and keeps nothing of it on this machine but in the registry. */

@@ -41,13 +41,14 @@ const missed: string[] = [];
 for (const [index, cell] of cells.entries()) {
   const name = nameOf(cell);
   try {
-    const { ratio, firstByteSeconds, allSeconds, linkSeconds, lacking } = await world.play(cell, {
+    const { ratio, firstByteSeconds, bytesSeconds, allSeconds, linkSeconds, lacking } = await world.play(cell, {
       seed: seed * 1_000 + index,
       totalBytes: megabytes * 1_000_000,
     });
     const whole = lacking.length === 0 ? 'every image on every node' : `lacking: ${lacking.join(', ')}`;
+    const bytes = bytesSeconds === undefined ? '' : `the last ${bytesSeconds.toFixed(1)} s after it, `;
     print(
-      `${name}: served/needed ${ratio.toFixed(4)}, first byte after ${firstByteSeconds.toFixed(1)} s, all in ${allSeconds.toFixed(1)} s after it ` +
+      `${name}: served/needed ${ratio.toFixed(4)}, first byte after ${firstByteSeconds.toFixed(1)} s, ${bytes}all in ${allSeconds.toFixed(1)} s after it ` +
         `(the link's ${linkSeconds.toFixed(1)} s), ${whole}`,
     );
     if (ratio > LIMIT || lacking.length > 0) missed.push(name);
