@@ -181,7 +181,7 @@ export class RegistryClient {
     try {
       return await open({ range: `bytes=${offset}-${end - 1}` });
     } catch (error) {
-      if (!(error instanceof RegistryError) || error.status !== RANGE_REFUSED) throw error;
+      if (!(error instanceof RegistryError) || !refusesRanges(error)) throw error;
       return open(undefined);
     }
   }
@@ -222,6 +222,9 @@ interface BlobRange {
   end: number;
   signal?: AbortSignal | undefined;
 }
+
+/** Also a mirror's refusal counts: the source after it may be one that nobody reaches. */
+const refusesRanges = (error: RegistryError): boolean => [error, ...error.earlier].some(({ status }) => status === RANGE_REFUSED);
 
 function tooLong({ digest, size }: Descriptor, reference: ImageReference, host: string): RegistryError {
   const image = formatImageReference(reference);

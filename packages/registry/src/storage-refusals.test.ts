@@ -1,5 +1,5 @@
 /** Storage behind a registry that refuses: the registry gives another address. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
 import { RegistryClient } from './client.ts';
@@ -48,3 +48,24 @@ test.each([
     await expect(read(1)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_UNAVAILABLE', message: expect.stringContaining(said) });
   },
 );
+
+test.each(['from an offset', 'by ranges'])('a mirror without ranges before a source that nobody reaches is read whole: %s', async (how) => {
+  const bytes = randomBytes(1_000);
+  const blob = registry.serve(bytes);
+  registry.handlers.push(({ headers }, response) => {
+    if (!headers.range) return false;
+    response.writeHead(416).end();
+    return true;
+  });
+  const rules = [{ prefix: '127.0.0.1:1', mirrors: [{ location: registry.host }] }];
+  const hosts = ['127.0.0.1:1', registry.host];
+  await using client = new RegistryClient({ rules, insecureHosts: hosts, retry: { attempts: 3, baseMs: 1, maxMs: 2 } });
+  const image = parseImageReference('127.0.0.1:1/team/app:1');
+  const hash = createHash('sha256').update(bytes.subarray(0, 400));
+  const got = await Array.fromAsync(
+    how === 'by ranges'
+      ? client.streamRanges(image, blob, { offset: 0, ranges: { bytes: 400, before: async () => undefined } })
+      : client.streamBlob(image, blob, { offset: 400, hash }),
+  );
+  expect(Buffer.concat(got).equals(how === 'by ranges' ? bytes : bytes.subarray(400))).toBe(true);
+});
