@@ -3,7 +3,7 @@ import { FlotillaError } from '@flotilla/api';
 import { readCertificates, tlsContext } from '@flotilla/http';
 // biome-ignore lint/style/noRestrictedImports: calls of the API server share a session, and each watch has a connection; deadlines, bodies and retries are those of packages/http
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
-import { type Credentials, forgetProvided, readCredentials } from './credentials.ts';
+import { type Credentials, forgetProvided, type Headers, readCredentials } from './credentials.ts';
 import { RuntimeErrorCode } from './errors.ts';
 import type { ClusterAccess } from './kubeconfig-file.ts';
 
@@ -38,7 +38,7 @@ export class Connection {
   }
 
   /** Headers and dispatchers for a request that starts now. */
-  async current(): Promise<{ headers: Readonly<Record<string, string>>; dispatchers: Dispatchers }> {
+  async current(): Promise<{ headers: Headers; dispatchers: Dispatchers }> {
     if (this.#closed) throw new FlotillaError(RuntimeErrorCode.stopped, 'the client is closed');
     const credentials = await this.#read();
     if (this.#dispatchers === undefined || this.#fingerprint !== credentials.fingerprint) {

@@ -5,11 +5,14 @@ import type { TlsMaterial } from '@flotilla/http';
 import type { Provided } from './credential-provider.ts';
 import { RuntimeErrorCode } from './errors.ts';
 import { execPlugin } from './exec-plugin.ts';
-import type { ClusterAccess, ClusterUser, Material } from './kubeconfig-file.ts';
+import type { ClusterAccess, ClusterUser, Impersonation, Material } from './kubeconfig-file.ts';
+
+/** Headers of a call; a list is one header for each value. */
+export type Headers = Readonly<Record<string, string | string[]>>;
 
 /** Inputs of one connection, at this moment. */
 export interface Credentials {
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   readonly tls: ClusterTls;
   /** Changes when the certificates do: time for new connections. */
   readonly fingerprint: string;
@@ -76,12 +79,21 @@ async function readToken(user: ClusterUser, file: string): Promise<string> {
   return token || (last ?? '');
 }
 
-async function headersOf(user: ClusterUser): Promise<Record<string, string>> {
-  const { token, tokenFile, actAs } = user;
+/** Headers by which a call is made as somebody else. */
+export const impersonate = ({ user, groups = [], uid, extra = {} }: Impersonation): Headers => ({
+  ...(user !== undefined && { 'impersonate-user': user }),
+  ...(groups.length > 0 && { 'impersonate-group': [...groups] }),
+  ...(uid !== undefined && { 'impersonate-uid': uid }),
+  // Characters that no name of a header has are percent-encoded, as the API server reads them.
+  ...Object.fromEntries(Object.entries(extra).map(([key, values]) => [`impersonate-extra-${encodeURIComponent(key)}`, [...values]])),
+});
+
+async function headersOf(user: ClusterUser): Promise<Headers> {
+  const { token, tokenFile, impersonation } = user;
   const bearer = tokenFile === undefined ? token : await readToken(user, tokenFile);
   return {
     ...(bearer && { authorization: `Bearer ${bearer.trim()}` }),
-    ...(actAs !== undefined && { 'impersonate-user': actAs }),
+    ...(impersonation && impersonate(impersonation)),
   };
 }
 

@@ -21,10 +21,18 @@ export interface ClusterUser {
   readonly tokenFile?: string | undefined;
   readonly name?: string | undefined;
   readonly password?: string | undefined;
-  /** User to act as. */
-  readonly actAs?: string | undefined;
+  readonly impersonation?: Impersonation | undefined;
   /** A program or a provider that has the credentials, as the kubeconfig has it. */
   readonly provider?: { readonly exec?: Json; readonly authProvider?: Json } | undefined;
+}
+
+/** As whom a user acts. */
+export interface Impersonation {
+  readonly user?: string | undefined;
+  readonly groups?: readonly string[] | undefined;
+  readonly uid?: string | undefined;
+  /** Values by key. */
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** Base64 of a text, or else the file that holds it. */
@@ -70,6 +78,12 @@ const User = z.object({
   username: text,
   password: text,
   as: text,
+  'as-groups': listOf(z.string()),
+  'as-uid': text,
+  'as-user-extra': z
+    .record(z.string(), listOf(z.string()))
+    .nullish()
+    .transform((extra) => extra ?? {}),
   exec: object,
   'auth-provider': object,
 });
@@ -122,10 +136,17 @@ export function accessOf(config: Kubeconfig, context: string | undefined, path?:
       tokenFile: absolute(user.tokenFile ?? user['token-file']),
       name: user.username,
       password: user.password,
-      actAs: user.as,
+      impersonation: impersonationOf(user),
       provider: exec || authProvider ? { ...(exec && { exec }), ...(authProvider && { authProvider }) } : undefined,
     },
   };
+}
+
+function impersonationOf({ as, ...rest }: z.output<typeof User>): Impersonation | undefined {
+  const { 'as-groups': groups, 'as-uid': uid, 'as-user-extra': extra } = rest;
+  if (as !== undefined) return { user: as, groups, uid, extra };
+  if (groups.length === 0 && uid === undefined && Object.keys(extra).length === 0) return undefined;
+  throw new Error('as-groups, as-uid and as-user-extra belong to a user: name one in users[].user.as');
 }
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';

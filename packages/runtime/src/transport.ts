@@ -4,6 +4,7 @@ import { type BackOff, backOffMs, MAX_TIMEOUT_MS, systemClock } from '@flotilla/
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Connection, Dispatchers } from './connection.ts';
+import { type Headers, impersonate } from './credentials.ts';
 import { ApiError, codeOf, describeForeign, describeNoConnection, type FieldCause, RuntimeErrorCode, transportError } from './errors.ts';
 
 /** One request. */
@@ -148,7 +149,7 @@ export class Transport implements Exchange {
     }
   }
 
-  #dispatch(call: Call, headers: Readonly<Record<string, string>>, dispatcher: Dispatcher, deadline: Deadline): Promise<Answer> {
+  #dispatch(call: Call, headers: Headers, dispatcher: Dispatcher, deadline: Deadline): Promise<Answer> {
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     return dispatcher.request({
       origin: this.#base.origin,
@@ -158,7 +159,7 @@ export class Transport implements Exchange {
         ...headers,
         accept: 'application/json, */*;q=0.1',
         'user-agent': this.#options.userAgent,
-        ...impersonation(this.#options),
+        ...impersonate({ user: this.#options.actAs, groups: this.#options.actAsGroups, uid: this.#options.actAsUid }),
         ...(body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
       },
       body,
@@ -178,12 +179,6 @@ export class Transport implements Exchange {
     return new ApiError(RuntimeErrorCode.unreachable, what, { status: 0, reason: '', serverMessage: says, isForeign }, { cause: error });
   }
 }
-
-const impersonation = ({ actAs, actAsGroups = [], actAsUid }: TransportOptions): Record<string, string | string[]> => ({
-  ...(actAs !== undefined && { 'impersonate-user': actAs }),
-  ...(actAsGroups.length > 0 && { 'impersonate-group': [...actAsGroups] }),
-  ...(actAsUid !== undefined && { 'impersonate-uid': actAsUid }),
-});
 
 /** Verb and path without its query. */
 export const describe = (call: Pick<Call, 'method' | 'path'>): string => `${call.method} ${call.path.split('?', 1)[0]}`;

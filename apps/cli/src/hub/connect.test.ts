@@ -9,8 +9,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connect } from './connect.ts';
 import { AccessOptions } from './options.ts';
 
-/** A server that answers with nothing, or not at all; its kubeconfig, and the headers of its requests. */
-async function startServer(isSilent = false) {
+/** A server that answers with nothing, or not at all; its kubeconfig, and the headers of its requests. @param user fields of the kubeconfig's user */
+async function startServer(isSilent = false, user: object = {}) {
   const seen: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     seen.push(request.headers);
@@ -28,7 +28,7 @@ async function startServer(isSilent = false) {
   const config = {
     clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    users: [{ name: 'u', user: { token: 't' } }],
+    users: [{ name: 'u', user: { token: 't', ...user } }],
     'current-context': 'c',
   };
   await writeFile(kubeconfig, JSON.stringify(config));
@@ -42,6 +42,31 @@ test('calls are made as the user that is named, with groups and uid', async () =
   await connected.client.getText('/readyz');
   expect(seen[0]).toMatchObject({ 'impersonate-user': 'somebody', 'impersonate-group': 'crew, night', 'impersonate-uid': '7' });
 });
+
+test('a kubeconfig names as whom calls are made, and flags win over it', async () => {
+  const extra = { scopes: ['view', 'edit'], 'acme.test/project': ['blue'] };
+  const { kubeconfig, seen } = await startServer(false, { as: 'somebody', 'as-groups': ['crew'], 'as-uid': '7', 'as-user-extra': extra });
+  await using connected = connect(checkOptions(AccessOptions, { kubeconfig }));
+  await connected.client.getText('/readyz');
+  expect(seen[0]).toMatchObject({
+    'impersonate-user': 'somebody',
+    'impersonate-group': 'crew',
+    'impersonate-uid': '7',
+    'impersonate-extra-scopes': 'view, edit',
+    'impersonate-extra-acme.test%2fproject': 'blue',
+  });
+  await using other = connect(checkOptions(AccessOptions, { kubeconfig, as: 'another', asGroup: ['night'] }));
+  await other.client.getText('/readyz');
+  expect(seen[1]).toMatchObject({ 'impersonate-user': 'another', 'impersonate-group': 'night' });
+});
+
+test.each([{ 'as-groups': ['crew'] }, { 'as-uid': '7' }, { 'as-user-extra': { scopes: ['view'] } }])(
+  'a kubeconfig with %o and no user to act as is refused',
+  async (user) => {
+    const { kubeconfig } = await startServer(false, user);
+    expect(() => connect(checkOptions(AccessOptions, { kubeconfig }))).toThrow('name one in users[].user.as');
+  },
+);
 
 test('groups without a user are refused', async () => {
   const { kubeconfig } = await startServer();
