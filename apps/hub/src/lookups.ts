@@ -45,13 +45,12 @@ export const decidedBy =
 
 const nameOf = ({ clusterName }: { readonly clusterName: string }): string => clusterName;
 
-/** Objects that tell for which clusters a policy is meant; undefined where the API server does not serve it. */
+/** Objects that tell for which clusters a policy is meant, and which kind of them the API server does not serve. */
 export function waysFrom(
   { bindings, placements, decisions }: Pick<HubCaches, 'bindings' | 'placements' | 'decisions'>,
   cluster: PolicyWays['cluster'],
   now: number,
-): PolicyWays | undefined {
-  if (!bindings.present || !placements.present || !decisions.present) return undefined;
+): PolicyWays {
   return {
     bindings: (namespace) => bindings.byIndex(BY_NAMESPACE, namespace),
     placement: (ref) => {
@@ -60,6 +59,7 @@ export function waysFrom(
     },
     decisions: (ref) => decisions.byIndex(BY_PLACEMENT, refKey(ref)),
     cluster,
+    unserved: [bindings, placements, decisions].find(({ present }) => !present)?.kind.kind,
     now,
   };
 }

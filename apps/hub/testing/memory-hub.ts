@@ -1,7 +1,7 @@
 /** API server of a hub in memory, for the tests of this folder: each process's watch events can be held back. */
 
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
-import { Namespace } from '@flotilla/api/core';
+import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { clusterSetCrds, ManagedCluster, ManifestWork, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
 import { policyCrds } from '@flotilla/api/testing';
@@ -70,6 +70,14 @@ export class MemoryHub {
 
   remove(kind: Resource, ref: Ref): void {
     this.#server.erase(kind, ref);
+  }
+
+  /** Takes a kind away with its definition and its objects; nothing where it is gone. */
+  unserve({ plural, apiVersion }: Resource): void {
+    const name = `${plural}.${apiVersion.split('/', 1)[0]}`;
+    if (!this.#server.read(CustomResourceDefinition, { name })) return;
+    this.#server.erase(CustomResourceDefinition, { name });
+    this.#server.endWatches();
   }
 
   /** Names of the objects of a kind. */

@@ -1,4 +1,5 @@
 /** Every way in which a policy may leave a cluster, at every moment of an upgrade; one cell is one world. */
+import { Placement, PlacementBinding, PlacementDecision } from '@flotilla/api/ocm';
 import { type Framework, PolicyWorld } from './policy-world.ts';
 
 /** Moments at which it happens. */
@@ -15,6 +16,8 @@ interface Cause {
 
 /** Before the start, that is how it is known that the policy is not meant for the cluster. */
 const NOT_SELECTED = /Placement policies\/where does not select|no policy of the upgrade is placed on it/;
+
+const NOT_SERVED = /the API server (?:serves no Placement|does not serve .*Placement)/;
 
 /** The causes by name. */
 export const causes = {
@@ -57,6 +60,9 @@ export const causes = {
     begin: (facts, cluster) => Object.assign(facts, { enforced: true }).failing.add(cluster),
     names: undefined,
   },
+  'bindings not served': { begin: (facts) => Object.assign(facts, { unserved: PlacementBinding }), names: NOT_SERVED },
+  'Placements not served': { begin: (facts) => Object.assign(facts, { unserved: Placement }), names: NOT_SERVED },
+  'decisions not served': { begin: (facts) => Object.assign(facts, { unserved: PlacementDecision }), names: NOT_SERVED },
 } as const satisfies Record<string, Cause>;
 export type CauseName = keyof typeof causes;
 

@@ -35,6 +35,8 @@ export interface Framework {
   isRollUpStalled: boolean;
   /** Its owner enforces the policy in the root itself. */
   enforced: boolean;
+  /** A kind that places policies, which the API server serves no more; nobody places any by it. */
+  unserved: typeof PlacementBinding | typeof Placement | typeof PlacementDecision | undefined;
   /** Number of times that each cluster was imported again, as another machine that has to comply anew. */
   readonly imports: Map<string, number>;
   /** Clusters that never comply. */
@@ -59,6 +61,7 @@ export class PolicyWorld extends UpgradeWorld {
     tolerates: false,
     isRollUpStalled: false,
     enforced: false,
+    unserved: undefined,
     imports: new Map(),
     failing: new Set(),
     uncopied: new Set(),
@@ -100,10 +103,11 @@ export class PolicyWorld extends UpgradeWorld {
   }
 
   protected override follow(): void {
-    for (const cluster of this.#options.clusters) this.#putCluster(cluster);
-    const decided = this.#putPlacement();
     const { facts } = this;
-    const placed = new Set(facts.exists && facts.bound && !facts.disabled ? decided : []);
+    for (const cluster of this.#options.clusters) this.#putCluster(cluster);
+    if (facts.unserved) this.hub.unserve(facts.unserved);
+    const decided = this.#putPlacement();
+    const placed = new Set(facts.exists && facts.bound && !facts.disabled && !facts.unserved ? decided : []);
     this.#putPolicy();
     for (const cluster of this.#options.clusters) this.#putCopy(cluster, placed.has(cluster));
     this.#rollUp();
@@ -136,21 +140,25 @@ export class PolicyWorld extends UpgradeWorld {
         ? ['True', 'AllDecisionsScheduled']
         : ['False', setBound ? 'NoManagedClusterMatched' : 'NoManagedClusterSetBindings'];
     const condition = { type: PLACEMENT_SATISFIED, status, reason, message: reason, lastTransitionTime: conditionTime(T0) };
-    this.put(Placement, {
+    this.#place(Placement, {
       metadata: { ...at, generation: 1 },
       spec: { tolerations: tolerates ? [{ key: UNREACHABLE, operator: 'Exists' }] : [] },
       status: { conditions: [condition], numberOfSelectedClusters: decided.length },
     });
     const metadata = { namespace: NAMESPACE, name: 'where-decision-1', labels: { [Label.placement]: 'where' } };
-    this.put(PlacementDecision, { metadata, status: { decisions: decided.map((clusterName) => ({ clusterName, reason: '' })) } });
+    this.#place(PlacementDecision, { metadata, status: { decisions: decided.map((clusterName) => ({ clusterName, reason: '' })) } });
     if (!bound) this.hub.remove(PlacementBinding, at);
     else
-      this.put(PlacementBinding, {
+      this.#place(PlacementBinding, {
         metadata: at,
         placementRef: { apiGroup: 'cluster.open-cluster-management.io', kind: 'Placement', name: 'where' },
         subjects: [{ apiGroup: 'policy.open-cluster-management.io', kind: 'Policy', name: 'p' }],
       });
     return decided;
+  }
+
+  #place(kind: NonNullable<Framework['unserved']>, object: Parameters<typeof this.put>[1]): void {
+    if (kind !== this.facts.unserved) this.put(kind, object);
   }
 
   #putPolicy(): void {

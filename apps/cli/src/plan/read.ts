@@ -183,9 +183,9 @@ export async function observeIn(fleet: Fleet, client: Client, { upgrade, configs
   };
 }
 
-type Places = Pick<PolicyWays, 'bindings' | 'placement' | 'decisions'>;
+type Places = Pick<PolicyWays, 'bindings' | 'placement' | 'decisions' | 'unserved'>;
 
-/** Reads what places policies on clusters; undefined where the server does not serve it, or the asker may not see it, which is said. */
+/** Reads what places policies on clusters; undefined where the asker may not see it, which is said. */
 async function readWays(client: Client, unseen: string[]): Promise<Places | undefined> {
   const users = { labelSelector: `${Label.app}!=${PLACEMENT_APP}` };
   try {
@@ -194,11 +194,16 @@ async function readWays(client: Client, unseen: string[]): Promise<Places | unde
       listServed(client, Placement, { ...users, transform: trimPlacement }),
       listServed(client, PlacementDecision, { labelSelector: Label.placement }),
     ]);
-    if (!bindings || !placements || !decisions) return undefined;
-    const byPlacement = Map.groupBy(decisions, (decision) => refKey(placementOf(decision)));
-    const placementAt = new Map(placements.map((placement) => [refKey(placement.metadata), placement]));
+    const byPlacement = Map.groupBy(decisions ?? [], (decision) => refKey(placementOf(decision)));
+    const placementAt = new Map((placements ?? []).map((placement) => [refKey(placement.metadata), placement]));
+    const served = new Map([
+      [PlacementBinding, bindings],
+      [Placement, placements],
+      [PlacementDecision, decisions],
+    ] as const);
     return {
-      bindings: (namespace) => bindings.filter(({ metadata }) => metadata.namespace === namespace),
+      unserved: [...served].find(([, objects]) => objects === undefined)?.[0].kind,
+      bindings: (namespace) => (bindings ?? []).filter(({ metadata }) => metadata.namespace === namespace),
       placement: (ref) => placementAt.get(refKey(ref)),
       decisions: (ref) => byPlacement.get(refKey(ref)) ?? [],
     };

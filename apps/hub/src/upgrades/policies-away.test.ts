@@ -19,7 +19,7 @@ describe('a policy that leaves a cluster', () => {
     expect(isNamed || isNew, `${cause} is named`).toBe(true);
     const isUnmeant = moment === 'before the start' && ['label gone', 'Placement edited'].includes(cause);
     const isWell = isUnmeant || 'end' in causes[cause];
-    expect(end).toMatch(isWell ? /^True Completed$/ : /^False (?:TimedOut|NotAllManagedPoliciesExist)$/);
+    expect(end).toMatch(isWell ? /^True Completed$/ : /^False (?:TimedOut|NotAllManagedPoliciesExist|PolicyFrameworkMissing)$/);
   });
 });
 

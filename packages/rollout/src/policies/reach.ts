@@ -5,7 +5,7 @@ import {
   type ManagedCluster,
   PLACEMENT_SATISFIED,
   type Placement,
-  type PlacementBinding,
+  PlacementBinding,
   type PlacementDecision,
   type Policy,
 } from '@flotilla/api/ocm';
@@ -19,6 +19,8 @@ export interface PolicyWays {
   readonly placement: (ref: PolicyRef) => Placement | undefined;
   readonly decisions: (placement: PolicyRef) => readonly PlacementDecision[];
   readonly cluster: (name: string) => ManagedCluster | undefined;
+  /** The first kind of these objects that the API server does not serve: that there are none means nothing then. */
+  readonly unserved?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -74,6 +76,7 @@ function findWays(ref: PolicyRef, policy: Policy | undefined, ways: PolicyWays):
       fix: `set spec.disabled of ${object} to false`,
       of: { object, field: 'spec.disabled', value: 'true' },
     };
+  if (ways.unserved === PlacementBinding.kind) return unservedOf(ways.unserved);
   const sets = setsOf(policy);
   const bindings = ways.bindings(ref.namespace).filter((binding) => places(binding, ref, sets));
   if (bindings.length > 0) return bindings.map((binding) => wayOf(ref, binding, ways));
@@ -83,6 +86,12 @@ function findWays(ref: PolicyRef, policy: Policy | undefined, ways: PolicyWays):
     of: { object: `PlacementBindings of namespace ${ref.namespace}`, field: 'subjects', value: `none names ${ref.name}` },
   };
 }
+
+const unservedOf = (kind: string): Why => ({
+  says: `the API server serves no ${kind}, so nobody can see where it is placed`,
+  fix: `have the API server of the hub serve ${kind} again`,
+  of: { object: `CustomResourceDefinition of ${kind}`, field: 'status', value: '(not served)' },
+});
 
 /** PolicySets that have the policy, as its roll-up tells. */
 function setsOf({ status }: Policy): ReadonlySet<unknown> {
@@ -101,6 +110,7 @@ function wayOf({ namespace }: PolicyRef, { placementRef }: PlacementBinding, way
   const object = `${placementRef?.kind ?? 'Placement'} ${refKey(ref)}`;
   // Nothing else of a PlacementRule is read: its policies reach what their roll-up lists.
   if (placementRef?.kind === 'PlacementRule') return { object, tolerations: [{ operator: 'Exists' }], chosen: [] };
+  if (ways.unserved !== undefined) return { object, tolerations: [], chosen: [], problem: unservedOf(ways.unserved) };
   const placement = ways.placement(ref);
   const chosen = ways.decisions(ref).map(namesOf);
   const tolerations = placement?.spec?.tolerations;
