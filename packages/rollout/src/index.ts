@@ -108,6 +108,7 @@ export {
 } from './upgrade/model.ts';
 export { desiredWorkName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
 export {
+  begunClusters,
   isComplete,
   isEnding,
   isPrecached,

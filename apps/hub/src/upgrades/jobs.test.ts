@@ -3,7 +3,7 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, type PrecacheState } from '@flotilla/api/ran';
 import { settled } from '@flotilla/pace/testing';
 import { FirstSeen } from '@flotilla/rollout';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createPrecacheJob, type PrecacheInputs, type PrecacheJobs } from '../spokes/jobs/kinds/precache/job.ts';
 import type { JobRequest } from '../spokes/jobs/part.ts';
@@ -22,15 +22,16 @@ const settings = {
   graceMs: 0,
 } as const;
 
-/** Creates jobs whose engines note each request, and find nothing. */
+/** Creates jobs whose engines note each request, and find these states. */
 function createJobs({
   job = createPrecacheJob(settings),
   hasHubObjects = () => false,
-}: Partial<Pick<PrecacheJobs, 'job' | 'hasHubObjects'>> = {}) {
+  states = {},
+}: Partial<Pick<PrecacheJobs, 'job' | 'hasHubObjects'>> & { readonly states?: Readonly<Record<string, PrecacheState>> } = {}) {
   const asked: JobRequest<PrecacheState, PrecacheInputs>[] = [];
   const judge = (request: JobRequest<PrecacheState, PrecacheInputs>) => {
     asked.push(request);
-    return { spokes: new Map(), at: undefined };
+    return { spokes: new Map(Object.entries(states).map(([cluster, state]) => [cluster, { state, message: undefined }])), at: undefined };
   };
   const engine = { job, hasHubObjects, judge };
   const backup = { jobs: engine, settings: { image: 'registry.test/recovery:1' } };
@@ -60,6 +61,48 @@ test('a cluster that left the plan is asked about while its job has begun, or th
   const plan = { selection: { clusters: ['planned'] }, precaching: { spec: {} }, precachingClusters: ['planned'] } as never;
   jobs.precache(upgrade, plan, PASS);
   expect(asked.map(({ clusters, stored }) => [clusters, stored])).toEqual([[['planned', 'begun', 'stopped'], status]]);
+});
+
+describe('a cluster that left the plan in mid-pull, while the rollout of the others runs', () => {
+  const running = (status: object, states: Readonly<Record<string, PrecacheState>>) =>
+    ClusterGroupUpgrade.schema.parse({
+      metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
+      spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true, backup: true },
+      status: {
+        remediationPlan: [['stays']],
+        status: { startedAt: '2026-01-01T00:00:00Z', currentBatch: 1, currentBatchStartedAt: '2026-01-01T00:00:00Z' },
+        precaching: { spec: {}, status: states },
+        ...status,
+      },
+    });
+  const pass = { ...PASS, proofs: undefined };
+
+  test('is asked about until its job has ended', () => {
+    const { jobs, asked } = createJobs();
+    const { jobs: report } = jobs.precacheLate(running({}, { stays: 'Succeeded', left: 'Active', idle: 'NotStarted' }), pass);
+    expect(asked.map(({ clusters }) => clusters)).toEqual([['left']]);
+    expect(report?.clusters).toEqual(['left']);
+    expect(jobs.precacheLate(running({}, { stays: 'Succeeded', left: 'Succeeded', idle: 'NotStarted' }), pass)).toEqual({});
+  });
+
+  test('counts in no roll-up of those that came later', () => {
+    const { jobs } = createJobs({ states: { late: 'Succeeded', left: 'Active' } });
+    const came = { remediationPlan: [['stays'], ['late']], batchesAtStart: 1 };
+    const states = { stays: 'Succeeded', failed: 'PrecacheTimeout', late: 'Active', left: 'Active', over: 'PrecacheTimeout' } as const;
+    const { pulls } = jobs.precacheLate(running({ ...came, clusters: [{ name: 'failed', state: 'failed' }] }, states), pass);
+    expect([pulls?.clusters, pulls?.rollUp.failed, pulls?.rollUp.reason]).toEqual([['late'], ['failed'], 'PartiallyDone']);
+  });
+
+  test('is asked about its backup too', () => {
+    const { jobs, asked } = createJobs();
+    const backup = { status: { stays: 'Succeeded', left: 'Active' } };
+    const report = jobs.backUpLate(running({ backup }, {}), PASS.sightings);
+    expect(asked.flatMap(({ clusters }) => clusters)).toContain('left');
+    expect(report?.rollUp.failed).toEqual([]);
+    expect(
+      jobs.backUpLate(running({ backup: { status: { stays: 'Succeeded', left: 'BackupTimeout' } } }, {}), PASS.sightings),
+    ).toBeUndefined();
+  });
 });
 
 let hub: MemoryHub;

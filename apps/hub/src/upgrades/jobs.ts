@@ -7,6 +7,7 @@ import {
   type PrecacheState,
 } from '@flotilla/api/ran';
 import {
+  begunClusters,
   countRetries,
   findPause,
   findRetry,
@@ -35,7 +36,7 @@ import { owePinsOf, type PinsDeps } from '../spokes/jobs/kinds/unpin/mark.ts';
 import type { JudgedJobs } from '../spokes/jobs/part.ts';
 import { rollUp } from '../spokes/jobs/status.ts';
 import { nextProofs, type ProofAsk, stateOfPull } from './cache-proofs.ts';
-import type { LatePulls, PrecachingReport, ProofReport } from './status-jobs.ts';
+import type { LatePulls, PrecachingReport, RolloutJobs } from './status-jobs.ts';
 
 /** Dependencies of `UpgradeJobs`. */
 interface UpgradeJobsDeps extends PinsDeps {
@@ -112,33 +113,36 @@ export class UpgradeJobs {
   }
 
   /**
-   * Judges the jobs of a rollout that runs: pulls of clusters that came to it, and proofs of those whose part is about to begin. Reports each where
-   * there are any.
+   * Judges the jobs of a rollout that runs: pulls of clusters that came to it, proofs of those whose part is about to begin, and what a cluster that
+   * left the plan has begun: its end frees the cluster for others. Reports each where there are any.
    * @param upgrade with its next status, which names these clusters
    */
   precacheLate(
     upgrade: ClusterGroupUpgrade,
     { proofs, ...pass }: JobPass & { readonly proofs: Proofs | undefined },
-  ): { readonly pulls?: LatePulls; readonly proofs?: ProofReport } {
+  ): { readonly pulls?: LatePulls; readonly jobs?: RolloutJobs } {
     const { jobs, settings } = this.#deps.precaching;
     const { status = { status: {} } } = upgrade;
-    const pulls = settings.talmStrict ? [] : latePulls(status).filter((cluster) => !proofs?.byCluster.has(cluster));
-    if (pulls.length === 0 && !proofs) return {};
     const { uid } = identityOf(upgrade);
     const { status: states = {} } = status.precaching ?? {};
+    const pulls = settings.talmStrict ? [] : latePulls(status).filter((cluster) => !proofs?.byCluster.has(cluster));
+    const begun = Object.keys(pick(states, (_, state) => state !== 'NotStarted' && !isFinalPrecacheState(state)));
+    const hasOthers = proofs !== undefined || begun.some((cluster) => !pulls.includes(cluster));
+    if (pulls.length === 0 && !hasOthers) return {};
     const stored = pick(states, (cluster) => !proofs?.renewed.has(cluster));
     const unclean = Object.keys(states).filter((cluster) => jobs.hasHubObjects(uid, cluster));
-    const clusters = [...new Set([...unclean, ...(proofs?.byCluster.keys() ?? []), ...pulls])];
+    const clusters = [...new Set([...unclean, ...begun, ...(proofs?.byCluster.keys() ?? []), ...pulls])];
     const precaching = { ...status.precaching, ...(proofs && { proofs: proofs.entries }) };
     const judged = this.#judge({ ...upgrade, status: { ...status, precaching } }, clusters, stored, pass);
     if (!judged) return {};
     const { spokes, at } = judged;
-    const seen = new Map(Object.entries(stored));
+    const members = new Set([...(status.remediationPlan ?? []).flat(), ...begunClusters(status)]);
+    const seen = new Map(Object.entries(pick(stored, (cluster) => members.has(cluster))));
     for (const cluster of pulls) seen.set(cluster, spokes.get(cluster)?.state ?? 'NotStarted');
     const isNews = clusters.some((cluster) => spokes.get(cluster)?.state !== stored[cluster]);
     return {
       ...(pulls.length > 0 && { pulls: { rollUp: rollUp([...seen.keys()], seen, false), clusters: pulls, spokes, at } }),
-      ...(proofs && { proofs: { entries: proofs.entries, clusters, spokes, isNews, at } }),
+      ...(hasOthers && { jobs: { proofs: proofs?.entries, clusters, spokes, isNews, at } }),
     };
   }
 
@@ -164,12 +168,21 @@ export class UpgradeJobs {
     return this.#judgeBackup(upgrade, remainingClusters(gates), sightings);
   }
 
-  /** Judges backups of members of a running rollout that were imported again; undefined where there are none. @param upgrade with its next status, which names them */
+  /**
+   * Judges backups of a running rollout: of members that were imported again, and those that clusters which left the plan have begun. Undefined where
+   * there are none.
+   * @param upgrade with its next status, which names them
+   */
   backUpLate(upgrade: ClusterGroupUpgrade, sightings: Sightings): BackupReport | undefined {
+    const { jobs, settings } = this.#deps.backup;
+    const { uid } = identityOf(upgrade);
     const { status = { status: {} } } = upgrade;
+    const { status: states = {} } = status.backup ?? {};
     const isOpen = (state: BackupState | undefined): boolean => state !== undefined && !isFinalBackupState(state);
-    const clusters = newcomers(status).filter((cluster) => isOpen(status.backup?.status?.[cluster]));
-    return this.#deps.backup.settings.talmStrict || clusters.length === 0 ? undefined : this.#judgeBackup(upgrade, clusters, sightings);
+    const clusters = settings.talmStrict ? [] : newcomers(status).filter((cluster) => isOpen(states[cluster]));
+    const isBegun = ([cluster, state]: [string, BackupState]): boolean =>
+      isOpen(state) && (state !== jobs.job.machine.initial || jobs.hasHubObjects(uid, cluster));
+    return clusters.length > 0 || Object.entries(states).some(isBegun) ? this.#judgeBackup(upgrade, clusters, sightings) : undefined;
   }
 
   #judgeBackup(upgrade: ClusterGroupUpgrade, clusters: readonly string[], sightings: Sightings): BackupReport {

@@ -46,7 +46,7 @@ import { askBefore, askNow, findUnproven } from './cache-proofs.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { Departures, driftSighting, observeRollout, observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { describePreparation, describeRollout } from './status.ts';
-import { describeLateBackups, describeLatePulls, describeProofs, type PrecachingReport } from './status-jobs.ts';
+import { describeLateBackups, describeLatePulls, describeRolloutJobs, type PrecachingReport } from './status-jobs.ts';
 import { formNextWave, judgeFirstWave, putOffUnready, wavesOf } from './waves.ts';
 
 /** Dependencies of `UpgradePasses`. */
@@ -60,8 +60,8 @@ export interface PassDeps extends PlanDeps {
   readonly logger: Logger;
 }
 
-/** Milliseconds until the next pass when a proof has news that the status shows from then on. */
-const PROOF_NEWS_MS = 1000;
+/** Milliseconds until the next pass when a proof, or a job of a cluster that left, has news that the status shows from then on. */
+const JOB_NEWS_MS = 1000;
 
 /** Result of a pass. */
 interface PassResult {
@@ -215,15 +215,15 @@ export class UpgradePasses {
       generation: talmStrict ? undefined : upgrade.metadata.generation,
     });
     return {
-      status: describeProofs(described, late.proofs),
+      status: describeRolloutJobs(described, late.jobs),
       wakeAt: earliest(
         advance.wakeAt,
         formed.at,
         observation.lookAt,
         asked?.wakeAt,
         asked && this.#kept.askAgainAt,
-        late.proofs?.isNews ? at + PROOF_NEWS_MS : undefined,
-        late.proofs?.at,
+        late.jobs?.isNews ? at + JOB_NEWS_MS : undefined,
+        late.jobs?.at,
         late.pulls?.at,
         backups?.at,
       ),

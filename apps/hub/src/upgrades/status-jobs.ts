@@ -41,9 +41,10 @@ export interface PrecachingReport {
   readonly at?: number | undefined;
 }
 
-/** Proofs of a running rollout. */
-export interface ProofReport {
-  readonly entries: readonly CacheProof[];
+/** Proofs of a running rollout, and jobs of clusters that left its plan. */
+export interface RolloutJobs {
+  /** Absent: they stay as they are. */
+  readonly proofs: readonly CacheProof[] | undefined;
   /** Clusters with a job, or with objects of one. */
   readonly clusters: readonly string[];
   readonly spokes: ReadonlyMap<string, JudgedSpoke<PrecacheState>>;
@@ -91,11 +92,11 @@ function withSpokes(before: ClusterGroupUpgradeStatus, report: Pick<PrecachingRe
   return status;
 }
 
-/** Adds the proofs of a rollout to its status: the states of their jobs replace those of the pull. */
-export function describeProofs(status: ClusterGroupUpgradeStatus, report: ProofReport | undefined): ClusterGroupUpgradeStatus {
+/** Adds the proofs of a rollout and other jobs to its status: the states of proofs replace those of the pull. */
+export function describeRolloutJobs(status: ClusterGroupUpgradeStatus, report: RolloutJobs | undefined): ClusterGroupUpgradeStatus {
   if (!report) return status;
   const next = withSpokes(status, report);
-  return { ...next, precaching: { ...next.precaching, proofs: orAbsent([...report.entries]) } };
+  return report.proofs ? { ...next, precaching: { ...next.precaching, proofs: orAbsent([...report.proofs]) } } : next;
 }
 
 /** Adds pre-caching to a status: its condition, states and bytes; once it is over, the record of clusters that failed. */
