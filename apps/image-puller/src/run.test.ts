@@ -11,6 +11,14 @@ const digest = (sign: string): string => `sha256:${sign.repeat(64)}`;
 const TAGGED = 'registry.test/app:v1';
 const PINNED = `registry.test/other@${digest('0')}`;
 
+const RELEASE = new TextEncoder().encode(
+  JSON.stringify({
+    kind: 'ImageStream',
+    apiVersion: 'image.openshift.io/v1',
+    spec: { tags: [{ name: 'etcd', from: { kind: 'DockerImage', name: `registry.test/etcd@${digest('1')}` } }] },
+  }),
+);
+
 /** A registry whose tag names one image after the other: it moves whenever somebody has asked for it, until the last. */
 function movingRegistry(behindTag: readonly string[]) {
   let moves = 0;
@@ -24,7 +32,7 @@ function movingRegistry(behindTag: readonly string[]) {
       const found = pullSpec === TAGGED ? ask() : digest('0');
       return { pullSpec, digest: found, referenceDigest: found, layers: [{ digest: `${found}-layer`, size: 10 }], labels: {} };
     },
-    readFiles: async () => new Map(),
+    readFiles: async () => new Map([['release-manifests/image-references', RELEASE]]),
   });
   return { progress, messages, source, ask };
 }
@@ -50,7 +58,9 @@ function runtimeBeside({ ask }: ReturnType<typeof movingRegistry>) {
   return { store, held };
 }
 
-async function run(behindTag: readonly string[]) {
+const SPEC = { additionalImages: `${TAGGED}\n${PINNED}` };
+
+async function run(behindTag: readonly string[], keys: Readonly<Record<string, string>> = SPEC) {
   const registry = movingRegistry(behindTag);
   const { store, held } = runtimeBeside(registry);
   let cached: readonly { pullSpec: string; referenceDigest: string }[] = [];
@@ -65,7 +75,7 @@ async function run(behindTag: readonly string[]) {
       expansion: 1,
       imageCare: { gcThresholdPercent: 85, stated: undefined },
     },
-    readSpec: async () => parsePullSpec({ additionalImages: `${TAGGED}\n${PINNED}` }),
+    readSpec: async () => parsePullSpec(keys),
     openSource: async () => registry.source(),
     openStore: async () => store,
     onCached: ({ names }) => {
@@ -105,4 +115,10 @@ test('a tag that moves at each pull fails, and is never called done', async () =
   expect(report.failures[0]?.error).toMatch(
     /the runtime pulled sha256:f+, listed was sha256:e+: the tag has moved; name the image by its digest/,
   );
+});
+
+test('patterns that leave nothing of a release end well with the sentence that says so', async () => {
+  const { code, report } = await run([], { 'platform.image': PINNED, excludePrecachePatterns: 'etcd' });
+  expect([code, report.phase, report.imagesDone]).toEqual([PullerExit.done, 'done', 1]);
+  expect(report.message).toMatch(/^excludePrecachePatterns leave out all 1 images of the release and its operators/);
 });

@@ -61,6 +61,16 @@ test.each([
   expect((await read(...contents)).head(wanted)).toEqual({ ...wanted, bundle: 'ptp.v2', images });
 });
 
+test('a package whose channel nobody names has that of its default, wherever it stands in the catalogue', async () => {
+  const head = (name: string, version: string) => ({ ...channel, name, entries: [{ name: `ptp.${version}` }] });
+  const channels = [head('alpha', 'v1'), head('stable', 'v2'), head('zeta', 'v1')];
+  const bundles = [bundle('ptp.v1', []), bundle('ptp.v2', related)];
+  const withPackage = (owner: object) => read(...[owner, ...channels, ...bundles].map((object) => JSON.stringify(object)));
+  expect((await withPackage(pack)).head({ package: 'ptp', channel: '' })).toEqual({ ...wanted, bundle: 'ptp.v2', images });
+  const without = await withPackage({ schema: 'olm.package', name: 'ptp' });
+  expect(() => without.head({ package: 'ptp', channel: '' })).toThrow(/alpha, stable, zeta/);
+});
+
 test('braces, quotes and backslashes in strings do not end an object', async () => {
   const tricky = { schema: 'custom', text: '}"]{\\', more: ['\\"}'] };
   const catalogue = await read([JSON.stringify(tricky), ...objects.map((object) => JSON.stringify(object))].join('\n'));

@@ -475,3 +475,19 @@ test('a cluster that failed its backup is to be tried again once the upgrade has
   expect(withJob('backup').release.says).toContain('try this cluster again once the upgrade has ended: flotilla retry -n default u a');
   expect(withJob('precaching').release.says).toContain('try this cluster again: flotilla retry -n default u a');
 });
+
+test.each([
+  [
+    'precaching',
+    'precaching',
+    'pre-caching of 2 clusters is not over; c has failed',
+    'c failed to pre-cache (UnrecoverableError): no space',
+  ],
+  ['backup', 'backup', 'the backup of 2 clusters is not over; c has failed', 'c failed its backup (UnrecoverableError): no space'],
+])('a whole upgrade whose %s goes on tells of a cluster that failed it before those that are not over', (_, job, ...want) => {
+  const status = { a: 'Active', b: 'Starting', c: 'UnrecoverableError' };
+  const spec = { clusters: ['a', 'b', 'c'], preCaching: true, backup: true };
+  const others = job === 'backup' ? { precaching: { status: { a: 'Succeeded', b: 'Succeeded', c: 'Succeeded' } } } : {};
+  const { cause, chain } = why({ spec, status: { ...others, [job]: { status, messages: { c: 'no space' } } } });
+  expect([cause, chain.map(({ says }) => says)]).toEqual(['failed', want]);
+});
