@@ -17,12 +17,12 @@ const OPERATORS = 'operators.coreos.com';
 
 /** `package:channel` of every Subscription the policies want; a package alone where its catalogue's default channel holds. */
 export const readPackages = (policies: readonly SoftwarePolicy[], talmStrict = false): SoftwareList =>
-  collect(policies, 'Subscription', (spec, field) => {
+  collect(policies, 'Subscription', (spec, field, { ofOperator }) => {
     // Neither is set in an object that only waits for a status or approves something.
     if (!isSet(spec.name) && !isSet(spec.channel)) return undefined;
     const name = field('name', 'overrides.operatorsPackagesAndChannels');
-    // One without a catalogue only edits what another policy subscribes to.
-    if (!talmStrict && !isSet(spec.channel) && isSet(spec.source)) return name;
+    // One without a catalogue only edits what another policy subscribes to. That of an OperatorPolicy gets both from the package manifest.
+    if (!talmStrict && !isSet(spec.channel) && (isSet(spec.source) || ofOperator)) return name;
     const channel = field('channel', 'overrides.operatorsPackagesAndChannels');
     if (name.problem !== undefined) return name;
     return channel.problem !== undefined ? channel : { value: `${name.value}:${channel.value}` };
@@ -36,7 +36,11 @@ export const readIndexes = (policies: readonly SoftwarePolicy[]): SoftwareList =
   });
 
 type Field = { readonly value: string; readonly problem?: undefined } | { readonly problem: string };
-type Reader = (spec: Readonly<Record<string, unknown>>, field: (name: string, override: string) => Field) => Field | undefined;
+type Reader = (
+  spec: Readonly<Record<string, unknown>>,
+  field: (name: string, override: string) => Field,
+  object: PolicyObject,
+) => Field | undefined;
 
 function collect(policies: readonly SoftwarePolicy[], kind: string, read: Reader): SoftwareList {
   const values = new Set<string>();
@@ -44,9 +48,8 @@ function collect(policies: readonly SoftwarePolicy[], kind: string, read: Reader
     for (const object of objects) {
       const spec = object.definition.spec;
       if (object.mustNotHave || !isKind(object, OPERATORS, kind) || !isJsonObject(spec)) continue;
-      const found = read(spec, (name, override) =>
-        readField(object, { name, override, value: spec[name], where: `${kind}${titleOf(object)} of policy ${policy}` }),
-      );
+      const where = `${kind}${titleOf(object)} of policy ${policy}`;
+      const found = read(spec, (name, override) => readField(object, { name, override, value: spec[name], where }), object);
       if (found?.problem !== undefined) return found;
       if (found) values.add(found.value);
     }

@@ -16,6 +16,12 @@ const raw = (text: string): SoftwarePolicy => {
   );
   return { name: 'p', objects: read.objects ?? [], unread: read.unread };
 };
+const operatorPolicy = (wanted: object): SoftwarePolicy => {
+  const apiVersion = 'policy.open-cluster-management.io/v1beta1';
+  const definition = { apiVersion, kind: 'OperatorPolicy', metadata: { name: 'o' }, spec: { subscription: wanted } };
+  const read = objectDefinitions(buildPolicy('o', { spec: { 'policy-templates': [{ objectDefinition: definition }] } }));
+  return { name: 'o', objects: read.objects ?? [] };
+};
 const config = (spec: PreCachingConfigSpec): PreCachingConfig =>
   PreCachingConfig.schema.parse({ metadata: { name: 'config', namespace: 'ns' }, spec });
 const overrides = (data: Record<string, string>): ConfigMap =>
@@ -66,6 +72,11 @@ describe('the spec', () => {
       name: 'takes a package alone where the default channel of its catalogue holds',
       input: { policies: [operators, policy('p', subscription({ name: 'logging', source: 'site-operators' }))] },
       want: { ...fromOperators, operatorsPackagesAndChannels: ['ptp:stable', 'sriov:4.20', 'logging'] },
+    },
+    {
+      name: 'takes a package alone of an OperatorPolicy that leaves channel and catalogue to the package manifest',
+      input: { policies: [operators, operatorPolicy({ name: 'logging' }), operatorPolicy({ name: 'quay', channel: 'stable-3.10' })] },
+      want: { ...fromOperators, operatorsPackagesAndChannels: ['ptp:stable', 'sriov:4.20', 'logging', 'quay:stable-3.10'] },
     },
     {
       name: 'takes a package alone that a PreCachingConfig names',
@@ -256,6 +267,11 @@ describe('a spec is refused', () => {
       name: 'when a Subscription has no channel',
       input: { policies: [policy('ops', subscription({ name: 'a' }))] },
       message: `${prefix}spec.channel is missing in Subscription "sub" of policy ops; set it, or set overrides.operatorsPackagesAndChannels in a PreCachingConfig`,
+    },
+    {
+      name: 'when an OperatorPolicy names no package',
+      input: { policies: [operatorPolicy({ channel: 'stable' })] },
+      message: `${prefix}spec.name is missing in Subscription of policy o; set it, or set overrides.operatorsPackagesAndChannels in a PreCachingConfig`,
     },
     {
       name: 'when a Subscription has a channel of the wrong type',
