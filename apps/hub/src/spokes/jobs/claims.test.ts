@@ -245,6 +245,64 @@ describe('a spoke that no pass asks about, with objects on the hub', () => {
   });
 });
 
+describe('two upgrades under way that both have objects on a spoke', () => {
+  const at = (upgrade: typeof UPGRADE, creationTimestamp: string) => ({ ...upgrade, creationTimestamp });
+  const [elder, younger] = [at(OTHER, '2026-01-01T00:00:00Z'), at(UPGRADE, '2026-01-01T00:00:05Z')];
+  const [ofElder, ofYounger] = [
+    { name: 'precache-late', namespace: SPOKE },
+    { name: LEFT[0] ?? '', namespace: SPOKE },
+  ];
+  const plans = () => [elder, younger].map((upgrade) => world.jobs.plan(keyOf(upgrade)).writes);
+
+  /** Stores these states of the elder and the younger, and gives each an object. */
+  async function meet(states: readonly [PrecacheState, PrecacheState]): Promise<void> {
+    await world.store(elder, states[0]);
+    await world.store(younger, states[1]);
+    world.hub.put(ManagedClusterAction, { metadata: { ...ofElder, labels: workLabels(elder, 'precache') } });
+    world.hub.put(ManagedClusterView, { metadata: { ...ofYounger, labels: workLabels(younger, 'precache') } });
+    await world.untilCached(ManagedClusterAction, ofElder);
+    await world.untilCached(ManagedClusterView, ofYounger);
+    world.lead();
+  }
+
+  test.each<{ states: readonly [PrecacheState, PrecacheState] }>([
+    { states: ['PreparingToStart', 'PreparingToStart'] },
+    { states: ['Starting', 'Active'] },
+    { states: ['Active', 'NotStarted'] },
+  ])('the younger takes its own off the hub, and waits for the elder: %j', async ({ states: both }) => {
+    await meet(both);
+    expect(plans()[0]).toBe('');
+    await world.pass(younger);
+    await world.pass(elder);
+    expect(world.leader.caches.upgrades.get(younger)?.status?.precaching?.status).toEqual({ [SPOKE]: 'NotStarted' });
+    await settled(async () => {
+      await world.runSteps();
+      expect(world.hub.get(ManagedClusterView, ofYounger)?.metadata.labels).not.toMatchObject(workLabels(younger, 'precache'));
+    });
+    expect(world.hub.writes).not.toContain('create managedclusteractions precache-ns-delete');
+    expect(world.hub.get(ManagedClusterAction, ofElder)).toBeDefined();
+    expect(states(younger)).toEqual(['NotStarted']);
+    expect(world.messageOf(younger)).toMatch(/^waits \(precache-claim\) behind default\/other/);
+    expect(states(elder)).toEqual([both[0]]);
+  });
+
+  test('an elder that only stops a job yields', async () => {
+    await meet(['NotStarted', 'Active']);
+    expect(states(elder, younger)).toEqual(['NotStarted', 'Active']);
+    await settled(async () => {
+      await world.runSteps();
+      expect(world.hub.get(ManagedClusterAction, ofElder)).toBeUndefined();
+    });
+    expect(states(elder, younger)).toEqual(['NotStarted', 'Active']);
+  });
+
+  test('one whose verdict is stored is cleaned before the younger goes on', async () => {
+    await meet(['Succeeded', 'Active']);
+    expect(states(younger)).toEqual(['Active']);
+    expect(plans()[1]).toBe('');
+  });
+});
+
 test('the claim by which pins are removed lasts over the deletion of their upgrade', async () => {
   await world.store(UPGRADE, 'Succeeded', FAILED);
   expect(world.jobs.claim(UPGRADE.uid, SPOKE, 'pins')).toBeUndefined();

@@ -65,11 +65,14 @@ export class Claims {
   }
 }
 
+const ownerOfObjects = (work: string, cluster: string, uid: string, caches: SpokeJobCaches): string | undefined =>
+  ownersOfObjects(work, cluster, uid, caches)[0];
+
 /**
- * Finds another upgrade whose objects are in the cluster's namespace. The owner lives, or its leftovers are being removed. A leftover mark alone
+ * Finds other upgrades whose objects are in the cluster's namespace, by uid. An owner lives, or its leftovers are being removed. A leftover mark alone
  * keeps nobody away, because the next upgrade cleans up first.
  */
-export function ownerOfObjects(work: string, cluster: string, uid: string, caches: SpokeJobCaches): string | undefined {
+export function ownersOfObjects(work: string, cluster: string, uid: string, caches: SpokeJobCaches): string[] {
   // Pins are removed by a job of the same names on the spoke, maybe after the end of its upgrade.
   const unpinning = work === 'precache' ? objectsIn(caches, PINS_WORK, cluster) : [];
   const objects = [...objectsIn(caches, work, cluster), ...unpinning];
@@ -78,5 +81,6 @@ export function ownerOfObjects(work: string, cluster: string, uid: string, cache
   return objects
     .filter((object) => !isLeftBehind(object))
     .map(ownerOf)
-    .find((owner) => owner !== undefined && owner !== uid && (leaving.has(owner) || caches.upgrades.byIndex(BY_UID, owner).length > 0));
+    .filter((owner) => owner !== undefined)
+    .filter((owner) => owner !== uid && (leaving.has(owner) || caches.upgrades.byIndex(BY_UID, owner).length > 0));
 }

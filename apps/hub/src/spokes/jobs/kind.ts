@@ -80,6 +80,8 @@ export interface StepContext<S extends JobState = JobState> {
   readonly digest: string | undefined;
   /** The job was stopped: what it left is removed, and nothing begins; default false. */
   readonly isStopping?: boolean;
+  /** Another upgrade goes first: the hub's objects of this one are removed, and nothing is deleted on the spoke; default false. */
+  readonly isYielding?: boolean;
   /** Since when the cluster is not available, milliseconds since the epoch; undefined when it is, or when nobody says. */
   readonly awaySince?: number | undefined;
   /** Reason that forbids new objects on this spoke. */

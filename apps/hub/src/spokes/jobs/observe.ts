@@ -3,11 +3,12 @@ import { perObject } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { findAway, isEnding, isRunning, keepsObjects, waitMessage } from '@flotilla/rollout';
-import type { SpokeJobCaches } from '../../caches.ts';
+import { BY_UID, type SpokeJobCaches, spokeKey } from '../../caches.ts';
+import { hubObjectsOf } from '../../lookups.ts';
 import { findDenial } from '../transports/cluster.ts';
 import type { SpokeReach, SpokeTask } from '../transports/port/port.ts';
 import { holdsSpoke, reachSpoke } from '../transports/reach.ts';
-import { ownerOfObjects } from './claims.ts';
+import { ownersOfObjects } from './claims.ts';
 import type { JobState, ObservedJob, SpokeJob, StepContext } from './kind.ts';
 
 /** Dependencies of `observe` and `observeStep`. */
@@ -52,13 +53,15 @@ export function observeStep<S extends JobState, I>(
   const { state } = stored;
   const { namespace = '', name, uid = '' } = stored.upgrade.metadata;
   const isFinal = job.machine.isFinal(state);
-  if (!isFinal && ownerOfObjects(job.work, cluster, uid, caches) !== undefined) return undefined;
+  const isHeld = !isFinal && ownersOfObjects(job.work, cluster, uid, caches).length > 0;
+  const isYielding = isHeld && state === job.machine.initial && findRival(job, stored.upgrade, cluster, caches) !== undefined;
+  if (isHeld && !isYielding) return undefined;
   const isStopping = state === 'NotStarted' || (!isFinal && isEnding(stored.upgrade));
   // A job that a pause stops is stored as stopped before it is removed, and gets nothing new until then.
   if (!isFinal && !isStopping && job.isStopped?.(stored.upgrade)) return undefined;
-  if (state === job.machine.initial && !isStopping && !mayBegin(uid, cluster)) return undefined;
+  if (state === job.machine.initial && !isStopping && !isYielding && !mayBegin(uid, cluster)) return undefined;
   const { reach, workload, context: found } = observe(job, { ...stored, uid }, cluster, deps);
-  const context = { ...found, isStopping };
+  const context = { ...found, isStopping, isYielding };
   const task = { job, upgrade: { namespace, name, uid }, cluster, workload, digest: context.digest };
   return { state, task, reach, context, isBare: !isFinal && state !== 'PreparingToStart' && !reach.spoke.hasObjects };
 }
@@ -158,6 +161,36 @@ export function findUnderWay<S extends JobState>(
     const state = stateIn(job, other, cluster);
     return state !== undefined && state !== idle && !job.machine.isFinal(state) && !isEnding(other) && other.metadata.uid !== uid;
   });
+}
+
+/**
+ * Finds another upgrade under way that goes first on a cluster where both have objects, so that neither waits for the other: one whose job is not
+ * stopped, then the older. The upgrade yields: it is stored as not begun, then its objects leave the hub, and nothing is deleted on the spoke, where
+ * the other's job may run. A work holds what it made on the spoke, so its upgrade does not yield.
+ */
+export function findRival<S extends JobState>(
+  job: StatesOf<S> & Pick<SpokeJob<S, never>, 'work'>,
+  upgrade: ClusterGroupUpgrade,
+  cluster: string,
+  caches: SpokeJobCaches,
+): ClusterGroupUpgrade | undefined {
+  const { uid = '' } = upgrade.metadata;
+  const { views, actions, works } = hubObjectsOf(caches, spokeKey(job.work, uid, cluster));
+  if (works.length > 0 || views.length + actions.length === 0) return undefined;
+  const hasBegun = (state: S | undefined): boolean => state !== undefined && state !== 'NotStarted';
+  const isBegun = hasBegun(stateIn(job, upgrade, cluster));
+  return ownersOfObjects(job.work, cluster, uid, caches)
+    .flatMap((owner) => caches.upgrades.byIndex(BY_UID, owner))
+    .find((other) => {
+      const state = stateIn(job, other, cluster);
+      if (state === undefined || job.machine.isFinal(state) || isEnding(other)) return false;
+      return hasBegun(state) === isBegun ? isOlder(other, upgrade) : hasBegun(state);
+    });
+}
+
+function isOlder({ metadata: one }: ClusterGroupUpgrade, { metadata: other }: ClusterGroupUpgrade): boolean {
+  const age = Date.parse(one.creationTimestamp ?? '') - Date.parse(other.creationTimestamp ?? '');
+  return age === 0 || Number.isNaN(age) ? (one.uid ?? '') < (other.uid ?? '') : age < 0;
 }
 
 /** Tells of which clusters an upgrade stores another state, or of all when their inputs are others or it has ended. */

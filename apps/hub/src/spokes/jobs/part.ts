@@ -13,7 +13,7 @@ import { createSpokeStep, planSpoke, type SpokeStepDeps } from './apply.ts';
 import { Claims, type Holder, type Purpose } from './claims.ts';
 import { type JudgedSpoke, type Judgement, judgeSpoke } from './judge.ts';
 import { haveAllVerdicts, isBeginning, isOnItsWay, type JobState, type SpokeJob } from './kind.ts';
-import { findUnderWay, stateIn } from './observe.ts';
+import { findRival, findUnderWay, stateIn } from './observe.ts';
 import { hasBegun, watchSpokes } from './watches.ts';
 
 /** Dependencies of `SpokeJobs`. */
@@ -139,7 +139,8 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
   ): Known<S> {
     const { caches, now } = this.#deps;
     const { machine, digest } = this.job;
-    const state = Object.hasOwn(stored, cluster) ? stored[cluster] : undefined;
+    const isYielding = this.#yields(uid, cluster);
+    const state = isYielding ? machine.initial : Object.hasOwn(stored, cluster) ? stored[cluster] : undefined;
     const { views, actions } = hubObjectsOf(caches, spokeKey(this.name, uid, cluster));
     // Another upgrade's work has the same name.
     const works = caches.works.byIndex(BY_WORK_AND_CLUSTER, `${this.name}/${cluster}`);
@@ -178,6 +179,17 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
     // A cleaned spoke has no report any more, and its nodes still count.
     const nodes = judged.nodes ?? (machine.isFinal(judged.state) ? before?.judged.nodes : undefined);
     return { facts, judged: nodes === undefined ? judged : { ...judged, nodes } };
+  }
+
+  /** True where another upgrade goes first on a spoke that both have begun; the claim is let go for it. */
+  #yields(uid: string, cluster: string): boolean {
+    const { caches } = this.#deps;
+    const [upgrade] = caches.upgrades.byIndex(BY_UID, uid);
+    const stored = upgrade && stateIn(this.job, upgrade, cluster);
+    if (!upgrade || stored === undefined || this.job.machine.isFinal(stored) || !findRival(this.job, upgrade, cluster, caches))
+      return false;
+    this.#claims.release(uid, cluster);
+    return true;
   }
 
   #findHolder(uid: string, cluster: string): { readonly name: string; readonly hasEnded: boolean } | undefined {
@@ -219,7 +231,7 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
       this.#cleanings.delete(keyText(key));
       return { writes: '', at: plan?.at };
     }
-    const begins = !planned.context.isStopping && isBeginning(plan.state);
+    const begins = !planned.context.isStopping && !planned.context.isYielding && isBeginning(plan.state);
     if (begins && !this.#admission.admit(keyText(key))) return { writes: '', at: plan.at };
     const cleanAt = upgrade && this.#cleanAt(key, upgrade, planned.state);
     if (cleanAt !== undefined && cleanAt > now()) return { writes: '', at: cleanAt };

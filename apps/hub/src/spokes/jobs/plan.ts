@@ -262,7 +262,7 @@ export function planStep<S extends JobState>(
   { spoke, effects: effectsOf }: Pick<SpokeReach, 'spoke' | 'effects'>,
   context: StepContext<S>,
 ): StepPlan<S> {
-  if (context.isStopping) return planStop(task, states.current, effectsOf, context.now);
+  if (context.isYielding || context.isStopping) return planStop(task, states.current, effectsOf, context);
   const { state, message, at, effects: taken } = decide(states.current, spoke, context);
   const { machine } = context.job;
   const isTimed = !machine.isFinal(state) && context.now < context.deadlineAt && Number.isFinite(context.deadlineAt);
@@ -281,9 +281,14 @@ export function planStep<S extends JobState>(
   return { state, message, writes: plan.writes, at: plan.at };
 }
 
-/** Plans the removal of a stopped job, as after a success. */
-function planStop<S extends string>(task: SpokeTask, state: S, effectsOf: SpokeReach['effects'], now: number): StepPlan<S> {
+/** Plans the removal of a stopped job, as after a success; what one that yields left on the spoke is cleaned by the upgrade that goes first. */
+function planStop<S extends string>(
+  task: SpokeTask,
+  state: S,
+  effectsOf: SpokeReach['effects'],
+  { now, isYielding }: Pick<StepContext, 'now' | 'isYielding'>,
+): StepPlan<S> {
   const plan = new SpokePlan(now);
-  effectsOf(task, state, plan).remove();
+  effectsOf(task, state, plan)[isYielding ? 'forget' : 'remove']();
   return { state, message: undefined, writes: plan.writes, at: plan.at };
 }
