@@ -3,6 +3,7 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, type PrecacheState } from '@flotilla/api/ran';
 import { settled } from '@flotilla/pace/testing';
 import { FirstSeen } from '@flotilla/rollout';
+import { openGates } from '@flotilla/rollout/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createPrecacheJob, type PrecacheInputs, type PrecacheJobs } from '../spokes/jobs/kinds/precache/job.ts';
@@ -190,4 +191,24 @@ test('what the status says of clusters goes with each request, so that a new lea
   jobs.precache(upgrade, plan, PASS);
   jobs.backUp(upgrade, { enabled: false, wantsBackup: true, planned: ['failed'], blocking: {}, upgrade } as never, PASS.sightings);
   expect(asked.map((request) => request.said)).toEqual([said, said]);
+});
+
+test.each([
+  {
+    name: 'alone while a blocking upgrade that filters clusters is gone',
+    eligible: [],
+    first: { name: 'gone', namespace: 'ns' },
+    want: ['a'],
+  },
+  { name: 'with those that the blocking upgrades let pass', eligible: ['a', 'b'], first: undefined, want: ['a', 'b'] },
+])('a backup that has begun goes on $name', ({ eligible, first, want }) => {
+  const upgrade = ClusterGroupUpgrade.schema.parse({
+    metadata: { name: 'u', namespace: 'ns', uid: 'uid' },
+    spec: { remediationStrategy: { maxConcurrency: 1 }, backup: true },
+    status: { backup: { status: { a: 'PreparingToStart' } } },
+  });
+  const { jobs, asked } = createJobs();
+  const blocking = { missing: first ? [first.name] : [], incomplete: [], stalled: [], first, eligible: new Set(eligible) };
+  const report = jobs.backUp(upgrade, { ...openGates, upgrade, wantsBackup: true, planned: ['a', 'b', 'c'], blocking }, PASS.sightings);
+  expect([asked.map(({ clusters }) => clusters), report?.rollUp.reason]).toEqual([[want], 'InProgress']);
 });

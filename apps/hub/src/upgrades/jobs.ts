@@ -163,9 +163,11 @@ export class UpgradeJobs {
 
   /** Judges the backup when its gate is next; a begun backup goes on even when a gate closes. */
   backUp(upgrade: ClusterGroupUpgrade, gates: GateInput, sightings: Sightings): BackupReport | undefined {
-    const isBegun = Object.keys(upgrade.status?.backup?.status ?? {}).length > 0;
-    if (!gates.wantsBackup || !(isBegun || judgeGates(gates)?.gate === 'backup')) return undefined;
-    return this.#judgeBackup(upgrade, remainingClusters(gates), sightings);
+    const begun = Object.keys(upgrade.status?.backup?.status ?? {});
+    if (!gates.wantsBackup || !(begun.length > 0 || judgeGates(gates)?.gate === 'backup')) return undefined;
+    // While a filter is not known nobody is eligible, and a backup of nobody is no success.
+    const { eligible, first: open } = gates.blocking;
+    return this.#judgeBackup(upgrade, eligible && open ? begun : remainingClusters(gates), sightings);
   }
 
   /**

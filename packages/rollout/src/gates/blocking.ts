@@ -15,7 +15,7 @@ export interface Blocking {
   readonly circle?: readonly UpgradeRef[] | undefined;
   /** Those of the incomplete ones that do not get on without somebody. */
   readonly stalled: readonly string[];
-  /** Clusters that completed in every one of them; undefined when the annotations do not ask for it. */
+  /** Clusters that completed in every one of them: nobody while one is missing or incomplete. Undefined when the annotations do not ask for it. */
   readonly eligible: ReadonlySet<string> | undefined;
 }
 
@@ -35,14 +35,17 @@ export function judgeBlocking(upgrade: ClusterGroupUpgrade, find: (ref: UpgradeR
   let open: UpgradeRef | undefined;
   for (const ref of blockingRefs(upgrade)) {
     const blocker = find(ref);
+    const isDone = blocker !== undefined && isOver(blocker, partial);
+    // A deleted upgrade does not let in the clusters that it kept out.
+    completed.push(isDone ? completedClusters(blocker) : new Set());
     if (!blocker) {
       missing.push(ref.name);
       absent ??= ref;
-    } else if (!isOver(blocker, partial)) {
+    } else if (!isDone) {
       incomplete.push(ref.name);
       open ??= ref;
       if (isStalled(blocker)) stalled.push(ref.name);
-    } else completed.push(completedClusters(blocker));
+    }
   }
   const [first, ...others] = completed;
   const eligible = filters && first ? new Set([...first].filter((cluster) => others.every((each) => each.has(cluster)))) : undefined;

@@ -261,6 +261,24 @@ describe('blocking upgrades', () => {
       want: { missing: [], incomplete: [], stalled: [], eligible: ['b'] },
     },
     {
+      name: 'with filtering nobody is eligible while the one is gone that kept a cluster out',
+      names: ['gone'],
+      annotations: filtering,
+      want: { missing: ['gone'], incomplete: [], eligible: [] },
+    },
+    {
+      name: 'with filtering nobody is eligible by the others while one is gone',
+      names: ['good', 'gone'],
+      annotations: filtering,
+      want: { missing: ['gone'], incomplete: [], eligible: [] },
+    },
+    {
+      name: 'with filtering nobody is eligible while one that was made again has not ended',
+      names: ['good', 'busy'],
+      annotations: filtering,
+      want: { missing: [], incomplete: ['busy'], eligible: [] },
+    },
+    {
       name: 'filtering without partial completion filters nothing',
       names: ['good'],
       annotations: { 'ran.openshift.io/blocking-cgu-cluster-filtering': 'true' },
