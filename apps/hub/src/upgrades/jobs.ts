@@ -167,7 +167,8 @@ export class UpgradeJobs {
     if (!gates.wantsBackup || !(begun.length > 0 || judgeGates(gates)?.gate === 'backup')) return undefined;
     // While a filter is not known nobody is eligible, and a backup of nobody is no success.
     const { eligible, first: open } = gates.blocking;
-    return this.#judgeBackup(upgrade, eligible && open ? begun : remainingClusters(gates), sightings);
+    const isPartial = eligible !== undefined && open !== undefined;
+    return { ...this.#judgeBackup(upgrade, isPartial ? begun : remainingClusters(gates), sightings), isPartial };
   }
 
   /**

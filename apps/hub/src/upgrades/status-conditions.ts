@@ -28,11 +28,18 @@ export class Conditions {
     this.#wording = wording;
   }
 
-  set(type: string, isTrue: boolean, { reason, message }: ConditionText): void {
-    const { now, talmStrict, generation } = this.#wording;
+  /** Sets a condition by what was judged for the generation of this pass. */
+  set(type: string, isTrue: boolean, text: ConditionText): void {
+    this.carry(type, isTrue, text);
+    const { generation } = this.#wording;
+    if (generation !== undefined) this.all = withGeneration(this.all, type, generation);
+  }
+
+  /** Sets a condition by what was judged for the generation that it names already, because nothing was for the one of this pass. */
+  carry(type: string, isTrue: boolean, { reason, message }: ConditionText): void {
+    const { now, talmStrict } = this.#wording;
     const text = conditionMessage(reason, message, talmStrict);
-    const set = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
-    this.all = generation === undefined ? set : withGeneration(set, type, generation);
+    this.all = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
   }
 
   /** Condition Paused stands last while it lasts: `kubectl get` shows the last one. */

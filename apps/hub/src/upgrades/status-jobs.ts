@@ -22,6 +22,8 @@ import type { RollUp } from '../spokes/jobs/status.ts';
 import { orAbsent } from './status-budget.ts';
 import type { Conditions, ConditionText, Wording } from './status-conditions.ts';
 
+const { backupSucceeded, precachingSucceeded } = ClusterGroupUpgradeCondition;
+
 /** Most entries of `precaching.progress`. */
 const PROGRESS_LIMIT = 1000;
 
@@ -106,13 +108,10 @@ export function describePrecaching(
   { rollUp, clusters, spokes, retries, proofs, pins }: PrecachingReport,
   { plan, refusal, talmStrict }: { readonly plan: UpgradePlan; readonly refusal: Refusal | undefined; readonly talmStrict: boolean },
 ): void {
-  // Pre-caching that is not wanted any more keeps its last condition: only its spokes remain to be cleaned.
-  if (plan.precaching !== undefined || plan.stopped !== undefined)
-    conditions.set(
-      ClusterGroupUpgradeCondition.precachingSucceeded,
-      rollUp.status === 'True',
-      talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.precaching.messages'),
-    );
+  const content = talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.precaching.messages');
+  // Under a refused plan the jobs of an earlier generation go on. Pre-caching that is not wanted any more keeps its last condition.
+  if (plan.stopped !== undefined) conditions.carry(precachingSucceeded, rollUp.status === 'True', content);
+  else if (plan.precaching !== undefined) conditions.set(precachingSucceeded, rollUp.status === 'True', content);
   const states: Record<string, PrecacheState> = {};
   const sum = { imagesDone: 0, imagesTotal: 0, bytesDone: 0, bytesTotal: 0 };
   let reported = 0;
@@ -149,9 +148,10 @@ export function describeBackUp(
   report: BackupReport,
   { now, talmStrict }: Pick<Wording, 'now' | 'talmStrict'>,
 ): void {
-  const { rollUp, spokes } = report;
+  const { rollUp, spokes, isPartial = false } = report;
   const content = talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.backup.messages');
-  conditions.set(ClusterGroupUpgradeCondition.backupSucceeded, rollUp.status === 'True', content);
+  if (isPartial) conditions.carry(backupSucceeded, rollUp.status === 'True', content);
+  else conditions.set(backupSucceeded, rollUp.status === 'True', content);
   status.backup = describeBackup(status.backup, report, { now });
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }

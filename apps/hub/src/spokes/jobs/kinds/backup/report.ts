@@ -17,6 +17,8 @@ export interface BackupReport {
   /** Clusters of the request, and those whose backup had begun before. */
   readonly clusters: readonly string[];
   readonly spokes: ReadonlyMap<string, JudgedSpoke<BackupState>>;
+  /** True where only those were asked about that had begun, because nobody knows who else needs one; default false. */
+  readonly isPartial?: boolean;
   /** When it may differ without any event, milliseconds since the epoch. */
   readonly at?: number | undefined;
 }
