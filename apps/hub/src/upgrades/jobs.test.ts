@@ -23,7 +23,7 @@ const settings = {
   graceMs: 0,
 } as const;
 
-/** Creates jobs whose engines note each request, and find these states. */
+/** Creates jobs whose engines note each request, and find these states, or those that are stored. */
 function createJobs({
   job = createPrecacheJob(settings),
   hasHubObjects = () => false,
@@ -32,7 +32,9 @@ function createJobs({
   const asked: JobRequest<PrecacheState, PrecacheInputs>[] = [];
   const judge = (request: JobRequest<PrecacheState, PrecacheInputs>) => {
     asked.push(request);
-    return { spokes: new Map(Object.entries(states).map(([cluster, state]) => [cluster, { state, message: undefined }])), at: undefined };
+    const { clusters, stored } = request;
+    const stateOf = (cluster: string): PrecacheState => states[cluster] ?? stored[cluster] ?? 'NotStarted';
+    return { spokes: new Map(clusters.map((cluster) => [cluster, { state: stateOf(cluster), message: undefined }])), at: undefined };
   };
   const engine = { job, hasHubObjects, judge };
   const backup = { jobs: engine, settings: { image: 'registry.test/recovery:1' } };
@@ -103,6 +105,34 @@ describe('a cluster that left the plan in mid-pull, while the rollout of the oth
     expect(
       jobs.backUpLate(running({ backup: { status: { stays: 'Succeeded', left: 'BackupTimeout' } } }, {}), PASS.sightings),
     ).toBeUndefined();
+  });
+});
+
+describe('under a refused plan', () => {
+  const refusedBy = (reason: string) =>
+    ({ selection: { failure: { reason, message: 'why' } }, stopped: 'selection', precachingClusters: [] }) as never;
+  const upgradeOf = (status: Record<string, PrecacheState>, annotations: Record<string, string> = {}) =>
+    ClusterGroupUpgrade.schema.parse({
+      metadata: { name: 'u', namespace: 'ns', uid: 'uid', annotations },
+      spec: { remediationStrategy: { maxConcurrency: 1 }, preCaching: true },
+      status: { precaching: { spec: {}, status } },
+    });
+  const statesOf = (report: ReturnType<UpgradeJobs['precache']>) =>
+    Object.fromEntries([...(report?.spokes ?? [])].map(([cluster, { state }]) => [cluster, state]));
+
+  test('a cluster of a set that is unbound in mid-pull is not asked about, and is in progress', () => {
+    const states = { pulled: 'Succeeded', idle: 'NotStarted' } as const;
+    const { jobs, asked } = createJobs();
+    const report = jobs.precache(upgradeOf(states), refusedBy('ClusterNotBound'), PASS);
+    expect(asked.map(({ clusters }) => clusters)).toEqual([['pulled']]);
+    expect([report?.rollUp.reason, report?.clusters, statesOf(report)]).toEqual(['InProgress', ['pulled', 'idle'], states]);
+  });
+
+  test('a cluster that is to be tried again keeps its failure until the plan is valid', () => {
+    const states = { pulled: 'Succeeded', failed: 'UnrecoverableError' } as const;
+    const { jobs } = createJobs();
+    const report = jobs.precache(upgradeOf(states, { [Annotation.retryAt]: 't' }), refusedBy('ClusterNotFound'), PASS);
+    expect([report?.rollUp.reason, statesOf(report), report?.retries]).toEqual(['PartiallyDone', states, {}]);
   });
 });
 

@@ -27,6 +27,7 @@ import {
   waitMessage,
 } from '@flotilla/rollout';
 import type { Cleaning } from '../spokes/cleaning.ts';
+import type { JudgedSpoke } from '../spokes/jobs/judge.ts';
 import type { BackupJobs, BackupSettings } from '../spokes/jobs/kinds/backup/job.ts';
 import { type BackupReport, judgeBackup } from '../spokes/jobs/kinds/backup/report.ts';
 import type { PrecacheSettings } from '../spokes/jobs/kinds/precache/inputs.ts';
@@ -54,6 +55,9 @@ interface JobPass {
   readonly sightings: Sightings;
 }
 
+/** A cluster that nobody asks about, because nothing may begin there. */
+const IDLE: JudgedSpoke<PrecacheState> = { state: 'NotStarted', message: undefined };
+
 /** Pre-caching and backup of upgrades, as their reconciler requests them. */
 export class UpgradeJobs {
   readonly #deps: UpgradeJobsDeps;
@@ -78,7 +82,9 @@ export class UpgradeJobs {
     const { status: all = {}, spec, retries, proofs: before } = stored.precaching ?? {};
     const wanted = plan.precaching?.spec;
     const proofs = ask && this.nextProofs(upgrade, ask);
-    const retry = talmStrict ? undefined : findRetry(upgrade);
+    // A retry waits for a valid plan: a cluster that it leaves out of the states would be missing from the roll-up.
+    const isRefused = plan.stopped !== undefined;
+    const retry = talmStrict || isRefused ? undefined : findRetry(upgrade);
     const again = new Set(retry && retriedPrecaches(all, retry));
     const states = pick(all, (cluster) => !again.has(cluster));
     const asked = new Set(wanted ? plan.precachingClusters : []);
@@ -91,7 +97,7 @@ export class UpgradeJobs {
       ...stored.precaching,
       ...(wanted && { spec: wanted }),
       retries: countRetries(retries, [...again]),
-      proofs: plan.stopped === undefined ? proofs?.entries : before,
+      proofs: isRefused ? before : proofs?.entries,
     };
     // A verdict about another spec is none, and neither is one about the job before a new proof.
     const isOther = wanted !== undefined && (spec === undefined || specDigest(spec) !== specDigest(wanted));
@@ -100,10 +106,13 @@ export class UpgradeJobs {
     const about = pick(states, (cluster, state) => !isAnother(cluster, state));
     const judged = this.#judge({ ...upgrade, status: { ...stored, precaching: next } }, clusters, about, pass);
     if (!judged) return undefined;
-    const seen = new Map([...judged.spokes].map(([cluster, { state }]) => [cluster, stateOfPull(state, proofs?.byCluster.get(cluster))]));
-    const planned = plan.stopped === undefined ? plan.precachingClusters : clusters;
-    const report = { clusters, retries: next.retries, proofs: next.proofs, pins: pinsWanted(upgrade, settings) };
-    return { rollUp: rollUp(planned, seen, talmStrict), spokes: judged.spokes, at: judged.at, ...report };
+    // Those that may not begin for now have their images still to come.
+    const idle = isRefused ? Object.keys(states).filter((cluster) => !isLeft(cluster)) : [];
+    const spokes = new Map([...judged.spokes, ...idle.map((cluster) => [cluster, IDLE] as const)]);
+    const seen = new Map([...spokes].map(([cluster, { state }]) => [cluster, stateOfPull(state, proofs?.byCluster.get(cluster))]));
+    const known = [...clusters, ...idle];
+    const report = { clusters: known, retries: next.retries, proofs: next.proofs, pins: pinsWanted(upgrade, settings) };
+    return { rollUp: rollUp(isRefused ? known : plan.precachingClusters, seen, talmStrict), spokes, at: judged.at, ...report };
   }
 
   /** The proofs of an upgrade in its next pass; undefined where there are none. */
