@@ -15,6 +15,25 @@ export type Condition = z.output<typeof Condition>;
 export const findCondition = <C extends { type: string }>(conditions: readonly C[] | null | undefined, type: string): C | undefined =>
   conditions?.find((condition) => condition.type === type);
 
+/**
+ * True while the status is about an older generation of the spec. A status that states none counts as current: hubs in strict mode leave it out. So does
+ * one that no program has written: it says nothing of any spec.
+ */
+export const isSpecUnprocessed = ({ metadata, status }: Observed): boolean => {
+  const observed = status?.observedGeneration ?? -1;
+  return observed >= 0 && observed < (metadata.generation ?? 0);
+};
+
+/** An object whose status has the generation that it is about. */
+interface Observed {
+  readonly metadata: { readonly generation?: number | undefined };
+  readonly status?: { readonly observedGeneration?: number | undefined } | undefined;
+}
+
+/** Says which generations these are, in a sentence's beginning that names who has to process the spec. */
+export const describeUnprocessed = (program: string, { metadata, status }: Observed): string =>
+  `no ${program} has processed generation ${metadata.generation} of the spec yet; the status is about generation ${status?.observedGeneration}`;
+
 /** Formats RFC 3339 with whole seconds, as metav1.Time does. */
 export const conditionTime = (nowMs: number): string => `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
 

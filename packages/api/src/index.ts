@@ -1,4 +1,12 @@
-export { Condition, conditionTime, datedCondition, findCondition, withCondition } from './conditions.ts';
+export {
+  Condition,
+  conditionTime,
+  datedCondition,
+  describeUnprocessed,
+  findCondition,
+  isSpecUnprocessed,
+  withCondition,
+} from './conditions.ts';
 export type { CrdManifest } from './crd.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
 export { foreign, readable } from './foreign.ts';

@@ -22,11 +22,20 @@ const done = (version: string, startedAgo: number, took: number) => ({
 });
 const operator = (name: string, ...conditions: object[]) =>
   ClusterOperator.schema.parse({ metadata: { name }, spec: {}, status: { conditions } });
-const judge = (status: object | undefined, operators: ClusterOperator[] = []) =>
+/** A generation of the spec. */
+interface Edit {
+  readonly generation?: number;
+  readonly desiredUpdate?: object;
+}
+const judge = (status: object | undefined, operators: ClusterOperator[] = [], { desiredUpdate, ...metadata }: Edit = {}) =>
   PayloadStatusAnswer.parse(
     judgePayload({
       server: 'https://spoke',
-      version: ClusterVersion.schema.parse({ metadata: { name: 'version' }, spec: { clusterID: 'a' }, ...(status && { status }) }),
+      version: ClusterVersion.schema.parse({
+        metadata: { name: 'version', ...metadata },
+        spec: { clusterID: 'a', desiredUpdate },
+        ...(status && { status }),
+      }),
       operators,
       notes: [],
       now,
@@ -111,6 +120,40 @@ test.each([
     want: { stage: 'refused', since: at(2), says: 'no signature', waits: [] },
   },
 ])('$name', ({ status, want }) => expect(judge(status)).toMatchObject(want));
+
+describe('an edit that no operator has processed', () => {
+  const applied = {
+    observedGeneration: 2,
+    history: [done('4.18.9', 100, 50), done('4.18.8', 20_000, 70)],
+    conditions: [condition('Progressing', 'False', 'Cluster version is 4.18.9')],
+  };
+  const edit = { generation: 3, desiredUpdate: { version: '4.18.10' } };
+
+  test('is being applied, from the release that is', () => {
+    expect(judge(applied, [], edit)).toMatchObject({
+      stage: 'applying',
+      version: '4.18.10',
+      from: '4.18.9',
+      says: 'no operator has processed generation 3 of the spec yet; the status is about generation 2',
+      secondsLeft: { certainty: 'unknown' },
+    });
+    expect(judge(applied, [], edit)).not.toHaveProperty('startedAt', expect.anything());
+    expect(judge(applied, [], { generation: 3 })).toMatchObject({ stage: 'applying', version: '4.18.9', from: '4.18.8' });
+  });
+
+  test('says why its release is not there yet, where the operator does', () => {
+    const fetching = condition('ReleaseAccepted', 'Unknown', 'Retrieving payload');
+    expect(judge({ ...applied, conditions: [...applied.conditions, fetching] }, [], edit).says).toBe('Retrieving payload');
+  });
+
+  test('is refused, fails, or is none', () => {
+    const refused = condition('ReleaseAccepted', 'False', 'no signature');
+    expect(judge({ ...applied, conditions: [refused] }, [], edit).stage).toBe('refused');
+    expect(judge({ ...applied, conditions: [condition('Failing', 'True')] }, [], edit).stage).toBe('failing');
+    expect(judge({ ...applied, observedGeneration: 3 }, [], edit).stage).toBe('applied');
+    expect(judge({ ...applied, observedGeneration: undefined }, [], edit).stage).toBe('applied');
+  });
+});
 
 test('is shown escaped, and fits the terminal', () => {
   const answer = judge(underWay, [operator('etcd', condition('Progressing', 'True', '\u001b[2J\u202egone '.repeat(900), 7))]);

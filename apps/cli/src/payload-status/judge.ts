@@ -1,5 +1,5 @@
 /** Judges how far a cluster has applied a release, by its ClusterVersion and ClusterOperators alone: those of our operator and the reference's. Pure. */
-import { findCondition } from '@flotilla/api';
+import { describeUnprocessed, findCondition, isSpecUnprocessed } from '@flotilla/api';
 import type { Figure, PayloadStatusAnswer, PayloadWait } from '@flotilla/api/answers';
 import type { ClusterOperator, ClusterVersion, UpdateHistory } from '@flotilla/api/config';
 import { exact, forecast, unknown } from '@flotilla/rollout';
@@ -19,6 +19,29 @@ const MOST_WAITS = 20;
 
 /** Says how far it is, what is waited for, and when it ends. */
 export function judgePayload(read: ReadPayload): PayloadStatusAnswer {
+  const answer = judgeStatus(read);
+  return answer.stage === 'applied' && isSpecUnprocessed(read.version) ? beforeUpdate(answer, read.version) : answer;
+}
+
+/** The answer while nothing has been applied yet of what the spec asks for, for no operator has processed it or its release is fetched. */
+function beforeUpdate({ server, notes, ...applied }: PayloadStatusAnswer, { spec, ...object }: ClusterVersion): PayloadStatusAnswer {
+  const wanted = spec?.desiredUpdate?.version || applied.version;
+  const accepted = findCondition(object.status?.conditions, 'ReleaseAccepted');
+  const fetching = accepted?.status === 'Unknown' ? accepted.message : undefined;
+  return {
+    server,
+    stage: 'applying',
+    version: wanted,
+    from: wanted === applied.version ? applied.from : applied.version,
+    says: fetching || describeUnprocessed('operator', object),
+    waits: [],
+    secondsLeft: unknown('nothing of it is applied yet'),
+    notes,
+  };
+}
+
+/** The answer by the status, whichever generation of the spec that is about. */
+function judgeStatus(read: ReadPayload): PayloadStatusAnswer {
   const { server, version, notes, now } = read;
   const { conditions, history, desired } = version.status ?? {};
   const [current] = history ?? [];
