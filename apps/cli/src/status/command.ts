@@ -11,7 +11,7 @@ import { Exit, endWith, type Run } from '../run.ts';
 import { HOME, safeJson, safeText, standardScreen, writeErr, writeJson } from '../terminal/output.ts';
 import { statusLine, statusPage, statusTable } from './print.ts';
 
-const hasFailed = (answer: StatusAnswer): boolean => hasEnded(answer) && answer.stage !== 'done';
+const hasFailed = (answer: StatusAnswer): boolean => hasEnded(answer) && (answer.stage !== 'done' || answer.edits?.state === 'ignored');
 
 /** `flotilla status [CGU]`. */
 export const showStatus: Run = async ([name], given) => {
@@ -89,7 +89,7 @@ async function follow(client: Client, ref: UpgradeRef, options: StatusOptions): 
     else if (line !== last && options.output === 'json') writeJson(answer);
     else if (line !== last) screen.write(`${line}\n`);
     last = line;
-    if (!hasEnded(answer)) continue;
+    if (!hasEnded(answer) || answer.edits?.state === 'unprocessed') continue;
     if (hasFailed(answer)) endWith(Exit.no);
     return;
   }

@@ -1,6 +1,6 @@
 import type { StatusAnswer } from '@flotilla/api/answers';
 import { expect, test } from 'vitest';
-import { statusPage } from './print.ts';
+import { statusLine, statusPage, statusTable } from './print.ts';
 
 const now = Date.parse('2026-11-25T12:00:00Z');
 const ANSWER: StatusAnswer = {
@@ -36,4 +36,12 @@ test.each<{ name: string; ends: StatusAnswer['ends']; want: string }>([
 ])('$name', ({ ends, want }) => {
   const [head = ''] = statusPage({ ...ANSWER, ends }, { width: undefined, hasColor: false }, now).split('\n');
   expect(head.split('   ').at(-1)).toBe(want);
+});
+
+test('edits that the rest is not about stand in each form of the answer', () => {
+  const answer: StatusAnswer = { ...ANSWER, stage: 'done', edits: { state: 'ignored', says: 'Edited too late to count: spec.x' } };
+  const look = { hasColor: false, width: undefined };
+  expect(statusPage(answer, look, now)).toContain('\nBatch 2.\nedits ignored: Edited too late to count: spec.x\n');
+  expect(statusLine(answer)).toBe('ns/u stage=done batch=2/3 done=1/3 failed=0 edits=ignored');
+  expect(statusTable([answer], look)).toMatch(/ns\/u +done, edits ignored +2\/3/);
 });

@@ -13,11 +13,11 @@ export function statusTable(answers: readonly StatusAnswer[], { width }: Look): 
   return table(
     ['UPGRADE', 'STAGE', 'BATCH', 'CACHED', 'DONE', 'FAILED', 'ENDS', 'WAITING FOR'],
     answers.map((answer) => {
-      const { upgrade, stage, batch, cached, clusters, ends, waits } = answer;
+      const { upgrade, stage, batch, edits, cached, clusters, ends, waits } = answer;
       const [first] = waits;
       return [
         upgrade,
-        stage,
+        edits ? `${stage}, edits ${edits.state}` : stage,
         `${batch.current}/${batch.of}`,
         cached ? `${cached.done}/${cached.of}` : '-',
         `${clusters.done}/${clusters.total}`,
@@ -53,8 +53,8 @@ export function statusPage(answer: StatusAnswer, look: Look, now: number): strin
 const BAD: ReadonlySet<StatusAnswer['stage']> = new Set(['refused', 'partial', 'failed', 'timed-out']);
 
 function headLines(answer: StatusAnswer, look: Look, now: number): string[] {
-  const { upgrade, stage, says, batch, paused, window, ends } = answer;
-  const color = BAD.has(stage) ? 'bad' : stage === 'done' ? 'good' : 'faint';
+  const { upgrade, stage, says, edits, batch, paused, window, ends } = answer;
+  const color = BAD.has(stage) || (stage === 'done' && edits?.state === 'ignored') ? 'bad' : stage === 'done' ? 'good' : 'faint';
   const parts = [
     batch.current > 0 ? `batch ${batch.current} of ${batch.of}` : batch.of > 0 ? `${batch.of} batches` : '',
     paused === undefined ? '' : `paused: ${safeText(paused)}`,
@@ -65,6 +65,7 @@ function headLines(answer: StatusAnswer, look: Look, now: number): string[] {
   const [head = '', ...others] = [
     [safeText(upgrade), stage, ...parts].join('   '),
     safeText(says),
+    ...(edits ? [`edits ${edits.state}: ${safeText(edits.says)}`] : []),
     `${hubText(answer.hub, now)}${oldest}`,
   ].map((line) => wrap(line, look.width, HANG));
   // The colour comes last, for it takes no cells.
@@ -144,7 +145,7 @@ const currentRow = ({ name, state, at = '-', managed = [] }: StatusAnswer['curre
 ];
 
 /** One line for a pipe, the same while nothing has changed. */
-export function statusLine({ upgrade, stage, batch, paused, cached, clusters, waits }: StatusAnswer): string {
+export function statusLine({ upgrade, stage, batch, edits, paused, cached, clusters, waits }: StatusAnswer): string {
   const [first] = waits;
   const parts = [
     upgrade,
@@ -153,6 +154,7 @@ export function statusLine({ upgrade, stage, batch, paused, cached, clusters, wa
     ...(cached ? [`cached=${cached.done}/${cached.of}`] : []),
     `done=${clusters.done}/${clusters.total}`,
     `failed=${clusters.failed}`,
+    ...(edits ? [`edits=${edits.state}`] : []),
     ...(paused !== undefined ? [`paused=${JSON.stringify(paused)}`] : []),
     ...(first ? [`waiting=${JSON.stringify(first.says)}`] : []),
   ];

@@ -1,7 +1,6 @@
 import { refKey } from '@flotilla/api';
-import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
+import type { StatusAnswer } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { duration } from '@flotilla/api/units';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { connect } from '../hub/connect.ts';
 import { askStatus, FactStore, judgeStatus } from '../hub/fact-store.ts';
@@ -11,25 +10,7 @@ import { Exit, endWith, type Run } from '../run.ts';
 import { statusLine } from '../status/print.ts';
 import { safeText, standardScreen, writeErr, writeJson, writeOut } from '../terminal/output.ts';
 import { table } from '../terminal/table.ts';
-
-type Verdict = 'yes' | 'no' | 'not yet';
-
-/** Whether what is waited for is so, or cannot be any more. */
-function judge(goal: string, answer: StatusAnswer): Verdict {
-  const { stage, cached, batch } = answer;
-  const isOver = hasEnded(answer);
-  if (goal === 'done') return stage === 'done' ? 'yes' : isOver ? 'no' : 'not yet';
-  if (goal === 'cached') {
-    if (cached && cached.done === cached.of) return 'yes';
-    if (isOver || (cached && cached.done + cached.failed === cached.of)) return 'no';
-    return 'not yet';
-  }
-  const wanted = Number(goal.slice('batch='.length));
-  // Between batches the next one is named, and has not begun.
-  const begun = stage === 'between-batches' ? batch.current - 1 : batch.current;
-  if (begun >= wanted || stage === 'done') return 'yes';
-  return isOver || (batch.of > 0 && wanted > batch.of) ? 'no' : 'not yet';
-}
+import { judgeGoal, type Verdict, whyNot } from './judge.ts';
 
 /** `flotilla wait CGU`. */
 export const waitFor: Run = async ([name = ''], given) => {
@@ -43,17 +24,9 @@ export const waitFor: Run = async ([name = ''], given) => {
   if (options.output === 'json') writeJson(answer);
   if (verdict === 'yes') return;
   if (options.output !== 'json') writeOut(causes(answer));
-  writeErr(`flotilla: ${refKey(ref)} ${whyNot(verdict, answer, options)}: ${safeText(answer.says)}\n`);
+  writeErr(`flotilla: ${refKey(ref)} ${safeText(whyNot(verdict, answer, options))}\n`);
   endWith(verdict === 'no' ? Exit.no : Exit.timeUp);
 };
-
-function whyNot(verdict: Verdict, { batch }: StatusAnswer, { for: goal, timeout }: WaitOptions): string {
-  if (verdict !== 'no') return `is not ${goal} after ${duration(timeout / 1000)}`;
-  const isBeyond = goal.startsWith('batch=') && batch.of > 0 && Number(goal.slice('batch='.length)) > batch.of;
-  return isBeyond
-    ? `has ${batch.of === 1 ? 'one batch' : `${batch.of} batches`}, and will never be ${goal}`
-    : `will not be ${goal} any more`;
-}
 
 /** By the upgrade alone: a look at all clusters for each change would cost the server more than the wait is worth. */
 async function untilJudged(
@@ -71,7 +44,7 @@ async function untilJudged(
     last = line;
   };
   const first = await judgeStatus(store, upgrade);
-  let verdict = judge(options.for, first);
+  let verdict = judgeGoal(options.for, first);
   if (verdict === 'yes') say(first);
   if (verdict !== 'not yet' || options.timeout === 0) return { verdict, upgrade };
   for await (const next of followUpgrade(client, ref, AbortSignal.timeout(options.timeout))) {
@@ -79,7 +52,7 @@ async function untilJudged(
     // The hub's Lease and what blocks the upgrade are of a moment, too.
     store.forget();
     const answer = await judgeStatus(store, upgrade);
-    verdict = judge(options.for, answer);
+    verdict = judgeGoal(options.for, answer);
     say(answer);
     if (verdict !== 'not yet') break;
   }

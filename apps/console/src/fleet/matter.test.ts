@@ -16,6 +16,7 @@ const upgrade = (key: string, stage: UpgradeRow['stage'], more: Partial<UpgradeR
   cached: null,
   ends: null,
   batches: [9],
+  edits: null,
   paused: null,
   writtenAt: null,
   ...more,
@@ -29,6 +30,9 @@ test.each([
   { is: 'waiting', row: upgrade('a', 'rolling-out', { paused: 'ticket' }) },
   { is: 'running', row: upgrade('a', 'pre-caching') },
   { is: 'ended', row: upgrade('a', 'done', { paused: 'ticket' }) },
+  { is: 'failed', row: upgrade('a', 'done', { edits: { state: 'ignored', says: 'too late' } }) },
+  { is: 'ended', row: upgrade('a', 'done', { edits: { state: 'unprocessed', says: 'not yet' } }) },
+  { is: 'running', row: upgrade('a', 'rolling-out', { edits: { state: 'ignored', says: 'too late' } }) },
 ])('an upgrade that is $row.stage with $row.clusters.failed failed counts as $is', ({ is, row }) => {
   expect(groupOf(row)).toBe(is);
 });

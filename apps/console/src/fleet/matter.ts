@@ -9,15 +9,19 @@ export type Group = (typeof GROUPS)[number];
 const FAILED: ReadonlySet<UpgradeRow['stage']> = new Set(['refused', 'partial', 'failed', 'timed-out']);
 const WAITING: ReadonlySet<UpgradeRow['stage']> = new Set(['unplanned', 'waiting', 'between-batches']);
 
-/** The group of an upgrade: one that goes on and has lost a spoke counts as failed. */
-export function groupOf({ stage, clusters, paused }: Pick<UpgradeRow, 'stage' | 'clusters' | 'paused'>): Group {
-  if (FAILED.has(stage) || clusters.failed > 0) return 'failed';
+/** Fields of a row that decide how much it matters. */
+type Grouped = Pick<UpgradeRow, 'stage' | 'edits' | 'clusters' | 'paused'>;
+
+/** The group of an upgrade: one that goes on and has lost a spoke counts as failed, and so does one that has ended without the edits of its spec. */
+export function groupOf({ stage, edits, clusters, paused }: Grouped): Group {
+  const isWithoutEdits = stage === 'done' && edits?.state === 'ignored';
+  if (FAILED.has(stage) || clusters.failed > 0 || isWithoutEdits) return 'failed';
   if (hasEnded({ stage })) return 'ended';
   return paused !== null || WAITING.has(stage) ? 'waiting' : 'running';
 }
 
 /** Upgrades that matter more have a lower rank. */
-export const rankOfUpgrade = (row: Pick<UpgradeRow, 'stage' | 'clusters' | 'paused'>): number => GROUPS.indexOf(groupOf(row));
+export const rankOfUpgrade = (row: Grouped): number => GROUPS.indexOf(groupOf(row));
 
 /** Causes that stand below the figures. */
 const MOST_CAUSES = 3;

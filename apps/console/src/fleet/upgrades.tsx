@@ -6,7 +6,7 @@ import type { Column } from '../table/grid.tsx';
 import { Choose, Find, List } from '../table/list.tsx';
 import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
-import { HeldMark, StageMark, stageWord } from '../words/marks.tsx';
+import { EditsMark, HeldMark, StageMark, stageWord } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
 import { GROUPS, type Group, groupOf, rankOfUpgrade } from './matter.ts';
@@ -74,9 +74,15 @@ const columns: readonly Column<UpgradeRow>[] = [
     name: 'stage',
     title: 'Stage',
     value: ({ stage }) => stageWord(stage),
-    cell: ({ stage, paused }) => (
+    cell: ({ stage, edits, paused }) => (
       <>
         <StageMark stage={stage} />
+        {edits && (
+          <>
+            {' '}
+            <EditsMark edits={edits} />
+          </>
+        )}
         {paused !== null && (
           <>
             {' '}

@@ -8,7 +8,7 @@ import { Steer } from '../steer/steer.tsx';
 import { Age, AgeRead } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
 import { Fact } from '../words/fact.tsx';
-import { HeldMark, StageMark } from '../words/marks.tsx';
+import { EditsMark, HeldMark, StageMark } from '../words/marks.tsx';
 import { safeText } from '../words/safe-text.ts';
 import { useReadAt, useWorld } from '../world-context.ts';
 import { Track } from './track.tsx';
@@ -34,7 +34,7 @@ function offersOf({ key: of, stage, paused, clusters, cached }: UpgradeRow, righ
 
 /** An upgrade: how far it is, and changes that somebody may make. */
 export function Head({ row, rights }: HeadProps): JSX.Element {
-  const { key, stage, says, paused, window, clusters, cached, ends, writtenAt } = row;
+  const { key, stage, says, edits, paused, window, clusters, cached, ends, writtenAt } = row;
   const readAt = useReadAt();
   const isLed = useWorld().hub.value?.state === 'leads';
   return (
@@ -42,6 +42,7 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
       <header class="title">
         <h1>{key}</h1>
         <StageMark stage={stage} />
+        <EditsMark edits={edits} />
         {paused !== null && <HeldMark word={`paused: ${safeText(paused)}`} />}
         <div class="does">
           <a class="button" href={planPath(key)}>
@@ -52,7 +53,7 @@ export function Head({ row, rights }: HeadProps): JSX.Element {
       </header>
       <Track row={row} />
       <p class="says">
-        {safeText(says)}{' '}
+        {safeText(says)} {edits && `${safeText(edits.says)} `}
         <a href={whyPath(key)} aria-label={`Why ${key}`}>
           Why?
         </a>

@@ -1,4 +1,4 @@
-import type { MemberRow, SpokeState, UpgradeStage } from '@flotilla/api/answers';
+import type { MemberRow, SpokeState, UpgradeRow, UpgradeStage } from '@flotilla/api/answers';
 import type { JSX } from 'preact';
 
 /** A shape for a state: it is told apart without its colour. */
@@ -73,6 +73,14 @@ const ofStages: Readonly<Record<UpgradeStage, MarkProps>> = {
 
 /** The stage of an upgrade. */
 export const StageMark = ({ stage }: { readonly stage: UpgradeStage }): JSX.Element => <Mark {...ofStages[stage]} />;
+
+const ofEdits: Readonly<Record<NonNullable<UpgradeRow['edits']>['state'], MarkProps>> = {
+  unprocessed: { shape: 'question', tone: 'late', word: 'edits unprocessed' },
+  ignored: { shape: 'cross', tone: 'bad', word: 'edits ignored' },
+};
+
+/** Edits of an upgrade's spec that its state is not about; nothing where there are none. */
+export const EditsMark = ({ edits }: Pick<UpgradeRow, 'edits'>): JSX.Element | null => edits && <Mark {...ofEdits[edits.state]} />;
 
 type Cached = NonNullable<MemberRow['cached']>;
 const ofCaches: Readonly<Record<Cached, MarkProps>> = {

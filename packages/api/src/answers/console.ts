@@ -11,6 +11,7 @@ export const UpgradeRow = z.object({
   cached: StatusAnswer.shape.cached.unwrap().nullable().describe('Pre-caching; null for an upgrade without.'),
   ends: StatusAnswer.shape.ends.unwrap().nullable().describe('Expected end; null before the start and after the end.'),
   batches: z.array(z.int()).describe('Clusters of each batch, in order.'),
+  edits: StatusAnswer.shape.edits.unwrap().nullable().describe('Edits of the spec that the rest is not about; null where there are none.'),
   paused: StatusAnswer.shape.paused.unwrap().nullable().describe('Why it is paused; null where it is not.'),
   writtenAt: z.string().nullable().describe('When a hub wrote its status last.'),
 });

@@ -70,11 +70,20 @@ export const WindowAnswer = z.object({
 });
 export type WindowAnswer = z.output<typeof WindowAnswer>;
 
+/** Edits of the spec that the status is not about. */
+const SpecEdits = z.object({
+  state: z
+    .enum(['unprocessed', 'ignored'])
+    .describe('unprocessed: no hub has processed them yet. ignored: they came too late to count (condition EditsIgnored).'),
+  says: z.string().describe('The same as a sentence.'),
+});
+
 /** Progress of an upgrade. */
 export const StatusAnswer = z.object({
   upgrade: z.string().describe('The ClusterGroupUpgrade, namespace/name.'),
   stage: UpgradeStage.describe('Where it is. partial: it has ended, and some clusters did not get there.'),
   says: z.string().describe("The hub's own words on it."),
+  edits: SpecEdits.optional().describe('Edits of the spec that the rest is not about; absent where there are none.'),
   hub: HubSign.describe('Whether a hub decides now.'),
   batch: z
     .object({ current: z.int().describe('From 1; 0 before the first.'), of: z.int().describe('Batches of the plan.') })

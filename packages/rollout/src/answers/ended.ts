@@ -8,6 +8,7 @@ import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { type ClusterRecord, RecordState } from '../upgrade/model.ts';
 import { isEnding } from '../upgrade/stage.ts';
 import { masked, notFound, saidOf } from '../waits/wait.ts';
+import { describeEdits } from './edits.ts';
 import { complianceLinks, refusedManifest, workLinks } from './evidence.ts';
 import { objectOf } from './facts.ts';
 import {
@@ -17,6 +18,7 @@ import {
   conditionEvidence,
   type Finding,
   finding,
+  fixFor,
   link,
   type Question,
   storedWait,
@@ -96,13 +98,38 @@ export function cleanedWait({ facts }: Question): Finding {
   const { status } = facts.upgrade;
   const leftOut = status && describeLeftOut(status);
   if (succeeded?.status === 'True' && leftOut === undefined)
-    return finding('done', link('the upgrade has ended well', evidence), byItself('Nothing is waited for.'), { says: 'nothing' });
+    return (
+      editsWait(facts) ??
+      finding('done', link('the upgrade has ended well', evidence), byItself('Nothing is waited for.'), { says: 'nothing' })
+    );
   return finding(
     'failed',
     link(`the upgrade has ended: ${leftOut ?? succeeded?.message ?? ''}`, evidence),
     bySomebody(
       `Mend what its clusters say (flotilla status), then try those that failed again: ${retryOf(facts)} --failed, or Retry in the console.`,
     ),
+  );
+}
+
+/** An upgrade that has ended well by another spec than it has now; undefined where it has ended by this one. */
+function editsWait(facts: Question['facts']): Finding | undefined {
+  const edits = describeEdits(facts.upgrade);
+  const { observedGeneration, conditions } = facts.upgrade.status ?? {};
+  if (edits?.state === 'unprocessed')
+    return finding(
+      'not-planned',
+      link(
+        `the upgrade has ended well, before its spec was edited: ${edits.says}`,
+        upgradeEvidence(facts, 'status.observedGeneration', observedGeneration),
+      ),
+      byItself('A hub that runs and reads this API server processes it within seconds.'),
+    );
+  const ignored = findCondition(conditions, ClusterGroupUpgradeCondition.editsIgnored);
+  if (!edits || !ignored) return undefined;
+  return finding(
+    'refused',
+    link(`the upgrade has ended well, but without the edits of its spec: ${edits.says}`, conditionEvidence(facts, ignored, ignored.type)),
+    bySomebody(fixFor(ignored)),
   );
 }
 

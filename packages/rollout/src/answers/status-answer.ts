@@ -17,6 +17,7 @@ import { judgeWindow } from '../gates/window.ts';
 import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isRunning, lastBatch, stateOf, templatesOf } from '../upgrade/stage.ts';
+import { describeEdits } from './edits.ts';
 import { managedUpgradeOf } from './evidence.ts';
 import { atMost, exact, forecast, judgeHub, objectOf, type UpgradeFacts, unknown } from './facts.ts';
 import { foldFailures, foldWaits } from './fold.ts';
@@ -39,10 +40,12 @@ export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = [])
   const oldest = findOldest(facts, inquiry.members.open);
   const { status } = upgrade;
   const paused = describePause(upgrade);
+  const edits = describeEdits(upgrade);
   return {
     upgrade: refKey(upgrade.metadata),
     stage: stageOf(upgrade),
     says: (status && describeLeftOut(status)) ?? status?.conditions?.at(-1)?.message.trim() ?? 'no hub has looked at it yet',
+    ...(edits && { edits }),
     hub: judgeHub(facts.hub, now),
     batch: { current: status ? lastBatch(status) : 0, of: status?.remediationPlan?.length ?? 0 },
     ...(paused !== undefined && { paused }),

@@ -5,7 +5,7 @@ import { answerStatus, Inquiry, type UpgradeFacts } from '@flotilla/rollout';
 
 /** An upgrade as a row, by the answer that `flotilla status` gives, with as much of its texts as a table shows. */
 export function upgradeRow(facts: UpgradeFacts, writtenAt: string | undefined): UpgradeRow {
-  const { stage, says, batch, paused, window, clusters, waits, failures, cached, ends } = answerStatus(facts);
+  const { stage, says, batch, edits, paused, window, clusters, waits, failures, cached, ends } = answerStatus(facts);
   const { upgrade } = facts;
   return {
     key: refKey(upgrade.metadata),
@@ -19,6 +19,7 @@ export function upgradeRow(facts: UpgradeFacts, writtenAt: string | undefined): 
     cached: cached ?? null,
     ends: ends ?? null,
     batches: (upgrade.status?.remediationPlan ?? []).map(({ length }) => length),
+    edits: edits ? { ...edits, says: cutInMiddle(edits.says) } : null,
     paused: paused ?? null,
     writtenAt: writtenAt ?? null,
   };
