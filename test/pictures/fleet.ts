@@ -104,6 +104,7 @@ function westUpgrade(): Upgrade {
               bytesDone: 3_000_000_000 + index * 550_000_000,
               bytesTotal: 14_820_000_000,
               bytesPerSecond: 5_200_000 + index * 90_000,
+              at: new Date(NOW - 5_000).toISOString(),
             },
           ]),
         ),

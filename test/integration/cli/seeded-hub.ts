@@ -96,7 +96,14 @@ export async function seedHub(client: Client): Promise<void> {
         status: { 'site-1': 'Succeeded', 'site-2': 'Active', 'site-3': 'Starting', 'site-4': 'NotStarted', 'site-5': 'UnrecoverableError' },
         messages: { 'site-3': waitMessage(away), 'site-4': waitMessage(held), 'site-5': HOSTILE },
         progress: {
-          'site-2': { imagesDone: 3, imagesTotal: 10, bytesDone: 300_000_000, bytesTotal: 1_000_000_000, bytesPerSecond: 5_000_000 },
+          'site-2': {
+            imagesDone: 3,
+            imagesTotal: 10,
+            bytesDone: 300_000_000,
+            bytesTotal: 1_000_000_000,
+            bytesPerSecond: 5_000_000,
+            at: conditionTime(now + HOUR),
+          },
         },
         summary: { imagesDone: 3, imagesTotal: 10, bytesDone: 300_000_000, bytesTotal: 1_000_000_000 },
       },

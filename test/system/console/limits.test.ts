@@ -70,7 +70,8 @@ async function furnish(client: Client): Promise<void> {
     const region = `region-${name.startsWith('pulls') || name.startsWith('waits') ? 0 : index % REGIONS}`;
     await client.patch(ManagedCluster, { name }, { metadata: { labels: { region } } }, { type: 'merge' });
   }
-  const progress = (bytesPerSecond: number) => ({ imagesDone: 1, imagesTotal: 9, bytesDone: 1, bytesTotal: 9, bytesPerSecond });
+  const at = new Date(Date.now() + 3_600_000).toISOString();
+  const progress = (bytesPerSecond: number) => ({ imagesDone: 1, imagesTotal: 9, bytesDone: 1, bytesTotal: 9, bytesPerSecond, at });
   const place = { id: 'region=region-0', most: 4, of: { label: 'region', value: 'region-0' } };
   const waiting = waitMessage(waitForPlace(place, 'pulling', { holders: ['ran/pulls'], own: 'ran/waits' }));
   await upgrade(client, 'pulls', pulls, {

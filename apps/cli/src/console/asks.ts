@@ -94,8 +94,8 @@ function imagesOf({ sources }: AskDeps, parts: readonly Part[], name: string): S
   for (const { upgrade: key } of parts) {
     const progress = sources.upgrades.get(refOfKey(key))?.status?.precaching?.progress?.[name];
     if (!progress) continue;
-    const { imagesDone: done, imagesTotal: total, bytesDone, bytesTotal, bytesPerSecond } = progress;
-    return { upgrade: key, done, total, bytesDone, bytesTotal, bytesPerSecond };
+    const { imagesDone: done, imagesTotal: total, bytesDone, bytesTotal, bytesPerSecond, at = null } = progress;
+    return { upgrade: key, done, total, bytesDone, bytesTotal, bytesPerSecond, at };
   }
   return null;
 }

@@ -36,7 +36,7 @@ test('a row names three upgrades, and counts the others', () => {
 });
 
 test('a rate that nobody has reported is no zero', () => {
-  const taken = { certainty: 'unknown', why: '1 of 1 clusters that pull have not reported their rate' } as const;
+  const taken = { certainty: 'unknown', why: '1 of 1 clusters that pull have not reported their rate recently' } as const;
   expect(laneOf({ ...answer, rates: [{ ...rate, taken }] }, 5).rows).toMatchObject([{ isRate: true, taken }]);
 });
 

@@ -1,6 +1,7 @@
 import type { SpokeAnswer, SpokeRow } from '@flotilla/api/answers';
 import { bytes } from '@flotilla/api/units';
 import type { JSX } from 'preact';
+import { Age } from '../words/age.tsx';
 import { Bar } from '../words/bar.tsx';
 import { Fact } from '../words/fact.tsx';
 import { CacheMark } from '../words/marks.tsx';
@@ -32,6 +33,9 @@ export function Images({ images, row }: ImagesProps): JSX.Element | null {
               {bytes(images.bytesDone)} of {bytes(images.bytesTotal)}
             </Fact>
             <Fact name="Rate">{images.bytesPerSecond > 0 ? `${bytes(images.bytesPerSecond)}/s` : 'stands still'}</Fact>
+            <Fact name="Reported">
+              <Age at={images.at} form="ago" />
+            </Fact>
           </>
         ) : (
           <Fact name="Images">{cached === 'Succeeded' ? 'all there when the pull ended' : 'its puller has reported none yet'}</Fact>

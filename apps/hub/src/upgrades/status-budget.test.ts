@@ -17,7 +17,14 @@ const time = (index: number) => new Date(Date.parse('2026-01-01T00:00:00Z') + in
 /** Digests of the uids of all clusters, as the hub notes them. */
 const UIDS = 'x'.repeat(6 + 5 * FLEET);
 const LONG = 'registry.example refused the image: '.padEnd(256, 'x');
-const NUMBERS = { imagesDone: 199, imagesTotal: 200, bytesDone: 19_999_999_999, bytesTotal: 20_000_000_000, bytesPerSecond: 99_999_999 };
+const NUMBERS = {
+  imagesDone: 199,
+  imagesTotal: 200,
+  bytesDone: 19_999_999_999,
+  bytesTotal: 20_000_000_000,
+  bytesPerSecond: 99_999_999,
+  at: '2026-01-01T00:00:00Z',
+};
 const one = [names];
 const singles = names.map((name) => [name]);
 const failures = ['UnrecoverableError', 'PrecacheTimeout'] as const;

@@ -1,4 +1,5 @@
 /** Writes what pre-caching, proofs and backups came to into the status of a ClusterGroupUpgrade. Pure. */
+import { isDeepStrictEqual } from 'node:util';
 import {
   type CacheProof,
   ClusterGroupUpgradeCondition,
@@ -16,7 +17,7 @@ import {
   textInStatus,
 } from '@flotilla/api/ran';
 import { RecordState, type Refusal, saidOf, strongerPins, type UpgradePlan } from '@flotilla/rollout';
-import type { JudgedSpoke } from '../spokes/jobs/judge.ts';
+import { figuresOf, type JudgedSpoke } from '../spokes/jobs/judge.ts';
 import { type BackupReport, describeBackup } from '../spokes/jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spokes/jobs/status.ts';
 import { orAbsent } from './status-budget.ts';
@@ -128,7 +129,6 @@ export function describePrecaching(
     ...status.precaching,
     status: states,
     messages: undefined,
-    progress: undefined,
     summary,
     nodes: sumNodes(clusters, spokes) ?? status.precaching?.nodes,
     retries: orAbsent(retries),
@@ -176,21 +176,26 @@ function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string
   status.clusters = orAbsent([...ended.values()]);
 }
 
-/** Adds messages of clusters that ended or wait, and progress of those that pull. */
+/** Adds messages of clusters that ended or wait, and progress of those that pull. @param status has the progress that is stored */
 export function describeSpokes(
   status: ClusterGroupUpgradeStatus,
   { clusters, spokes }: Pick<PrecachingReport, 'clusters' | 'spokes'>,
 ): void {
   const messages: Record<string, string> = {};
   const progress: [string, PrecacheProgress][] = [];
+  const stored = status.precaching?.progress ?? {};
   for (const cluster of clusters) {
     const spoke = spokes.get(cluster);
     if (spoke?.message) messages[cluster] = textInStatus(spoke.message, isFinalPrecacheState(spoke.state));
-    if (spoke?.progress && !isFinalPrecacheState(spoke.state)) progress.push([cluster, spoke.progress]);
+    if (spoke?.progress && !isFinalPrecacheState(spoke.state)) progress.push([cluster, reportedFirst(stored[cluster], spoke.progress)]);
   }
   const pulling = Object.fromEntries(progress.slice(0, PROGRESS_LIMIT));
   status.precaching = { ...status.precaching, messages: orAbsent(messages), progress: orAbsent(pulling) };
 }
+
+/** A later report of the same figures writes no status. */
+const reportedFirst = (stored: PrecacheProgress | undefined, next: PrecacheProgress): PrecacheProgress =>
+  stored && isDeepStrictEqual(figuresOf(stored), figuresOf(next)) ? stored : next;
 
 /** Sums the nodes of clusters, in bounds: counts, the slowest and some that failed. Undefined where no cluster has more than one. */
 function sumNodes(

@@ -1,4 +1,11 @@
-import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type ConditionReason, fixOf, type PrecacheState } from '@flotilla/api/ran';
+import {
+  ClusterGroupUpgrade,
+  type ClusterGroupUpgradeStatus,
+  type ConditionReason,
+  fixOf,
+  type PrecacheProgress,
+  type PrecacheState,
+} from '@flotilla/api/ran';
 import { judgeGates, type UpgradePlan } from '@flotilla/rollout';
 import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
@@ -288,6 +295,18 @@ describe('the rest of the status', () => {
     });
   });
 
+  test('the same figures keep the time at which they were reported first, and a status from before that time has none', () => {
+    const figures = { imagesDone: 1, imagesTotal: 12, bytesDone: 10, bytesTotal: 200, bytesPerSecond: 5 };
+    const next = (status: ClusterGroupUpgradeStatus | undefined, progress: PrecacheProgress) =>
+      describeStatus(upgrade({}, status), planOf(['a']), reportOf({ a: 'Active' }, { progress }), at);
+    const first = next(undefined, { ...figures, at: '2026-01-01T00:00:00Z' });
+    expect(first.precaching?.progress?.a?.at).toBe('2026-01-01T00:00:00Z');
+    expect(next(first, { ...figures, at: '2026-01-01T00:00:09Z' })).toEqual(first);
+    expect(next(first, { ...figures, bytesDone: 20, at: '2026-01-01T00:00:09Z' }).precaching?.progress?.a?.at).toBe('2026-01-01T00:00:09Z');
+    const before = next(undefined, figures);
+    expect(next(before, { ...figures, at: '2026-01-01T00:00:09Z' })).toEqual(before);
+  });
+
   test('of a failure all that its puller has reported', () => {
     const why = `timed out: pull of a failed: ${'and so on '.repeat(98)}401 Unauthorized`;
     const report = reportOf({ a: 'UnrecoverableError', b: 'Active' }, { message: why });
@@ -297,7 +316,14 @@ describe('the rest of the status', () => {
   });
 
   const fiveThousand = Array.from({ length: 5000 }, (_, i) => `edge-site-${String(i).padStart(5, '0')}`);
-  const progress = { imagesDone: 199, imagesTotal: 200, bytesDone: 19_999_999_999, bytesTotal: 20_000_000_000, bytesPerSecond: 99_999_999 };
+  const progress = {
+    imagesDone: 199,
+    imagesTotal: 200,
+    bytesDone: 19_999_999_999,
+    bytesTotal: 20_000_000_000,
+    bytesPerSecond: 99_999_999,
+    at: '2026-01-01T00:00:00Z',
+  };
   test.each([
     { name: 'that all pull', state: 'Active' as const, parts: { progress } },
     {

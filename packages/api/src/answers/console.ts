@@ -126,6 +126,7 @@ export const SpokeAnswer = z.object({
       bytesDone: z.int().describe('Bytes there.'),
       bytesTotal: z.int().describe('Bytes needed.'),
       bytesPerSecond: z.int().describe('Rate over the last seconds.'),
+      at: z.string().nullable().describe('When the puller reported these figures first; null where it gave no time.'),
     })
     .nullable()
     .describe('Its pull; null where none is reported.'),

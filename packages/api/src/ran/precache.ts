@@ -27,6 +27,11 @@ export const PrecacheProgress = z.object({
   bytesDone: z.int().describe('Compressed bytes present on the node, each layer counted once.'),
   bytesTotal: z.int().describe('Compressed bytes needed, each layer counted once.'),
   bytesPerSecond: z.int().describe('Rate over the last seconds.'),
+  at: z
+    .string()
+    .meta({ format: 'date-time' })
+    .optional()
+    .describe("When the puller reported these figures first, by the node's clock; absent where it gave no time."),
 });
 export type PrecacheProgress = z.output<typeof PrecacheProgress>;
 

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { indexOf } from '../batches/cluster-machine.ts';
 import { isEnforced } from '../policies/policies.ts';
 import { targetOf } from '../spoke/targets.ts';
+import { REPORTS_PER_SECOND } from '../spoke-jobs/reports.ts';
 import { observeOutcome } from '../transport/answers.ts';
 import type { ClusterProgress, PolicyRef } from '../upgrade/model.ts';
 import { templatesOf } from '../upgrade/stage.ts';
@@ -20,11 +21,20 @@ type Asked = Pick<ClusterQuestion, 'facts' | 'cluster'>;
 
 /** Evidence that is older is no sign of how things are now: a lease says that a cluster lives, and nothing of what is in it. */
 const OLD_MS = 300_000;
+/** A puller reports at least once in two even shares of all reports: its interval grows in doublings. */
+const EVEN_INTERVALS = 2;
 
 /** Age of evidence by its own last change; unknown where it is old, or where nobody can date it. */
-function dated({ facts }: Asked, observedAt: string | undefined) {
-  return { observedAt, isUnknown: observedAt === undefined || facts.now - Date.parse(observedAt) > OLD_MS };
-}
+const dated = ({ facts }: Asked, observedAt: string | undefined) => datedWithin(OLD_MS, observedAt, facts.now);
+
+const datedWithin = (oldMs: number, observedAt: string | undefined, now: number) => ({
+  observedAt,
+  isUnknown: observedAt === undefined || now - Date.parse(observedAt) > oldMs,
+});
+
+/** Age of a puller's report, which comes more rarely the more clusters pull. @param clusters of the upgrade */
+export const datedReport = (observedAt: string | undefined, clusters: number, now: number) =>
+  datedWithin(OLD_MS + (EVEN_INTERVALS * clusters * 1_000) / REPORTS_PER_SECOND, observedAt, now);
 
 /** Progress of a cluster; empty where none is stored. */
 export const progressOf = ({ facts, cluster }: Asked): ClusterProgress =>

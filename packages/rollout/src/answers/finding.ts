@@ -90,7 +90,7 @@ export function findingOf({ facts, askUpgrade }: Question, wait: Wait, shown: Ev
   const first = link(cluster === undefined || says.startsWith(`${cluster} `) ? says : `${cluster}: ${says}`, {
     ...(of ?? shown),
     observedAt,
-    isUnknown,
+    isUnknown: isUnknown || shown.isUnknown === true,
   });
   const again = policyFellBackFrom(says);
   const own = {

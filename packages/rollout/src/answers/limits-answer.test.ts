@@ -11,17 +11,23 @@ const HOUR_MS = 3_600_000;
 const WAITS = waitMessage(waitForPlace({ id: '', most: 1 }, 'pulling', { holders: [], own: 'ns/x' }));
 const waiting = (clusters: readonly string[]) => Object.fromEntries(clusters.map((cluster) => [cluster, WAITS]));
 
+const reportedAt = (isOld: boolean): string => new Date(NOW - (isOld ? HOUR_MS : 1_000)).toISOString();
+
 interface Pulls {
   /** Rate of each cluster that pulls; undefined: nothing is reported. */
   readonly rates?: Readonly<Record<string, number | undefined>>;
   readonly waiting?: readonly string[];
+  /** Clusters whose last report is an hour old. */
+  readonly old?: readonly string[];
   /** Hours until its window opens. */
   readonly opensIn?: number;
 }
 
-function pulling(name: string, { rates = {}, waiting: waiters = [], opensIn = 0 }: Pulls): ClusterGroupUpgrade {
+function pulling(name: string, { rates = {}, waiting: waiters = [], old = [], opensIn = 0 }: Pulls): ClusterGroupUpgrade {
   const progress = Object.entries(rates).flatMap(([cluster, bytesPerSecond]) =>
-    bytesPerSecond === undefined ? [] : [[cluster, { imagesDone: 0, imagesTotal: 1, bytesDone: 0, bytesTotal: 1, bytesPerSecond }]],
+    bytesPerSecond === undefined
+      ? []
+      : [[cluster, { imagesDone: 0, imagesTotal: 1, bytesDone: 0, bytesTotal: 1, bytesPerSecond, at: reportedAt(old.includes(cluster)) }]],
   );
   const states = [
     ...Object.keys(rates).map((cluster) => [cluster, 'Active'] as const),
@@ -98,9 +104,9 @@ test('each value of a label that a cluster or the ConfigMap has is a limit of it
   expect(notes).toEqual(['no ManagedCluster has the label region=west']);
 });
 
-test('a limit of bytes a second says what pullers report, and nothing where none has reported', () => {
+test('a limit of bytes a second says what pullers report, and nothing where none has reported recently', () => {
   const limits: FleetLimits = { bytesPerSecond: 9_000_000, byLabel: [{ label: 'region', bytesPerSecond: 5_000_000 }] };
-  const { limits: places, rates } = answer(limits, pulling('u', { rates: { a: 3_000_000, b: undefined, d: undefined } }));
+  const { limits: places, rates } = answer(limits, pulling('u', { rates: { a: 3_000_000, b: 1_000_000, d: undefined }, old: ['b'] }));
   // Each has as many places as pulls can share it.
   expect(places.map(({ activity, label, value, most, taken }) => [activity, label, value, most, taken])).toEqual([
     ['pulling', undefined, undefined, 27, 3],
@@ -111,21 +117,21 @@ test('a limit of bytes a second says what pullers report, and nothing where none
   expect(rates).toEqual([
     {
       most: 9_000_000,
-      taken: { certainty: 'forecast', value: 3_000_000, why: '2 of 3 clusters that pull have not reported their rate' },
+      taken: { certainty: 'forecast', value: 3_000_000, why: '2 of 3 clusters that pull have not reported their rate recently' },
       pullers: [{ upgrade: 'ns/u', clusters: 3 }],
     },
     {
       label: 'region',
       value: '',
       most: 5_000_000,
-      taken: { certainty: 'unknown', why: '1 of 1 clusters that pull have not reported their rate' },
+      taken: { certainty: 'unknown', why: '1 of 1 clusters that pull have not reported their rate recently' },
       pullers: [{ upgrade: 'ns/u', clusters: 1 }],
     },
     {
       label: 'region',
       value: 'north',
       most: 5_000_000,
-      taken: { certainty: 'forecast', value: 3_000_000, why: '1 of 2 clusters that pull have not reported their rate' },
+      taken: { certainty: 'forecast', value: 3_000_000, why: '1 of 2 clusters that pull have not reported their rate recently' },
       pullers: [{ upgrade: 'ns/u', clusters: 2 }],
     },
     { label: 'region', value: 'south', most: 5_000_000, taken: { certainty: 'exact', value: 0 }, pullers: [] },

@@ -5,6 +5,7 @@ import { type ClusterGroupUpgrade, type FleetLimits, LimitedActivity } from '@fl
 import { byTurn, clustersWithPlace, type Limit, limitsOn } from '../limits/places.ts';
 import { isEnding } from '../upgrade/stage.ts';
 import { readWait } from '../waits/wait.ts';
+import { datedReport } from './evidence.ts';
 import { exact, forecast, unknown } from './facts.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -68,7 +69,7 @@ interface Use {
 }
 
 /** Each limit, in the order of labels and values. */
-function usesOf({ limits, clusters }: LimitsFacts, parts: readonly Part[], limited: LimitedActivity | 'bytesPerSecond'): Use[] {
+function usesOf({ limits, clusters, now }: LimitsFacts, parts: readonly Part[], limited: LimitedActivity | 'bytesPerSecond'): Use[] {
   const activity = limited === 'bytesPerSecond' ? 'pulling' : limited;
   const found = new Map<string, Use>();
   const usesOn = (labels: Labels | undefined): Use[] =>
@@ -79,10 +80,12 @@ function usesOf({ limits, clusters }: LimitsFacts, parts: readonly Part[], limit
     });
   for (const labels of [...labelsOfLimits(limits), ...clusters.values()]) usesOn(labels);
   for (const { upgrade, key, placed, waiting } of parts) {
-    const progress = upgrade.status?.precaching?.progress ?? {};
+    const { progress = {}, status: states = {} } = upgrade.status?.precaching ?? {};
+    const reporting = Object.keys(states).length;
     for (const cluster of placed[activity])
       for (const { taken, holders } of usesOn(clusters.get(cluster))) {
-        taken.set(cluster, progress[cluster]?.bytesPerSecond ?? taken.get(cluster));
+        const { bytesPerSecond, at } = progress[cluster] ?? {};
+        taken.set(cluster, datedReport(at, reporting, now).isUnknown ? taken.get(cluster) : bytesPerSecond);
         add(holders, key);
       }
     for (const cluster of waiting[activity]) for (const { waiters } of usesOn(clusters.get(cluster))) add(waiters, key);
@@ -124,7 +127,7 @@ function rateOf(rates: readonly (number | undefined)[]): Figure {
   const sum = known.reduce((all, rate) => all + rate, 0);
   const silent = rates.length - known.length;
   if (silent === 0) return exact(sum);
-  const why = `${silent} of ${rates.length} clusters that pull have not reported their rate`;
+  const why = `${silent} of ${rates.length} clusters that pull have not reported their rate recently`;
   return known.length === 0 ? unknown(why) : forecast(sum, why);
 }
 

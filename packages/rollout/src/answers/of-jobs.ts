@@ -1,9 +1,16 @@
 /** Waits of clusters for a job, by its stored state, where the hub has said nothing else. Pure. */
-import { BackupName, type BackupState, isFinalPrecacheState, type PrecacheProgress, type PrecacheState } from '@flotilla/api/ran';
+import {
+  BackupName,
+  type BackupState,
+  isFinalPrecacheState,
+  type PrecacheProgress,
+  type PrecacheState,
+  SpokeName,
+} from '@flotilla/api/ran';
 import { bytes } from '@flotilla/api/units';
 import { isRunning } from '../upgrade/stage.ts';
 import { masked, readWait, saidOf, type Wait } from '../waits/wait.ts';
-import { silence } from './evidence.ts';
+import { datedReport, silence } from './evidence.ts';
 import { bySomebody, type ClusterQuestion, type Finding, finding, findingOf, link, plainWait, upgradeEvidence } from './finding.ts';
 
 /** A job by the field of the status that has its states. */
@@ -63,11 +70,11 @@ export function jobWait(question: ClusterQuestion, job: Job): Finding | undefine
     return heard ?? findingOf(question, job === 'backup' ? ofBackup(wait) : wait, evidence('messages', message), cluster);
   }
   const progress = job === 'precaching' && state === 'Active' ? facts.upgrade.status?.precaching?.progress?.[cluster] : undefined;
-  const wait = progress ? pulling(progress, facts.now) : STATES[job][state];
-  return (
-    (isBegun ? silence(question) : undefined) ??
-    findingOf(question, wait, progress ? evidence('progress', progress) : evidence('status', state), cluster)
-  );
+  const heard = isBegun ? silence(question) : undefined;
+  if (heard) return heard;
+  if (!progress) return findingOf(question, STATES[job][state], evidence('status', state), cluster);
+  const age = datedReport(progress.at, question.members.all.size, facts.now);
+  return findingOf(question, pulling(progress, question, age.isUnknown), { ...evidence('progress', progress), ...age }, cluster);
 }
 
 const isOpen = (state: State): state is Open => Object.hasOwn(ACTION_OF_PRECACHING, state);
@@ -76,10 +83,20 @@ const isOpen = (state: State): state is Open => Object.hasOwn(ACTION_OF_PRECACHI
 const ofBackup = (wait: Wait): Wait =>
   wait.cause.startsWith('precache-') && wait.cause !== 'precache-claim' ? { ...wait, cause: 'gate-backup' } : wait;
 
-function pulling({ imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond }: PrecacheProgress, now: number): Wait {
-  if (imagesTotal === 0) return { cause: 'precache-pull', says: 'asks its registries which images there are' };
-  const says = `pulls: ${imagesDone} of ${imagesTotal} images, ${bytes(bytesDone)} of ${bytes(bytesTotal)}`;
-  const until = bytesPerSecond > 0 ? now + (Math.max(bytesTotal - bytesDone, 0) / bytesPerSecond) * 1000 : undefined;
+/** The hub's Lease dates the status and not the pull: an agent may be cut off while the cluster is available. */
+function pulling(progress: PrecacheProgress, { facts, cluster }: ClusterQuestion, isOld: boolean): Wait {
+  const { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond, at } = progress;
+  const isListing = imagesTotal === 0;
+  const says = isListing
+    ? 'asks its registries which images there are'
+    : `pulls: ${imagesDone} of ${imagesTotal} images, ${bytes(bytesDone)} of ${bytes(bytesTotal)}`;
+  if (isOld) {
+    const age = at === undefined ? 'the report has no date' : `nothing else is reported since ${at}`;
+    const fix = `it ends when the bytes that are left are there: see the agent on ${cluster}, and the pod of Job ${SpokeName.job} there`;
+    return { cause: 'precache-pull', says: `${says}; ${age}`, fix };
+  }
+  if (isListing) return { cause: 'precache-pull', says };
+  const until = bytesPerSecond > 0 ? facts.now + (Math.max(bytesTotal - bytesDone, 0) / bytesPerSecond) * 1000 : undefined;
   return { cause: 'precache-pull', says: until === undefined ? `${says}; no rate is reported` : says, until };
 }
 

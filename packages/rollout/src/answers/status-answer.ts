@@ -18,7 +18,7 @@ import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { RecordState } from '../upgrade/model.ts';
 import { isRunning, lastBatch, stateOf, templatesOf } from '../upgrade/stage.ts';
 import { describeEdits } from './edits.ts';
-import { managedUpgradeOf } from './evidence.ts';
+import { datedReport, managedUpgradeOf } from './evidence.ts';
 import { atMost, exact, forecast, judgeHub, objectOf, type UpgradeFacts, unknown } from './facts.ts';
 import { foldFailures, foldWaits } from './fold.ts';
 import type { Membership } from './membership.ts';
@@ -35,7 +35,7 @@ export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = [])
   const { upgrade, now } = facts;
   const inquiry = new Inquiry(facts);
   const clusters = countClusters(upgrade, inquiry.members);
-  const cached = describeCached(upgrade);
+  const cached = describeCached(upgrade, now);
   const ends = describeEnd(upgrade, now);
   const oldest = findOldest(facts, inquiry.members.open);
   const { status } = upgrade;
@@ -103,7 +103,7 @@ function countClusters({ status }: ClusterGroupUpgrade, { all, open }: Membershi
   return { total: all.size, done, failed: records.length - done, inBatch, left: Math.max(open.length - inBatch, 0) };
 }
 
-function describeCached({ status }: ClusterGroupUpgrade): StatusAnswer['cached'] {
+function describeCached({ status }: ClusterGroupUpgrade, now: number): StatusAnswer['cached'] {
   const { precaching } = status ?? {};
   const all = Object.values(precaching?.status ?? {});
   if (!precaching || all.length === 0) return undefined;
@@ -111,7 +111,10 @@ function describeCached({ status }: ClusterGroupUpgrade): StatusAnswer['cached']
   const states = Object.fromEntries([...Map.groupBy(all, (state) => state)].map(([state, some]) => [state, some.length]));
   const done = states.Succeeded ?? 0;
   const { summary, progress = {} } = precaching;
-  const rate = Object.values(progress).reduce((sum, { bytesPerSecond }) => sum + bytesPerSecond, 0);
+  const reports = Object.values(progress);
+  const recent = reports.filter(({ at }) => !datedReport(at, all.length, now).isUnknown);
+  const rate = recent.reduce((sum, { bytesPerSecond }) => sum + bytesPerSecond, 0);
+  const old = describeOld(reports.length - recent.length);
   const quiet = count((state) => !isFinalPrecacheState(state) && state !== 'Active');
   const unheard = 'no puller has reported its bytes';
   return {
@@ -126,28 +129,39 @@ function describeCached({ status }: ClusterGroupUpgrade): StatusAnswer['cached']
       : quiet === 0
         ? exact(summary.bytesTotal)
         : forecast(summary.bytesTotal, `${quiet} clusters have not reported theirs yet`),
-    bytesPerSecond: Object.keys(progress).length > 0 ? exact(rate) : unknown('nobody pulls, or no rate is reported'),
+    bytesPerSecond:
+      recent.length === 0 ? unknown(old ?? 'nobody pulls, or no rate is reported') : old === undefined ? exact(rate) : forecast(rate, old),
     secondsLeft: timeLeft({
       isOver: all.every(isFinalPrecacheState),
       quiet,
+      old,
       rate,
       left: summary && summary.bytesTotal - summary.bytesDone,
     }),
   };
 }
 
+/** A pull of which nothing is heard may be over or cut off: its last rate is no forecast. */
+const describeOld = (reports: number): string | undefined =>
+  reports === 0
+    ? undefined
+    : `${reports === 1 ? 'the report of 1 cluster is' : `the reports of ${reports} clusters are`} old or without a date`;
+
 interface Pulling {
   readonly isOver: boolean;
   /** Clusters that have not reported their bytes. */
   readonly quiet: number;
+  /** Says that reports are old; undefined where none is. */
+  readonly old: string | undefined;
   readonly rate: number;
   readonly left: number | undefined;
 }
 
-function timeLeft({ isOver, quiet, rate, left }: Pulling): Figure {
+function timeLeft({ isOver, quiet, old, rate, left }: Pulling): Figure {
   if (isOver) return exact(0);
   if (left === undefined) return unknown('no puller has reported its bytes');
   if (quiet > 0) return unknown(`${quiet} clusters have not reported their bytes yet`);
+  if (old !== undefined) return unknown(old);
   return rate > 0
     ? forecast(Math.ceil(left / rate), 'the bytes that are left, at the present rate of all together')
     : unknown('no rate is reported');

@@ -1,4 +1,5 @@
 /** Judges a spoke of a job: from the state that the status stores and what is seen to the next state, and a sentence. */
+import { conditionTime } from '@flotilla/api';
 import type { NodesProgress, PrecacheProgress } from '@flotilla/api/ran';
 import { earliest } from '@flotilla/pace';
 import { isAvailable, type Pause, type PlacesToAsk, type Wait, waitMessage, withSince } from '@flotilla/rollout';
@@ -80,7 +81,7 @@ export function judgeSpoke<S extends JobState, I>(job: SpokeJob<S, I>, asked: Sp
     state: isPlaced || isFinal ? decided.state : state,
     // A final state keeps the message of its verdict.
     message: isFinal ? (decided.state === asked.stored ? asked.said : decided.message) : (trouble ?? decided.message),
-    ...progressOf(spoke.report, isFinal),
+    ...progressOf(spoke.report, { isFinal, now }),
     at: isFinal ? undefined : earliest(...times),
   };
 }
@@ -113,9 +114,21 @@ function keepBack<S extends JobState, I>(
 /** The report that comes with a verdict has the last word about the nodes. */
 function progressOf(
   report: ReturnType<typeof reachSpoke>['spoke']['report'],
-  isFinal: boolean,
+  { isFinal, now }: { readonly isFinal: boolean; readonly now: number },
 ): Pick<JudgedSpoke<string>, 'progress' | 'nodes'> {
   if (!report) return {};
-  const { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond, nodes } = report;
-  return isFinal ? { nodes } : { progress: { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond }, nodes };
+  const { nodes } = report;
+  if (isFinal) return { nodes };
+  const at = Date.parse(report.at);
+  // A clock that is ahead would keep the report fresh for longer.
+  return { progress: { ...figuresOf(report), ...(!Number.isNaN(at) && { at: conditionTime(Math.min(at, now)) }) }, nodes };
 }
+
+/** Progress without the time of its report, which alone is no change. */
+export const figuresOf = ({ imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond }: PrecacheProgress) => ({
+  imagesDone,
+  imagesTotal,
+  bytesDone,
+  bytesTotal,
+  bytesPerSecond,
+});

@@ -1,6 +1,6 @@
-import type { KubeObject, Resource } from '@flotilla/api';
+import { conditionTime, type KubeObject, type Resource } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
-import type { BackupState, PrecacheState } from '@flotilla/api/ran';
+import type { BackupState, PrecacheState, PullerReport } from '@flotilla/api/ran';
 import { settled } from '@flotilla/pace/testing';
 import { workLabels } from '@flotilla/rollout';
 import { afterEach, expect, test } from 'vitest';
@@ -103,13 +103,13 @@ test('spokes are cleaned one after another while others have no verdict, and at 
   expect(due()).toBe(40);
 });
 
-test('the verdict comes with the nodes of the report that it came with', async () => {
+/** A cluster that pulls, and how it is judged with a report of its puller. */
+async function startPull() {
   const precache = await startPrecache('actions');
   world = precache;
   await precache.store(UPGRADE, 'Active');
-  const report = async (done: number, status: unknown) => {
-    const nodes = { total: 3, done, failed: 0, absent: 0 };
-    const found = foundJob(status, progress(undefined, { phase: done === 3 ? 'done' : 'pulling', nodes }));
+  const judgedWith = async (more: Partial<PullerReport>, status: unknown = { active: 1, ready: 1 }) => {
+    const found = foundJob(status, progress(undefined, more));
     const result = {
       conditions: [agentCondition('Processing', 'True', 'GetResourceProcessing')],
       result: found.kind === 'found' ? found.object : undefined,
@@ -118,7 +118,35 @@ test('the verdict comes with the nodes of the report that it came with', async (
     const labels = workLabels(UPGRADE, 'precache');
     world.hub.put(ManagedClusterView, { ...viewObject(name, result, labels), metadata: { name, namespace: SPOKE, labels } } as KubeObject);
     await world.untilCached(ManagedClusterView, { namespace: SPOKE, name });
-    const judged = precache.judged(UPGRADE);
+    return precache.judged(UPGRADE);
+  };
+  return { precache, judgedWith };
+}
+
+test('progress has the time of its report, which is not after the present, and none where the report has none', async () => {
+  const { precache, judgedWith } = await startPull();
+  const now = precache.clock.now();
+  const at = async (time: string) => (await judgedWith({ phase: 'pulling', at: time }))?.progress?.at;
+  expect(await at(new Date(now - 60_500).toISOString())).toBe(conditionTime(now - 60_500));
+  expect(await at(new Date(now + 60_000).toISOString())).toBe(conditionTime(now));
+  expect(await at('soon')).toBeUndefined();
+});
+
+test('a report with the same figures does not count as a change of a spoke that has been still', async () => {
+  const { precache, judgedWith } = await startPull();
+  const begun = precache.clock.now();
+  for (const passed of [0, 60_000, 120_000]) {
+    await judgedWith({ phase: 'pulling', at: new Date(begun + passed).toISOString() });
+    await precache.clock.advance(60_000);
+  }
+  expect(precache.jobs.stillSince(UPGRADE.uid)).toBe(begun);
+});
+
+test('the verdict comes with the nodes of the report that it came with', async () => {
+  const { precache, judgedWith } = await startPull();
+  const report = async (done: number, status: unknown) => {
+    const nodes = { total: 3, done, failed: 0, absent: 0 };
+    const judged = await judgedWith({ phase: done === 3 ? 'done' : 'pulling', nodes }, status);
     return [judged?.state, judged?.nodes?.done];
   };
   expect(await report(0, { active: 1, ready: 1 })).toEqual(['Active', 0]);

@@ -11,7 +11,7 @@ import { holdsSpoke, logTransports } from '../transports/reach.ts';
 import { Admission } from './admission.ts';
 import { createSpokeStep, planSpoke, type SpokeStepDeps } from './apply.ts';
 import { Claims, type Holder, type Purpose } from './claims.ts';
-import { type JudgedSpoke, type Judgement, judgeSpoke } from './judge.ts';
+import { figuresOf, type JudgedSpoke, type Judgement, judgeSpoke } from './judge.ts';
 import { haveAllVerdicts, isBeginning, isOnItsWay, type JobState, type SpokeJob } from './kind.ts';
 import { findRival, findUnderWay, stateIn } from './observe.ts';
 import { hasBegun, watchSpokes } from './watches.ts';
@@ -122,8 +122,10 @@ export class SpokeJobs<S extends JobState, I> implements SpokePart {
       const { judged } = next;
       spokes.set(cluster, judged);
       times.push(judged.at);
-      if (this.#isUnderWay(judged.state))
-        still.push(request.sightings.since(`${this.name} ${cluster} ${judged.state} ${JSON.stringify(judged.progress)}`));
+      if (this.#isUnderWay(judged.state)) {
+        const figures = judged.progress && figuresOf(judged.progress);
+        still.push(request.sightings.since(`${this.name} ${cluster} ${judged.state} ${JSON.stringify(figures)}`));
+      }
     }
     this.#releaseOthers(request, spokes);
     const stillSince = earliest(...still);

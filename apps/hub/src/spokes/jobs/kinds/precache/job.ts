@@ -27,6 +27,7 @@ import {
   type PullerVariables,
   precacheJobMachine,
   proofsOf,
+  REPORTS_PER_SECOND,
   readPins,
   readProofWithin,
   type SpokeNode,
@@ -244,12 +245,6 @@ function problemOf(
   const unusable = profile === 'talm' ? undefined : (problems[0] ?? (talmStrict ? undefined : unknown));
   return held ? waitMessage(held) : unusable;
 }
-
-/**
- * Progress reports a second from all spokes of an upgrade together. Each costs a write on the hub, by a work 15 ms of its server's CPU, and must
- * leave room for new jobs and verdicts.
- */
-const REPORTS_PER_SECOND = 25;
 
 /**
  * Computes the seconds between two reports of a spoke. It grows in doublings, because a job's manifest must not change whenever a cluster leaves the
