@@ -21,6 +21,8 @@ export interface Change<T extends KubeObject> {
   readonly annotations: Readonly<Record<string, string | undefined>>;
   /** Clusters that it touches. */
   readonly clusters: number;
+  /** Names of these clusters by the object as it is now; absent where its status does not choose them. */
+  readonly chosen?: (object: T) => readonly string[];
   readonly says: readonly string[];
   /** Sentences in their place where it is so already; default none. */
   readonly whenSame?: readonly string[];
@@ -115,6 +117,7 @@ function describe<T extends KubeObject>({
   isNew = false,
   annotations,
   clusters,
+  chosen,
   says,
   whenSame = [],
   undo,
@@ -133,19 +136,21 @@ function describe<T extends KubeObject>({
     clusters: isSame ? 0 : clusters,
     says: isSame ? [...whenSame] : [...says],
     ...(!isSame && { ...(undo && describeUndo(undo, object.metadata)), windows }),
-    seen: seenOf(object, annotations, isNew),
+    seen: seenOf({ object, annotations, isNew, chosen }),
   };
 }
 
-/** Digest of what a change replaces, and of which object. */
-function seenOf(
-  { metadata: { uid, annotations: there = {} } }: KubeObject,
-  changes: Change<KubeObject>['annotations'],
-  isNew: boolean,
-): string {
+/** Digest of what a change replaces, of which object, and of the clusters that its status has chosen. */
+function seenOf<T extends KubeObject>({
+  object,
+  annotations: changes,
+  isNew,
+  chosen,
+}: Pick<Change<T>, 'object' | 'annotations' | 'isNew' | 'chosen'>): string {
+  const { uid, annotations: there = {} } = object.metadata;
   const before = isNew ? [] : Object.keys(changes).map((key) => [key, there[key] ?? null]);
   return createHash('sha256')
-    .update(JSON.stringify([isNew ? null : uid, before]))
+    .update(JSON.stringify([isNew ? null : uid, before, chosen?.(object).toSorted()]))
     .digest('base64url');
 }
 
@@ -163,7 +168,7 @@ const MOST_TRIES = 5;
  */
 async function write<T extends KubeObject>(
   client: Client,
-  { kind, object, isNew, annotations }: Change<T>,
+  { kind, object, isNew, annotations, chosen }: Change<T>,
   dryRun: boolean,
 ): Promise<T | undefined> {
   if (isNew) {
@@ -172,13 +177,13 @@ async function write<T extends KubeObject>(
   }
   const { namespace, name, uid } = object.metadata;
   const ref: Ref = { name, ...(namespace !== undefined && { namespace }) };
+  const seen = seenOf({ object, annotations, chosen });
   const values = Object.fromEntries(Object.entries(annotations).map(([key, value]) => [key, value ?? null]));
   for (let tries = 1; ; tries += 1) {
     const now = await client.get(kind, ref);
     if (!now || now.metadata.uid !== uid)
       throw unwritten(kind, name, 'is another one than a moment ago: look at it again, and repeat the command');
-    const isSeen = Object.keys(annotations).every((key) => now.metadata.annotations?.[key] === object.metadata.annotations?.[key]);
-    if (!isSeen) return now;
+    if (seenOf({ object: now, annotations, chosen }) !== seen) return now;
     const { resourceVersion } = now.metadata;
     try {
       await client.patch(kind, ref, { metadata: { uid, resourceVersion, annotations: values } }, { type: 'merge', dryRun });

@@ -9,9 +9,9 @@ import {
 } from '@flotilla/api/ran';
 import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout, WINDOW_KEYS } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
-import { type UpgradeRef, untilTakenUp } from '../hub/upgrades.ts';
+import { type UpgradeRef, untilTakenUp, whole } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
-import { count, look, type PlannedChange, present, steer } from './change.ts';
+import { type Change, count, look, type PlannedChange, present, steer } from './change.ts';
 import { RetryOptions } from './options.ts';
 
 type Planned = PlannedChange<ClusterGroupUpgrade>;
@@ -57,32 +57,43 @@ function tryAgain(
     [Annotation.retryAt]: new Date().toISOString(),
     [Annotation.retryClusters]: names.length > 0 ? names.join(',') : undefined,
   };
-  const asked = {
-    ...upgrade,
-    metadata: { ...upgrade.metadata, annotations: { ...upgrade.metadata.annotations, ...present(annotations) } },
-  };
+  const asked = withAnnotations(upgrade, annotations);
   const again = clustersAgain(asked);
   const not = (names.length > 0 ? names : failedOf(upgrade)).filter((cluster) => !again.includes(cluster));
   if (again.length === 0)
     return { refused: not.length > 0 ? `nothing is tried again: ${whyNot(upgrade, not)}` : `no cluster of ${key} has failed` };
   if (names.length > 0 && not.length > 0) return { refused: whyNot(upgrade, not) };
   const many = count(again.length, 'cluster', 'clusters');
+  // A hub that is asked for all would try those, too, that fail before it takes the request up.
+  const named = again.join(',');
+  const isNamed = names.length > 0 || named.length <= MOST_NAMED;
   const { batch } = status;
   const pulls = again.filter((cluster) => hasFailed(upgrade.status?.precaching?.status?.[cluster]));
   return {
     kind: ClusterGroupUpgrade,
     object: upgrade,
-    annotations,
+    annotations: { ...annotations, [Annotation.retryClusters]: isNamed ? named : undefined },
     clusters: again.length,
+    chosen: (now) => clustersAgain(withAnnotations(whole(now), annotations)),
     says: [
       isRunning(upgrade)
         ? `${many} ${again.length === 1 ? 'comes' : 'come'} again after batch ${batch.of}: ${listed(again)}`
         : `${many} ${again.length === 1 ? 'pulls' : 'pull'} again: ${listed(again)}`,
       ...(isRunning(upgrade) && pulls.length > 0 ? [`${listed(pulls)} ${pulls.length === 1 ? 'pulls' : 'pull'} first`] : []),
       ...(not.length > 0 ? [whyNot(upgrade, not)] : []),
+      ...(isNamed ? [] : ['a cluster that fails before a hub takes this up is tried again, too']),
     ],
     untilTakenUp: () => untilTakenUp(client, ref, (seen) => seen.status?.lastHandledRetryAt === findRetry(asked)?.at),
   };
+}
+
+/** Characters of names that one annotation has at most, where nobody typed them: the status of so many clusters is large already. */
+const MOST_NAMED = 64 * 1024;
+
+/** The upgrade as it is with these annotations. */
+function withAnnotations(upgrade: ClusterGroupUpgrade, annotations: Change<ClusterGroupUpgrade>['annotations']): ClusterGroupUpgrade {
+  const { [Annotation.retryClusters]: _, ...others } = upgrade.metadata.annotations ?? {};
+  return { ...upgrade, metadata: { ...upgrade.metadata, annotations: { ...others, ...present(annotations) } } };
 }
 
 /** Clusters that the hub would try again, by its own rules. */
@@ -149,6 +160,7 @@ async function repeat(client: Client, upgrade: ClusterGroupUpgrade, names: reado
     isNew: true,
     annotations: object.metadata.annotations ?? {},
     clusters: clusters.length,
+    chosen: () => clusters,
     says: [
       `tries ${count(clusters.length, 'cluster', 'clusters')} again, with the same spec: ${listed(clusters)}`,
       ...(fixed !== undefined && Date.parse(fixed) <= Date.now()
