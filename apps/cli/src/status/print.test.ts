@@ -45,3 +45,12 @@ test('edits that the rest is not about stand in each form of the answer', () => 
   expect(statusLine(answer)).toBe('ns/u stage=done batch=2/3 done=1/3 failed=0 edits=ignored');
   expect(statusTable([answer], look)).toMatch(/ns\/u +done, edits ignored +2\/3/);
 });
+
+test.each([
+  ['a pipe and -o wide', undefined, true],
+  ['a terminal', 120, false],
+])('of every cause the sentence is whole in %s: %s columns', (_, width, isWhole) => {
+  const says = 'policy ran/site-config to be compliant on a cluster whose operators wait for one another today';
+  const waits = [{ cause: 'policy' as const, says, clusters: 1, example: 'a' }];
+  expect(statusPage({ ...ANSWER, waits }, { width, hasColor: false }, now).includes(says)).toBe(isWhole);
+});

@@ -39,7 +39,7 @@ export function statusPage(answer: StatusAnswer, look: Look, now: number): strin
     ...(answer.cached ? [cachedLine(answer.cached, width)] : []),
     clustersLine(answer.clusters, width),
     ...(waits.length > 0
-      ? ['', table(['WAITING FOR', 'COUNT', 'EXAMPLE', 'SINCE'], waits.map(waitRow(now)), { width, indent: '  ' })]
+      ? ['', table(['WAITING FOR', 'COUNT', 'EXAMPLE', 'SINCE'], waits.map(waitRow(now, width)), { width, indent: '  ' })]
       : []),
     ...(failures.length > 0 ? ['', table(['COUNT', 'EXAMPLE', 'FAILED'], failures.map(failureRow), { width, indent: '  ' })] : []),
     ...(current.length > 0
@@ -128,10 +128,13 @@ function clustersLine({ done, total, inBatch, failed, left }: StatusAnswer['clus
 
 const isNarrow = (width: number | undefined): boolean => width !== undefined && width < 80;
 
+/** Cells of a cause on a terminal, so that the other columns have room. */
+const MOST_OF_CAUSE = 60;
+
 const waitRow =
-  (now: number) =>
+  (now: number, width: number | undefined) =>
   ({ says, clusters, example, since }: StatusAnswer['waits'][number]): string[] => [
-    cut(says, 60),
+    cut(says, width === undefined ? undefined : MOST_OF_CAUSE),
     String(clusters),
     example,
     since === undefined ? '-' : age(since, now),

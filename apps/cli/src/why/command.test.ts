@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { whyText } from './command.ts';
+import { whyAllText, whyText } from './command.ts';
 
 const NOW = Date.UTC(2026, 0, 2);
 const link = {
@@ -35,4 +35,13 @@ test('a hostile text takes a few lines, and the age stays', () => {
   const text = whyText(answerOf('long '.repeat(2_000), 'long '.repeat(2_000)), { width: 80 }, NOW);
   expect(text.split('\n').length).toBeLessThanOrEqual(28);
   expect(oneLine(text)).toContain(' 60 min ago');
+});
+
+test.each([
+  ['a pipe and -o wide', undefined, true],
+  ['a terminal', 120, false],
+])('of every cause the sentence is whole in %s: %s columns', (_, width, isWhole) => {
+  const waits = ['first', 'second'].map((name) => ({ cause: 'batch' as const, says: `${name}: ${SENTENCE}`, clusters: 1, example: name }));
+  const text = whyAllText({ upgrade: 'default/rolling', waits, first: answerOf('it waits', '1') }, { width }, NOW);
+  expect(text.includes(`second: ${SENTENCE}`)).toBe(isWhole);
 });

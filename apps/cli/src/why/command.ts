@@ -81,10 +81,13 @@ export function whyText({ chain, release, notes, isCertain }: WhyAnswer, { width
   ].join('\n');
 }
 
+/** Cells of a cause on a terminal, so that the other columns have room. */
+const MOST_OF_CAUSE = 70;
+
 /** Causes with counts, then the chain of the first. */
-function whyAllText({ waits, first }: WhyAllAnswer, look: Look, now: number): string {
+export function whyAllText({ waits, first }: WhyAllAnswer, look: Look, now: number): string {
   const rows = waits.map(({ says, clusters, example, since }) => [
-    cut(says, 70),
+    cut(says, look.width === undefined ? undefined : MOST_OF_CAUSE),
     String(clusters),
     example,
     since === undefined ? '-' : age(since, now),
