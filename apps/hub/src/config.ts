@@ -66,13 +66,9 @@ export const options = {
   autoUpgrades: [
     '[on]',
     flag(true),
-    'create the first upgrade of each newly imported cluster in namespace `ztp-install`, as the reference does, where policies are served',
+    'create the first upgrade of each newly imported cluster in namespace `ztp-install`, as TALM does, where policies are served',
   ],
-  talmStrict: [
-    '[on]',
-    flag(false),
-    'decide as the reference does where Flotilla differs; docs/differences.md lists where, and what it does not do',
-  ],
+  talmStrict: ['[on]', flag(false), 'decide as TALM does where Flotilla differs; docs/differences.md lists where, and what it does not do'],
   transport: [
     '<way>',
     Transport.default('auto'),
@@ -93,7 +89,7 @@ export const options = {
   precacheJobProfile: [
     '<profile>',
     z.enum(['least-privilege', 'talm']).default('least-privilege'),
-    '`least-privilege`, or `talm` for the job shape of the reference',
+    '`least-privilege`, or `talm` for the job shape of TALM',
   ],
   precacheRegistryConfig: [
     '<json>',

@@ -105,7 +105,7 @@ export const ofNodes: Row[] = [
     spoke: succeeded({ risks: [{ name: 'pins', value: 'none: CRI-O pins nothing' }] }),
     to: 'Succeeded',
     message:
-      'no pins: headroom alone (none: CRI-O pins nothing); nothing failed; keep more of its disk free on spoke-1, upgrade containerd there, or mend what the message names',
+      'no pins: headroom alone (none: CRI-O pins nothing); nothing failed; keep more of its disk free on spoke-1, upgrade containerd there, or correct the cause that the message names',
   },
   {
     name: 'a success of a node with too few pins that would lose its images besides',

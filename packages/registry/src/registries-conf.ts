@@ -88,4 +88,4 @@ function toRule(table: z.output<typeof RegistryTable>): RegistryRule {
 }
 
 const refused = (file: string, problem: string): RegistryError =>
-  new RegistryError(RegistryErrorCode.badConfig, `${file}: ${problem}; mend the file or leave it out`);
+  new RegistryError(RegistryErrorCode.badConfig, `${file}: ${problem}; correct the file or leave it out`);

@@ -34,7 +34,7 @@ test.concurrent('a Placement that selects nobody is told by cluster after ten se
   await world.untilCondition(
     'empty',
     'Progressing',
-    /^True WaitingForPlacement: Placement "empty-empty-p-placement-[a-z0-9]{5}" in namespace "empty-policies" does not select clusters \[empty-1 empty-2\]: AllManagedClusterSetsEmpty: All ManagedClusterSets \[global\] have no member ManagedCluster\. To mend it: make the clusters members/,
+    /^True WaitingForPlacement: Placement "empty-empty-p-placement-[a-z0-9]{5}" in namespace "empty-policies" does not select clusters \[empty-1 empty-2\]: AllManagedClusterSetsEmpty: All ManagedClusterSets \[global\] have no member ManagedCluster\. To correct it: make the clusters members/,
   );
   expect(Date.now() - startedAt).toBeGreaterThan(5000);
   world.propagator.setBound(namespace, true);

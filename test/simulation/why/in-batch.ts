@@ -154,7 +154,7 @@ export const inWorks: readonly Cause[] = [
     slots: ['work'],
     place: 70,
     want: { cause: 'work', says: /the agent may not create it/ },
-    advice: /Mend what the agent says of the manifest/,
+    advice: /Correct the manifest, or the rights of the agent/,
     follow: (scene) => scene.stick(false),
     dated: [0, 60],
   },

@@ -87,7 +87,7 @@ describe('a refusal', () => {
     fail(1, DENIED);
     expect(problem()?.isRefused).toBe(true);
     expect(problem()?.message).toMatch(
-      /managedclusters a.*denied; give the hub's account the right to it, or mend the policy that denies it/,
+      /managedclusters a.*denied; give the hub's account the right to it, or correct the policy that denies it/,
     );
     expect(told).toEqual(['uid', 'uid']);
   });

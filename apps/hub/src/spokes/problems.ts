@@ -90,6 +90,6 @@ function describe(error: unknown): string {
   const message = errorMessage(error);
   if (error instanceof WaitingError) return message;
   if (error instanceof ApiError && error.status === 403)
-    return `${message}; give the hub's account the right to it, or mend the policy that denies it`;
+    return `${message}; give the hub's account the right to it, or correct the policy that denies it`;
   return isRefusal(error) ? `${message}; correct what it names` : `${message}; it is tried again`;
 }

@@ -63,7 +63,7 @@ const conditionReasons = {
   BackupImageMissing: { fix: 'start the hub with --backup-image (BACKUP_IMAGE) or set backup to false in the ClusterGroupUpgrade' },
   PartiallyDone: {
     isReferences: true,
-    fix: 'see status.clusters, status.precaching.messages or status.backup.messages, mend what they name, and try those clusters again with flotilla retry',
+    fix: 'see status.clusters, status.precaching.messages or status.backup.messages, correct the causes, and try those clusters again with flotilla retry',
   },
   InProgress: { isReferences: true },
   NotStarted: { isReferences: true },
@@ -95,11 +95,11 @@ const conditionReasons = {
   Completed: { isReferences: true },
   TimedOut: {
     isReferences: true,
-    fix: 'see what kept each of them (flotilla why, or status.clusters), mend it and try them again (flotilla retry), or create the upgrade anew with a longer spec.remediationStrategy.timeout',
+    fix: 'see what kept each of them (flotilla why, or status.clusters), correct it and try them again (flotilla retry), or create the upgrade anew with a longer spec.remediationStrategy.timeout',
   },
   Failed: {
     isReferences: true,
-    fix: 'see what kept each of them (flotilla why, or status.clusters, status.precaching.messages and status.backup.messages), mend it, and try them again (flotilla retry) or create the upgrade anew',
+    fix: 'see what kept each of them (flotilla why, or status.clusters, status.precaching.messages and status.backup.messages), correct it, and try them again (flotilla retry) or create the upgrade anew',
   },
 } as const satisfies Readonly<Record<string, ReasonRow>>;
 
@@ -115,8 +115,10 @@ const clusterReasons = {
   CacheUnproven: { fix: 'it begins by itself once a job on {cluster} has proven it' },
   NodesRefused: { fix: 'let the agent on {cluster} create DaemonSets, or set flotilla.io/absent-nodes: ignore on the PreCachingConfig' },
   CacheAtRisk: { fix: 'free space, correct the setting or bring the node back on {cluster} before its window' },
-  NoPins: { fix: 'nothing failed; keep more of its disk free on {cluster}, upgrade containerd there, or mend what the message names' },
-  CacheLost: { fix: 'see status.precaching.messages, mend what it names, and try again with flotilla retry CGU {cluster}' },
+  NoPins: {
+    fix: 'nothing failed; keep more of its disk free on {cluster}, upgrade containerd there, or correct the cause that the message names',
+  },
+  CacheLost: { fix: 'see status.precaching.messages, correct the cause, and try again with flotilla retry CGU {cluster}' },
   PodMissing: { fix: 'see kubectl -n {namespace} get pods,events on the cluster' },
   PodNotRunning: { fix: 'see kubectl -n {namespace} get pods,events on the cluster' },
 } as const satisfies Readonly<Record<string, ReasonRow>>;

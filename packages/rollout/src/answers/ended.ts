@@ -41,7 +41,9 @@ export function recordedWait(question: ClusterQuestion): Finding | undefined {
   const found = finding(
     'failed',
     link(`${cluster} ${word}: ${why}`, evidence),
-    bySomebody(`Mend what it says, then try this cluster again${whenOf(question)}: ${retryOf(facts)} ${cluster}, or Retry in the console.`),
+    bySomebody(
+      `Correct the cause that it names, then try this cluster again${whenOf(question)}: ${retryOf(facts)} ${cluster}, or Retry in the console.`,
+    ),
     { says: `${word}: ${masked(why, cluster)}` },
   );
   return { ...found, links: [...found.links, ...standsNow(question, record)] };
@@ -106,7 +108,7 @@ export function cleanedWait({ facts }: Question): Finding {
     'failed',
     link(`the upgrade has ended: ${leftOut ?? succeeded?.message ?? ''}`, evidence),
     bySomebody(
-      `Mend what its clusters say (flotilla status), then try those that failed again: ${retryOf(facts)} --failed, or Retry in the console.`,
+      `Correct the causes of its failures (flotilla status), then try those that failed again: ${retryOf(facts)} --failed, or Retry in the console.`,
     ),
   );
 }

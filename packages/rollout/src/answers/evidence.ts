@@ -113,7 +113,7 @@ function policyWait(question: ClusterQuestion): Finding {
 }
 
 const PODS_OF_POLICIES = 'see its pods there (namespace open-cluster-management-agent-addon)';
-const REFUSED = bySomebody('Mend what the refusal of the InstallPlan names on the cluster; its approval is tried again by itself.');
+const REFUSED = bySomebody('Correct the cause of the refusal on the cluster; the approval of the InstallPlan is tried again by itself.');
 
 const Detail = z.looseObject({
   compliant: z.string().optional(),
@@ -224,7 +224,7 @@ function releaseOf(asked: Asked, work: ManifestWork): Release {
   if (verdict.countsAt !== undefined) return byItself('It counts when the agent has had time to read it again.', verdict.countsAt);
   if (findCondition(work.status?.conditions, WORK_APPLIED)?.status === 'False')
     return bySomebody(
-      'Mend what the agent says of the manifest (its content, or what the agent may do on the cluster); it is applied again by itself.',
+      'Correct the manifest, or the rights of the agent on the cluster, as the message says; it is applied again by itself.',
     );
   if (!dated(asked, statusWrittenAt(work)).isUnknown) return GOES_ON;
   return bySomebody(

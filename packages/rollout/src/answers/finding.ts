@@ -125,7 +125,7 @@ export function storedWait(question: Question, cluster?: string): Finding | unde
 export const plainWait = (cause: WaitCause, says: string): Wait => ({
   cause,
   says,
-  fix: 'mend what the message names; it is tried again by itself',
+  fix: 'correct the cause that the message names; it is tried again by itself',
 });
 
 /** Evidence in the upgrade itself. A hub that leads would have written anything else, so its Lease dates what it wrote. */

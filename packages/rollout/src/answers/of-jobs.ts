@@ -111,8 +111,8 @@ function failure(
   // A cluster that failed its backup is out of the rollout: only the next upgrade has it again.
   const advice =
     job === 'backup'
-      ? `Mend what the message names, then, once the upgrade has ended, try the cluster again: ${retry}.`
-      : `Mend what the message names, then try the cluster again: ${retry}.`;
+      ? `Correct the cause that the message names; once the upgrade has ended, try the cluster again: ${retry}.`
+      : `Correct the cause that the message names, then try the cluster again: ${retry}.`;
   return finding(
     'failed',
     link(`${cluster} ${failed} (${state}): ${message}`, upgradeEvidence(facts, `status.${job}.status[${cluster}]`, state)),

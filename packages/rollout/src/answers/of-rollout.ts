@@ -151,7 +151,7 @@ function batchWait(question: Question): Finding | undefined {
   if (worst === undefined || rest === undefined) return undefined;
   const what = current === 0 ? 'the preparation' : `batch ${current}`;
   const done = `(${batch.length - open.length} of ${batch.length} done)`;
-  const says = failed === worst ? `${what} goes on ${done}, and ${worst} has not got there` : `${what} waits for ${worst} ${done}`;
+  const says = failed === worst ? `${what} goes on ${done}, and ${worst} has not completed` : `${what} waits for ${worst} ${done}`;
   return before(link(says, upgradeEvidence(facts, 'status.status.currentBatch', current)), rest);
 }
 

@@ -384,7 +384,10 @@ describe('a cluster at a policy with Subscriptions', () => {
         observedAt: iso(60),
         isUnknown: false,
       },
-      { says: 'Mend what the refusal of the InstallPlan names on the cluster; its approval is tried again by itself.', byItself: false },
+      {
+        says: 'Correct the cause of the refusal on the cluster; the approval of the InstallPlan is tried again by itself.',
+        byItself: false,
+      },
     ]);
   });
 
@@ -439,7 +442,7 @@ describe('of a batch the worst cluster is explained', () => {
       { ...held, clusters: [{ name: 'a', state: 'failed', message: 'gone' }] },
       'c',
       'failed',
-      'batch 1 goes on (1 of 3 done), and a has not got there',
+      'batch 1 goes on (1 of 3 done), and a has not completed',
     ],
   ])('one that is %s', (_, more, silent, cause, says) => {
     const answer = whole(more, silent);

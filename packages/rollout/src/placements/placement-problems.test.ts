@@ -61,7 +61,7 @@ describe('a Placement with members that are not selected is told after ten secon
     ...['NoManagedClusterMatched', 'AllManagedClusterSetsEmpty', 'NoIntersection'].map((reason) => ({
       name: reason,
       given: placement(['a', 'b'], { satisfied: reason }),
-      want: new RegExp(`clusters \\[a b\\]: ${reason}: message of ${reason}\\. To mend it: .*ManagedClusterSetBinding`),
+      want: new RegExp(`clusters \\[a b\\]: ${reason}: message of ${reason}\\. To correct it: .*ManagedClusterSetBinding`),
     })),
     {
       name: 'misconfigured',
@@ -88,7 +88,7 @@ describe('a Placement with members that are not selected is told after ten secon
   test('of those that it selects in part, those without a decision', () => {
     const given = placement(['a', 'b', 'c'], { satisfied: 'AllDecisionsScheduled', selected: 2 });
     const told = toldOf(given, { decided: () => new Set(['a', 'c']) });
-    expect(told).toMatch(/clusters \[b\]: not selected: it selects 2 of 3\. To mend it: .*label "name"/);
+    expect(told).toMatch(/clusters \[b\]: not selected: it selects 2 of 3\. To correct it: .*label "name"/);
   });
 
   test('the label of a cluster that names another one', () => {

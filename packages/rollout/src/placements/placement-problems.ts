@@ -59,7 +59,7 @@ export function judgePlacements(placements: readonly Placement[], facts: Placeme
     };
     const decided = facts.decided(placement);
     const members = selectedBy(placement);
-    if (members.length > 0 && !decided) late.push(`${UNSERVED.says}; nothing is enforced. To mend it: ${UNSERVED.fix}.`);
+    if (members.length > 0 && !decided) late.push(`${UNSERVED.says}; nothing is enforced. To correct it: ${UNSERVED.fix}.`);
     for (const cluster of decided ? [] : members) unplaced.set(cluster, UNSERVED);
     const waiting = members.filter((cluster) => decided && !decided.has(cluster) && lasting(cluster));
     if (waiting.length > 0) late.push(describe(placement, waiting, facts));
@@ -110,7 +110,7 @@ function findReason(placement: Placement, { decided }: PlacementFacts): { readon
   const { status } = placement;
   const misconfigured = findCondition(status?.conditions, 'PlacementMisconfigured');
   const because = ({ reason, message }: { readonly reason: string; readonly message: string }) => `${reason}: ${message}`;
-  if (misconfigured?.status === 'True') return { why: because(misconfigured), fix: 'mend what it names' };
+  if (misconfigured?.status === 'True') return { why: because(misconfigured), fix: 'correct the field that the condition names' };
   const satisfied = findCondition(status?.conditions, PLACEMENT_SATISFIED);
   if (!satisfied) return { why: 'no status: the placement controller has not answered', fix: 'see whether it runs' };
   if (satisfied.status !== 'True') return { why: because(satisfied), fix: FIXES[satisfied.reason] ?? SET };
@@ -125,7 +125,7 @@ function describe(placement: Placement, clusters: readonly string[], facts: Plac
   const named = `${formatSlice(clusters.slice(0, MOST_CLUSTERS))}${rest > 0 ? ` and ${rest} more` : ''}`;
   const labels = clusters.map((each) => findNameLabelProblem(each, facts.cluster(each))).find((problem) => problem !== undefined);
   const { why, fix } = findReason(placement, facts);
-  return `${titleOf(placement)} does not select clusters ${named}: ${why}. To mend it: ${labels ?? fix}.`;
+  return `${titleOf(placement)} does not select clusters ${named}: ${why}. To correct it: ${labels ?? fix}.`;
 }
 
 function unplacedBy(placement: Placement, cluster: string, facts: PlacementFacts): Wait {

@@ -155,7 +155,7 @@ export const ofBatches: readonly Cause[] = [
     name: 'a work that cannot be applied',
     inject: (scene) => byTemplate(scene, { failWork: 'deployments.apps is forbidden: the agent may not create it' }),
     want: { cause: 'work', says: /may not create it/ },
-    release: { says: /Mend what the agent says/, apply: mend },
+    release: { says: /Correct the manifest, or the rights of the agent/, apply: mend },
     after: 'another cause',
   },
   {

@@ -75,7 +75,7 @@ export const ofJobs: readonly Cause[] = [
       await byPrecaching(scene);
     },
     want: { cause: 'precache-problem', says: /denied|fail/i },
-    release: { says: /Mend what the message names/, apply: mend },
+    release: { says: /Correct the cause that the message names/, apply: mend },
     after: 'cached',
   },
   {
