@@ -33,14 +33,16 @@ const LOOK_AGAIN_MS = 30_000;
  * all others go on.
  */
 export class Pass {
-  readonly done = new Set<string>();
+  /** Manifests, not objects: a release may have an object in several files. */
+  readonly done = new Set<Manifest>();
   /** First look at each ClusterOperator; without those that have arrived and are as they should be. */
   readonly operatorStarts = new Map<string, number>();
   readonly #options: Omit<PassOptions, 'previous'>;
-  readonly #held = new Map<string, HeldManifest>();
+  readonly #held = new Map<Manifest, HeldManifest>();
   readonly #reports: Reports;
   readonly #refusals: RefusalLog;
-  readonly #ahead = new Map<string, Promise<unknown>>();
+  readonly #ahead = new Map<Manifest, Promise<unknown>>();
+  /** Last question for the pods of each object. */
   readonly #askedMs = new Map<string, number>();
   #lastDoneMs: number;
 
@@ -60,9 +62,9 @@ export class Pass {
       onEnd: ({ name }) => void this.operatorStarts.delete(name),
       previous: previous ? previous.#reports : undefined,
     });
-    for (const { manifest } of this.#reports.list()) {
-      const startMs = previous?.operatorStarts.get(manifest.name);
-      if (startMs !== undefined) this.operatorStarts.set(manifest.name, startMs);
+    for (const [{ name }] of this.#reports.entries()) {
+      const startMs = previous?.operatorStarts.get(name);
+      if (startMs !== undefined) this.operatorStarts.set(name, startMs);
     }
   }
 
@@ -120,7 +122,7 @@ export class Pass {
       wanted && task.manifest.kind === 'CustomResourceDefinition' ? [{ task, wanted, uses: uses(wanted) }] : [],
     );
     for (const { task, wanted } of definitions.sort((one, other) => other.uses - one.uses))
-      this.#ahead.set(wanted.key, stepManifest(textOfTask(task), wanted, purpose, tools));
+      this.#ahead.set(task.manifest, stepManifest(textOfTask(task), wanted, purpose, tools));
   }
 
   async #runNode(node: TaskNode, signal: AbortSignal): Promise<void> {
@@ -150,7 +152,8 @@ export class Pass {
   }
 
   async #finish(task: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
-    await this.#ahead.get(wanted.key);
+    const { manifest } = wanted;
+    await this.#ahead.get(manifest);
     for (let tries = 1; ; ) {
       const end = await this.#step(task, wanted, signal, tries);
       if (end === 'done') break;
@@ -158,10 +161,10 @@ export class Pass {
       tries = end === 'woken' ? 1 : tries + 1;
       if (signal.aborted) throw new PassEndedError('canceled', { done: this.done.size, total: 0 });
     }
-    this.#held.delete(wanted.key);
-    this.done.add(wanted.key);
+    this.#held.delete(manifest);
+    this.done.add(manifest);
     this.#lastDoneMs = this.#options.clock.now();
-    if (this.#reports.has(wanted.key)) this.#reports.follow(wanted.key, signal);
+    if (this.#reports.has(manifest)) this.#reports.follow(manifest, signal);
     else if (wanted.expected) this.operatorStarts.delete(wanted.expected.name);
     this.#options.onProgress();
   }
@@ -169,17 +172,18 @@ export class Pass {
   /** Looks at a manifest, and waits for it where it is not done. */
   async #step(task: string, wanted: Wanted, signal: AbortSignal, tries: number): Promise<'done' | 'woken' | 'again'> {
     const { tools, purpose, wakeups } = this.#options;
+    const { manifest } = wanted;
     // before the look: a change while it is under way counts
     using listening = wakeups.listen([wanted.key]);
     const end = await stepManifest(task, wanted, purpose, tools);
     if (end.done) {
-      if (end.reported) this.#reports.set(wanted.key, { error: end.reported, manifest: wanted.manifest, task });
-      else this.#reports.end(wanted.key);
+      if (end.reported) this.#reports.set({ error: end.reported, wanted, task });
+      else this.#reports.end(manifest);
       return 'done';
     }
     if (signal.aborted) return 'again';
-    this.#reports.forget(wanted.key);
-    this.#hold(task, wanted, end.held);
+    this.#reports.forget(manifest);
+    this.#hold(task, manifest, end.held);
     using alsoFor = wakeups.listen(end.held.wakes.filter((key) => key !== wanted.key));
     const waitMs = end.held.why === 'trouble' ? backOffMs(RETRY, tries) : LOOK_AGAIN_MS;
     const woken = new AbortController();
@@ -192,10 +196,10 @@ export class Pass {
   }
 
   /** Remembers what holds a manifest up, and tells of it. */
-  #hold(task: string, { key, manifest }: Wanted, held: Held): void {
+  #hold(task: string, manifest: Manifest, held: Held): void {
     const { clock, logger, onProgress } = this.#options;
     const nowMs = clock.now();
-    const before = this.#held.get(key);
+    const before = this.#held.get(manifest);
     const isSame = before?.error.message === held.error.message;
     const sinceMs = before?.sinceMs ?? nowMs;
     const now = {
@@ -205,18 +209,18 @@ export class Pass {
       unchangedSinceMs: before && isSame ? before.unchangedSinceMs : nowMs,
       pod: isSame ? before?.pod : undefined,
     };
-    this.#held.set(key, now);
+    this.#held.set(manifest, now);
     const told = toldOf(now, nowMs);
-    if (told.effect !== 'None' && countsAtMs(now, this.#moment()) <= nowMs) this.#refusals.tell(key, task, told);
+    if (told.effect !== 'None' && countsAtMs(now, this.#moment()) <= nowMs) this.#refusals.tell(manifest, task, told);
     if (isSame) return;
     logger.debug({ manifest: task, reason: held.error.reason, said: held.error.message }, 'Waiting for a manifest');
     onProgress();
   }
 
   /** Asks the pods of a workload that has got no further for a while, or cannot, why that is. Best effort. */
-  async #askPods({ key }: Wanted, object: LiveObject | undefined, signal: AbortSignal): Promise<void> {
+  async #askPods({ key, manifest }: Wanted, object: LiveObject | undefined, signal: AbortSignal): Promise<void> {
     const { tools, clock, logger, onProgress } = this.#options;
-    const [held, nowMs] = [this.#held.get(key), clock.now()];
+    const [held, nowMs] = [this.#held.get(manifest), clock.now()];
     const selector = podSelectorOf(object);
     if (!held || !object || !selector || held.why === 'trouble') return;
     if (held.why === 'waiting' && nowMs - held.unchangedSinceMs < LOOK_AGAIN_MS) return;
@@ -224,9 +228,9 @@ export class Pass {
     this.#askedMs.set(key, nowMs);
     try {
       const pod = await readPodTrouble(object.metadata.namespace ?? '', selector, { ...tools, signal });
-      const current = this.#held.get(key);
+      const current = this.#held.get(manifest);
       if (!current || current.pod === pod) return;
-      this.#held.set(key, { ...current, pod });
+      this.#held.set(manifest, { ...current, pod });
       onProgress();
     } catch (err) {
       if (!signal.aborted) logger.debug({ err, object: key }, 'Asking for the pods of a workload failed');

@@ -4,7 +4,6 @@ import {
   type BuildContext,
   type EnabledCapabilities,
   exclusionOf,
-  intentOf,
   type Manifest,
   type PayloadState,
   type PayloadWorkEvent,
@@ -89,7 +88,7 @@ export class PayloadWorker {
     | {
         readonly pass: Pass;
         readonly work: Work;
-        readonly tracked: ReadonlyMap<string, Wanted>;
+        readonly tracked: readonly Wanted[];
         readonly context: string;
       }
     | undefined;
@@ -168,8 +167,8 @@ export class PayloadWorker {
 
   #pending(): Wanted[] {
     const { live } = this.#options.tools;
-    return [...(this.#pass?.tracked.values() ?? [])].filter(
-      (wanted) => intentOf(wanted.manifest) === 'delete' && live.get(wanted)?.metadata.deletionTimestamp !== undefined,
+    return (this.#pass?.tracked ?? []).filter(
+      (wanted) => live.intentOf(wanted) === 'delete' && live.get(wanted)?.metadata.deletionTimestamp !== undefined,
     );
   }
 
@@ -223,12 +222,15 @@ export class PayloadWorker {
     }
   }
 
-  /** Mends one object that differs from what was applied; one whose turn has not come yet is left: false. Throws what a request fails with. */
+  /**
+   * Mends one object that differs from what was applied: of several manifests of it the last whose turn has come counts. One whose turn has
+   * not come yet is left: false. Throws what a request fails with.
+   */
   async mend(key: string): Promise<boolean> {
     const { tools, context, degradedBlocks } = this.#options;
     const { pass, work, tracked } = this.#pass ?? {};
-    const wanted = tracked?.get(key);
-    if (!wanted || !work || work !== this.#work || !(this.#completed || pass?.done.has(key))) return false;
+    const wanted = tracked?.findLast((one) => one.key === key && (this.#completed || pass?.done.has(one.manifest)));
+    if (!wanted || !work || work !== this.#work) return false;
     const purpose = {
       state: 'Reconciling' as const,
       context: context(),
@@ -270,8 +272,7 @@ export class PayloadWorker {
       logger,
       onProgress: onReport,
     });
-    const tracked = new Map(wanted.map((one) => [one.key, one]));
-    this.#pass = { pass, work, tracked, context: JSON.stringify(built) };
+    this.#pass = { pass, work, tracked: wanted, context: JSON.stringify(built) };
     onReport();
     if (!this.#completed && this.#toldDoubled !== work.release) {
       this.#toldDoubled = work.release;
