@@ -15,9 +15,10 @@ export interface Caches {
   readonly machines: WatchCache<Machine>;
 }
 
-/** Makes the caches; whoever watches them starts them. Kinds that a cluster may lack are empty there. */
+/** Makes the caches; whoever watches them starts them. Kinds that a cluster may lack are empty until it serves them. */
 export function createCaches(client: Client, namespace: string, surroundings: WatchSurroundings): Caches {
-  const optional = { ...surroundings, optional: true };
+  // A server that has lost a kind must not look like a cluster without it: its workers would count as updated.
+  const optional = { ...surroundings, optional: 'until-served' } as const;
   const machines = { ...optional, namespace: MACHINE_NAMESPACE };
   return {
     upgradeConfigs: new WatchCache(client, UpgradeConfig, {

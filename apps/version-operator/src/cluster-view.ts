@@ -78,8 +78,11 @@ export async function versionCreated({ versions }: Pick<VersionCaches, 'versions
   });
 }
 
+/** A release brings these kinds. A server that has lost one must not look like a cluster without its settings: others would be applied. */
+const installedLater = { optional: 'until-served' } as const;
+
 function versionCaches(client: Client, surroundings: WatchSurroundings): VersionCaches {
-  const installed = { ...surroundings, optional: true, absentRetryMs: 2_000 };
+  const installed = { ...surroundings, ...installedLater, absentRetryMs: 2_000 };
   const configMap = (namespace: string, name: string) =>
     new WatchCache(client, ConfigMap, { ...surroundings, namespace, fieldSelector: `metadata.name=${name}` });
   return {
@@ -101,7 +104,12 @@ interface ClusterSettings {
 /** A cluster's settings, not read yet. */
 function clusterSettings(client: Client, surroundings: WatchSurroundings): ClusterSettings {
   const only = <T extends KubeObject>(kind: Resource<T>) =>
-    new WatchCache(client, kind, { ...surroundings, fieldSelector: `metadata.name=${CONFIG_NAME}`, optional: true, absentRetryMs: 5_000 });
+    new WatchCache(client, kind, {
+      ...surroundings,
+      ...installedLater,
+      fieldSelector: `metadata.name=${CONFIG_NAME}`,
+      absentRetryMs: 5_000,
+    });
   return {
     featureGates: only(FeatureGate),
     proxies: only(ClusterProxy),
