@@ -284,6 +284,26 @@ describe('trust', () => {
   });
 });
 
+const unreached = (code: string) => Object.assign(new Error(`connect ${code} 192.0.2.1:443`), { code });
+
+test.each([
+  ...['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'].map((code) => ({
+    name: code,
+    cause: unreached(code),
+  })),
+  { name: 'each of its addresses', cause: new AggregateError([unreached('ETIMEDOUT'), unreached('ENETUNREACH')], 'no address answers') },
+])('a host that is not reached ($name) is reported with what may lead there', ({ cause }) => {
+  const error = toNetworkError(cause, { image: 'registry.test/a:1', host: 'registry.test' });
+  expect(error.message).toBe(
+    `registry.test/a:1: registry.test: ${cause.message}; name a mirror (REGISTRY_CONFIG, --registries-conf) or set HTTPS_PROXY: hosts.toml is not read`,
+  );
+});
+
+test('a connection that breaks later is reported without that advice', () => {
+  const error = toNetworkError(unreached('ECONNRESET'), { image: 'registry.test/a:1', host: 'registry.test' });
+  expect(error.message).not.toContain('hosts.toml');
+});
+
 test.each(['ENOTFOUND', 'EAI_AGAIN'])('a name that is not found (%s) is told with what may lead there', (code) => {
   const cause = Object.assign(new Error(`getaddrinfo ${code} registry.test`), { code });
   const error = toNetworkError(cause, { image: 'registry.test/a:1', host: 'registry.test' });

@@ -98,7 +98,7 @@ const NO_CONNECTION: ReadonlySet<unknown> = new Set([
 ]);
 
 /** True when no connection to the server was made. */
-export function isNeverReached({ cause }: RegistryError): boolean {
+export function isNeverReached({ cause }: { cause?: unknown }): boolean {
   // several addresses of one host give one error each
   const failures: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
   return failures.length > 0 && failures.every((one) => one instanceof Error && 'code' in one && NO_CONNECTION.has(one.code));

@@ -10,7 +10,7 @@ import {
   type ProxySettings,
 } from '@flotilla/http';
 import { endpointUrl } from './endpoint.ts';
-import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
+import { abortedError, isNeverReached, RegistryError, RegistryErrorCode } from './errors.ts';
 
 /** Time-outs of every call, in milliseconds. */
 export interface Timeouts {
@@ -161,8 +161,8 @@ const isRedirected = (error: unknown): error is HttpError => error instanceof Ht
 const adviceOnPlain = (host: string): string =>
   `or name ${host} as insecure (registries.conf, REGISTRY_CONFIG, --insecure-registry): its blobs are then read over plain HTTP, where anybody on the way sees them`;
 
-/** Containerd's mirrors may know a name that we do not. */
-const ADVICE_ON_NAMES = 'name a mirror (REGISTRY_CONFIG, --registries-conf) or set HTTPS_PROXY: hosts.toml is not read';
+/** Containerd may pull from a mirror of a host that the puller does not reach. */
+const ADVICE_ON_UNREACHED = 'name a mirror (REGISTRY_CONFIG, --registries-conf) or set HTTPS_PROXY: hosts.toml is not read';
 
 /** Converts an exception of a request or body to a RegistryError; RegistryErrors pass through. */
 export function toNetworkError(
@@ -185,7 +185,7 @@ export function toNetworkError(
   const refusal = proxyRefusal(error);
   if (refusal) return new RegistryError(RegistryErrorCode.unauthorized, `${image}: ${host}: ${refusal}`, details);
   const problem = errorMessage(error) || code || 'connection failed';
-  const fix = code === 'ENOTFOUND' || code === 'EAI_AGAIN' ? `; ${ADVICE_ON_NAMES}` : '';
+  const fix = isNeverReached(details) ? `; ${ADVICE_ON_UNREACHED}` : '';
   return new RegistryError(RegistryErrorCode.unreachable, `${image}: ${host}: ${problem}${fix}`, details);
 }
 
