@@ -184,7 +184,7 @@ export const decisionMutants: readonly Mutant[] = [
     name: 'a batch that times out goes on all the same',
     seenBy: 'abort ends',
     file: advance,
-    from: "return this.#input.spec.batchTimeoutAction === 'Abort' ? tookTooLong(kind, ' on some clusters') : undefined;",
+    from: "return this.#endsByLateBatch() ? tookTooLong(kind, ' on some clusters') : undefined;",
     to: 'return undefined;',
   },
 ];

@@ -30,6 +30,10 @@ Object.assign(Reflect.get(mini.ZodMiniType, 'prototype'), {
   describe(this: Schema) {
     return this;
   },
+  /** So do formats and bounds of a CRD. */
+  meta(this: Schema) {
+    return this;
+  },
   regex(this: Schema, pattern: RegExp, error?: string) {
     return this.check(mini.regex(pattern, error));
   },
