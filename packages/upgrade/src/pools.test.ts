@@ -24,6 +24,12 @@ test.each([
   { name: 'a pool without status', pools: [buildPool('worker', {}, {})], want: { machines: 0, isUpgrading: false } },
 ])('$name', ({ pools, want }) => expect(workerPools(pools)).toMatchObject(want));
 
+test('a pool from before that is not seen has not begun; one that is paused or empty by now is seen', () => {
+  expect(workerPools([], { worker: 'old' }).untouched).toEqual(['worker']);
+  const pools = [pool('worker', 2, 2, 'old', 'old', true), pool('infra', 0, 0, 'old')];
+  expect(workerPools(pools, { worker: 'old', infra: 'old' }).untouched).toEqual([]);
+});
+
 test('a pool that has the configuration from before has not begun', () => {
   const pools = [pool('worker', 2, 2, 'old'), pool('infra', 1, 1, 'new')];
   expect(workerPools(pools, { worker: 'old', infra: 'old' }).untouched).toEqual(['worker']);

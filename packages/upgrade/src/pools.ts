@@ -9,7 +9,7 @@ interface WorkerPools {
   readonly remaining: number;
   /** Some machine lacks its pool's configuration. */
   readonly isUpgrading: boolean;
-  /** Pools that still have the configuration from before the upgrade. */
+  /** Pools that still have the configuration from before the upgrade, or that are not seen any more. */
   readonly untouched: readonly string[];
 }
 
@@ -26,14 +26,15 @@ export function workerPools(pools: readonly MachineConfigPool[], before: Upgrade
   const machines = sum(({ status }) => status?.machineCount ?? 0);
   const updated = sum(({ status }) => Math.min(status?.updatedMachineCount ?? 0, status?.machineCount ?? 0));
   const hasMachines = workers.filter(({ status }) => (status?.machineCount ?? 0) > 0);
+  const isUntouched = (name: string, configuration: string): boolean =>
+    !pools.some(({ metadata }) => metadata.name === name) ||
+    hasMachines.some(({ metadata, spec }) => metadata.name === name && spec?.configuration?.name === configuration);
   return {
     machines,
     updated,
     remaining: machines - updated,
     isUpgrading: machines !== updated || hasMachines.some(isBetweenConfigurations),
-    untouched: hasMachines
-      .filter(({ metadata, spec }) => before[metadata.name] !== undefined && before[metadata.name] === spec?.configuration?.name)
-      .map(({ metadata }) => metadata.name),
+    untouched: Object.entries(before).flatMap(([name, configuration]) => (isUntouched(name, configuration) ? [name] : [])),
   };
 }
 

@@ -306,6 +306,14 @@ describe('await-workers', () => {
     expect(waits.outcome).toMatchObject({ kind: 'waiting', reason: '2 of 3 workers' });
     expect(waits.world.metrics.get('workerTimeout 4.14.12')).toBe(true);
   });
+  test('waits for a pool from before that is not seen, but not for ever', async () => {
+    const given = (minutes: number): StepCase => ({
+      cluster: { pools: [] },
+      entry: { poolConfigurations: { worker: 'old' }, conditions: [said('ControlPlaneUpgraded', 'True', minutesAgo(minutes))] },
+    });
+    expect((await step(given(1))).outcome).toMatchObject({ kind: 'waiting', afterMs: 4 * MINUTE });
+    expect((await step(given(5))).outcome.kind).toBe('done');
+  });
   test('waits for a pool that has not begun, but not for ever', async () => {
     const given = (minutes: number): StepCase => ({
       cluster: { pools: [pool(2, 2, 'old')] },
