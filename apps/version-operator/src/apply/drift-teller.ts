@@ -5,6 +5,10 @@ import type { Wanted } from '../payload/wanted.ts';
 /** A change that somebody keeps making is reported again after so long, milliseconds. */
 const TOLD_FOR_MS = 60 * 60_000;
 
+/** A refused dry run is repeated after so long at first, then ever later. */
+const FIRST_REFUSAL_MS = 5_000;
+const LONGEST_DELAY_MS = 60_000;
+
 interface DriftTellerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -14,6 +18,7 @@ interface DriftTellerOptions {
 /** Tells once of each object what of it is put back, and whose change that undoes. */
 export class DriftTeller {
   readonly #options: DriftTellerOptions;
+  readonly #refused = new Map<string, { readonly times: number; readonly askAtMs: number }>();
   readonly #told = new Map<string, { readonly text: string; readonly atMs: number }>();
 
   constructor(options: DriftTellerOptions) {
@@ -27,13 +32,27 @@ export class DriftTeller {
     if (drift.fields.length > 0) this.#tell(wanted, drift);
   }
 
-  /** The server refused to say what it makes of a manifest: what it fills in cannot be told from what somebody else wrote. */
+  /** The server refused to say what it makes of a manifest: what it fills in cannot be told from what somebody else wrote. Logged once. */
   unproven(manifest: string, wanted: Wanted, err: unknown): void {
+    const { clock, logger } = this.#options;
+    const times = (this.#refused.get(wanted.key)?.times ?? 0) + 1;
+    this.#refused.set(wanted.key, { times, askAtMs: clock.now() + Math.min(LONGEST_DELAY_MS, FIRST_REFUSAL_MS * 2 ** (times - 1)) });
+    if (times > 1) return;
     const { kind } = wanted.manifest;
-    this.#options.logger.warn(
+    logger.warn(
       { manifest, kind, object: wanted.objectKey, err },
-      'Comparing an object without the server, which refused the dry run: what was added by hand stays',
+      'Comparing an object without the server, which refused the dry run: what was added by hand stays until it answers',
     );
+  }
+
+  /** The server has answered what it makes of a manifest. */
+  proven({ key }: Wanted): void {
+    this.#refused.delete(key);
+  }
+
+  /** True for an object that counts as it seems, because the server has just refused the dry run. */
+  isRefused({ key }: Wanted): boolean {
+    return this.#options.clock.now() < (this.#refused.get(key)?.askAtMs ?? 0);
   }
 
   /** An object is made anew because somebody deleted it. */
@@ -61,7 +80,6 @@ const sentenceOf = ({ fields, more, managers }: Drift): string =>
 /** So often an object is mended at once; then ever later, because somebody else keeps changing it. */
 const AT_ONCE = 3;
 const FIRST_DELAY_MS = 1_000;
-const LONGEST_DELAY_MS = 60_000;
 /** An object that nobody has touched for so long is mended at once again. */
 const FORGOTTEN_AFTER_MS = 10 * 60_000;
 

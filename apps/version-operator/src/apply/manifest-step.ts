@@ -85,7 +85,7 @@ async function lookAndAct(task: string, wanted: Wanted, given: Look): Promise<St
   const look: ManifestLook = {
     intent,
     isServed,
-    object: standingOf(wanted, object, intent, purpose, live),
+    object: standingOf(wanted, object, intent, purpose, tools),
     verdict: verdict.is,
     deletes: intent === 'delete' && purpose.state === 'Updating' && object !== undefined && !(await deletions.has(wanted)),
   };
@@ -101,14 +101,15 @@ function standingOf(
   object: LiveObject | undefined,
   intent: Intent,
   { state }: StepPurpose,
-  live: LiveObjects,
+  { live, drift }: StepTools,
 ): ManifestLook['object'] {
   // a Job that is to go after it ended is not run again
   if (!object) return state === 'Reconciling' && isPassingJob(wanted) ? 'same' : 'absent';
   if (object.metadata.deletionTimestamp !== undefined) return 'ending';
   // between its creation and the end of an update an operator is its operator's
   if (intent !== 'apply' || (wanted.expected && state !== 'Reconciling')) return 'same';
-  return live.standing(wanted) ?? 'unread';
+  const standing = live.standing(wanted) ?? 'unread';
+  return standing === 'unproven' && drift.isRefused(wanted) ? 'same' : standing;
 }
 
 function isPassingJob({ manifest }: Wanted): boolean {
@@ -225,7 +226,7 @@ async function write(
   }
 }
 
-/** Asks the server whether the object is what it makes of the manifest. One that it refuses to answer about counts as it seems. */
+/** Asks the server whether the object is what it makes of the manifest. One that it refuses to answer about counts as it seems until it is asked again. */
 async function prove(given: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
   const { task, wanted, object, tools } = given;
   const { whole } = object?.seen ?? {};
@@ -236,7 +237,9 @@ async function prove(given: Act, kind: Resource<LiveObject>): Promise<StepEnd | 
   } catch (error) {
     if (!isRefusal(error)) return readAgain(given, kind, error);
     tools.drift.unproven(task, wanted, error);
+    return undefined;
   }
+  tools.drift.proven(wanted);
   if (made && !isSameContent(whole, made)) return write(given, kind);
   tools.live.settle(wanted, whole);
   return undefined;

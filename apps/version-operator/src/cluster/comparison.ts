@@ -83,7 +83,7 @@ export class Comparison {
     );
   }
 
-  /** An object is what the server makes of its manifest, or counts as that. */
+  /** An object is what the server makes of its manifest. */
   keepNormal(wanted: Wanted, object: Json): void {
     const deviation = deviationOf(object, this.merge(wanted, object));
     this.#normal.set(wanted.key, normalOf(wanted.fingerprint(this.#context), deviation));

@@ -248,7 +248,7 @@ export class LiveObjects {
     else if (!told || !isLater(told, live)) this.#written.set(wanted.key, live);
   }
 
-  /** An object is what the server makes of its manifest, or counts as that: from now on it is compared exactly. */
+  /** An object is what the server makes of its manifest: from now on it is compared exactly. */
   settle(wanted: Wanted, object: Json): void {
     this.#comparison.keepNormal(wanted, object);
     const { seen } = this.get(wanted) ?? {};
