@@ -1,7 +1,7 @@
 /** Sentences about a spoke whose job was stopped, failed to be written, or does not go on: a silent agent, a missing pod, images at risk. Pure. */
 
 import type { JobStatus } from '@flotilla/api/core';
-import { explain } from '@flotilla/api/ran';
+import { cutInMiddle, explain } from '@flotilla/api/ran';
 import { readWait, TROUBLE_PREFIX, waitBy, waitMessage } from '@flotilla/rollout';
 import type { SpokeObservation } from '../transports/port/port.ts';
 import type { JobState, SpokeJob } from './kind.ts';
@@ -15,7 +15,7 @@ export function describeStop(paused: string | undefined, available: boolean): st
 
 /** Keeps the server's message without the request's path: messages in a status are short, and the path helps no reader. */
 export const troubleOf = (message: string): string =>
-  TROUBLE_PREFIX + message.slice(0, 1024).replace(/^[A-Z]{3,6} \/[^ ]{1,600}: (\d{3}: )?/, '');
+  TROUBLE_PREFIX + cutInMiddle(message.replace(/^[A-Z]{3,6} \/[^ ]{1,600}: (\d{3}: )?/, ''), 1024);
 
 /** Milliseconds without an answer before an agent counts as silent: it polls every few seconds. */
 const SILENT_MS = 30_000;

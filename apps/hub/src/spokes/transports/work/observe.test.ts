@@ -333,6 +333,15 @@ describe('events from a work', () => {
     expect(observe(work ? { work } : {})).toMatchObject({ hasObjects: held, since }),
   );
 
+  test('a long refusal of a manifest keeps its end, where whoever refused says why', () => {
+    const end = 'denied by policy images-of-the-day: sign the image';
+    const { failure } = observe({ work: refused(`admission webhook refused ${'the field spec.containers '.repeat(200)}${end}`) });
+    expect(failure?.message).toMatch(
+      /^Job pre-cache: admission webhook refused the field .*… .*denied by policy images-of-the-day: sign the image$/,
+    );
+    expect(failure?.message.length).toBeLessThan(1_100);
+  });
+
   test('pullers of other nodes that the agent may not create fail the job once the refusal has lasted', () => {
     const text = 'daemonsets.apps is forbidden: no';
     const nodes = { applied: 'False', appliedMessage: `Failed to apply manifest: ${text}`, available: 'False' } as const;

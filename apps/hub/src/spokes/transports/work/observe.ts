@@ -8,6 +8,7 @@ import {
   WORK_APPLIED,
   WORK_AVAILABLE,
 } from '@flotilla/api/ocm';
+import { cutInMiddle } from '@flotilla/api/ran';
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
@@ -177,7 +178,7 @@ function failuresOf(work: ManifestWork, { nodes }: SpokeJobNames, now: number): 
   const failing = (work.status?.resourceStatus?.manifests ?? []).flatMap(({ resourceMeta: { kind, name }, conditions }) => {
     const applied = findCondition(conditions, WORK_APPLIED);
     if (applied?.status !== 'False') return [];
-    const text = applied.message.replace(/^Failed to apply manifest: /, '').slice(0, 1024);
+    const text = cutInMiddle(applied.message.replace(/^Failed to apply manifest: /, ''), 1024);
     const finalAt = isRefusal(text) ? refusedSince(work, applied, now) + REFUSED_MS : undefined;
     return [{ object: `${kind} ${name}`, message: `${kind} ${name}: ${text}`, finalAt }];
   });

@@ -1,6 +1,7 @@
 /** Removes the pins of ended upgrades from spokes that are marked for it; the upgrade itself may be gone. */
 import { findCondition, type KubeObject, Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
+import { cutInMiddle } from '@flotilla/api/ran';
 import { findHold, identityOf, type UpgradeIdentity } from '@flotilla/rollout';
 import { type Change, type EventRecorder, type EventToRecord, eventSubject, type Logger, watch } from '@flotilla/runtime';
 import { BY_UID, PINS_WORK, type SpokeJobCaches, spokeKey } from '../../../../caches.ts';
@@ -191,7 +192,7 @@ function pinsLeftEvent(cluster: ManagedCluster, upgradeUid: string, failure: str
     type: 'Warning',
     reason: 'PinsLeft',
     action: 'RemovingPins',
-    note: `Pins of the ended upgrade ${upgradeUid} may be left on ${cluster.metadata.name}: ${failure.slice(0, MAX_WHY)}; they count for nothing after seven days, when the next pull on a node removes them`,
+    note: `Pins of the ended upgrade ${upgradeUid} may be left on ${cluster.metadata.name}: ${cutInMiddle(failure, MAX_WHY)}; they count for nothing after seven days, when the next pull on a node removes them`,
     regarding: eventSubject(ManagedCluster, cluster),
   };
 }
