@@ -6,7 +6,7 @@ import type { WaitOptions } from '../hub/options.ts';
 /** The end of a wait, or that it goes on. */
 export type Verdict = 'yes' | 'no' | 'not yet';
 
-/** Whether what is waited for is so, or cannot be any more. */
+/** Judges if the goal of a wait is reached, or cannot be any more. @param goal as `--for` has it */
 export function judgeGoal(goal: string, answer: StatusAnswer): Verdict {
   const { stage, edits } = answer;
   const isOver = hasEnded(answer);

@@ -136,7 +136,8 @@ export class UpgradeJobs {
     const { status: states = {} } = status.precaching ?? {};
     const pulls = settings.talmStrict ? [] : latePulls(status).filter((cluster) => !proofs?.byCluster.has(cluster));
     const begun = Object.keys(pick(states, (_, state) => state !== 'NotStarted' && !isFinalPrecacheState(state)));
-    const hasOthers = proofs !== undefined || begun.some((cluster) => !pulls.includes(cluster));
+    const late = new Set(pulls);
+    const hasOthers = proofs !== undefined || begun.some((cluster) => !late.has(cluster));
     if (pulls.length === 0 && !hasOthers) return {};
     const stored = pick(states, (cluster) => !proofs?.renewed.has(cluster));
     const unclean = Object.keys(states).filter((cluster) => jobs.hasHubObjects(uid, cluster));

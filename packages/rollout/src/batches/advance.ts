@@ -172,13 +172,14 @@ class Pass {
 
   #runBatch(): RolloutLook {
     const isLast = this.#clusters.batch >= this.#clusters.plan.length;
-    const { batch, plan, awaiting } = this.#clusters;
+    const { batch, plan } = this.#clusters;
+    const awaiting = new Set(this.#clusters.awaiting);
     // The last batch has all that is left of the upgrade's time.
     const deadline = isLast ? this.#deadline : Math.min(this.#clock.batchDeadline(batch, plan.length), this.#deadline);
     if (isLast) this.#enforceAgain();
     const clusters = [...this.#clusters.current, ...this.#clusters.again];
     if (!this.#clock.isStopped) this.#clusters.until = deadline;
-    for (const cluster of clusters) this.#advance(cluster, awaiting.includes(cluster) ? this.#deadline : deadline);
+    for (const cluster of clusters) this.#advance(cluster, awaiting.has(cluster) ? this.#deadline : deadline);
     this.#placeAwaiting(awaiting);
     const isThrough = clusters.every((cluster) => this.#clusters.isRecorded(cluster));
     this.#verdict = this.#clusters.canaryFailure ?? (isThrough ? this.#judgeLate(clusters, isLast) : undefined);
@@ -192,11 +193,11 @@ class Pass {
    * A cluster that had no place has the time of its batch once it has one, or is held by something else, and so have those beside it. Where a late
    * batch ends the upgrade, none begins any more once one is late.
    */
-  #placeAwaiting(awaiting: readonly string[]): void {
-    const unplaced = awaiting.filter((cluster) => this.#clusters.unplaced(cluster));
+  #placeAwaiting(awaiting: ReadonlySet<string>): void {
+    const unplaced = [...awaiting].filter((cluster) => this.#clusters.unplaced(cluster));
     if (this.#endsByLateBatch() && this.#clusters.current.some((cluster) => this.#clusters.isTimedOut(cluster)))
       for (const cluster of unplaced) this.#advance(cluster, this.#input.now);
-    else if (unplaced.length < awaiting.length) this.#clock.startBatch();
+    else if (unplaced.length < awaiting.size) this.#clock.startBatch();
   }
 
   /** Outcome that late clusters lead to in a batch whose clusters are all recorded. */
