@@ -1,5 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
-import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
+import { endedWithoutEdits, hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import { Namespace } from '@flotilla/api/core';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, checkOptions, isForbidden } from '@flotilla/runtime';
@@ -11,7 +11,7 @@ import { Exit, endWith, type Run } from '../run.ts';
 import { HOME, safeJson, safeText, standardScreen, writeErr, writeJson } from '../terminal/output.ts';
 import { statusLine, statusPage, statusTable } from './print.ts';
 
-const hasFailed = (answer: StatusAnswer): boolean => hasEnded(answer) && (answer.stage !== 'done' || answer.edits?.state === 'ignored');
+const hasFailed = (answer: StatusAnswer): boolean => (hasEnded(answer) && answer.stage !== 'done') || endedWithoutEdits(answer);
 
 /** `flotilla status [CGU]`. */
 export const showStatus: Run = async ([name], given) => {

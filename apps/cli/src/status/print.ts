@@ -1,4 +1,4 @@
-import type { Figure, StatusAnswer } from '@flotilla/api/answers';
+import { endedWithoutEdits, type Figure, type StatusAnswer } from '@flotilla/api/answers';
 import { age, bytes, duration, endFigure, figure } from '@flotilla/api/units';
 import { type Screen, safeText, tinted } from '../terminal/output.ts';
 import { cut, table, wrap } from '../terminal/table.ts';
@@ -54,7 +54,7 @@ const BAD: ReadonlySet<StatusAnswer['stage']> = new Set(['refused', 'partial', '
 
 function headLines(answer: StatusAnswer, look: Look, now: number): string[] {
   const { upgrade, stage, says, edits, batch, paused, window, ends } = answer;
-  const color = BAD.has(stage) || (stage === 'done' && edits?.state === 'ignored') ? 'bad' : stage === 'done' ? 'good' : 'faint';
+  const color = BAD.has(stage) || endedWithoutEdits(answer) ? 'bad' : stage === 'done' ? 'good' : 'faint';
   const parts = [
     batch.current > 0 ? `batch ${batch.current} of ${batch.of}` : batch.of > 0 ? `${batch.of} batches` : '',
     paused === undefined ? '' : `paused: ${safeText(paused)}`,

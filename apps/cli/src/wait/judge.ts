@@ -1,5 +1,5 @@
 /** Judges by the answer of `flotilla status` whether what a wait is for is so. Pure. */
-import { hasEnded, type StatusAnswer } from '@flotilla/api/answers';
+import { endedWithoutEdits, hasEnded, type StatusAnswer } from '@flotilla/api/answers';
 import { duration } from '@flotilla/api/units';
 import type { WaitOptions } from '../hub/options.ts';
 
@@ -35,7 +35,7 @@ const batchOf = (goal: string): number => Number(goal.slice('batch='.length));
 export function whyNot(verdict: Verdict, answer: StatusAnswer, { for: goal, timeout }: Pick<WaitOptions, 'for' | 'timeout'>): string {
   const { stage, batch, edits, says } = answer;
   if (verdict !== 'no') return `is not ${goal} after ${duration(timeout / 1000)}: ${edits?.state === 'unprocessed' ? edits.says : says}`;
-  if (stage === 'done' && edits) return `has ended without the edits of its spec: ${edits.says}`;
+  if (edits && endedWithoutEdits(answer)) return `has ended without the edits of its spec: ${edits.says}`;
   const isBeyond = goal.startsWith('batch=') && batch.of > 0 && batchOf(goal) > batch.of;
   const batches = batch.of === 1 ? 'one batch' : `${batch.of} batches`;
   return `${isBeyond ? `has ${batches}, and will never be ${goal}` : `will not be ${goal} any more`}: ${says}`;

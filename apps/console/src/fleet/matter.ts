@@ -1,5 +1,5 @@
 /** Upgrades, spokes and windows by how much they matter to whoever looks: failures first, then what waits. */
-import { hasEnded, type SpokeState, type UpgradeRow } from '@flotilla/api/answers';
+import { endedWithoutEdits, hasEnded, type SpokeState, type UpgradeRow } from '@flotilla/api/answers';
 
 /** Groups of upgrades, the one that matters most first. */
 export const GROUPS = ['failed', 'waiting', 'running', 'ended'] as const;
@@ -14,8 +14,7 @@ type Grouped = Pick<UpgradeRow, 'stage' | 'edits' | 'clusters' | 'paused'>;
 
 /** The group of an upgrade: one that goes on and has lost a spoke counts as failed, and so does one that has ended without the edits of its spec. */
 export function groupOf({ stage, edits, clusters, paused }: Grouped): Group {
-  const isWithoutEdits = stage === 'done' && edits?.state === 'ignored';
-  if (FAILED.has(stage) || clusters.failed > 0 || isWithoutEdits) return 'failed';
+  if (FAILED.has(stage) || clusters.failed > 0 || endedWithoutEdits({ stage, edits })) return 'failed';
   if (hasEnded({ stage })) return 'ended';
   return paused !== null || WAITING.has(stage) ? 'waiting' : 'running';
 }

@@ -23,5 +23,15 @@ export { Figure } from './figure.ts';
 export { type LimitRow, LimitsAnswer, LimitsLane, LimitUse, RateUse } from './limits.ts';
 export { PayloadStatusAnswer, type PayloadWait } from './payload.ts';
 export { PlanAnswer, PlannedPull } from './plan.ts';
-export { FoldedFailure, HubSign, hasEnded, SpokeProgress, StatusAnswer, UpgradeStage, WindowAnswer, WindowState } from './status.ts';
+export {
+  endedWithoutEdits,
+  FoldedFailure,
+  HubSign,
+  hasEnded,
+  SpokeProgress,
+  StatusAnswer,
+  UpgradeStage,
+  WindowAnswer,
+  WindowState,
+} from './status.ts';
 export { FoldedWait, Release, WaitCause, WhyAllAnswer, WhyAnswer, WhyLink } from './why.ts';

@@ -24,6 +24,13 @@ const ENDED: ReadonlySet<UpgradeStage> = new Set(['done', 'partial', 'failed', '
 /** True where nothing in the upgrade begins any more. */
 export const hasEnded = ({ stage }: { readonly stage: UpgradeStage }): boolean => ENDED.has(stage);
 
+/** True for an upgrade that got to its end without edits of its spec, which came too late: what its author wants now is not done. */
+export const endedWithoutEdits = ({
+  stage,
+  edits,
+}: Pick<StatusAnswer, 'stage'> & { readonly edits?: StatusAnswer['edits'] | null }): boolean =>
+  stage === 'done' && edits?.state === 'ignored';
+
 /** Sign of a hub that decides. */
 export const HubSign = z.object({
   state: z.enum(['leads', 'silent', 'unseen']).describe('unseen: the Lease could not be read or is not there.'),
