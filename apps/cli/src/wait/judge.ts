@@ -33,7 +33,7 @@ const batchOf = (goal: string): number => Number(goal.slice('batch='.length));
 
 /** The sentence for a wait that has not ended with yes, without the name of the upgrade. */
 export function whyNot(verdict: Verdict, answer: StatusAnswer, { for: goal, timeout }: Pick<WaitOptions, 'for' | 'timeout'>): string {
-  const { stage, batch, edits, says } = answer;
+  const { batch, edits, says } = answer;
   if (verdict !== 'no') return `is not ${goal} after ${duration(timeout / 1000)}: ${edits?.state === 'unprocessed' ? edits.says : says}`;
   if (edits && endedWithoutEdits(answer)) return `has ended without the edits of its spec: ${edits.says}`;
   const isBeyond = goal.startsWith('batch=') && batch.of > 0 && batchOf(goal) > batch.of;
