@@ -50,16 +50,17 @@ test('errors of ours are answers, counted by their code', async () => {
   expect(report.refusals).toEqual({ FLOTILLA_TEST: report.cases });
 });
 
+// New pages cost what the kernel takes to find them, which is another promise than the one asked here.
 test('what stays is growth; garbage of many cases is none', async () => {
   const kept: Buffer[] = [];
   const keep = fuzz(
-    numbers(() => kept.push(Buffer.alloc(2 ** 24, 1))),
+    numbers(() => kept.push(Buffer.alloc(2 ** 24, 1)), Number.POSITIVE_INFINITY),
     { seed: 3, seconds: 100 },
   );
   await expect(keep).rejects.toThrow(/the process grew by \d+ MiB/);
   kept.length = 0;
   await fuzz(
-    numbers(() => Buffer.alloc(2 ** 24, 1).length),
+    numbers(() => Buffer.alloc(2 ** 24, 1).length, Number.POSITIVE_INFINITY),
     { seed: 3, seconds: 0 },
   );
 }, 120_000);
