@@ -89,6 +89,14 @@ test('a bundle knows the packages whose code it holds, each in its own folder, a
   expect(packageFolders).toEqual(['node_modules/@x/a/node_modules/b', 'node_modules/c']);
 });
 
+test('a bundle has one of the languages of zod', async () => {
+  const root = join(import.meta.dirname, '../../..');
+  const { files } = await bundleApp(root, { entry: 'packages/api/src/kubernetes.ts' });
+  const text = files.map(({ content }) => (typeof content === 'object' && 'bytes' in content ? String(content.bytes) : '')).join('');
+  expect(text).toContain('Invalid input: expected');
+  expect(text).not.toContain('Ongeldige invoer');
+});
+
 test('a missing module and a missing program are named', async () => {
   await expect(bundle({ 'main.ts': "import './gone.ts';" })).rejects.toMatchObject({
     code: 'FLOTILLA_IMAGES_BUNDLE',

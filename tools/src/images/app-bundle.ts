@@ -67,7 +67,7 @@ export async function bundleApp(root: string, app: Bundled, from: Build = readBu
     bundle: true,
     platform: 'node',
     external: [...EXTERNALS],
-    plugins: [kubeconfigAlone],
+    plugins: [kubeconfigAlone, englishAlone],
     define: {
       [BUILD_CONSTANTS.version]: JSON.stringify(from.version),
       [BUILD_CONSTANTS.commit]: JSON.stringify(from.commit),
@@ -176,6 +176,17 @@ const kubeconfigAlone: Plugin = {
     build.onLoad({ filter: /.*/, namespace: GENERATED }, ({ pluginData }) => ({
       contents: "export { createConfiguration } from './configuration.js'; export { ServerConfiguration } from './servers.js';",
       resolveDir: pluginData,
+    }));
+  },
+};
+
+/** Bundles one of zod's 63 languages: a namespace has them all, so esbuild cannot prove that nobody asks for the others (300 kB). */
+const englishAlone: Plugin = {
+  name: 'english-alone',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, ({ path }) => ({
+      contents: "export { default as en } from './en.js';",
+      resolveDir: dirname(path),
     }));
   },
 };
