@@ -1,9 +1,13 @@
 /** Answers on what is over: the record of a cluster, the verdict of an upgrade; and on clusters that are no part of it. Pure. */
-import { findCondition, foreign } from '@flotilla/api';
+import { findCondition, foreign, refKey } from '@flotilla/api';
 import type { WhyLink } from '@flotilla/api/answers';
 import { ManifestStatus } from '@flotilla/api/ocm';
 import { ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { z } from 'zod';
+import { selectPresent } from '../clusters/cluster-selection.ts';
+import { blockingRefs, judgeBlocking } from '../gates/blocking.ts';
+import { isOpenToMembers } from '../gates/upgrade-annotations.ts';
+import type { UpgradeRef } from '../upgrade/identity.ts';
 import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { type ClusterRecord, RecordState } from '../upgrade/model.ts';
 import { isEnding } from '../upgrade/stage.ts';
@@ -12,6 +16,7 @@ import { describeEdits } from './edits.ts';
 import { complianceLinks, refusedManifest, workLinks } from './evidence.ts';
 import { objectOf } from './facts.ts';
 import {
+  before,
   byItself,
   bySomebody,
   type ClusterQuestion,
@@ -55,7 +60,8 @@ const whenOf = ({ facts: { upgrade }, cluster }: ClusterQuestion): string => {
   return !isEnding(upgrade) && (state === 'BackupTimeout' || state === 'UnrecoverableError') ? ' once the upgrade has ended' : '';
 };
 
-const retryOf = ({ upgrade: { metadata } }: Question['facts']): string => `flotilla retry -n ${metadata.namespace} ${metadata.name}`;
+const retryOf = ({ upgrade: { metadata } }: Pick<Question['facts'], 'upgrade'>): string =>
+  `flotilla retry -n ${metadata.namespace} ${metadata.name}`;
 
 const WorkStatus = foreign(z.looseObject({ manifests: z.array(ManifestStatus) }));
 
@@ -139,6 +145,35 @@ function verdictOf(facts: Question['facts']) {
   const succeeded = findCondition(facts.upgrade.status?.conditions, ClusterGroupUpgradeCondition.succeeded);
   return { succeeded, evidence: conditionEvidence(facts, succeeded, ClusterGroupUpgradeCondition.succeeded) };
 }
+
+/** Finding for a cluster that the spec selects and blocking upgrades keep out of its rollout, by the annotation that filters. */
+export function keptOutWait({ facts, members, cluster, askUpgrade }: ClusterQuestion): Finding | undefined {
+  const { spec, status, metadata } = facts.upgrade;
+  if (!spec || status?.status.startedAt === undefined || members.batch(cluster) !== undefined) return undefined;
+  const find = (ref: UpgradeRef) => objectOf(facts.upgradeAt(ref));
+  const of = (ref: UpgradeRef) => judgeBlocking({ metadata, spec: { ...spec, blockingCRs: [ref] } }, find);
+  const ref = blockingRefs(facts.upgrade).find((each) => of(each).eligible?.has(cluster) === false);
+  const managed = ref && objectOf(facts.cluster(cluster));
+  if (!managed || !selectPresent(spec, [managed]).includes(cluster)) return undefined;
+  const [name, blocker] = [refKey(ref), find(ref)];
+  const record = blocker?.status?.clusters?.find((each) => each.name === cluster);
+  const isOpen = isOpenToMembers(facts.upgrade);
+  const says = isOpen ? 'is kept out until it has completed' : 'was left out at the start, because it had not completed';
+  const first = link(`${cluster} ${says} in ClusterGroupUpgrade ${name}`, {
+    object: `ClusterGroupUpgrade ${name}`,
+    field: `status.clusters[${cluster}].state`,
+    value: record?.state ?? '(none)',
+    observedAt: new Date(facts.now).toISOString(),
+  });
+  if (!isOpen) return finding('gate-blocking', first, bySomebody('Upgrade it by another ClusterGroupUpgrade.'));
+  if (of(ref).missing.length + of(ref).incomplete.length > 0) return before(first, askUpgrade(ref, cluster));
+  const again = record
+    ? `Correct the cause, then try it there again: ${retryOf({ upgrade: blocker ?? facts.upgrade })} ${cluster}`
+    : OTHER_BLOCKER;
+  return finding('gate-blocking', first, bySomebody(`${again}; or remove ${name} from spec.blockingCRs.`));
+}
+
+const OTHER_BLOCKER = 'That one had no part for it: upgrade it by another that completes there';
 
 /** Finding for a cluster that is no part of the upgrade. */
 export function strangerWait({ facts, members, cluster }: ClusterQuestion): Finding | undefined {

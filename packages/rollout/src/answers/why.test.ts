@@ -200,6 +200,48 @@ describe('a wait that the hub has stored', () => {
   });
 });
 
+describe('a cluster that a blocking upgrade keeps out', () => {
+  const annotations = {
+    'ran.openshift.io/blocking-cgu-completion-mode': 'partial',
+    'ran.openshift.io/blocking-cgu-cluster-filtering': 'true',
+    'flotilla.io/membership': 'add',
+  };
+  const spec = { clusters: undefined, clusterLabelSelectors: [{}], blockingCRs: [{ name: 'x', namespace: 'default' }] };
+  const failed = { conditions: [condition('Succeeded', 'False', 'TimedOut')], clusters: [{ name: 'c', state: 'timedout' }] };
+  const running = { status: inBatch(1, { c: { state: 'InProgress', policyIndex: 0 } }, { remediationPlan: [['c']] }) };
+  const world = (blocker: World): World => ({ spec, annotations, status: inBatch(1, AT_POLICY), blocker });
+
+  test.each([
+    { name: 'that runs', blocker: running, cause: 'policy', says: /^Place the policy/ },
+    { name: 'in which it failed', blocker: { status: failed }, cause: 'gate-blocking', says: /flotilla retry -n default x c/ },
+    {
+      name: 'in which it has no part',
+      blocker: { status: { ...failed, clusters: [] } },
+      cause: 'gate-blocking',
+      says: /remove default\/x from spec.blockingCRs/,
+    },
+  ])('is told so, by one $name', ({ blocker, cause, says }) => {
+    const answer = why(world(blocker), 'c');
+    expect([answer.cause, answer.chain[0]?.says]).toEqual([cause, 'c is kept out until it has completed in ClusterGroupUpgrade default/x']);
+    expect(answer.release.says).toMatch(says);
+  });
+
+  test('for good, where an upgrade takes nobody after its start', () => {
+    const { 'flotilla.io/membership': _, ...filters } = annotations;
+    expect(why({ ...world({ status: failed }), annotations: filters }, 'c')).toMatchObject({
+      cause: 'gate-blocking',
+      chain: [{ says: 'c was left out at the start, because it had not completed in ClusterGroupUpgrade default/x' }],
+      release: { says: 'Upgrade it by another ClusterGroupUpgrade.' },
+    });
+  });
+
+  test('is none where it completed there, or where nothing filters', () => {
+    const done = { status: { ...failed, clusters: [{ name: 'c', state: 'complete' }] } };
+    expect(why(world(done), 'c').cause).toBe('not-a-member');
+    expect(why({ ...world({ status: failed }), annotations: {} }, 'c').cause).toBe('not-a-member');
+  });
+});
+
 test('an upgrade that many clusters wait for is looked at once', () => {
   const clusters = Array.from({ length: 200 }, (_, at) => `c-${at}`);
   const behind = { namespace: 'default', name: 'x' };

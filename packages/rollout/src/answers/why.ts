@@ -5,7 +5,7 @@ import { type ClusterGroupUpgrade, isFinalPrecacheState, unpackStatus } from '@f
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import { isEnding, stateOf } from '../upgrade/stage.ts';
 import { notFound } from '../waits/wait.ts';
-import { cleanedWait, cleaningWait, recordedWait, strangerWait } from './ended.ts';
+import { cleanedWait, cleaningWait, keptOutWait, recordedWait, strangerWait } from './ended.ts';
 import { judgeHub, objectOf, statusWrittenAt, type UpgradeFacts } from './facts.ts';
 import { bySomebody, type Finding, finding, link, type Question, storedWait } from './finding.ts';
 import { Membership } from './membership.ts';
@@ -51,6 +51,7 @@ export class Inquiry {
     if (recorded) return recorded;
     if (isEnding(this.#facts.upgrade)) return this.upgrade();
     return (
+      keptOutWait(question) ??
       strangerWait(question) ??
       hubWait(this.#facts) ??
       storedWait(question, cluster) ??
