@@ -20,17 +20,21 @@ export interface HubProcess {
 
 /** Hub in memory. Stop it, because its watches wait for ever otherwise. */
 export class MemoryHub {
-  readonly #server = new MemoryServer({
-    crds: [...ranCrds(), ...transportCrds(), ...policyCrds(), ...clusterSetCrds()],
-    namespaces: ['policies', 'spoke'],
-    // The objects of the hub are older than any time of a test.
-    clock: new ManualClock(),
-  });
+  readonly #server: MemoryServer;
   /** All writes by clients, as `verb plural name`. */
   readonly writes: string[] = [];
   readonly #stop = new AbortController();
   /** Error with which the server refuses a write. */
   refuse: (verb: SentWrite['verb'], kind: Resource, ref: Ref) => ApiError | undefined = () => undefined;
+
+  /** @param clock of the server; by default its objects are older than any time of a test */
+  constructor(clock = new ManualClock()) {
+    this.#server = new MemoryServer({
+      crds: [...ranCrds(), ...transportCrds(), ...policyCrds(), ...clusterSetCrds()],
+      namespaces: ['policies', 'spoke'],
+      clock,
+    });
+  }
 
   /** Starts a process with filled caches of its own. */
   async process(): Promise<HubProcess> {

@@ -39,6 +39,14 @@ afterEach(() => {
   hub.stop();
 });
 
+/** A hub whose objects are as old as they are by the clock of the test. */
+async function startDatedHub(): Promise<void> {
+  hub.stop();
+  hub = new MemoryHub(clock);
+  leader = await hub.process();
+  lead();
+}
+
 /** Becomes the leader, which knows nothing yet. */
 function lead(talmStrict = false): void {
   stop?.abort();
@@ -179,14 +187,44 @@ describe('an upgrade that ends while a spoke is away', () => {
     expect(views()).toEqual([MARK]);
   });
 
-  test('leaves nothing where nothing was put, and forgets a cluster that is detached', async () => {
+  test('leaves nothing where nothing was put', async () => {
     setAvailable(false);
     await end('PreparingToStart');
     expect([views(), actions()]).toEqual([[], []]);
+  });
+
+  test('is remembered while a hub that is restored has no ManagedCluster yet, for a day', async () => {
+    await startDatedHub();
+    setAvailable(false);
     await end('Active');
-    expect(views()).toEqual([MARK]);
     hub.remove(ManagedCluster, { name: SPOKE });
+    await settled(() => expect(leader.caches.clusters.size).toBe(0));
+    lead();
+    await clock.advance(23 * 3_600_000);
+    expect([views(), actions()]).toEqual([[MARK], []]);
+    setAvailable(true);
+    await untilCleanedBy(UPGRADE.uid);
+  });
+
+  test('is forgotten of a cluster that has been detached for a day', async () => {
+    await startDatedHub();
+    setAvailable(false);
+    await end('Active');
+    hub.remove(ManagedCluster, { name: SPOKE });
+    await settled(() => expect(leader.caches.clusters.size).toBe(0));
+    await clock.advance(25 * 3_600_000);
     await settled(() => expect(views()).toEqual([]));
+  });
+
+  test('is remembered of a cluster whose ManagedCluster is not there yet when it ends', async () => {
+    await startDatedHub();
+    const labels = workLabels(UPGRADE, 'backup');
+    hub.put(ManagedClusterView, { metadata: { name: 'view-backup-job', namespace: SPOKE, labels } });
+    await untilCached();
+    await untilClean(await putEnded('Active', [SPOKE]));
+    expect([views(), actions()]).toEqual([[MARK], []]);
+    setAvailable(true);
+    await untilCleanedBy(UPGRADE.uid);
   });
 });
 
@@ -233,7 +271,8 @@ describe('what a late step wrote for an upgrade that has ended', () => {
     expect([hub.writes, actions()]).toEqual([[], [late.name]]);
   });
 
-  test('is removed as a work too, whose agent removes the rest, and from a cluster that is detached', async () => {
+  test('is removed as a work too, whose agent removes the rest, and where no cluster is known, as a mark', async () => {
+    await startDatedHub();
     const labels = workLabels(UPGRADE, 'backup');
     setAvailable(true);
     await settled(() => expect(leader.caches.clusters.size).toBe(1));
@@ -249,7 +288,7 @@ describe('what a late step wrote for an upgrade that has ended', () => {
         const object = hub.get(kind, { namespace, name });
         if (object) hub.put(kind, object);
       }
-      expect([hub.names(ManifestWork), views(), actions()]).toEqual([[], [], []]);
+      expect([hub.names(ManifestWork), views(), actions()]).toEqual([[], [MARK], []]);
     });
   });
 });

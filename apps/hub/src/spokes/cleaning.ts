@@ -146,7 +146,6 @@ export class Cleaning implements SpokePart {
     // A spoke that the job never touched is asked nothing.
     const hasObjects = objectsIn(caches, job.work, cluster).some(({ metadata }) => metadata.labels?.[Label.upgradeUid] === uid);
     if (!hasObjects && (state === undefined || !this.#isUnclean(state))) return undefined;
-    const managed = caches.clusters.get({ name: cluster });
     const { by, spoke, effects: effectsOf } = reachSpoke(caches, { job, upgradeUid: uid, cluster, now: now() });
     const task = { job, upgrade: identityOf(upgrade), cluster, workload: cleaningOf(job.deletions) };
     const plan = new SpokePlan(now());
@@ -155,7 +154,7 @@ export class Cleaning implements SpokePart {
     const effects = effectsOf(task, state ?? '', plan);
     // A job that a pause has stopped is in its first state and may be left on the spoke.
     const isStopped = state === 'NotStarted' && spoke.hasObjects;
-    const isWanted = managed !== undefined && !this.#isAnothers(uid, cluster);
+    const isWanted = !this.#isAnothers(uid, cluster);
     let isDone = true;
     if (isWanted && spoke.available && isNamed && !ending.isForced) {
       isDone = effects.clean();

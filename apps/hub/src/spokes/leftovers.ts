@@ -10,6 +10,7 @@ import { keyText, parseSpokeKey, type SpokeKey } from './part.ts';
 import { isLeftover, owedDeletions } from './transports/actions/hub-objects.ts';
 import { observeActions, readAnswer } from './transports/actions/observe.ts';
 import { ActionsEffects } from './transports/actions/plan.ts';
+import { createdAt } from './transports/port/ending-work.ts';
 import { cleaningOf, type NamedJob, SpokePlan, type SpokeTask } from './transports/port/port.ts';
 import { isLeftBehind, reachSpoke } from './transports/reach.ts';
 
@@ -40,6 +41,11 @@ export interface LeftoversDeps {
 
 /** Milliseconds until a held spoke is tried again, in case the end of its upgrade goes unnoticed. */
 export const HELD_AFTER_MS = 30_000;
+/**
+ * Milliseconds after which a mark on a cluster without a ManagedCluster is nobody's. One that is detached for good mostly takes its namespace
+ * along; on a hub that is restored object by object, the mark may be back long before its cluster, with an age that begins anew.
+ */
+const GONE_MS = 24 * 3_600_000;
 /** Milliseconds after which an object of a cleaned upgrade, or of none, is nobody's: watches tell of both in any order. */
 const ORPHAN_MS = 10_000;
 
@@ -109,7 +115,10 @@ export class Leftovers {
     const task = { job, upgrade: labelled(mark), cluster, workload };
     const plan = new SpokePlan(now());
     const effects = new ActionsEffects(task, spoke, '', plan);
-    if (!managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan)) effects.drop();
+    const goneAt = createdAt(mark) + GONE_MS;
+    if (!managed && plan.now < goneAt) plan.requeue(goneAt);
+    if ((!managed && plan.now >= goneAt) || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan))
+      effects.drop();
     return { plan, task, yields: true };
   }
 

@@ -1,5 +1,5 @@
 /** Ends a job's ManifestWork: its agent cleans the spoke first; the hub removes a work that no agent ever answered. Pure. */
-import { findCondition } from '@flotilla/api';
+import { findCondition, type KubeObject } from '@flotilla/api';
 import { ManifestWork, WORK_APPLIED, WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { SpokePlan } from './port.ts';
 
@@ -16,8 +16,8 @@ interface AnsweringCluster {
 /** True for a work under deletion. */
 export const isLeaving = (work: ManifestWork | undefined): boolean => work?.metadata.deletionTimestamp !== undefined;
 
-/** Creation time of a work by the hub's server, milliseconds since the epoch. */
-export const createdAt = ({ metadata }: ManifestWork): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
+/** Creation time of an object by the hub's server, milliseconds since the epoch; 0 without one. */
+export const createdAt = ({ metadata }: KubeObject): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
 
 /** True once an agent has reported on the work. */
 export const isAnswered = ({ status }: ManifestWork): boolean => findCondition(status?.conditions, WORK_APPLIED) !== undefined;
