@@ -74,7 +74,7 @@ interface Parser {
   configureOutput(to: { readonly writeErr: () => void; readonly writeOut: () => void }): unknown;
   parse(args: readonly string[], from: { readonly from: 'user' }): unknown;
 }
-const { createProgram } = await loadApp<{ createProgram: () => Parser }>('cli', 'program.ts');
+const { createProgram } = await loadApp<{ createProgram: (typed: readonly string[]) => Promise<Parser> }>('cli', 'program.ts');
 
 /** Problems of a mention that is no whole line. */
 const OPEN = new Set(['commander.missingArgument', 'commander.optionMissingArgument', 'commander.help', 'commander.invalidArgument']);
@@ -83,8 +83,8 @@ const OPEN_IN_SOURCE = OPEN.union(new Set(['commander.excessArguments']));
 const HELP = new Set(['commander.helpDisplayed', 'commander.version']);
 
 /** The command that the command line's own parser takes a line for, or the problem that it has with it; neither for help. */
-function parsed({ args, isMention }: CommandLine, open = OPEN): { readonly command?: string; readonly problem?: string } {
-  const program = createProgram();
+async function parsed({ args, isMention }: CommandLine, open = OPEN): Promise<{ readonly command?: string; readonly problem?: string }> {
+  const program = await createProgram(args);
   let found: string | undefined;
   const silence = (command: Parser, words: string): void => {
     if (command.commands.length === 0)
@@ -110,7 +110,8 @@ function parsed({ args, isMention }: CommandLine, open = OPEN): { readonly comma
 test('documents show every command of flotilla in a block', async () => {
   const shown = [...texts.values()].flatMap((text) => commandLines(text).filter(({ isMention }) => !isMention));
   const commands = (await cliCommands()).map(({ words }) => words);
-  expect([...new Set(shown.flatMap((each) => parsed(each).command ?? []))].toSorted()).toEqual(commands.toSorted());
+  const found = await Promise.all(shown.map((each) => parsed(each)));
+  expect([...new Set(found.flatMap(({ command }) => command ?? []))].toSorted()).toEqual(commands.toSorted());
 });
 
 test('every command that documents, charts and sources show is parsed by the command line', async () => {
@@ -121,11 +122,13 @@ test('every command that documents, charts and sources show is parsed by the com
     ...programs.flatMap(([file, text]) => commandLines(text).map((each) => ({ ...each, file, open: OPEN_IN_SOURCE }))),
   ];
   expect(shown.length).toBeGreaterThan(150);
-  const wrong = shown.flatMap((each) => {
-    const { problem } = parsed(each, each.open);
-    return problem === undefined ? [] : [`${each.file}: flotilla ${each.line}: ${problem}`];
-  });
-  expect(wrong).toEqual([]);
+  const wrong = await Promise.all(
+    shown.map(async (each) => {
+      const { problem } = await parsed(each, each.open);
+      return problem === undefined ? [] : [`${each.file}: flotilla ${each.line}: ${problem}`];
+    }),
+  );
+  expect(wrong.flat()).toEqual([]);
 });
 
 /** Texts of users beside docs: charts with their alerts and notes, READMEs, examples. */
@@ -146,9 +149,9 @@ async function textsBeside(): Promise<[string, string][]> {
 const isText = (top: string, file: string): boolean =>
   file.endsWith('.md') || ((top === 'charts' || top === 'examples') && /\.(?:ya?ml|tpl|txt|json)$/.test(file));
 
-test('a command that its parser refuses is found, whole in a block and as far as it is named in a sentence', () => {
+test('a command that its parser refuses is found, whole in a block and as far as it is named in a sentence', async () => {
   const text = '```sh\nflotilla wait\n```\nTry `flotilla retry --cluster X`, `flotilla wait --for batch=N` or `flotilla mend`.';
-  expect(commandLines(text).map((each) => parsed(each))).toEqual([
+  expect(await Promise.all(commandLines(text).map((each) => parsed(each)))).toEqual([
     { problem: "error: missing required argument 'cgu'" },
     { problem: "error: unknown option '--cluster'" },
     {},
@@ -201,9 +204,9 @@ const unmarkedCommands = (text: string): number =>
     ([, language, block = '']) => language === '' && /^ *(?:(?:flotilla|kubectl|helm|oc|cosign) [a-z-]|npm (?:run|test) )/m.test(block),
   ).length;
 
-test('a misspelt option of a command is found in a block, over continued lines, without comments', () => {
+test('a misspelt option of a command is found in a block, over continued lines, without comments', async () => {
   const text = '```\nflotilla window set a \\\n  --stert 1 # --no\nflotilla wait a && echo --x\nflotilla gone\n```\n';
-  expect(commandLines(text).map((each) => parsed(each))).toEqual([
+  expect(await Promise.all(commandLines(text).map((each) => parsed(each)))).toEqual([
     { problem: "error: unknown option '--stert'\n(Did you mean --start?)" },
     { command: 'flotilla wait' },
     { problem: "error: unknown command 'gone'" },

@@ -1,18 +1,10 @@
 /**
- * Every command with its options: help, completions and the documentation come from this table. It imports options alone, so that `--help` is fast;
- * what a command does is loaded when it runs.
+ * Every command with its options: help, completions and the documentation come from this table. It imports nothing, so that `--help` is fast:
+ * options are loaded with the command that is typed, and what it does when it runs.
  */
 
-import { z } from 'zod';
-import { ConsoleOptions } from './console/options.ts';
-import { AnswerOptions, accessBy, LimitsOptions, StatusOptions, WaitOptions, WhyOptions } from './hub/options.ts';
-import { JoinOptions } from './join/options.ts';
-import { DiffOptions, GraphOptions, IncludedOptions, LintOptions } from './payload/options.ts';
-import { PlanOptions } from './plan/options.ts';
-import { MirrorOptions } from './registry/options.ts';
+import type { z } from 'zod';
 import type { Run } from './run.ts';
-import { ClusterOptions, HoldOptions, PauseOptions, RetryOptions, SetOptions, ShowOptions, SteerOptions } from './steer/options.ts';
-import { UpgradeOptions } from './upgrade/options.ts';
 
 /** One command, or a group of them. */
 export interface CommandRow {
@@ -20,7 +12,7 @@ export interface CommandRow {
   readonly meaning: string;
   /** Arguments, as usage shows them, each with its meaning. */
   readonly takes?: readonly (readonly [argument: string, meaning: string])[];
-  readonly options?: z.ZodObject;
+  readonly options?: () => Promise<z.ZodObject>;
   readonly load?: () => Promise<Run>;
   readonly commands?: readonly CommandRow[];
 }
@@ -36,7 +28,7 @@ export const commands: readonly CommandRow[] = [
     meaning:
       'Shows how far upgrades are: clusters, bytes, expected end, what is waited for, failures by cause. Ends with 3 for one that failed.',
     takes: [upgradeName],
-    options: StatusOptions,
+    options: async () => (await import('./hub/options.ts')).StatusOptions,
     load: async () => (await import('./status/command.ts')).showStatus,
   },
   {
@@ -44,7 +36,7 @@ export const commands: readonly CommandRow[] = [
     meaning:
       'Says what an upgrade would do, before it does anything: batches, bytes that clusters pull, and whether it fits into its window. Writes nothing without --inspect. Ends with 3 for one that would be refused or does not fit.',
     takes: [upgradeName],
-    options: PlanOptions,
+    options: async () => (await import('./plan/options.ts')).PlanOptions,
     load: async () => (await import('./plan/command.ts')).showPlan,
   },
   {
@@ -52,7 +44,7 @@ export const commands: readonly CommandRow[] = [
     meaning:
       'Waits until the clusters of an upgrade are cached, or the upgrade is done. Ends with 3 when that cannot be any more, 4 when the time is up, each with the causes.',
     takes: [cguName],
-    options: WaitOptions,
+    options: async () => (await import('./hub/options.ts')).WaitOptions,
     load: async () => (await import('./wait/command.ts')).waitFor,
   },
   {
@@ -60,14 +52,14 @@ export const commands: readonly CommandRow[] = [
     meaning:
       'Says why a cluster waits, or what all of an upgrade wait for: one chain, each link with its evidence, and what would release the last.',
     takes: [cguName, ['[cluster]', 'a cluster; without one: all, by cause']],
-    options: WhyOptions,
+    options: async () => (await import('./hub/options.ts')).WhyOptions,
     load: async () => (await import('./why/command.ts')).showWhy,
   },
   {
     name: 'limits',
     meaning:
       'Shows the limits of the fleet: how many clusters pre-cache and are upgraded at a time over all upgrades, who has the places and who waits. Ends with 3 where they cannot be read.',
-    options: LimitsOptions,
+    options: async () => (await import('./hub/options.ts')).LimitsOptions,
     load: async () => (await import('./limits/command.ts')).showLimits,
   },
   {
@@ -75,14 +67,14 @@ export const commands: readonly CommandRow[] = [
     meaning:
       'Lets nothing new begin in an upgrade; what runs ends, or with --now stops. Ends with 3 for one that has ended, 4 when no hub has taken it up.',
     takes: [cguName],
-    options: PauseOptions,
+    options: async () => (await import('./steer/options.ts')).PauseOptions,
     load: async () => (await import('./steer/pause.ts')).pauseUpgrade,
   },
   {
     name: 'resume',
     meaning: 'Lets an upgrade go on that was paused.',
     takes: [cguName],
-    options: SteerOptions,
+    options: async () => (await import('./steer/options.ts')).SteerOptions,
     load: async () => (await import('./steer/pause.ts')).resumeUpgrade,
   },
   {
@@ -90,28 +82,28 @@ export const commands: readonly CommandRow[] = [
     meaning:
       'Tries clusters again that failed: in an upgrade that goes on in last batches or by another pull, after its end by a new upgrade for them alone. Ends with 3 when none has failed.',
     takes: [cguName, ['[clusters...]', 'clusters; without one: all that failed']],
-    options: RetryOptions,
+    options: async () => (await import('./steer/options.ts')).RetryOptions,
     load: async () => (await import('./steer/retry.ts')).retryUpgrade,
   },
   {
     name: 'hold',
     meaning: 'Lets nothing begin on a cluster, in any upgrade, until unhold.',
     takes: [['<cluster>', 'name of a ManagedCluster']],
-    options: HoldOptions,
+    options: async () => (await import('./steer/options.ts')).HoldOptions,
     load: async () => (await import('./steer/hold.ts')).holdCluster,
   },
   {
     name: 'unhold',
     meaning: 'Lets upgrades go on with a cluster that was held.',
     takes: [['<cluster>', 'name of a ManagedCluster']],
-    options: ClusterOptions,
+    options: async () => (await import('./steer/options.ts')).ClusterOptions,
     load: async () => (await import('./steer/hold.ts')).unholdCluster,
   },
   {
     name: 'console',
     meaning:
       'Serves a live page about all upgrades and spokes until it is ended: to this machine alone, with the rights of whoever runs it, or with --login to several people, each with their own.',
-    options: ConsoleOptions,
+    options: async () => (await import('./console/options.ts')).ConsoleOptions,
     load: async () => (await import('./console/command.ts')).runConsole,
   },
   {
@@ -122,21 +114,21 @@ export const commands: readonly CommandRow[] = [
         name: 'show',
         meaning: 'Says whether it is open, and until when or from when on. Ends with 3 for one that cannot be read.',
         takes: [cguName],
-        options: ShowOptions,
+        options: async () => (await import('./steer/options.ts')).ShowOptions,
         load: async () => (await import('./steer/window.ts')).showWindow,
       },
       {
         name: 'set',
         meaning: 'Sets the window; what is not given is taken away.',
         takes: [cguName],
-        options: SetOptions,
+        options: async () => (await import('./steer/options.ts')).SetOptions,
         load: async () => (await import('./steer/window.ts')).setWindow,
       },
       {
         name: 'clear',
         meaning: 'Takes the window away: batches start at any time.',
         takes: [cguName],
-        options: SteerOptions,
+        options: async () => (await import('./steer/options.ts')).SteerOptions,
         load: async () => (await import('./steer/window.ts')).clearWindow,
       },
     ],
@@ -145,7 +137,7 @@ export const commands: readonly CommandRow[] = [
     name: 'join',
     meaning:
       'Registers a spoke with a standalone hub. May be repeated: it renews what is there. Ends with 3 when the hub refuses the spoke, 4 when the time is up.',
-    options: JoinOptions,
+    options: async () => (await import('./join/options.ts')).JoinOptions,
     load: async () => (await import('./join/command.ts')).join,
   },
   {
@@ -156,28 +148,28 @@ export const commands: readonly CommandRow[] = [
         name: 'included',
         meaning: 'Lists the manifests that a cluster takes of a payload, in load order.',
         takes: [payloadRoot],
-        options: IncludedOptions,
+        options: async () => (await import('./payload/options.ts')).IncludedOptions,
         load: async () => (await import('./payload/command.ts')).showIncluded,
       },
       {
         name: 'graph',
         meaning: 'Shows in which order a payload is applied.',
         takes: [payloadRoot],
-        options: GraphOptions,
+        options: async () => (await import('./payload/options.ts')).GraphOptions,
         load: async () => (await import('./payload/command.ts')).showGraph,
       },
       {
         name: 'lint',
         meaning: 'Says what is wrong in a payload, by file and line. Ends with 3 when there are errors.',
         takes: [['<payload>', 'root of the payload, its image, or a file with ClusterOperators']],
-        options: LintOptions,
+        options: async () => (await import('./payload/options.ts')).LintOptions,
         load: async () => (await import('./payload/command.ts')).lint,
       },
       {
         name: 'status',
         meaning:
           'Says how far a cluster has applied a release: level, what is waited for since when, expected end. Ends with 3 for one that fails or is refused.',
-        options: AnswerOptions,
+        options: async () => (await import('./hub/options.ts')).AnswerOptions,
         load: async () => (await import('./payload-status/command.ts')).showPayloadStatus,
       },
       {
@@ -185,7 +177,7 @@ export const commands: readonly CommandRow[] = [
         meaning:
           'Says what an update would create, change, leave and delete on a cluster, in its order. Ends with 3 when the server would refuse some of it.',
         takes: [payloadRoot],
-        options: DiffOptions,
+        options: async () => (await import('./payload/options.ts')).DiffOptions,
         load: async () => (await import('./payload-diff/command.ts')).showDiff,
       },
     ],
@@ -197,13 +189,13 @@ export const commands: readonly CommandRow[] = [
       {
         name: 'plan',
         meaning: 'Lists the steps that the upgrade takes, in order.',
-        options: UpgradeOptions,
+        options: async () => (await import('./upgrade/options.ts')).UpgradeOptions,
         load: async () => (await import('./upgrade/command.ts')).showPlan,
       },
       {
         name: 'status',
         meaning: 'Shows how far each step is: done, waiting for what, left.',
-        options: UpgradeOptions,
+        options: async () => (await import('./upgrade/options.ts')).UpgradeOptions,
         load: async () => (await import('./upgrade/command.ts')).showStatus,
       },
     ],
@@ -215,7 +207,7 @@ export const commands: readonly CommandRow[] = [
       {
         name: 'talm',
         meaning: 'Says which objects of a hub that TALM manages carry over, which mean something else here, and what to do first.',
-        options: AnswerOptions,
+        options: async () => (await import('./hub/options.ts')).AnswerOptions,
         load: async () => (await import('./check-talm/command.ts')).checkTalm,
       },
     ],
@@ -223,13 +215,13 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'mirror',
     meaning: 'Puts the images and charts of a release on a registry.',
-    options: MirrorOptions,
+    options: async () => (await import('./registry/options.ts')).MirrorOptions,
     load: async () => (await import('./mirror/command.ts')).runMirror,
   },
   {
     name: 'version',
     meaning: 'Says version and commit of this program, and with --kubeconfig or --context what of Flotilla runs in that cluster.',
-    options: z.object(accessBy('kubeconfig of a hub or spoke')),
+    options: async () => (await import('./version/options.ts')).VersionOptions,
     load: async () => (await import('./version/command.ts')).showVersion,
   },
 ];

@@ -11,7 +11,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 async function main(): Promise<void> {
-  const program = createProgram();
+  const words = process.argv.slice(2);
+  // A completion script has the options of all commands.
+  const program = await createProgram(words.includes('completion') ? undefined : words);
   // Only this needs the runtime, whose import would make `--help` slow.
   if (process.argv.includes('--version')) {
     const { versionLine } = await import('@flotilla/runtime');

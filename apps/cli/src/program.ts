@@ -1,17 +1,20 @@
 import { Command } from 'commander';
 import { type CommandRow, commands } from './commands.ts';
 import { completionCommand } from './completion/command.ts';
-import { helpOf } from './option.ts';
 import { Exit } from './run.ts';
 
-/** The command line as commander reads it, made of the table. */
-export function createProgram(): Command {
+/**
+ * The command line as commander reads it, made of the table.
+ * @param typed words of the command that is meant, whose options alone are loaded; absent: every command with its options
+ */
+export async function createProgram(typed?: readonly string[]): Promise<Command> {
   const program = new Command('flotilla')
     .description('Manages a fleet from the command line.')
     .option('--version', 'print version and commit')
     .configureHelp({ helpWidth: 120 })
     .showHelpAfterError('(flotilla --help lists what there is)');
-  for (const row of commands) program.addCommand(build(row));
+  const isMeant = (name: string) => typed?.includes(name) ?? true;
+  for (const row of commands) program.addCommand(await build(row, isMeant));
   program.addCommand(completionCommand());
   program.addHelpText(
     'after',
@@ -21,11 +24,17 @@ export function createProgram(): Command {
   return program;
 }
 
-function build({ name, meaning, takes = [], options, load, commands: below = [] }: CommandRow): Command {
+async function build(
+  { name, meaning, takes = [], options, load, commands: below = [] }: CommandRow,
+  isMeant: (name: string) => boolean,
+): Promise<Command> {
   const command = new Command(name).description(meaning).showHelpAfterError(`(flotilla ${name} --help lists what there is)`);
   for (const [argument, of] of takes) command.argument(argument, of);
-  for (const [flags, of] of options ? helpOf(options) : []) command.option(flags, of);
-  for (const row of below) command.addCommand(build(row));
+  if (options && isMeant(name)) {
+    const { helpOf } = await import('./option.ts');
+    for (const [flags, of] of helpOf(await options())) command.option(flags, of);
+  }
+  for (const row of below) command.addCommand(await build(row, isMeant));
   if (load)
     command.action(async () => {
       const run = await load();

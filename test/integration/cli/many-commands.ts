@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 
 const APP = '../../../apps/cli/src';
-const { createProgram }: { createProgram: () => { parseAsync(words: readonly string[], from: object): Promise<unknown> } } = await import(
-  `${APP}/program.ts`
-);
+interface Parser {
+  parseAsync(words: readonly string[], from: object): Promise<unknown>;
+}
+const { createProgram }: { createProgram: (typed: readonly string[]) => Promise<Parser> } = await import(`${APP}/program.ts`);
 const { complain }: { complain: (error: unknown) => void } = await import(`${APP}/complain.ts`);
 
 /** A command that was typed wrong ends its process; here it ends its line alone. */
@@ -32,7 +33,8 @@ for (const typed of lines) {
   process.exitCode = 0;
   process.stdout.write(`$ ${[...set, 'flotilla', ...words].join(' ')}\n`);
   try {
-    await createProgram().parseAsync(words, { from: 'user' });
+    const program = await createProgram(words);
+    await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (error instanceof Ended) process.exitCode = error.code;
     else complain(error);

@@ -25,8 +25,8 @@ interface Leaf {
 
 /** Every command of `flotilla` that does something. */
 export async function cliCommands(): Promise<Leaf[]> {
-  const { createProgram } = await loadApp<{ createProgram: () => CliCommand }>('cli', 'program.ts');
-  return leavesOf(createProgram(), '');
+  const { createProgram } = await loadApp<{ createProgram: () => Promise<CliCommand> }>('cli', 'program.ts');
+  return leavesOf(await createProgram(), '');
 }
 
 const leavesOf = (command: CliCommand, before: string): Leaf[] => {

@@ -196,13 +196,13 @@ async function readWays(client: Client, unseen: string[]): Promise<Places | unde
     ]);
     const byPlacement = Map.groupBy(decisions ?? [], (decision) => refKey(placementOf(decision)));
     const placementAt = new Map((placements ?? []).map((placement) => [refKey(placement.metadata), placement]));
-    const served = new Map([
-      [PlacementBinding, bindings],
-      [Placement, placements],
-      [PlacementDecision, decisions],
-    ] as const);
+    const listed: readonly (readonly [kind: string, objects: readonly unknown[] | undefined])[] = [
+      [PlacementBinding.kind, bindings],
+      [Placement.kind, placements],
+      [PlacementDecision.kind, decisions],
+    ];
     return {
-      unserved: [...served].find(([, objects]) => objects === undefined)?.[0].kind,
+      unserved: listed.find(([, objects]) => objects === undefined)?.[0],
       bindings: (namespace) => (bindings ?? []).filter(({ metadata }) => metadata.namespace === namespace),
       placement: (ref) => placementAt.get(refKey(ref)),
       decisions: (ref) => byPlacement.get(refKey(ref)) ?? [],
