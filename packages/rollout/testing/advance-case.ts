@@ -78,7 +78,7 @@ export function advance(given: Given): Advance {
   };
   const now = T0 + minutes * MINUTE;
   const gates = given.annotations
-    ? batchGatesOf({ metadata: { name: 'u', annotations: { ...given.annotations } } }, { now, talmStrict: false })
+    ? batchGatesOf({ metadata: { name: 'u', annotations: { ...given.annotations } }, status }, { now, talmStrict: false })
     : { ...openGates, window, otherVersion: given.otherVersion };
   return advanceRollout({ spec, status, observation, gates, now, talmStrict: given.talmStrict ?? false });
 }

@@ -211,6 +211,17 @@ export const ClusterGroupUpgradeStatus = z.object({
         .optional()
         .describe('Seconds of all pauses that have ended, since the rollout started; those that count as closed time are left out.'),
       currentBatchPausedSeconds: z.number().optional().describe('Of these, seconds since that batch started.'),
+      windows: z
+        .array(
+          z.object({
+            since: moment('Since when they were in force.'),
+            annotations: texts('These annotations; absent where they could not be read, so that nothing could begin.'),
+          }),
+        )
+        .optional()
+        .describe(
+          'Flotilla: windows of this rollout, one after the other: an edit of the annotations takes none of the time that is past.',
+        ),
       currentBatchRemediationProgress: z
         .record(z.string(), ClusterProgress)
         .optional()

@@ -96,6 +96,30 @@ describe('a window that recurs', () => {
     expect(verdict(advance({ annotations, status, minutes: DAY + 30 }))).toBe(TOO_LONG);
   });
 
+  test.each<{ name: string; next: Readonly<Record<string, string>> }>([
+    { name: 'cleared', next: {} },
+    { name: 'misspelt', next: { ...annotations, 'flotilla.io/window-schedule': '0 0 * *' } },
+    { name: 'under a misspelt key', next: { 'flotilla.io/window-schedul': '0 0 * * *', 'flotilla.io/window-duration': '30m' } },
+    { name: 'widened', next: { ...annotations, 'flotilla.io/window-duration': '6h' } },
+    { name: 'moved to a later day', next: { ...annotations, 'flotilla.io/window-start': '2026-02-01T00:00:00Z' } },
+  ])('that is $name takes none of the time that is past', ({ next }) => {
+    const held = advance({ annotations, status: BATCH_2, minutes: DAY - 60 });
+    const between = advance({ annotations: next, status: held.status, minutes: DAY - 59 });
+    expect([verdict(between), records(between)]).toEqual([undefined, []]);
+    const opened = advance({ annotations, status: held.status, minutes: DAY });
+    const within = advance({ annotations: next, status: opened.status, minutes: DAY + 6 });
+    expect([verdict(within), records(within)]).toEqual([undefined, []]);
+  });
+
+  test('that could not be read for a day has not taken it', () => {
+    const wrong = { ...annotations, 'flotilla.io/window-schedule': '0 0 * *' };
+    const held = advance({ annotations, status: BATCH_2, minutes: 20 * 60 });
+    const unread = advance({ annotations: wrong, status: held.status, minutes: DAY - 60 });
+    const again = advance({ annotations, status: unread.status, minutes: 2 * DAY - 60 });
+    const opened = advance({ annotations, status: again.status, minutes: 2 * DAY });
+    expect(opened.wakeAt).toBe(T0 + (2 * DAY + 30) * MINUTE);
+  });
+
   test('lets a batch that runs go on when it closes, within its share', () => {
     const status = running(1, { a: at(0), b: at(0) }, 20);
     const result = advance({ annotations, status, minutes: 35 });

@@ -5,13 +5,13 @@ import type { BatchGateInput } from '../gates/gates.ts';
 
 type Times = Pick<
   ClusterGroupUpgradeStatus['status'],
-  'startedAt' | 'currentBatchStartedAt' | 'pausedAt' | 'pausedSeconds' | 'currentBatchPausedSeconds'
+  'startedAt' | 'currentBatchStartedAt' | 'pausedAt' | 'pausedSeconds' | 'currentBatchPausedSeconds' | 'windows'
 >;
 
 /** Inputs of the clock; times are milliseconds since the epoch. */
 interface ClockInput {
   readonly times: Times;
-  readonly gates: Pick<BatchGateInput, 'pause' | 'closedMs'>;
+  readonly gates: Pick<BatchGateInput, 'pause' | 'closedMs' | 'windows'>;
   /** Length of the whole rollout, milliseconds. */
   readonly timeoutMs: number;
   readonly now: number;
@@ -24,7 +24,8 @@ export class RolloutClock {
 
   constructor(input: ClockInput) {
     this.#input = input;
-    this.#times = this.#countPause(input.times);
+    const { windows = [] } = input.gates;
+    this.#times = this.#countPause(windows.length === 0 ? input.times : { ...input.times, windows: [...windows] });
   }
 
   get times(): Times {

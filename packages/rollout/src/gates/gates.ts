@@ -10,7 +10,7 @@ import { type Wait, waitBy } from '../waits/wait.ts';
 import type { Blocking } from './blocking.ts';
 import { findPause, type Pause, pauseWait } from './pause.ts';
 import { type AnnotationProblem, findAnnotationProblem } from './upgrade-annotations.ts';
-import { closedMs, judgeWindow, type Window } from './window.ts';
+import { closedMs, judgeWindow, type Window, windowsOf } from './window.ts';
 
 /** A wait that ends by somebody alone, in words of its own. */
 export interface Stall {
@@ -34,6 +34,8 @@ export interface BatchGateInput {
   readonly pause?: Pause | undefined;
   /** Milliseconds between two times in which the rollout's time-out stands still; default none. */
   readonly closedMs?: (from: number, to: number) => number;
+  /** Windows of the rollout, the one in force as the last, as its status remembers them; default none. */
+  readonly windows?: ReturnType<typeof windowsOf>;
   /** Problem of an annotation, with the fix. */
   readonly annotationProblem?: AnnotationProblem | undefined;
   /** A template that is not what the running rollout began with. */
@@ -49,6 +51,7 @@ export const batchGatesOf = (
   window: judgeWindow(upgrade, now),
   pause: talmStrict ? undefined : findPause(upgrade),
   closedMs: (from, to) => closedMs(upgrade, from, to),
+  windows: talmStrict ? [] : windowsOf(upgrade, now),
   annotationProblem: talmStrict ? undefined : judgeAnnotations(upgrade, areProofsKept),
 });
 

@@ -54,6 +54,7 @@ test.each([
 test('zones with other changes: an evening hour, and half an hour', () => {
   const after = '2026-10-03T12:00:00Z';
   expect(openings('10 2 * * *', 'Australia/Lord_Howe', { after, count: 2 })).toEqual(['10-04T02:40:00+11:00', '10-05T02:10:00+11:00']);
+  expect(openings('10,20,35 2 * * *', 'Australia/Lord_Howe', { after, count: 1 })).toEqual(['10-04T02:35:00+11:00']);
   const cairo = openings('30 0 * * *', 'Africa/Cairo', { after: '2026-04-23T12:00:00Z', count: 2 });
   expect(cairo).toEqual(['04-24T01:30:00+03:00', '04-25T00:30:00+03:00']);
 });
@@ -75,6 +76,7 @@ test.each([
   { schedule: '0 2 1 * *', want: false },
   { schedule: '0 2 */2 * 6', want: true },
   { schedule: '0 2 ? * 6', want: false },
+  { schedule: '0 2 1-7 * +6', want: false },
 ])('$schedule names days of the month and of the week: $want', ({ schedule, want }) => {
   expect(read(schedule, '1h').namesBothDays).toBe(want);
 });
@@ -83,6 +85,7 @@ test('windows that touch or overlap are one', () => {
   const weekend = read('0 22 * * 5,6', '24h');
   expect(iso(weekend.openAt(at('2026-11-27T23:00:00Z'))?.closesAt)).toBe('2026-11-29T22:00:00Z');
   expect(read('0 * * * *', '2h').openAt(at('2026-11-27T23:30:00Z'))).toEqual({ closesAt: undefined });
+  expect(iso(read('*/5 0-5 * * *', '15m').openAt(at('2026-11-27T00:00:00Z'))?.closesAt)).toBe('2026-11-27T06:10:00Z');
 });
 
 test.each([
@@ -92,6 +95,16 @@ test.each([
   { name: 'of nothing', from: '2026-11-24T23:00:00Z', to: '2026-11-24T23:00:00Z', hours: 0 },
 ])('the open time $name', ({ from, to, hours }) => {
   expect(nightly.openMs(at(from), at(to))).toBe(hours * HOUR);
+});
+
+test('the open time is the same, asked at once, step by step, or of an earlier time again', () => {
+  const windows = () => read('*/50 * * * *', '15m');
+  const from = at('2026-11-24T00:20:00Z');
+  const ends = Array.from({ length: 200 }, (_, step) => from + step * 7 * 60_000);
+  const asked = windows();
+  const once = ends.map((to) => windows().openMs(from, to));
+  expect(ends.map((to) => asked.openMs(from, to))).toEqual(once);
+  expect(ends.toReversed().map((to) => asked.openMs(from, to))).toEqual(once.toReversed());
 });
 
 test('the open time of windows that overlap is counted once, and of a long past it is bounded', () => {

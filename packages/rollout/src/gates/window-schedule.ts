@@ -22,8 +22,10 @@ const SHORTEST_MS = 15 * MINUTE_MS;
 const LONGEST_MS = 7 * 24 * 60 * MINUTE_MS;
 /** Windows that are summed up at most: of the shortest these are more than ten days of open time. */
 const MOST_SUMMED = 1_000;
+/** Beginnings whose sums are remembered. */
+const MOST_SUMS = 50;
 /** Windows that overlap are followed so far to find when they close. */
-const MOST_MERGED = 64;
+const MOST_MERGED = 300;
 
 /** A part of a schedule that cannot be used, and why: "…, not five cron fields". */
 interface ScheduleProblem {
@@ -65,22 +67,29 @@ function scheduleOf(cron: Cron, durationMs: number, timezone: string): WindowSch
     }
     return { closesAt: undefined };
   };
+  /** Sums of windows that have ended, by the time from which they are counted: each question goes on where the one before it was. */
+  const sums = new Map<
+    number,
+    { readonly sum: number; readonly until: number; readonly opening: number | undefined; readonly count: number }
+  >();
   const openMs: WindowSchedule['openMs'] = (from, to) => {
-    let sum = 0;
-    let until = from;
-    let opening = lastOpening(from) ?? nextOpening(from);
-    for (let count = 0; opening !== undefined && opening < to; count++) {
-      // Beyond the bound all time counts as open.
-      if (count >= MOST_SUMMED) return sum + to - until;
-      const end = Math.min(opening + durationMs, to);
-      sum += Math.max(end - Math.max(opening, until), 0);
-      until = Math.max(until, end);
+    const known = sums.get(from);
+    let { sum, until, opening, count } =
+      known && known.until <= to ? known : { sum: 0, until: from, opening: lastOpening(from) ?? nextOpening(from), count: 0 };
+    for (; opening !== undefined && opening + durationMs <= to && count < MOST_SUMMED; count++) {
+      sum += Math.max(opening + durationMs - Math.max(opening, until), 0);
+      until = Math.max(until, opening + durationMs);
       opening = nextOpening(opening);
     }
-    return sum;
+    if (sums.size >= MOST_SUMS) sums.clear();
+    sums.set(from, { sum, until, opening, count });
+    // Beyond the bound all time counts as open.
+    if (count >= MOST_SUMMED) return sum + to - until;
+    return opening === undefined ? sum : sum + Math.max(to - Math.max(opening, until), 0);
   };
   const [, , days, , weekdays] = (cron.getPattern() ?? '').trim().split(/\s+/);
-  const namesBothDays = [days, weekdays].every((field) => field !== undefined && !/^[*?]$/.test(field));
+  // A plus before the days of the week means both.
+  const namesBothDays = [days, weekdays].every((field) => field !== undefined && !/^(?:[*?]$|\+)/.test(field));
   return { openAt, nextOpening, openMs, format, namesBothDays };
 }
 
@@ -133,7 +142,7 @@ function openingsOf(cron: Cron, timezone: string): Openings {
       if (run === undefined || instant === undefined) return best;
       if (instant > time) best = Math.min(best ?? instant, instant);
       // Openings after a change may overtake those that it moved.
-      if (best !== undefined && (instant > best || isSteady(best))) return best;
+      if (best !== undefined && (instant > best + LONGEST_CHANGE_MS || isSteady(best))) return best;
       local = run;
     }
   };
@@ -146,7 +155,7 @@ function openingsOf(cron: Cron, timezone: string): Openings {
       const instant = run === undefined ? undefined : instantOf(run);
       if (run === undefined || instant === undefined) return best;
       if (instant <= time) best = Math.max(best ?? instant, instant);
-      if (best !== undefined && (instant < best || isSteady(best))) return best;
+      if (best !== undefined && (instant < best - LONGEST_CHANGE_MS || isSteady(best))) return best;
       local = run;
     }
   };

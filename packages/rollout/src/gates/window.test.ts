@@ -1,7 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { closedMs, judgeWindow } from './window.ts';
+import { closedMs, judgeWindow, windowsOf } from './window.ts';
 
 const START = '2026-01-31T22:00:00+01:00';
 const END = '2026-01-31T23:00:00Z';
@@ -172,6 +172,38 @@ test('only a window that recurs is closed time between, and not after its end', 
   expect(closedMs(annotated({ ...NIGHTLY, 'flotilla.io/window-end': '2026-07-02T02:00:00Z' }), from, to)).toBe(2 * 3_600_000);
   expect(closedMs(annotated({ 'flotilla.io/window-end': '2026-07-02T02:00:00Z' }), from, to)).toBe(0);
   expect(closedMs(annotated({}), from, to)).toBe(0);
+});
+
+test('a window that begins later is closed until then', () => {
+  const later = annotated({ ...NIGHTLY, 'flotilla.io/window-start': '2026-07-09T00:00:00Z' });
+  expect(closedMs(later, at('2026-07-01T00:00:00Z'), at('2026-07-03T00:00:00Z'))).toBe(48 * 3_600_000);
+});
+
+test('each part of a time counts by the window that was in force, of many the oldest by the one after them', () => {
+  let upgrade = annotated(NIGHTLY);
+  const day = (n: number) => at('2026-07-01T00:00:00Z') + n * 24 * 3_600_000;
+  for (let n = 0; n < 30; n++) {
+    const annotations = { ...NIGHTLY, [Annotation.windowDuration]: `${1 + (n % 2)}h` };
+    const edited = { ...upgrade, metadata: { ...upgrade.metadata, annotations } };
+    upgrade = { ...edited, status: { status: { startedAt: '2026-07-01T00:00:00Z', windows: [...windowsOf(edited, day(n))] } } };
+  }
+  expect(upgrade.status?.status.windows?.length).toBe(20);
+  // From the eleventh edit on all are known: 24 h without 1 or 2.
+  expect(closedMs(upgrade, day(12), day(14))).toBe(45 * 3_600_000);
+  expect(closedMs(upgrade, day(0), day(10))).toBe(10 * 23 * 3_600_000);
+});
+
+test('a window that begins in a year that never comes names its start', () => {
+  const yearly = {
+    'flotilla.io/window-schedule': '0 0 31 12 *',
+    'flotilla.io/window-duration': '4h',
+    'flotilla.io/window-start': '9999-12-31T23:59:59Z',
+  };
+  const never = judgeWindow(annotated(yearly), at('2026-07-01T00:00:00Z'));
+  expect(never).toMatchObject({
+    kind: 'closed',
+    message: expect.stringMatching(/opens after 9999-12-31T23:59:59Z \(annotation flotilla.io\/window-start\)$/),
+  });
 });
 
 test.each([

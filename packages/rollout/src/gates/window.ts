@@ -1,6 +1,6 @@
 /** The window in which batches may start, from annotations of the upgrade. Pure. */
-import { Annotation, type ObjectMeta } from '@flotilla/api';
-import { explain } from '@flotilla/api/ran';
+import { Annotation, conditionTime, type ObjectMeta } from '@flotilla/api';
+import { type ClusterGroupUpgradeStatus, explain } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { WINDOW_KEYS } from '../upgrade/annotations.ts';
 import { readWindowSchedule, type WindowSchedule } from './window-schedule.ts';
@@ -19,6 +19,9 @@ interface Windows {
 }
 
 type Annotated = { readonly metadata: Pick<ObjectMeta, 'name' | 'annotations'> };
+type Times = Pick<ClusterGroupUpgradeStatus['status'], 'startedAt' | 'windows'>;
+type Running = Annotated & { readonly status?: { readonly status: Times } | undefined };
+type WindowPeriod = NonNullable<Times['windows']>[number];
 
 const Time = z.iso.datetime({ offset: true });
 
@@ -39,14 +42,53 @@ export function judgeWindow(upgrade: Annotated, now: number, whose = ''): Window
 
 /**
  * Milliseconds between two times in which a recurring window was closed: the rollout's time-out stands still meanwhile, so that it goes on in
- * the next window. Zero without a schedule.
+ * the next window. Zero without a schedule. Each part of the time counts by the window that was in force then.
  */
-export function closedMs(upgrade: Annotated, from: number, to: number): number {
-  const windows = readWindows(upgrade);
-  if (isProblem(windows) || !windows.schedule) return 0;
-  const end = Math.min(to, windows.closesAt);
-  return end > from ? end - from - windows.schedule.openMs(from, end) : 0;
+export function closedMs(upgrade: Running, from: number, to: number): number {
+  const periods = windowsOf(upgrade, to);
+  return periods.reduce((sum, { since, annotations }, index) => {
+    const [begin, end] = [Date.parse(since ?? ''), Date.parse(periods[index + 1]?.since ?? '')];
+    return sum + closedIn(annotations, Math.max(from, begin || 0), Math.min(to, end || to));
+  }, 0);
 }
+
+/** @param annotations of a window; absent ones could not be read, and nothing begins by these */
+function closedIn(annotations: WindowPeriod['annotations'], from: number, to: number): number {
+  if (!annotations) return Math.max(to - from, 0);
+  const windows = readWindows({ metadata: { name: '', annotations } });
+  if (isProblem(windows)) return Math.max(to - from, 0);
+  const { schedule, opensAt, closesAt } = windows;
+  const end = Math.min(to, closesAt);
+  if (!schedule || end <= from) return 0;
+  const open = Math.max(from, opensAt);
+  return end - from - (end > open ? schedule.openMs(open, end) : 0);
+}
+
+/** Windows that a status remembers; of more, two of the oldest become one. */
+const MOST_WINDOWS = 20;
+
+/**
+ * The windows of a running upgrade one after the other, with the one of its annotations as the last. Empty where none ever recurred.
+ * @param now milliseconds since the epoch: annotations that are new are in force since then
+ */
+export function windowsOf({ metadata, status }: Running, now: number): readonly WindowPeriod[] {
+  const { startedAt = conditionTime(0), windows = [] } = status?.status ?? {};
+  const all = Object.entries(metadata.annotations ?? {});
+  const given = Object.fromEntries(all.filter(([key]) => WINDOW_ANNOTATIONS.has(key)));
+  const read = readWindows({ metadata: { ...metadata, annotations: given } });
+  const annotations = isProblem(read) ? undefined : given;
+  const last = windows.at(-1);
+  if (!last) return isProblem(read) || !read.schedule ? [] : [{ since: startedAt, annotations }];
+  if (isSame(last.annotations, annotations)) return windows;
+  const [first, second, ...others] = windows;
+  const kept = first && second && windows.length >= MOST_WINDOWS ? [{ ...second, since: first.since }, ...others] : windows;
+  return [...kept, { since: conditionTime(now), ...(annotations && { annotations }) }];
+}
+
+const WINDOW_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(WINDOW_KEYS));
+
+const isSame = (some: WindowPeriod['annotations'], others: WindowPeriod['annotations']): boolean =>
+  (some === undefined) === (others === undefined) && [...WINDOW_ANNOTATIONS].every((key) => some?.[key] === others?.[key]);
 
 function judgeSchedule(
   upgrade: Annotated,
@@ -61,8 +103,12 @@ function judgeSchedule(
   }
   const next = now < opensAt && schedule.openAt(opensAt) ? opensAt : schedule.nextOpening(Math.max(now, opensAt));
   const by = describe(upgrade, Annotation.windowSchedule);
-  if (next === undefined || next >= closesAt)
-    return { kind: 'closed', message: `No window${whose} by ${by} opens before ${describe(upgrade, Annotation.windowEnd)}` };
+  if (next === undefined || next >= closesAt) {
+    const bound = Number.isFinite(closesAt)
+      ? `before ${describe(upgrade, Annotation.windowEnd)}`
+      : `after ${describe(upgrade, Annotation.windowStart)}`;
+    return { kind: 'closed', message: `No window${whose} by ${by} opens ${bound}` };
+  }
   const warning = warnOfDays(upgrade, schedule, now);
   const message = `Waiting for the window${whose}, which opens next at ${schedule.format(next)} by ${by}${warning ? `. ${warning}` : ''}`;
   return { kind: 'closed', message, opensAt: next };
