@@ -96,13 +96,13 @@ function withAnnotations(upgrade: ClusterGroupUpgrade, annotations: Change<Clust
   return { ...upgrade, metadata: { ...upgrade.metadata, annotations: { ...others, ...present(annotations) } } };
 }
 
-/** Clusters that the hub would try again, by its own rules. */
+/** Clusters that the hub would try again, by its own rules, if all of them are there. */
 function clustersAgain(asked: ClusterGroupUpgrade): string[] {
   const retry = findRetry(asked);
   if (!retry) return [];
   if (!isRunning(asked)) return retriedPrecaches(asked.status?.precaching?.status, retry);
   const before = asked.status ?? { status: {} };
-  const left = new Set(retryInRollout(before, retry).clusters?.map(({ name }) => name));
+  const left = new Set(retryInRollout(before, retry, () => true).clusters?.map(({ name }) => name));
   return (before.clusters ?? []).flatMap(({ name }) => (left.has(name) ? [] : [name]));
 }
 

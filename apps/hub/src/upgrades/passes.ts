@@ -242,7 +242,7 @@ export class UpgradePasses {
       ? this.#join(upgrade, spec, versioned, observation)
       : rememberMeant(versioned, observation.mode);
     const retry = findRetry(upgrade);
-    return retry ? retryInRollout(joined, retry) : joined;
+    return retry ? retryInRollout(joined, retry, observation.exists) : joined;
   }
 
   /** The status with the clusters that are selected since the start. */

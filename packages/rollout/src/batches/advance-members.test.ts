@@ -111,6 +111,29 @@ describe('a cluster of which nobody can say whether it complies', () => {
   });
 });
 
+describe('a cluster that was complete and fell back', () => {
+  const complete = (name: string) => ({ name, state: 'complete' });
+
+  test('is no success once its policy leaves it', () => {
+    const given = { clusters: [complete('a')], plan: [['a'], ['b'], ['c']], observed: { drift } };
+    const fell = advance({ ...given, status: running(2, { b: at(0) }), minutes: 1 });
+    expect(fell.messages.a).toMatch(/does not comply with policy p0 any more/);
+    const last = { ...given, clusters: [complete('a'), complete('b')], status: running(3, { c: at(0) }, 1), messages: fell.messages };
+    const seen = advance({ ...last, standings: { a: 'unseen', b: 'done', c: 'done' }, minutes: 2 });
+    expect([verdict(seen), progressOf(seen)?.a]).toEqual([undefined, at(0)]);
+    const again = { ...last, clusters: [complete('b'), complete('c')], status: running(3, { a: at(0), c: DONE }, 1), minutes: 3 };
+    expect(verdict(advance({ ...again, standings: { a: 'unseen', b: 'done', c: 'done' } }))).toBeUndefined();
+  });
+
+  test('is enforced where it complied from the beginning, and is no success', () => {
+    const given = { plan: [['a']], clusters: [complete('x')], status: running(1, { a: at(0) }), observed: { drift } };
+    const result = advance({ ...given, standings: { a: 'done' }, minutes: 1 });
+    expect([verdict(result), progressOf(result)?.x]).toEqual([undefined, at(0)]);
+    const done = advance({ ...given, standings: { a: 'done', x: 'done' }, minutes: 1 });
+    expect(verdict(done)).toBe(`True ${COMPLIANT}`);
+  });
+});
+
 describe('a cluster that is no ManagedCluster any more', () => {
   test('is recorded, and the rest goes on', () => {
     const result = advance({

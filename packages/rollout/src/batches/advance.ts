@@ -247,11 +247,15 @@ class Pass {
   #leftBehind(): readonly string[] {
     const { mode, exists, drift } = this.#input.observation;
     if (mode.kind !== 'policy') return [];
-    const { records, plan, batch } = this.#clusters;
+    const { records, plan, batch, completed, again } = this.#clusters;
     const failures = new Set(records.filter(({ state }) => state === RecordState.failed).map(({ name }) => name));
-    const tried = new Set(plan.slice(0, drift ? batch : batch - 1).flat());
-    const isLeft = (cluster: string) =>
-      (this.#clusters.isTimedOut(cluster) ? firstOpen(mode, cluster) : firstPending(mode, cluster)) !== undefined;
+    const tried = new Set(drift ? [...plan.slice(0, batch).flat(), ...completed, ...again] : plan.slice(0, batch - 1).flat());
+    // One that was enforced again, or was told to need it, has to be seen to comply.
+    const isOpenAgain = (cluster: string) => !this.#clusters.isComplete(cluster) || this.#clusters.hasFallen(cluster);
+    const isLeft = (cluster: string) => {
+      const first = this.#clusters.isTimedOut(cluster) || (drift && isOpenAgain(cluster)) ? firstOpen : firstPending;
+      return first(mode, cluster) !== undefined;
+    };
     return [...tried].filter((cluster) => !failures.has(cluster) && exists(cluster) && isLeft(cluster));
   }
 

@@ -110,6 +110,17 @@ export class ClustersUnderWay {
     return this.#recorded.get(cluster) === RecordState.complete;
   }
 
+  /** In the order of the plan, then those that complied from the beginning. */
+  get completed(): readonly string[] {
+    const names = new Set([...this.plan.flat(), ...this.#recorded.keys()]);
+    return [...names].filter((cluster) => this.isComplete(cluster));
+  }
+
+  /** The last pass told that it did not comply any more: of a cluster that is complete nothing else is told. */
+  hasFallen(cluster: string): boolean {
+    return this.isComplete(cluster) && this.#input.status.messages?.[cluster] !== undefined;
+  }
+
   /** Its images could not be pulled, also where it was tried again. */
   hasFailedPull(cluster: string): boolean {
     const state = this.#input.status.precaching?.status?.[cluster];

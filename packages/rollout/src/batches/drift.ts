@@ -3,7 +3,7 @@
  * policy is enforced again with the last batch, on as many clusters at a time as a batch has, on canaries first and one by one. Pure.
  */
 import type { RolloutObservation } from '../upgrade/model.ts';
-import { firstPending } from './cluster-machine.ts';
+import { firstOpen, firstPending } from './cluster-machine.ts';
 import type { ClustersUnderWay } from './clusters-under-way.ts';
 
 /** A policy that is not enforced on a cluster any more is judged anew there, and may be without a verdict meanwhile. */
@@ -18,11 +18,15 @@ export interface Drift {
   readonly since: number;
 }
 
-/** In the order of the plan. None by ManifestWorks: those of earlier batches are gone. */
+/**
+ * In the order of the plan. One that was told has to be seen to comply: that its policy leaves it mends nothing. None by ManifestWorks: those of
+ * earlier batches are gone.
+ */
 export function findDrift(clusters: ClustersUnderWay, { mode, exists, drift }: RolloutObservation): Drift[] {
   if (mode.kind !== 'policy' || !drift) return [];
-  return [...new Set(clusters.plan.flat())].flatMap((cluster) => {
-    const policy = clusters.isComplete(cluster) && exists(cluster) ? firstPending(mode, cluster) : undefined;
+  return clusters.completed.flatMap((cluster) => {
+    const first = clusters.hasFallen(cluster) ? firstOpen : firstPending;
+    const policy = exists(cluster) ? first(mode, cluster) : undefined;
     return policy === undefined ? [] : [{ cluster, policy, since: drift.since(cluster) }];
   });
 }

@@ -71,6 +71,7 @@ const upgrade = (annotations: Record<string, string>, lastHandledRetryAt?: strin
   status: ClusterGroupUpgradeStatus.parse({ lastHandledRetryAt }),
 });
 const all = { at: 't', isMeant: () => true };
+const there = () => true;
 
 describe('what is asked', () => {
   test.each([
@@ -111,6 +112,12 @@ const halfway = (status: object) =>
 const record = (name: string, state: string) => ({ name, state });
 
 describe('in a rollout', () => {
+  test('leaves a cluster that is not there its record', () => {
+    const clusters = [record('a', 'failed'), record('b', 'failed')];
+    const before = halfway({ clusters, status: { currentBatch: 3, currentBatchStartedAt: '2026-01-01T00:00:00Z' } });
+    expect(retryInRollout(before, all, (cluster) => cluster !== 'a').clusters).toEqual([record('a', 'failed')]);
+  });
+
   test('clusters of batches that have ended come in last batches, of the size of a batch', () => {
     const before = halfway({
       clusters: [record('a', 'timedout'), record('b', 'timedout'), record('c', 'failed'), record('d', 'complete')],
@@ -120,7 +127,7 @@ describe('in a rollout', () => {
         currentBatchRemediationProgress: { e: { state: 'InProgress' } },
       },
     });
-    const after = retryInRollout(before, all);
+    const after = retryInRollout(before, all, there);
     expect(after.remediationPlan).toEqual([['a', 'b'], ['c', 'd'], ['e'], ['a', 'b'], ['c']]);
     expect(after.clusters).toEqual([record('d', 'complete')]);
     expect(after.lastHandledRetryAt).toBe('t');
@@ -136,7 +143,7 @@ describe('in a rollout', () => {
         currentBatchRemediationProgress: { c: { state: 'InProgress', policyIndex: 1 }, d: { state: 'InProgress' } },
       },
     });
-    const after = retryInRollout(before, all);
+    const after = retryInRollout(before, all, there);
     expect(after.remediationPlan).toEqual([['a', 'b'], ['d'], ['e'], ['c']]);
     expect(after.status.currentBatchRemediationProgress).toEqual({ d: { state: 'InProgress' } });
   });
@@ -145,7 +152,7 @@ describe('in a rollout', () => {
     { name: 'before the first batch', status: {} },
     { name: 'before the batch has passed the gates', status: { currentBatch: 1 } },
   ])('a cluster whose batch is to come is tried there: $name', ({ status }) => {
-    const after = retryInRollout(halfway({ clusters: [record('a', 'failed')], status }), all);
+    const after = retryInRollout(halfway({ clusters: [record('a', 'failed')], status }), all, there);
     expect(after.remediationPlan).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
     expect(after.clusters).toEqual([]);
   });
@@ -155,7 +162,10 @@ describe('in a rollout', () => {
       clusters: [record('a', 'complete'), record('b', 'timedout'), record('z', 'failed')],
       status: { currentBatch: 2 },
     });
-    expect(retryInRollout(before, { at: 't', isMeant: (cluster) => cluster !== 'b' })).toEqual({ ...before, lastHandledRetryAt: 't' });
+    expect(retryInRollout(before, { at: 't', isMeant: (cluster) => cluster !== 'b' }, there)).toEqual({
+      ...before,
+      lastHandledRetryAt: 't',
+    });
   });
 });
 
@@ -164,7 +174,7 @@ describe('a cluster that failed pre-caching', () => {
 
   test('pulls again and comes in a last batch, which late ones fill up', () => {
     const before = halfway({ precaching, clusters: [record('z', 'failed'), record('y', 'failed')], status: { currentBatch: 2 } });
-    const first = retryInRollout(before, { at: 't', isMeant: (cluster) => cluster === 'z' });
+    const first = retryInRollout(before, { at: 't', isMeant: (cluster) => cluster === 'z' }, there);
     expect(first).toMatchObject({
       batchesAtStart: 3,
       remediationPlan: [['a', 'b'], ['c', 'd'], ['e'], ['z']],
@@ -172,7 +182,7 @@ describe('a cluster that failed pre-caching', () => {
       precaching: { retries: { z: 1 }, status: { z: 'NotStarted', y: 'PrecacheTimeout', a: 'Succeeded' } },
     });
     expect(latePulls(first)).toEqual(['z']);
-    const second = retryInRollout(first, { at: 'u', isMeant: () => true });
+    const second = retryInRollout(first, { at: 'u', isMeant: () => true }, there);
     expect(second.remediationPlan?.slice(3)).toEqual([['z', 'y']]);
     expect(second.precaching?.retries).toEqual({ z: 1, y: 1 });
   });
@@ -184,7 +194,7 @@ describe('a cluster that failed pre-caching', () => {
       batchesAtStart: 1,
       status: { currentBatch: 2 },
     };
-    const after = retryInRollout(failed, all);
+    const after = retryInRollout(failed, all, there);
     expect(after).toMatchObject({ remediationPlan: [['a', 'b'], ['z']], precaching: { retries: { z: 2 }, status: { z: 'NotStarted' } } });
   });
 });

@@ -122,14 +122,19 @@ export const retriedPrecaches = (states: Readonly<Record<string, PrecacheState>>
 
 /**
  * A running rollout whose failed clusters come again in last batches, as many at a time as a batch has. The plan keeps what was; a cluster leaves the
- * batch that runs. Those that failed pre-caching pull first. Those that failed a backup are not in the plan and stay out.
+ * batch that runs. Those that failed pre-caching pull first. Those that failed a backup are not in the plan and stay out, and those that are not there keep
+ * their record.
  */
-export function retryInRollout(before: ClusterGroupUpgradeStatus, { at, isMeant }: Retry): ClusterGroupUpgradeStatus {
+export function retryInRollout(
+  before: ClusterGroupUpgradeStatus,
+  { at, isMeant }: Retry,
+  exists: RolloutObservation['exists'],
+): ClusterGroupUpgradeStatus {
   const { remediationPlan: plan = [], clusters: records = [], status: times, precaching } = before;
   const planned = new Set(plan.flat());
   const unpulled = new Set(retriedPrecaches(precaching?.status, { at, isMeant }));
   const failed = records.flatMap(({ name, state }) =>
-    state !== RecordState.complete && isMeant(name) && (planned.has(name) || unpulled.has(name)) ? [name] : [],
+    state !== RecordState.complete && isMeant(name) && exists(name) && (planned.has(name) || unpulled.has(name)) ? [name] : [],
   );
   if (failed.length === 0) return { ...before, lastHandledRetryAt: at };
   const again = new Set(failed);

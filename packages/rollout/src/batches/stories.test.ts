@@ -99,9 +99,9 @@ const stories: readonly Story[] = [
     clusters: ['a'],
     compliant: ['b'],
     moments: [
-      [0, { unedited: ['a', 'b'] }],
+      [0, { unedited: ['a', 'b'], standings: { b: 'done' } }],
       [10, { unedited: ['a'] }],
-      [60, { standings: { a: 'done' } }],
+      [60, { standings: { a: 'done', b: 'done' } }],
       [61, { unedited: [] }],
     ],
   },
