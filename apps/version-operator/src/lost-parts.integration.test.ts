@@ -92,6 +92,42 @@ test('an object to delete that its finalizer keeps is told in Upgradeable, and t
   await world.until(async () => (await world.condition('Upgradeable')) === '');
 });
 
+test('an update that a deletion under way forbids is refused by an operator that has just started, too', async () => {
+  const first = release('4.1.0', [old('kept', { finalizers: ['example.com/never'] })]);
+  const second = release('4.1.1', [old('kept', TO_DELETE)]);
+  const third = release('4.2.0', [old('kept', TO_DELETE)]);
+  await using world = await start();
+  const operator = world.run(first, [second, third]);
+  await world.completed(first);
+  await ask(second, world);
+  await world.completed(second);
+  await world.until(async () => (await world.condition('Upgradeable')).startsWith('False ResourceDeletionInProgress'));
+  await ask(third, world);
+  await world.until(async () => (await world.condition('ReleaseAccepted')).startsWith('False PreconditionChecks'));
+  await operator.stop();
+  await world.client.delete(kinds.configMap, { namespace: NAMESPACE, name: 'last' });
+  await using _again = world.run(first, [second, third]);
+  const { data } = await world.until(() => get(world, 'last'));
+  expect(data?.version).toBe('4.1.1');
+  expect((await world.version())?.status?.history?.[0]?.version).toBe('4.1.1');
+  expect(await world.condition('Upgradeable')).toMatch(/^False ResourceDeletionInProgress/);
+});
+
+test('a release with a mistyped delete annotation names the object, and can be left', async () => {
+  const first = release('4.1.0', []);
+  const second = release('4.1.1', [old('mistyped', { annotations: { 'release.openshift.io/delete': 'false' } })]);
+  const third = release('4.1.2', []);
+  await using world = await start();
+  await using _operator = world.run(first, [second, third], { clock: hurried });
+  await world.completed(first);
+  await ask(second, world);
+  await world.until(async () =>
+    (await world.condition('Failing')).includes(`configmap "${NAMESPACE}/mistyped": invalid delete annotation`),
+  );
+  await ask(third, world);
+  await world.completed(third);
+});
+
 test('an aggregated API that is away costs its objects, and is named', async () => {
   const thing = { apiVersion: 'away.example.com/v1', kind: 'Thing', metadata: { name: 'thing', namespace: NAMESPACE } };
   const first = release('4.1.0', []);

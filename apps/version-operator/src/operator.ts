@@ -136,7 +136,7 @@ async function loadFirstRelease(
   signal: AbortSignal,
 ): Promise<LoadedRelease> {
   const { given, reopen, observe, client, clock, logger } = options;
-  const judged = () => currentVersion(cluster, { featureGates: new Set(), work: undefined, pendingDeletions: [] }, clock.now());
+  const judged = () => currentVersion(cluster, { featureGates: new Set(), work: undefined, pendingDeletions: undefined }, clock.now());
   const loaded = await readFirstRelease(
     { given, reopen, clusterVersion: cluster.version, judged, isObserving: observe !== undefined, client, refused, clock, logger },
     (files, { image, verified }) => readRelease(files, { ...readingOf(options, cluster), image, verified, local: true, signal }),

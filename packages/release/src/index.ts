@@ -35,6 +35,7 @@ export {
 } from './cluster-version/acceptance.ts';
 export { howText } from './cluster-version/failure.ts';
 export { checkPreconditions, summarizePreconditions } from './cluster-version/preconditions.ts';
+export { storedDeletions } from './cluster-version/risks.ts';
 export { ACCEPT_RISKS, acceptedExposure } from './cluster-version/risky-updates.ts';
 export {
   type ClusterVersionJudgement,

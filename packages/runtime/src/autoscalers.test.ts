@@ -56,3 +56,11 @@ test('a list that is refused is told once, and asked for again', async () => {
   expect(await autoscalers.isScaled(WEB)).toBe(true);
   expect(warnings).toHaveLength(1);
 });
+
+test('a list that fails for a moment says nothing of who is scaled', async () => {
+  const answers = server.fallback;
+  server.fallback = refuse(500, 'InternalError');
+  await expect(autoscalers.isScaled(WEB)).rejects.toThrow();
+  server.fallback = answers;
+  expect(await autoscalers.isScaled(WEB)).toBe(true);
+});

@@ -1,6 +1,7 @@
 import { refKey } from '@flotilla/api';
 import { HorizontalPodAutoscaler } from '@flotilla/api/core';
 import type { Client } from './client.ts';
+import { isForbidden } from './errors.ts';
 import { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 
 /** An object as autoscalers name it: the version of its API does not count. */
@@ -67,6 +68,7 @@ export class Autoscalers {
     } catch (err) {
       if (this.#reading === reading) this.#reading = undefined;
       reading.end.abort();
+      if (!isForbidden(err)) throw err;
       this.#tellRefusal(err);
     }
     return this.names(object);
@@ -75,7 +77,7 @@ export class Autoscalers {
   #begin(): { readonly cache: Cache; readonly end: AbortController } {
     const cache: Cache = new WatchCache(this.#client, HorizontalPodAutoscaler, {
       ...this.#surroundings,
-      optional: true,
+      optional: 'until-served',
       transform: ({ metadata: { name, namespace, uid, resourceVersion }, spec }) => ({
         metadata: { name, namespace, uid, resourceVersion },
         spec: spec && { scaleTargetRef: spec.scaleTargetRef },

@@ -80,6 +80,12 @@ async function lookAndAct(task: string, wanted: Wanted, given: Look): Promise<St
   const intent = live.intentOf(wanted);
   if (!intent) return { done: true };
   const isServed = await live.read(wanted.kindKey);
+  // A kind that nobody could look for is not gone: deletions are not asked again after the update.
+  if (intent === 'delete' && purpose.state === 'Updating' && !isServed && live.whyUnknown(wanted.kindKey) !== undefined) {
+    if (await live.look([wanted.kindKey])) return undefined;
+    const why = live.whyUnknown(wanted.kindKey);
+    if (why !== undefined) return trouble(wanted, taskError(task, why), why);
+  }
   const object = live.get(wanted);
   const verdict = verdictOf(wanted, object, purpose);
   const look: ManifestLook = {

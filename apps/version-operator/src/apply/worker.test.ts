@@ -1,6 +1,6 @@
 import { ManualClock } from '@flotilla/pace/testing';
 import { enabledCapabilities, type PayloadState } from '@flotilla/release';
-import { createLogger, Semaphore } from '@flotilla/runtime';
+import { ApiError, createLogger, RuntimeErrorCode, Semaphore } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SmallServer, servedKinds } from '../../testing/small-server.ts';
 import { configMap, filesOf, imageOf, type TestRelease } from '../../testing/world-case.ts';
@@ -87,4 +87,29 @@ test('an object of two files that somebody deletes is as the file has it whose t
   server.delete('doubled');
   await clock.advance(1_000);
   expect(server.dataOf('doubled')).toEqual({ from: 'the last' });
+});
+
+test('a manifest with a mistyped delete annotation costs itself alone: what is being deleted can be asked', async () => {
+  const mistyped = configMap('mistyped', {}, { annotations: { 'release.openshift.io/delete': 'false' } });
+  await take(
+    { version: '4.1.0', files: { '0000_10_one_00_map.json': [mistyped], '0000_10_two_00_map.json': [configMap('other', {})] } },
+    'Updating',
+  );
+  expect(worker.report()?.failure?.message).toContain('invalid delete annotation');
+  expect(server.dataOf('other')).toEqual({});
+  expect(worker.pendingDeletions()).toEqual([]);
+});
+
+test('an object to delete is not gone because the server of its kind is away', async () => {
+  Object.assign(server.client, {
+    request: async (_method: string, path: string) => {
+      if (path === '/apis') return { groups: [{ name: 'image.openshift.io', versions: [{ version: 'v1' }] }] };
+      throw new ApiError(RuntimeErrorCode.unavailable, path, { status: 503, reason: 'ServiceUnavailable', serverMessage: 'away' });
+    },
+  });
+  const metadata = { name: 'old', namespace: 'openshift', annotations: { 'release.openshift.io/delete': 'true' } };
+  const stream = { apiVersion: 'image.openshift.io/v1', kind: 'ImageStream', metadata };
+  await take({ version: '4.1.0', files: { '0000_10_one_00_stream.json': [stream] } }, 'Updating');
+  expect(worker.report()?.completed).toBe(false);
+  expect(worker.report()?.failure?.message).toContain('old');
 });

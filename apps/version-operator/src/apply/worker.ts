@@ -90,6 +90,8 @@ export class PayloadWorker {
         readonly work: Work;
         readonly tracked: readonly Wanted[];
         readonly context: string;
+        /** The objects of its kinds have been listed. */
+        isListed: boolean;
       }
     | undefined;
   #completed = false;
@@ -160,15 +162,15 @@ export class PayloadWorker {
     };
   }
 
-  /** Objects to delete that are on their way out, as messages name them. */
-  pendingDeletions(): string[] {
-    return this.#pending().map(({ manifest }) => textOfObject(manifest));
+  /** Objects to delete that are on their way out, as messages name them; undefined until they have been looked for. */
+  pendingDeletions(): string[] | undefined {
+    return this.#pass?.isListed ? this.#pending().map(({ manifest }) => textOfObject(manifest)) : undefined;
   }
 
   #pending(): Wanted[] {
     const { live } = this.#options.tools;
     return (this.#pass?.tracked ?? []).filter(
-      (wanted) => live.intentOf(wanted) === 'delete' && live.get(wanted)?.metadata.deletionTimestamp !== undefined,
+      (wanted) => live.deletes(wanted) && live.get(wanted)?.metadata.deletionTimestamp !== undefined,
     );
   }
 
@@ -272,7 +274,8 @@ export class PayloadWorker {
       logger,
       onProgress: onReport,
     });
-    this.#pass = { pass, work, tracked: wanted, context: JSON.stringify(built) };
+    const current = { pass, work, tracked: wanted, context: JSON.stringify(built), isListed: false };
+    this.#pass = current;
     onReport();
     if (!this.#completed && this.#toldDoubled !== work.release) {
       this.#toldDoubled = work.release;
@@ -282,6 +285,7 @@ export class PayloadWorker {
     const startedMs = clock.now();
     await tools.deletions.begin(work.release.release.image);
     await tools.live.track({ wanted, context: built });
+    current.isListed = true;
     if (!(await pass.run(signal)) || signal.aborted || this.#work !== work) return false;
     this.#passes++;
     const isNews = !this.#completed;

@@ -73,6 +73,8 @@ export class Kinds {
   readonly #served = new Map<string, Resource<LiveObject>>();
   readonly #servedMs = new Map<string, number>();
   #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Kinds that the last look did not find, each with the error of its group's server; undefined for one that is not served. */
+  readonly #unfound = new Map<string, unknown>();
 
   constructor(client: Client, wakeups: Wakeups, clock: Clock) {
     this.#client = client;
@@ -109,12 +111,20 @@ export class Kinds {
     if (missing.length === 0 || this.#clock.now() - this.#lookedAt < LOOK_AGAIN_MS) return false;
     this.#lookedAt = this.#clock.now();
     const served = await this.#servedVersions();
-    const wanted = new Set(missing.map((key) => key.slice(0, key.lastIndexOf('/'))).filter((version) => served.has(version)));
+    const wanted = new Set(missing.map(versionOf).filter((version) => served.has(version)));
+    const failed = new Map<string, unknown>();
     // a group whose own server is away costs its kinds alone
-    await Promise.all([...wanted].map((version) => this.#read(version).catch(() => undefined)));
+    await Promise.all([...wanted].map((version) => this.#read(version).catch((error: unknown) => failed.set(version, error))));
+    for (const key of missing) this.#unfound.set(key, failed.get(versionOf(key)));
     const found = missing.filter((key) => this.#builtIn.has(key));
     for (const key of found) this.#wakeups.wake(kindServed(key));
     return found.length > 0;
+  }
+
+  /** Error for which it is not known if a kind is served; undefined where it is known. */
+  whyUnknown(kindKey: string): unknown {
+    if (this.find(kindKey)) return undefined;
+    return this.#unfound.has(kindKey) ? this.#unfound.get(kindKey) : new Error('its API has not been looked for yet');
   }
 
   /** Why the server that serves a kind's group is away, where it is another one than the API server; undefined where nothing says so. */
@@ -143,3 +153,5 @@ export class Kinds {
       );
   }
 }
+
+const versionOf = (kindKey: string): string => kindKey.slice(0, kindKey.lastIndexOf('/'));

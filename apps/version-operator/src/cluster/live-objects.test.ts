@@ -319,7 +319,10 @@ test.each([
   { name: 'of another kind', items: [autoscaler({ ...named, kind: 'StatefulSet' })] },
   { name: 'of another API', items: [autoscaler({ ...named, apiVersion: 'v1' })] },
   { name: 'of another namespace', items: [autoscaler(named, 'elsewhere')] },
-  { name: 'that may not be listed', items: new Error('forbidden') },
+  {
+    name: 'that may not be listed',
+    items: new ApiError(RuntimeErrorCode.forbidden, 'list', { status: 403, reason: 'Forbidden', serverMessage: '' }),
+  },
 ])('an autoscaler $name keeps nothing', async ({ items }) => {
   server.items.set(AUTOSCALER, items);
   await server.tell('Deployment', 'ADDED', scaled('10', 5));
@@ -339,4 +342,19 @@ test('an autoscaler that names its object no more gives the replicas back', asyn
   expect([missed, live.standing(wanted)]).toEqual([[wanted], 'different']);
   live.take(wanted, scaled('10', 5), 'read');
   expect(live.merge(wanted, scaled('10', 5))).toMatchObject({ spec: { replicas: 1 } });
+});
+
+test('autoscalers whose kind the server loses for a while keep their replicas', async () => {
+  server.items.set(AUTOSCALER, [autoscaler(named)]);
+  await server.tell('Deployment', 'ADDED', scaled('10', 5));
+  expect(await live.isScaled(wanted, scaled('10', 5))).toBe(true);
+  const missed: Wanted[] = [];
+  live.onDrift = (one) => void missed.push(one);
+  const lost = { status: 404, reason: 'NotFound', serverMessage: 'the server could not find the requested resource' };
+  server.items.set(AUTOSCALER, new ApiError(RuntimeErrorCode.notFound, 'list', lost));
+  await server.expire(AUTOSCALER);
+  await settled(() => expect(server.listed.filter((kind) => kind === AUTOSCALER).length).toBeGreaterThan(1));
+  await turn();
+  expect([missed, live.standing(wanted)]).toEqual([[], 'same']);
+  expect(await live.isScaled(wanted, scaled('10', 5))).toBe(true);
 });

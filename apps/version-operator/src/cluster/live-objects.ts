@@ -1,4 +1,5 @@
 import { type KubeObject, type Resource, refKey } from '@flotilla/api';
+import { ManifestAnnotation } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { type BuildContext, type Intent, intentOf, type Json } from '@flotilla/release';
 import {
@@ -206,6 +207,17 @@ export class LiveObjects {
     const own = intentOf(wanted.manifest);
     if (last === wanted) return own;
     return own === 'delete' || intentOf(last.manifest) === 'delete' ? undefined : 'create-only';
+  }
+
+  /** True where the manifest asks for a deletion; false for one whose wish cannot be read, which is told where it is applied. */
+  deletes(wanted: Wanted): boolean {
+    const isLast = (this.#last.get(wanted.identity) ?? wanted) === wanted;
+    return isLast && wanted.manifest.annotations?.[ManifestAnnotation.delete] === 'true';
+  }
+
+  /** Error for which it is not known if a kind is served; undefined where it is known. */
+  whyUnknown(kindKey: string): unknown {
+    return this.#brought.has(kindKey) ? undefined : this.kinds.whyUnknown(kindKey);
   }
 
   /** Relation of the object to its manifest; undefined before they are compared. */

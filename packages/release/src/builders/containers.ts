@@ -3,11 +3,11 @@ import { mergeByKey, mergeQuantities, textOr } from './merge.ts';
 import { mergeContainerSecurity } from './security-context.ts';
 
 /** Containers of a pod by name, in the manifest's order, which init containers run in; those that it does not know go (spec/cvo 3.5, but for the order). */
-export const mergeContainers = (live: unknown, wanted: unknown) =>
-  mergeByKey(live, wanted, { key: ({ name }) => textAt(name), merge: mergeContainer });
+export const mergeContainers = (live: unknown, wanted: unknown, isOnHost: boolean) =>
+  mergeByKey(live, wanted, { key: ({ name }) => textAt(name), merge: (before, next) => mergeContainer(before, next, isOnHost) });
 
 /** Fields that a manifest does not decide stay as they are: pull policy, lifecycle, start-up probe, terminal, devices. */
-function mergeContainer(live: Json, wanted: Json): Json {
+function mergeContainer(live: Json, wanted: Json, isOnHost: boolean): Json {
   return defined({
     ...live,
     image: wanted.image,
@@ -17,7 +17,10 @@ function mergeContainer(live: Json, wanted: Json): Json {
     envFrom: wanted.envFrom,
     workingDir: textOr(wanted.workingDir, live.workingDir),
     resources: mergeResources(live.resources, wanted.resources),
-    ports: mergeByKey(live.ports, wanted.ports, { key: ({ name }) => textAt(name), merge: mergePort }),
+    ports: mergeByKey(live.ports, wanted.ports, {
+      key: ({ name }) => textAt(name),
+      merge: (before, next) => mergePort(before, next, isOnHost),
+    }),
     volumeMounts: mergeByKey(live.volumeMounts, wanted.volumeMounts, { key: ({ mountPath }) => textAt(mountPath), merge: mergeMount }),
     livenessProbe: mergeProbe(live.livenessProbe, wanted.livenessProbe),
     readinessProbe: mergeProbe(live.readinessProbe, wanted.readinessProbe),
@@ -53,8 +56,9 @@ function mergeResources(live: unknown, wanted: unknown): Json {
 }
 
 /** Host ports are the server's to fill in: pods of the host's network have them where it does, and work where it does not. */
-function mergePort(live: Json, wanted: Json): Json {
-  return defined({ ...wanted, protocol: wanted.protocol ?? 'TCP', hostPort: wanted.hostPort ?? live.hostPort });
+function mergePort(live: Json, wanted: Json, isOnHost: boolean): Json {
+  const given = isOnHost && live.hostPort === wanted.containerPort ? live.hostPort : undefined;
+  return defined({ ...wanted, protocol: wanted.protocol ?? 'TCP', hostPort: wanted.hostPort ?? given });
 }
 
 const mergeMount = (live: Json, wanted: Json): Json =>

@@ -1,7 +1,8 @@
 import { CLUSTER_VERSION_NAME, ManifestAnnotation } from '@flotilla/api/config';
+import { textOfObject } from '../graph/task-graph.ts';
 import { UpdateError } from '../graph/update-error.ts';
 import { defined, type Json, objectAt, objectsAt } from '../json-values.ts';
-import type { Manifest } from '../payload/manifest.ts';
+import type { Manifest, ManifestId } from '../payload/manifest.ts';
 import type { BuildContext, Builder } from './builder.ts';
 import { clusterOperator } from './cluster-operator.ts';
 import { customResourceDefinition } from './custom-resource-definition.ts';
@@ -57,12 +58,13 @@ export const buildObject = (manifest: Manifest, object: Json, context: BuildCont
 export type Intent = 'apply' | 'create-only' | 'delete';
 
 /** Reads the intent from the annotations. @throws UpdateError for a delete annotation whose value is not `true` */
-export function intentOf({ annotations }: Pick<Manifest, 'annotations'>): Intent {
+export function intentOf(manifest: Pick<Manifest, 'annotations' | keyof ManifestId>): Intent {
+  const { annotations } = manifest;
   const deletion = annotations?.[ManifestAnnotation.delete];
   if (deletion !== undefined && deletion !== 'true')
     throw new UpdateError({
       reason: 'UpdatePayloadFailed',
-      message: `invalid delete annotation "${ManifestAnnotation.delete}" value: ${JSON.stringify(deletion)}`,
+      message: `${textOfObject(manifest)}: invalid delete annotation "${ManifestAnnotation.delete}" value: ${JSON.stringify(deletion)}`,
     });
   if (deletion === 'true') return 'delete';
   return annotations?.[ManifestAnnotation.createOnly]?.toLowerCase() === 'true' ? 'create-only' : 'apply';

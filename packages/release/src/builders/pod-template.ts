@@ -15,8 +15,8 @@ function mergePodSpec(live: unknown, wanted: unknown): Json {
   const account = textOr(next.serviceAccountName ?? next.serviceAccount, before.serviceAccountName);
   return defined({
     ...before,
-    containers: mergeContainers(before.containers, next.containers),
-    initContainers: mergeContainers(before.initContainers, next.initContainers),
+    containers: mergeContainers(before.containers, next.containers, next.hostNetwork === true),
+    initContainers: mergeContainers(before.initContainers, next.initContainers, next.hostNetwork === true),
     volumes: mergeByKey(before.volumes, next.volumes, {
       key: ({ name }) => textAt(name),
       merge: (_, volume) => withVolumeDefaults(volume),

@@ -297,3 +297,34 @@ describe('a Job', () => {
     expect(seems(cronJob, { ...kept, spec: { ...kept.spec, schedule: '1 * * * *' } }, { metadata: { name: 'c' }, spec })).toBe(false);
   });
 });
+
+const portsOf = (object: Json): unknown => objectsAt(podOf(object).containers)[0]?.ports;
+const port = (containerPort: number, hostPort?: number): Json => ({
+  name: 'web',
+  containerPort,
+  protocol: 'TCP',
+  ...(hostPort && { hostPort }),
+});
+
+test('a host port that somebody opened goes', () => {
+  const opened = withContainer((container) => ({ ...container, ports: [port(80, 80)] }));
+  expect(portsOf(merged(opened))).toEqual([port(80)]);
+});
+
+test("another port of the host's network does not keep the host port of the one before, which the server would refuse", () => {
+  const onHost = (ports: Json[]): Json => {
+    const pod = { ...manifest.spec.template.spec, hostNetwork: true };
+    const containers = objectsAt(pod.containers).map((one) => ({ ...one, ports }));
+    return { ...manifest, spec: { ...manifest.spec, template: { ...manifest.spec.template, spec: { ...pod, containers } } } };
+  };
+  const before = deployment.merge(
+    withPod((pod) => ({
+      ...pod,
+      hostNetwork: true,
+      containers: objectsAt(pod.containers).map((one) => ({ ...one, ports: [port(80, 80)] })),
+    })),
+    onHost([port(80)]),
+  );
+  expect(portsOf(before)).toEqual([port(80, 80)]);
+  expect(portsOf(deployment.merge(before, onHost([port(81)])))).not.toEqual([port(81, 80)]);
+});

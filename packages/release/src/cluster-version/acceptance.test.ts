@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { clusterVersion, entry } from '../../testing/cluster-version-builders.ts';
 import {
   type AcceptanceStep,
   acceptedOf,
@@ -9,6 +10,7 @@ import {
   stepEvent,
   stepFailedEvent,
   stepFailedMessage,
+  unfoundUpdate,
   wrongVersionMessage,
 } from './acceptance.ts';
 
@@ -94,4 +96,15 @@ describe('accepted risks', () => {
     { parts: ['unverified'], exposed: { image: 'i', names: ['A', 'B'] }, want: `unverified; It is ${names}` },
     { parts: ['unverified'], exposed: { image: 'i', names: [] }, want: 'unverified' },
   ])('"$want"', ({ parts, exposed, want }) => expect(acceptedRisksOf(parts, exposed)).toBe(want));
+});
+
+test('an architecture that no update offers is none that the cluster ran before', () => {
+  const desired = { version: '4.20.7', image: 'r@sha256:7' };
+  const object = clusterVersion({
+    spec: { desiredUpdate: { architecture: 'Multi', version: '4.20.7' } },
+    status: { desired, history: [entry('4.20.7', 'Completed')] },
+  });
+  const { message = '' } = unfoundUpdate(object, undefined) ?? {};
+  expect(message).toContain('no available update has architecture "Multi"');
+  expect(message).not.toContain('ran before');
 });

@@ -103,7 +103,7 @@ export const loadedEvent = (release: NamedRelease, architecture: string): Accept
 export function unfoundUpdate({ spec, status }: ClusterVersion, wanted: NamedRelease | undefined): Acceptance | undefined {
   const { version = '', image = '', architecture = '' } = spec.desiredUpdate ?? {};
   if (wanted || image !== '' || (version === '' && architecture === '')) return undefined;
-  const ran = status?.history?.find((entry) => entry.version === version && entry.image !== '');
+  const ran = architecture === '' ? status?.history?.find((entry) => entry.version === version && entry.image !== '') : undefined;
   const what = architecture === '' ? `version ${JSON.stringify(version)}` : `architecture ${JSON.stringify(architecture)}`;
   const fix = ran ? `, which this cluster ran before; to go there set spec.desiredUpdate.image to ${JSON.stringify(ran.image)}` : '';
   const release = { version, image: '' };

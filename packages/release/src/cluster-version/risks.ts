@@ -1,5 +1,5 @@
 import { findCondition } from '@flotilla/api';
-import type { ClusterOperator, ComponentOverride, ConfigCondition } from '@flotilla/api/config';
+import type { ClusterOperator, ClusterVersion, ComponentOverride, ConfigCondition } from '@flotilla/api/config';
 import { reasonOf } from '../update-graph/recommendation.ts';
 import type { Verdict } from './conditions.ts';
 
@@ -40,11 +40,7 @@ const readers: readonly ((sources: RiskSources) => readonly UpgradeRisk[])[] = [
       OVERRIDES_MESSAGE,
     ),
   ({ pendingDeletions }) =>
-    riskWhere(
-      pendingDeletions.length > 0,
-      'ResourceDeletionInProgress',
-      `Cluster minor or major version upgrades are not allowed while resource deletions are in progress; resources=${pendingDeletions.toSorted().join(',')}`,
-    ),
+    riskWhere(pendingDeletions.length > 0, 'ResourceDeletionInProgress', `${DELETIONS}${pendingDeletions.toSorted().join(',')}`),
   openGates,
   ({ operators }) =>
     operators
@@ -54,6 +50,15 @@ const readers: readonly ((sources: RiskSources) => readonly UpgradeRisk[])[] = [
       })
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
 ];
+
+const DELETIONS = 'Cluster minor or major version upgrades are not allowed while resource deletions are in progress; resources=';
+
+/** Objects whose deletion was under way when a status was stored: until they are looked for they count as on their way. */
+export function storedDeletions({ status }: ClusterVersion): readonly string[] {
+  const [, said = ''] = findCondition(status?.conditions, 'Upgradeable')?.message.split(DELETIONS) ?? [];
+  const [names = ''] = said.split('\n');
+  return names === '' ? [] : names.split(',');
+}
 
 const riskWhere = (holds: boolean, name: string, message: string): UpgradeRisk[] => (holds ? [{ name, message }] : []);
 

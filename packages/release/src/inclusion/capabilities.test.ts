@@ -128,3 +128,8 @@ test('a ClusterVersion may name every capability there is', () => {
   const stored = JSON.stringify(configCrds());
   expect((capabilitySets.get('vCurrent') ?? []).filter((name) => !stored.includes(`"${name}"`))).toEqual([]);
 });
+
+test('a baseline that nobody here knows turns nothing on: what is enabled stays enabled', () => {
+  const { enabled } = enabledCapabilities({ baseline: 'v4.99', previous: ['Console'], listed: ['Build', 'Console'], featureGates: none });
+  expect([...enabled]).toEqual(['Console']);
+});

@@ -72,7 +72,7 @@ export function enabledCapabilities({
   listed,
 }: WantedCapabilities): EnabledCapabilities {
   const known = new Set(knownCapabilities(featureGates, listed));
-  const set = baseline === 'vCurrent' ? undefined : capabilitySets.get(baseline ?? '');
+  const set = !baseline || baseline === 'vCurrent' ? undefined : (capabilitySets.get(baseline) ?? []);
   const inBaseline = set ? set.filter((name) => known.has(name)) : [...known];
   const asked = new Set([...inBaseline, ...additional]);
   const isThere = (name: string) => !gatedCapabilities.has(name) || known.has(name);

@@ -25,7 +25,7 @@ interface VersionDeps extends VersionActors {
   readonly told: Channel;
   /** Known updates; undefined before there are any. */
   readonly updates?: () => KnownUpdates | undefined;
-  readonly pendingDeletions: () => readonly string[];
+  readonly pendingDeletions: () => readonly string[] | undefined;
   /** Told of a pass over a version that fails; one failure is told once. */
   readonly onFailure?: (version: string) => void;
   /** Told of each failure of a reconcile, before the status is. */

@@ -1,13 +1,13 @@
 import type { ClusterVersion } from '@flotilla/api/config';
-import { type ClusterVersionJudgement, clusterVersionStatus, type KnownUpdates, type WorkReport } from '@flotilla/release';
+import { type ClusterVersionJudgement, clusterVersionStatus, type KnownUpdates, storedDeletions, type WorkReport } from '@flotilla/release';
 import type { VersionCaches } from './observe.ts';
 
 /** Inputs of the status of a ClusterVersion, beside the caches. */
 export interface StatusParts {
   readonly work: WorkReport | undefined;
   readonly updates?: KnownUpdates | undefined;
-  /** Objects whose deletion is asked for and not confirmed. */
-  readonly pendingDeletions: readonly string[];
+  /** Objects whose deletion is asked for and not confirmed; undefined before they were looked for. */
+  readonly pendingDeletions: readonly string[] | undefined;
 }
 
 /** The status of a ClusterVersion, with what else of the cluster it tells. */
@@ -18,7 +18,7 @@ export function statusOf(
   nowMs: number,
 ): ClusterVersionJudgement {
   const risks = {
-    pendingDeletions,
+    pendingDeletions: pendingDeletions ?? storedDeletions(object),
     operators: operators.list(),
     adminGates: adminGates.list()[0]?.data ?? undefined,
     adminAcks: adminAcks.list()[0]?.data ?? undefined,
