@@ -44,6 +44,12 @@ test('without a cap of the Job the key is the cap, from the start and later', as
   expect(await next('16384')).toBe(16_384);
 });
 
+test.each(['5 MB', new Error('away')])('a key that cannot be read from the start is a cap all the same: %s', async (first) => {
+  const { cap, next } = await follow(undefined, first);
+  expect(cap.bytesPerSecond).toBe(16_384);
+  expect(await next('300000')).toBe(300_000);
+});
+
 test('what cannot be read leaves the last cap, and is said once', async () => {
   const { next, warned } = await follow(undefined, '300000');
   expect(await next(new Error('away'))).toBe(300_000);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
-import { BANDWIDTH_KEY, parseBandwidth, SpokeName } from '@flotilla/api/ran';
+import { BANDWIDTH_KEY, LEAST_BANDWIDTH, parseBandwidth, SpokeName } from '@flotilla/api/ran';
 import { BandwidthLimit, type Clock, pause } from '@flotilla/pace';
 import type { Client, Logger } from '@flotilla/runtime';
 import { readSmallFile } from './small-file.ts';
@@ -28,6 +28,7 @@ interface FollowCap {
 export async function followCap({ bytesPerSecond: own, read, clock, signal, logger }: FollowCap): Promise<LinkCap> {
   const cap = new BandwidthLimit(own, clock);
   let isTold = false;
+  let isFirst = true;
   const look = async (): Promise<void> => {
     try {
       const { bytesPerSecond, problem } = parseBandwidth(`key ${BANDWIDTH_KEY}`, (await read(signal))?.trim());
@@ -40,7 +41,10 @@ export async function followCap({ bytesPerSecond: own, read, clock, signal, logg
     } catch (error) {
       if (!isTold && !signal.aborted) logger.warn({ err: errorMessage(error) }, 'Reading the cap failed; the last one counts');
       isTold = true;
+      // There is one, and no last one: the least there is harms no link.
+      if (isFirst) cap.bytesPerSecond ??= LEAST_BANDWIDTH;
     }
+    isFirst = false;
   };
   const keep = async (): Promise<void> => {
     while (!signal.aborted) {

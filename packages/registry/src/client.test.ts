@@ -460,6 +460,22 @@ describe('blobs by ranges', () => {
     expect(taken.at(-1)).toEqual([Buffer.byteLength(JSON.stringify(MANIFEST)), 4]);
   });
 
+  test('what a server without ranges sends again is paid for, too', async () => {
+    const bytes = randomBytes(300_000);
+    const blob = registry.serve(bytes);
+    registry.handlers.push((_, response) => Boolean(response.writeHead(200, { 'content-length': bytes.length }).end(bytes)));
+    let taken = 0;
+    const take = async (size: number): Promise<number> => {
+      taken += Math.min(size, 40_000);
+      return Math.min(size, 40_000);
+    };
+    const client = makeClient({ bandwidth: { take } });
+    const ranges = { bytes: 50_000, before: async () => undefined };
+    const got = await Array.fromAsync(client.streamRanges(image, blob, { offset: 250_000, ranges }));
+    expect(Buffer.concat(got).equals(bytes.subarray(250_000))).toBe(true);
+    expect(taken).toBeGreaterThan(280_000);
+  });
+
   test('a server without ranges is read whole, at the bandwidth too', async () => {
     const bytes = randomBytes(300_000);
     const blob = registry.serve(bytes);

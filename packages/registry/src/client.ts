@@ -149,6 +149,8 @@ export class RegistryClient {
       if (state.position === 0) requireNoPage(opened.answer, { what: `blob ${descriptor.digest}`, host: state.host, first: whole });
       const chunk = skip > 0 ? whole.subarray(skip) : whole;
       skip -= whole.length - chunk.length;
+      // Bytes that are there already cross the link once more.
+      if (chunk.length < whole.length) await this.#spend(whole.length - chunk.length, signal);
       if (chunk.length === 0) continue;
       if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, reference, state.host);
       if (state.position >= end) await this.#spend(chunk.length, signal);

@@ -41,12 +41,23 @@ export class Connection {
   async current(): Promise<{ headers: Headers; dispatchers: Dispatchers }> {
     if (this.#closed) throw new FlotillaError(RuntimeErrorCode.stopped, 'the client is closed');
     const credentials = await this.#read();
-    if (this.#dispatchers === undefined || this.#fingerprint !== credentials.fingerprint) {
+    const dispatchers = (this.#fingerprint === credentials.fingerprint && this.#dispatchers) || this.#renew(credentials);
+    return { headers: credentials.headers, dispatchers };
+  }
+
+  /** Connections by new credentials. Files that are just being written, as a certificate whose key is not there yet, leave the last ones. */
+  #renew({ tls, fingerprint }: Credentials): Dispatchers {
+    try {
+      const next = makeDispatchers(tls, this.#access.proxyUrl ?? this.#proxy);
       this.#retire(this.#dispatchers);
-      this.#dispatchers = makeDispatchers(credentials.tls, this.#access.proxyUrl ?? this.#proxy);
-      this.#fingerprint = credentials.fingerprint;
+      this.#fingerprint = fingerprint;
+      this.#dispatchers = next;
+      return next;
+    } catch (error) {
+      this.#credentials = undefined;
+      if (!this.#dispatchers) throw error;
+      return this.#dispatchers;
     }
-    return { headers: credentials.headers, dispatchers: this.#dispatchers };
   }
 
   /** The server did not accept the credentials: read them again before the next request. */

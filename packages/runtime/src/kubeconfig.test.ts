@@ -234,6 +234,23 @@ describe('over TLS', () => {
     await connection.close();
   });
 
+  test('a client certificate that is there before its key leaves the last connection, and counts once both are', async () => {
+    const [own, next] = [makeCertificate('own'), makeCertificate('next')];
+    const [cert, key] = [write('rotated.crt', readFileSync(own.cert, 'utf8')), write('rotated.key', readFileSync(own.key, 'utf8'))];
+    const loaded = loadKubeconfig({ kubeconfig: config(cluster(), { 'client-certificate': cert, 'client-key': key }) });
+    const connection = new Connection(loaded);
+    const { dispatchers } = await connection.current();
+    write('rotated.crt', readFileSync(next.cert, 'utf8'));
+    connection.forgetCredentials();
+    expect((await connection.current()).dispatchers).toBe(dispatchers);
+    write('rotated.key', readFileSync(next.key, 'utf8'));
+    const rotated = await connection.current();
+    const { body } = await rotated.dispatchers.calls.request({ origin: loaded.server, path: '/', method: 'GET' });
+    await body.dump();
+    expect(subject).toBe('next');
+    await connection.close();
+  });
+
   test.each([
     { name: 'a token', user: () => ({ token: 't' }), want: 'Bearer t' },
     {

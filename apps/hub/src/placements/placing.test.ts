@@ -1,12 +1,12 @@
 import { Label } from '@flotilla/api';
-import { Placement } from '@flotilla/api/ocm';
+import { Placement, PlacementBinding, PlacementDecision } from '@flotilla/api/ocm';
 import { settled } from '@flotilla/pace/testing';
 import { buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
-import { Placing } from './placing.ts';
+import { Placing, placementWrites } from './placing.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 const DENIED = new ApiError('FLOTILLA_API_FORBIDDEN', 'POST placements', { status: 403, reason: 'Forbidden', serverMessage: 'denied' });
@@ -116,4 +116,19 @@ test('a Placement of another upgrade under the name is left alone', async () => 
   for (const _ of [1, 2, 3, 4]) now += (await placing.apply(upgrade())) ?? 0;
   expect(String(said.at(-1))).toMatch(/belongs to ClusterGroupUpgrade .*another; delete it, or give this upgrade another name suffix/);
   expect(hub.get(Placement, { namespace: 'policies', name })?.metadata.labels).toEqual(labels);
+});
+
+test('nothing is unbound while the server has lost the Placements', async () => {
+  await placing.apply(upgrade());
+  const [name = ''] = hub.names(Placement).map((each) => each.split('/').at(-1));
+  const decided = { decisions: ['a', 'b'].map((clusterName) => ({ clusterName, reason: '' })) };
+  const metadata = { namespace: 'policies', name: `${name}-1`, labels: { [Label.placement]: name } };
+  hub.put(PlacementDecision, PlacementDecision.schema.parse({ metadata, status: decided }));
+  await settled(async () => {
+    await placing.apply(upgrade());
+    expect(hub.names(PlacementBinding)).toHaveLength(1);
+  });
+  hub.unserve(Placement);
+  await settled(() => expect(caches.placements.present).toBe(false));
+  expect(placementWrites(upgrade(), caches)).toEqual([]);
 });

@@ -25,6 +25,8 @@ type PlanCaches = Pick<RolloutCaches, 'placements' | 'bindings' | 'decisions' | 
  */
 export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlanCaches, talmStrict = false): HubWrite[] {
   const { namespace = '', name } = upgrade.metadata;
+  // Kinds that are not served just now are not known to be gone: to unbind what runs would leave clusters in the middle.
+  if (!caches.placements.present || !caches.bindings.present) return [];
   const value = upgradeIndexValue({ namespace, name });
   const existing = {
     placements: caches.placements.byIndex(BY_UPGRADE_NAME, value),

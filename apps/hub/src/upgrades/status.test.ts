@@ -11,7 +11,7 @@ import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
 import type { JudgedSpoke } from '../spokes/jobs/judge.ts';
 import { rollUp } from '../spokes/jobs/status.ts';
-import { describeEnd, describePreparation, describeRollout } from './status.ts';
+import { describeEnd, describePreparation, describeRollout, describeUnreadable } from './status.ts';
 import { fitStatus } from './status-budget.ts';
 import type { PrecachingReport } from './status-jobs.ts';
 
@@ -380,6 +380,17 @@ describe('after the start', () => {
   test('a pass that changes nothing gives the very same status', () => {
     const running = describeRollout(prepared, pass({}), said(at));
     expect(describeRollout(running, pass({}), said(later))).toEqual(running);
+  });
+
+  test.each([
+    { name: 'refused', given: upgrade(), type: 'Validated' },
+    { name: 'taken away', given: { ...upgrade(), spec: undefined }, type: 'ClustersSelected' },
+  ])('a spec that was $name for a while and is put right leaves no refusal', ({ given, type }) => {
+    const running = describeRollout(prepared, pass({}), said(at));
+    const issue = { path: ['remediationStrategy', 'timeout'], message: 'is -5' };
+    const unread = describeUnreadable({ ...given, status: running }, [issue], said(at));
+    expect(unread.conditions?.some((each) => each.status === 'False' && each.type === type)).toBe(true);
+    expect(lines(describeRollout(unread, pass({}), said(later))).toSorted()).toEqual(lines(running).toSorted());
   });
 
   test('at the end the batch is forgotten, and the names with the objects', () => {

@@ -1,6 +1,6 @@
 /** Composes the status of a ClusterGroupUpgrade; no other room sets its conditions. Pure. */
 
-import { conditionTime, Label } from '@flotilla/api';
+import { conditionTime, findCondition, Label } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus, explain } from '@flotilla/api/ran';
 import {
   type Advance,
@@ -70,6 +70,12 @@ export function describeRollout(
   wording: Wording & { readonly pause?: Pause | undefined; readonly precaching?: RollUp | undefined },
 ): ClusterGroupUpgradeStatus {
   const conditions = new Conditions(before.conditions ?? [], wording);
+  // A spec that could not be read for a while is put right: the pass has read it.
+  for (const [type, text] of [
+    [ClusterGroupUpgradeCondition.clustersSelected, SELECTED],
+    [ClusterGroupUpgradeCondition.validated, VALIDATED],
+  ] as const)
+    if (findCondition(before.conditions, type)?.status === 'False') conditions.set(type, true, text);
   // While late clusters pull, the condition keeps what was: the rollout goes on.
   const { precaching } = wording;
   if (precaching?.finished && precaching.reason !== 'Failed')
@@ -201,6 +207,7 @@ function describeNames(status: ClusterGroupUpgradeStatus, { upgrade, plan: { pol
 }
 
 const SELECTED: ConditionText = { reason: 'ClusterSelectionCompleted', message: 'All selected clusters are valid' };
+const VALIDATED: ConditionText = { reason: 'ValidationCompleted', message: 'Completed validation' };
 
 /** Describes the refusal of the start, and removes failed clusters from the plan. */
 function describeRefusal(

@@ -20,7 +20,13 @@ const Patch = z.object({ stringData: z.record(z.string(), z.string()) });
 const Lifetime = z.object({ spec: z.object({ expirationSeconds: z.number() }) });
 
 /** Fakes a hub that issues tokens, a spoke with the Secret, and a kubelet that writes the file five minutes later. */
-async function run(options: { readonly file: string; readonly untilMs: number; readonly fails?: (atMs: number) => boolean }) {
+async function run(options: {
+  readonly file: string;
+  readonly untilMs: number;
+  readonly fails?: (atMs: number) => boolean;
+  /** Step of the clock after a time, milliseconds. */
+  readonly steps?: (atMs: number) => number;
+}) {
   const stopping = new AbortController();
   let now = START;
   let file = options.file;
@@ -30,7 +36,7 @@ async function run(options: { readonly file: string; readonly untilMs: number; r
     now: () => now,
     setTimer(ms, fn) {
       setImmediate(() => {
-        now += ms;
+        now += ms + (options.steps?.(now + ms - START) ?? 0);
         if (now - START > options.untilMs) stopping.abort();
         fn();
       });
@@ -68,6 +74,17 @@ async function run(options: { readonly file: string; readonly untilMs: number; r
   await keepToken(deps, stopping.signal);
   return { renewals, stored };
 }
+
+test('a token of an hour is renewed on a machine that sleeps for 40 minutes', async () => {
+  let slept = false;
+  const steps = (at: number): number => {
+    if (slept || at < 10 * 60_000) return 0;
+    slept = true;
+    return 40 * 60_000;
+  };
+  const { renewals } = await run({ file: kubeconfig(token(START, HOUR)), untilMs: HOUR, steps });
+  expect(renewals[0]).toBeLessThan(HOUR);
+});
 
 test('a token is renewed once in each half of its life, and keeps its length', async () => {
   const { renewals, stored } = await run({ file: kubeconfig(token(START, 20 * HOUR)), untilMs: 35 * HOUR });
