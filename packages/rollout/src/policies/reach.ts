@@ -192,7 +192,26 @@ function findDoubt(cluster: string, { object, tolerations, problem, knownAt }: W
         of: { object: `ManagedCluster ${cluster}`, field: 'spec.taints', value: `${taint.key}:${taint.effect ?? ''}` },
       },
     };
-  return isAvailable(managed) ? undefined : { kind: 'unknown', why: awayOf(cluster, managed) };
+  return isAvailable(managed) ? findReturn(cluster, object, managed, ways.now) : { kind: 'unknown', why: awayOf(cluster, managed) };
+}
+
+/** A cluster that is back has lost its taints, and decisions may be those of before for a moment. A time to come is that of a wrong clock. */
+function findReturn(cluster: string, object: string, managed: ManagedCluster | undefined, now: number): Reach | undefined {
+  const condition = findCondition(managed?.status?.conditions, CLUSTER_AVAILABLE);
+  const backAt = Date.parse(condition?.lastTransitionTime ?? '');
+  const knownAt = backAt + SETTLES_MS;
+  if (Number.isNaN(backAt) || backAt > now || now >= knownAt) return undefined;
+  const of = {
+    object: `ManagedCluster ${cluster}`,
+    field: `status.conditions[${CLUSTER_AVAILABLE}]`,
+    value: `True since ${condition?.lastTransitionTime}`,
+  };
+  const why = {
+    says: `its ${object} is not decided yet since ${cluster} is back`,
+    fix: 'see whether the placement controller of the hub runs',
+    of,
+  };
+  return { kind: 'unknown', why, knownAt };
 }
 
 /** A cluster that is not available, as a wait says it. */

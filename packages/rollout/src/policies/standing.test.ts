@@ -17,7 +17,7 @@ interface World {
   readonly binding?: 'none' | Record<string, unknown>;
   readonly placement?: 'none' | { spec?: object; generation?: number; editedAgo?: number; status?: object };
   readonly chosen?: readonly string[];
-  readonly cluster?: 'gone' | { available?: string; taints?: object[] };
+  readonly cluster?: 'gone' | { available?: string; taints?: object[]; backAgo?: number };
 }
 
 const satisfied = (status: string, reason: string) => ({
@@ -43,7 +43,8 @@ function look(world: World) {
     status: cluster === 'gone' ? 'False' : (cluster.available ?? 'True'),
     reason: 'Any',
     message: '',
-    lastTransitionTime: '2026-01-01T11:00:00Z',
+    lastTransitionTime:
+      cluster === 'gone' || cluster.backAgo === undefined ? '2026-01-01T11:00:00Z' : new Date(NOW - cluster.backAgo).toISOString(),
   };
   return lookAt({
     ref: REF,
@@ -194,6 +195,18 @@ describe('a cluster that no policy reaches', () => {
       },
       standing: 'notMatched',
     },
+    {
+      name: 'is held within 10 s of the return of its cluster',
+      world: { cluster: { backAgo: 2_000 } },
+      standing: 'unseen',
+      says: /Placement policies\/where is not decided yet since a is back$/,
+    },
+    { name: 'has nothing to do 10 s after that', world: { cluster: { backAgo: 10_000 } }, standing: 'notMatched' },
+    {
+      name: 'is not held by a return that is yet to come, by a clock that is ahead',
+      world: { cluster: { backAgo: -60_000 } },
+      standing: 'notMatched',
+    },
     { name: 'is held while it is away', world: { cluster: { available: 'Unknown' } }, standing: 'unseen', says: /a is not available$/ },
     {
       name: 'has nothing to do there when that was known before',
@@ -214,5 +227,6 @@ describe('a cluster that no policy reaches', () => {
 
   test('says when the Placement has had its time', () => {
     expect(look({ placement: { generation: 2, editedAgo: 4_000 } }).knownAt).toBe(NOW + 6_000);
+    expect(look({ cluster: { backAgo: 4_000 } }).knownAt).toBe(NOW + 6_000);
   });
 });
