@@ -6,7 +6,7 @@ import { type Credential, type DockerConfig, findCredential } from './credential
 import type { Endpoint } from './endpoint.ts';
 import { RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import { askedWait, decodedBody, verdict } from './response.ts';
-import type { Answer, Call, Transport } from './transport.ts';
+import { type Answer, type Call, registryNameOf, type Transport } from './transport.ts';
 
 interface Challenge {
   scheme: 'basic' | 'bearer';
@@ -95,8 +95,8 @@ export class Authenticator {
   }
 
   async #request(key: string, { challenge, scope, endpoint, image }: AuthorizationRequest): Promise<string | undefined> {
-    const host = endpoint.host === 'registry-1.docker.io' ? 'docker.io' : endpoint.host;
-    const credential = findCredential(this.#credentials, host, endpoint.repository);
+    const registry = registryNameOf(endpoint.host);
+    const credential = findCredential(this.#credentials, registry, endpoint.repository);
     if (challenge.scheme === 'basic') {
       if (!credential) return undefined;
       const value = basic(credential);
@@ -110,6 +110,7 @@ export class Authenticator {
     }
     const call = {
       unverified: endpoint.scheme === 'either',
+      registry,
       ...tokenCall(realm, { service: challenge.parameters.service, scope: scopesOf(scope, challenge), credential, image }),
     };
     const { token, seconds } = await this.#fetchToken(call);

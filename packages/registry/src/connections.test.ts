@@ -7,6 +7,7 @@ import { createServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import { errorMessage } from '@flotilla/api';
 import { readBounded } from '@flotilla/http';
 import { playChains, playRedirects, redirectsByRule, trustByRule } from '@flotilla/http/testing';
@@ -144,6 +145,30 @@ describe('trust', () => {
     const hostTls = new Map([[trusted, { ca: tls.cert }]]);
     await fetchFrom(trusted, { hostTls }, 'https');
     await expect(fetchFrom(other, { hostTls }, 'https')).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_UNTRUSTED' });
+  });
+
+  test('the authority of a registry counts for its token server and its storage too, as in Go, and our certificate for neither', async () => {
+    const blob = Buffer.from('the bytes of a layer');
+    const digest = `sha256:${createHash('sha256').update(blob).digest('hex')}`;
+    const shown: string[] = [];
+    const asking = { ...tls, requestCert: true, rejectUnauthorized: false };
+    const serve = async (name: string, listener: RequestListener): Promise<string> => {
+      const server = createServer(asking, (request, response) => {
+        if ((request.socket as TLSSocket).getPeerX509Certificate()) shown.push(name);
+        listener(request, response);
+      });
+      return `localhost:${await listen(server)}`;
+    };
+    const storage = await serve('storage', (_, response) => void response.end(blob));
+    const tokens = await serve('tokens', (_, response) => void response.end('{"token":"t"}'));
+    const registry = await serve('registry', ({ headers }, response) => {
+      if (headers.authorization === 'Bearer t') return void response.writeHead(307, { location: `https://${storage}/signed` }).end();
+      response.writeHead(401, { 'www-authenticate': `Bearer realm="https://${tokens}/token",service="s"` }).end();
+    });
+    const client = makeClient({ hostTls: new Map([[registry, { ca: tls.cert, cert: tls.cert, key: tls.key }]]) });
+    const descriptor = { mediaType: MediaType.ociLayerGzip, digest, size: blob.length };
+    expect(await client.readBlob(parseImageReference(`${registry}/a:1`), descriptor, { maxBytes: 100 })).toEqual(blob);
+    expect([...new Set(shown)]).toEqual(['registry']);
   });
 
   test('an insecure server may have any certificate or none', async () => {

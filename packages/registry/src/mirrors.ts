@@ -7,7 +7,7 @@ import { type Endpoint, endpointUrl, isPlainHost, listEndpoints, type RegistryRu
 import { isTransient, RegistryError, RegistryErrorCode, withProblems, withSkipped } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { requireSuccess } from './response.ts';
-import { type Answer, type Call, defaultTimeouts, Transport, toNetworkError } from './transport.ts';
+import { type Answer, type Call, defaultTimeouts, registryNameOf, Transport, toNetworkError } from './transport.ts';
 
 /** A call to a repository, wherever it is. */
 export interface RepositoryCall {
@@ -108,7 +108,9 @@ export class Mirrors {
       const isRefused = !endpoint.address && failure.code === RegistryErrorCode.unauthorized;
       const credential = isRefused && credentialProblem(this.#credentials, endpoint.host);
       throw withProblems(failure, [
-        ...(this.#options.hostTls?.get(failure.host ?? '')?.problems ?? []),
+        ...[...new Set([failure.host ?? '', registryNameOf(endpoint.host)])].flatMap(
+          (host) => this.#options.hostTls?.get(host)?.problems ?? [],
+        ),
         ...(credential ? [credential] : []),
       ]);
     };
@@ -116,8 +118,9 @@ export class Mirrors {
       const { method, headers, deadlineMs, body, actions = 'pull', isProven } = call;
       const url = await this.#urlOf(endpoint, call, image);
       const allowsPlain = isProven ? (host: string) => isPlainHost(host, this.#rules, this.#insecureHosts) : undefined;
-      const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, allowsPlain, image };
       const { host, address } = endpoint;
+      const registry = registryNameOf(host);
+      const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, registry, allowsPlain, image };
       const answer = address
         ? await this.#transport.send(request)
         : await this.#authenticator.send(request, { endpoint, actions, reopen: body });

@@ -37,14 +37,18 @@ export async function requireSuccess(
   const words = await serverWords(answer);
   const host = redirected ? url.host : registry;
   const details = { image, host, status, retryAfterMs: parseRetryAfter(answer.headers['retry-after']) };
-  const { code, text } = wordsOf(status, isAddress, redirected);
-  const who = redirected && !isAddress ? `${host} (storage of ${registry})` : host;
+  const isStorage = redirected && !isRegistry(url);
+  const { code, text } = wordsOf(status, isAddress, isStorage);
+  const who = isStorage && !isAddress ? `${host} (storage of ${registry})` : host;
   throw new RegistryError(code, `${image}: ${who} answered ${status}${words ? ` (${words})` : ''}${askedWait(details)}; ${text}`, details);
 }
 
-function wordsOf(status: number, isAddress: boolean, redirected: boolean): ReturnType<typeof verdict> {
+/** True for the address of another registry that a registry leads to: it answers for the image itself, and its address does not run out. */
+const isRegistry = ({ pathname, search }: URL): boolean => search === '' && /^\/v2\/.+\/(?:manifests|blobs)\/[^/]+$/.test(pathname);
+
+function wordsOf(status: number, isAddress: boolean, isStorage: boolean): ReturnType<typeof verdict> {
   if (isAddress) return { code: verdict(status).code, text: 'the image names this address for a layer' };
-  return redirected && status !== RANGE_REFUSED ? STORAGE_REFUSES : verdict(status);
+  return isStorage && status !== RANGE_REFUSED ? STORAGE_REFUSES : verdict(status);
 }
 
 /** Words on the wait that a server asks for. */

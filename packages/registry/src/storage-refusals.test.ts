@@ -49,6 +49,18 @@ test.each([
   },
 );
 
+test('an image that is missing in the registry that another one leads to is missing, asked for once', async () => {
+  await using upstream = await startHostileRegistry();
+  registry.handlers.push((_, response, path) => Boolean(response.writeHead(307, { location: `http://${upstream.host}${path}` }).end()));
+  const hosts = [registry.host, upstream.host];
+  await using client = new RegistryClient({ insecureHosts: hosts, retry: { attempts: 3, baseMs: 1, maxMs: 2 } });
+  await expect(client.fetchManifest(parseImageReference(`${registry.host}/pause:9.99`))).rejects.toMatchObject({
+    code: 'FLOTILLA_REGISTRY_NOT_FOUND',
+    message: expect.stringContaining(`${upstream.host} answered 404`),
+  });
+  expect(registry.requests).toHaveLength(1);
+});
+
 test.each(['from an offset', 'by ranges'])('a mirror without ranges before a source that nobody reaches is read whole: %s', async (how) => {
   const bytes = randomBytes(1_000);
   const blob = registry.serve(bytes);

@@ -33,6 +33,8 @@ export interface Call extends Omit<HttpRequest, 'dispatcherFor'> {
   deadlineMs?: number;
   /** Skip the verification of certificates, also after redirects. */
   unverified?: boolean;
+  /** Registry of the call, as nodes name it: what is trusted for it is trusted for its token server and its storage too, as in Go. */
+  registry?: string;
   image: string;
 }
 
@@ -103,7 +105,7 @@ export class Transport {
    * @throws RegistryError `FLOTILLA_REGISTRY_UNREACHABLE`, `_UNTRUSTED`, `_BAD_RESPONSE`, `_ABORTED`.
    */
   async send(call: Call): Promise<Answer> {
-    const { image, signal, deadlineMs, unverified = false } = call;
+    const { image, signal, deadlineMs } = call;
     const { headersMs, bodyIdleMs } = this.#options.timeouts;
     // Last asked server, which redirects may change, and one that was not asked over plain HTTP.
     let { host } = call.url;
@@ -115,7 +117,7 @@ export class Transport {
         signal: withDeadline(signal, deadlineMs),
         dispatcherFor: (url) => {
           host = url.host;
-          return this.#connectionsTo(host, unverified).dispatcherFor(url);
+          return this.#connectionsTo(host, call).dispatcherFor(url);
         },
         allowsPlain: (next) => {
           plain = call.allowsPlain && next;
@@ -133,14 +135,16 @@ export class Transport {
     }
   }
 
-  #connectionsTo(host: string, unverified: boolean): Connections {
+  #connectionsTo(host: string, { unverified = false, registry = host }: Pick<Call, 'unverified' | 'registry'>): Connections {
     const { ca, hostTls, proxy, timeouts } = this.#options;
-    const own = hostTls?.get(host);
-    const trust = `${unverified} ${own ? host : ''}`;
+    const ofRegistry = hostTls?.get(registry);
+    // Our certificate is for the registry alone, whatever it redirects to.
+    const own = hostTls?.get(host) ?? (isAt(registry, host) ? ofRegistry : undefined);
+    const trust = `${unverified} ${own ? host : ''} ${ofRegistry ? registry : ''}`;
     const known = this.#connections.get(trust);
     if (known) return known;
     const opened = openConnections({
-      ca: [ca, own?.ca].filter((pem) => pem !== undefined).join('\n'),
+      ca: [ca, ofRegistry?.ca, own?.ca].filter((pem) => pem !== undefined).join('\n'),
       ...(own?.cert && own.key && { cert: own.cert, key: own.key }),
       insecure: unverified,
       proxy,
@@ -155,6 +159,14 @@ export class Transport {
     await Promise.all([...this.#connections.values()].map((connections) => connections[Symbol.asyncDispose]()));
   }
 }
+
+const DOCKER = { name: 'docker.io', host: 'registry-1.docker.io' };
+
+/** Name by which nodes know the registry at a host. */
+export const registryNameOf = (host: string): string => (host === DOCKER.host ? DOCKER.name : host);
+
+/** True for the host of a registry's own addresses. */
+const isAt = (registry: string, host: string): boolean => registry.replace(/:443$/, '') === registryNameOf(host);
 
 const isRedirected = (error: unknown): error is HttpError => error instanceof HttpError && error.code === HttpErrorCode.redirected;
 
