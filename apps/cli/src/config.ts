@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { pathFromCaller } from '@flotilla/runtime';
+import { FlotillaError } from '@flotilla/api';
+import { pathFromCaller, proxiesOf, proxySettings } from '@flotilla/runtime';
 
 /** A path of the command line; see `pathFromCaller`. */
 export const callersPath = (path: string): string => pathFromCaller(path, process.env);
@@ -16,6 +17,17 @@ export function readKubeconfigs(): string[] {
 
 /** Folder for what may be asked for again: below XDG_CACHE_HOME, else in the home folder. */
 export const readCacheFolder = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'flotilla', 'registry');
+
+/**
+ * Proxies for registries, by HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+ * @throws FlotillaError `FLOTILLA_CONFIG` with the variable that is no URL of a proxy
+ */
+export function readProxies(env: NodeJS.ProcessEnv = process.env) {
+  const { data, error } = proxySettings.safeParse(proxiesOf(env));
+  if (data) return data;
+  const problems = error.issues.map(({ path, message }) => `${String(path[0]).toUpperCase()}_PROXY ${message}`);
+  throw new FlotillaError('FLOTILLA_CONFIG', problems.join('; '));
+}
 
 /** Settings of the terminal in the environment. */
 export const readTerminal = (

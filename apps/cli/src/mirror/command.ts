@@ -6,7 +6,7 @@ import { FlotillaError } from '@flotilla/api';
 import { bytes } from '@flotilla/api/units';
 import { formatImageReference, OciLayout, parseDockerConfig, parseImageReference, publishLayout, RegistryClient } from '@flotilla/registry';
 import { checkOptions, readOptionFile } from '@flotilla/runtime';
-import { callersPath } from '../config.ts';
+import { callersPath, readProxies } from '../config.ts';
 import { MirrorOptions } from '../registry/options.ts';
 import type { Run } from '../run.ts';
 import { writeErr, writeOut } from '../terminal/output.ts';
@@ -23,6 +23,7 @@ async function mirror(options: MirrorOptions): Promise<void> {
   const ca = await readOptionFile('--registry-ca', options.registryCa && callersPath(options.registryCa));
   await using client = new RegistryClient({
     userAgent: 'flotilla-cli',
+    proxy: readProxies(),
     ...(ca !== undefined && { ca }),
     ...(insecureRegistry && { insecureHosts: [host] }),
     ...(credentials && { credentials }),

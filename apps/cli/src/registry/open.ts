@@ -1,6 +1,6 @@
 import { parseDockerConfig, parseRegistriesConf, RegistryClient } from '@flotilla/registry';
 import { readOptionFile } from '@flotilla/runtime';
-import { callersPath } from '../config.ts';
+import { callersPath, readProxies } from '../config.ts';
 import type { RegistryOptions } from './options.ts';
 
 /**
@@ -16,6 +16,7 @@ export async function openRegistry(options: RegistryOptions & { readonly registr
     credentials: pullSecret === undefined ? undefined : parseDockerConfig(pullSecret),
     ca: await read('--registry-ca', options.registryCa),
     insecureHosts: options.insecureRegistry,
+    proxy: readProxies(),
     userAgent: 'flotilla',
   });
 }

@@ -112,8 +112,8 @@ export function findRetry({ metadata: { annotations = {} }, status }: Pick<Clust
   const at = cutAtWord(annotations[Annotation.retryAt]?.trim() ?? '');
   if (at === '' || at === status?.lastHandledRetryAt) return undefined;
   const named = annotations[Annotation.retryClusters]?.split(',').map((name) => name.trim());
-  const names = new Set(named?.filter((name) => name !== ''));
-  return { at, isMeant: (cluster) => names.size === 0 || names.has(cluster) };
+  // An empty value, as of a template without its value, means nobody.
+  return { at, isMeant: (cluster) => named === undefined || named.includes(cluster) };
 }
 
 /** Clusters of a pre-caching that failed it and are meant. */
@@ -122,8 +122,8 @@ export const retriedPrecaches = (states: Readonly<Record<string, PrecacheState>>
 
 /**
  * A running rollout whose failed clusters come again in last batches, as many at a time as a batch has. The plan keeps what was; a cluster leaves the
- * batch that runs. Those that failed pre-caching pull first. Those that failed a backup are not in the plan and stay out, and those that are not there keep
- * their record.
+ * batch that runs. Those that failed pre-caching pull first. Those that failed a backup are not in the plan and stay out, and those that are not
+ * there keep their record.
  */
 export function retryInRollout(
   before: ClusterGroupUpgradeStatus,
