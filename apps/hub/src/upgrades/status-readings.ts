@@ -51,7 +51,9 @@ export function withReading(
   const others = (status.conditions ?? []).filter(({ type }) => !OWN.includes(type));
   if (talmStrict) {
     const conditions = status.conditions && others.map((condition) => ({ ...condition, observedGeneration: undefined }));
-    return { ...status, observedGeneration: undefined, effect: undefined, conditions };
+    // By what an upgrade has ended is read by the hub after this one; no other reader knows the field.
+    const effect = isEnding({ ...upgrade, status }) ? status.effect : undefined;
+    return { ...status, observedGeneration: undefined, effect, conditions };
   }
   const { generation } = upgrade.metadata;
   const effect = effectOf(upgrade, status);
