@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { type CommandRow, commands } from './commands.ts';
 import { completionCommand } from './completion/command.ts';
 import { Exit } from './run.ts';
@@ -33,7 +33,7 @@ async function build(
   if (options && isMeant(name)) {
     const { helpOf } = await import('./option.ts');
     for (const [flags, of] of helpOf(await options())) command.option(flags, of);
-  }
+  } else if (options) command.addOption(new Option('--options').hideHelp()); // A list of commands shows that it has some.
   for (const row of below) command.addCommand(await build(row, isMeant));
   if (load)
     command.action(async () => {
