@@ -73,7 +73,9 @@ function outOfOrder(status: ClusterGroupUpgradeStatus, cluster: string): string 
   const { remediationPlan: plan = [], clusters = [] } = status;
   const again = clustersAgain(status);
   const ended = new Set([...clusters.map(({ name }) => name), ...again]);
-  const batch = plan.findLastIndex((names) => names.includes(cluster));
+  // One that complied from the beginning is in no batch, and comes again behind all of them.
+  const isBehind = again.includes(cluster) && !plan.flat().includes(cluster);
+  const batch = isBehind ? plan.length : plan.findLastIndex((names) => names.includes(cluster));
   if (batch < 0) return `${cluster}, which is in no batch of ${JSON.stringify(plan)}`;
   // Whoever is tried again is in a later batch too.
   const later = new Set(plan.slice(batch).flat());
