@@ -76,4 +76,45 @@ export const knownStories: readonly KnownStory[] = [
       operated: { cluster: 3, upgrade: 'u1', notBefore: 0, isKept: true, operators: 'upgrade' },
     },
   },
+  {
+    // Seed 20262144.
+    name: 'another version was written beside the image that the cluster was on its way to, and was waited for without end',
+    story: {
+      seed: 20_262_144,
+      spokes: 1,
+      transport: 'work',
+      hubs: 1,
+      upgrades: [{ ...ALONE, clusters: [1], maxConcurrency: 2, timeoutMinutes: 20 }],
+      acts: [{ at: 506_000, what: 'ask for another', operator: 'upgrade', ms: 0 }],
+      storms: [],
+      operated: { cluster: 1, upgrade: 'u1', operators: 'both', notBefore: 480_000, isKept: true },
+      limits: { pulling: 1, upgrading: 3, row: 3 },
+    },
+  },
+  {
+    // Seed 20262468: the property took what goes on for what begins.
+    name: 'an upgrade whose place went to another while it was lost goes on when it is restored',
+    story: {
+      seed: 20_262_468,
+      spokes: 3,
+      transport: 'actions',
+      hubs: 1,
+      upgrades: [
+        { ...ALONE, clusters: [1], maxConcurrency: 1, timeoutMinutes: 10, policies: [{ soakSeconds: 120 }], works: 0 },
+        {
+          ...ALONE,
+          name: 'u3',
+          at: 20_000,
+          clusters: [3],
+          maxConcurrency: 1,
+          timeoutMinutes: 20,
+          policies: [{ soakSeconds: 0 }],
+          works: 0,
+        },
+      ],
+      acts: [{ at: 21_198, what: 'restore', upgrade: 'u1' }],
+      storms: [],
+      limits: { pulling: 2, upgrading: 1, row: 1 },
+    },
+  },
 ];

@@ -47,6 +47,10 @@ export function completedVersions({ status }: ClusterVersion): readonly string[]
 /** Current version of the cluster. */
 export const currentVersion = (clusterVersion: ClusterVersion): string | undefined => completedVersions(clusterVersion)[0];
 
+/** Version of an image that the cluster runs, has run or is on its way to; undefined when its cluster version operator has not told it yet. */
+export const versionSeen = ({ status }: ClusterVersion, image: string): string | undefined =>
+  [status?.desired, ...(status?.history ?? [])].find((release) => release?.image === image)?.version || undefined;
+
 /** Newest update of the cluster, if it is to this version: earlier updates to it were followed by others, such as a rollback. */
 function latestUpdateTo({ status }: ClusterVersion, version: string) {
   const [latest] = status?.history ?? [];

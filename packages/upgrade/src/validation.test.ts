@@ -113,6 +113,24 @@ test.each<{ name: string; desired: UpgradeConfigSpec['desired']; rest?: Partial<
     want: 'refused: downgrades to desired version 4.14.8 from 4.14.9 are unsupported',
   },
   {
+    name: 'an image that the cluster is on its way to',
+    desired: { image: IMAGE, version: '4.14.12' },
+    rest: { clusterVersion: buildVersion({ desiredUpdate: { image: IMAGE } }, { desired: { version: '4.14.12', image: IMAGE } }) },
+    want: 'valid: Upgrade config is valid',
+  },
+  {
+    name: 'another version than that of the image that the cluster is on its way to',
+    desired: { image: IMAGE, version: '4.14.13' },
+    rest: { clusterVersion: buildVersion({ desiredUpdate: { image: IMAGE } }, { desired: { version: '4.14.12', image: IMAGE } }) },
+    want: 'resolved',
+  },
+  {
+    name: 'an image that the cluster was sent to and has not told of',
+    desired: { image: IMAGE, version: '4.14.12' },
+    rest: { clusterVersion: buildVersion({ desiredUpdate: { image: IMAGE } }) },
+    want: 'ask-image',
+  },
+  {
     name: 'an image with a label that is no version',
     desired: { image: IMAGE },
     rest: { answers: { imageVersion: 'latest' } },

@@ -2,7 +2,7 @@
 import { errorMessage } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
 import type { UpgradeConfigSpec } from '@flotilla/api/managed';
-import { currentVersion, isCommenced, offeredUpdate, targetOf, type UpgradeTarget } from './cluster-version.ts';
+import { currentVersion, isCommenced, offeredUpdate, targetOf, type UpgradeTarget, versionSeen } from './cluster-version.ts';
 import { parseTime } from './schedule.ts';
 import { compareVersions, parseVersion } from './versions.ts';
 
@@ -54,8 +54,8 @@ function validateImage(target: Extract<UpgradeTarget, { kind: 'image' }>, { clus
   const { image, version } = target;
   if (!PINNED_IMAGE.test(image))
     return refused(`failed to fetch image manifest digest: ${image} needs to be a valid release image: registry/namespace/name@sha256:…`);
-  const { imageVersion } = answers;
-  if (imageVersion === undefined) return isCommenced(clusterVersion, target) && version !== '' ? VALID : { kind: 'ask-image', image };
+  const imageVersion = answers.imageVersion ?? (isCommenced(clusterVersion, target) ? versionSeen(clusterVersion, image) : undefined);
+  if (imageVersion === undefined) return { kind: 'ask-image', image };
   const problem = versionProblem('release image', imageVersion);
   if (problem) return refused(problem);
   if (imageVersion !== version) return { kind: 'resolved', version: imageVersion };

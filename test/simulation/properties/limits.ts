@@ -73,9 +73,15 @@ const sharing = (ledger: Ledger, cluster: string, ofRow: boolean) => {
   return (name: string): boolean => !ofRow || rowOf(name) === row;
 };
 
+interface Beside {
+  /** Clusters that pull for upgrades that were stopped, or end. */
+  readonly held: readonly string[];
+  readonly upgrades?: Iterable<ClusterGroupUpgrade>;
+}
+
 /** Clusters at work over all upgrades that share the limit with one, and the most that may be. */
-function use(ledger: Ledger, activity: Activity, cluster: string, limits: FleetLimits, others: readonly string[] = []) {
-  const all = new Set([...others, ...[...ledger.upgrades.values()].flatMap((upgrade) => atWork(upgrade, activity))]);
+function use(ledger: Ledger, activity: Activity, cluster: string, limits: FleetLimits, { held, upgrades }: Beside) {
+  const all = new Set([...held, ...[...(upgrades ?? ledger.upgrades.values())].flatMap((upgrade) => atWork(upgrade, activity))]);
   return [limits[activity], limits.byLabel?.[0]?.[activity]].map((most = Number.POSITIVE_INFINITY, index) => {
     const isSharing = sharing(ledger, cluster, index > 0);
     return { most, taken: [...all].filter(isSharing) };
@@ -116,26 +122,32 @@ class HeldPulls {
 }
 
 const limitsAreKept = (ledger: Ledger, told: ToldLimits, held: HeldPulls): Property => {
-  const known = new Map<string, ReadonlySet<string>>();
+  /** When the status of an upgrade that was lost came back. What had begun goes on, and its places may have gone to others meanwhile. */
+  const backAt = new Map<string, number>();
+  const isKnown = ({ metadata: { uid = '' } }: ClusterGroupUpgrade): boolean => {
+    const since = backAt.get(uid);
+    return since === undefined || ledger.now - since > ledger.graceMs(since);
+  };
   return {
     name: 'limits are kept',
     rule: 'no cluster begins a pull or its part when as many as may have begun over all upgrades',
     look(changes) {
       told.take(changes);
       held.take(changes);
-      const begun = ledger.upgradesIn(changes).flatMap(({ name, after, isDeleted }) =>
-        LimitedActivity.options.flatMap((activity) => {
-          const key = `${activity} ${name}`;
+      const begun = ledger.upgradesIn(changes).flatMap(({ name, before, after, isDeleted }) => {
+        if (before && before.metadata.uid !== after.metadata.uid) backAt.set(after.metadata.uid ?? '', ledger.now);
+        return LimitedActivity.options.flatMap((activity) => {
+          const had = new Set(before ? atWork(before, activity) : []);
           const clusters = isDeleted ? [] : atWork(after, activity);
-          const before = known.get(key);
-          known.set(key, new Set(clusters));
-          return clusters.filter((cluster) => !before?.has(cluster)).map((cluster) => ({ activity, name, cluster }));
-        }),
-      );
+          return clusters.filter((cluster) => !had.has(cluster)).map((cluster) => ({ activity, name, cluster }));
+        });
+      });
       for (const { activity, name, cluster } of begun) {
-        const others = activity === 'pulling' ? held.clusters : [];
+        const own = ledger.upgrades.get(name);
+        const upgrades = [...ledger.upgrades.values()].filter((each) => each === own || isKnown(each));
+        const beside = { held: activity === 'pulling' ? held.clusters : [], upgrades };
         const over = told.possible.map((each) =>
-          use(ledger, activity, cluster, each, others).find(({ most, taken }) => taken.length > most),
+          use(ledger, activity, cluster, each, beside).find(({ most, taken }) => taken.length > most),
         );
         const least = over.every((each) => each !== undefined) ? over[0] : undefined;
         if (least) return `${name} has ${cluster} ${activity} beside ${least.taken.join(', ')}, and ${least.most} may at a time`;
@@ -189,10 +201,10 @@ function waiting(
   const isOver = upgrade.metadata.deletionTimestamp !== undefined || upgrade.status?.conditions?.some(({ type }) => type === 'Succeeded');
   const said = isOver ? {} : activity === 'pulling' ? (precaching?.messages ?? {}) : messages;
   const waits = new Set(Object.entries(said).flatMap(([cluster, message]) => (isForPlace(message) ? [cluster] : [])));
-  const others = waits.size > 0 && activity === 'pulling' ? held.clusters : [];
+  const beside = { held: waits.size > 0 && activity === 'pulling' ? held.clusters : [] };
   for (const cluster of ledger.world.names) {
     const key = `${activity} ${name} ${cluster}`;
-    const isFree = waits.has(cluster) && use(ledger, activity, cluster, current, others).every(({ most, taken }) => taken.length < most);
+    const isFree = waits.has(cluster) && use(ledger, activity, cluster, current, beside).every(({ most, taken }) => taken.length < most);
     if (!isFree) free.delete(key);
     else if (!free.has(key)) free.set(key, ledger.now);
     const since = Math.max(free.get(key) ?? ledger.now, told.since);
