@@ -109,7 +109,10 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const upgrades = startUpgrades({ ...pass, precache, backup, rollout, cleaning, problems, settled, places });
   const own = { client, logger, metrics, clock };
   // Automatic upgrades reach the policies of all namespaces.
-  const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...own, caches, recorder }, signal) : undefined;
+  const autoUpgrades =
+    config.autoUpgrades && !config.tenancy
+      ? startAutoUpgrades({ ...own, caches, recorder, talmStrict: config.talmStrict }, signal)
+      : undefined;
   const registration = config.standalone
     ? startRegistration({ ...own, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
     : undefined;

@@ -53,7 +53,7 @@ export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } fr
 export { readMeant, rememberMeant } from './policies/meant.ts';
 export { isEnforced, parentName } from './policies/policies.ts';
 export { objectDefinitions, type PolicyStructure, readInPieces } from './policies/policy-structure.ts';
-export { findAway, type PolicyWays } from './policies/reach.ts';
+export { findAway, type PolicyWays, reachOf } from './policies/reach.ts';
 export { policyMode } from './policies/standing.ts';
 export { CHILD_POLICIES, placementOf, trimChild, trimPlacement } from './policies/trims.ts';
 export { advanceProofs, type ClusterProof, deferClusters, isProven, isPutOff, type Proofs, proofsOf } from './proofs/proofs.ts';

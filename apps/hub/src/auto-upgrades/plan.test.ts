@@ -89,6 +89,11 @@ describe('a cluster gets none', () => {
     { name: 'on a hub without policies', given: { servesPolicies: false } },
   ])('$name', ({ given }) => expect(planCluster(observed(given))).toEqual({ kind: 'nothing' }));
 
+  test('while a policy is placed on it whose copy is not there yet', () => {
+    const awaited = { policy: 'policies/a', says: 'its copy is not there yet' };
+    expect(planCluster(observed({ policies: [policy('b', '1')], awaited }))).toEqual({ kind: 'wait', for: awaited });
+  });
+
   test.each(['x', '1.5', '', ' 1', '1e3'])('while the wave of a policy is %j', (wave) => {
     expect(managedPolicies(policy('a', '1'), policy('b', wave))).toEqual({ kind: 'refuse', policy: 'policies.b', wave });
   });

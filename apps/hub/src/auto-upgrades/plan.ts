@@ -9,7 +9,9 @@ export type ClusterPlan =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'create'; readonly upgrade: KubeObject }
   /** A policy's wave is malformed, so the order of policies is unknown. */
-  | { readonly kind: 'refuse'; readonly policy: string; readonly wave: string };
+  | { readonly kind: 'refuse'; readonly policy: string; readonly wave: string }
+  /** A policy may be yet to come. */
+  | { readonly kind: 'wait'; readonly for: NonNullable<ObservedCluster['awaited']> };
 
 /** Plans an upgrade over the cluster's policies, in the order of their waves, for an available cluster without one. Pure. */
 export function planCluster(observed: ObservedCluster): ClusterPlan {
@@ -23,6 +25,7 @@ export function planCluster(observed: ObservedCluster): ClusterPlan {
     if (!/^[+-]?\d+$/.test(wave)) return { kind: 'refuse', policy: child.metadata.name, wave };
     waves.push({ policy: parentName(child), wave: Number(wave) });
   }
+  if (observed.awaited) return { kind: 'wait', for: observed.awaited };
   const inOrder = waves.toSorted((a, b) => a.wave - b.wave || (a.policy < b.policy ? -1 : 1));
   return {
     kind: 'create',

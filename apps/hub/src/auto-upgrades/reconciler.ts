@@ -26,38 +26,47 @@ interface AutoUpgradeDeps {
   readonly client: Client;
   /** Filled. */
   readonly caches: ManagedClusterCaches;
+  /** As the reference does: nothing is waited for. */
+  readonly talmStrict: boolean;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly clock?: Clock;
+  readonly clock: Clock;
 }
+
+/** Milliseconds between looks for a policy that may be yet to come. */
+const LOOK_AGAIN_MS = 10_000;
 
 /** Creates the first upgrade of each newly imported cluster (spec/talm 5.2), until the signal aborts. */
 export function startAutoUpgrades(deps: AutoUpgradeDeps, signal: AbortSignal): Reconciler {
-  const { client, caches, recorder, logger, metrics, clock } = deps;
+  const { client, caches, recorder, logger, metrics, clock, talmStrict } = deps;
   /** Last refusal of each cluster, so that each is reported once. */
   const refused = new Map<string, string>();
 
   async function reconcile(name: string, context: ReconcileContext) {
-    const observed = observeCluster(name, caches);
+    const observed = observeCluster(name, caches, { talmStrict, now: clock.now() });
     if (!observed) {
       refused.delete(name);
       return {};
     }
     const first = planCluster(observed);
     const plan = first.kind === 'create' ? planCluster(await observeAfresh(observed, client)) : first;
-    if (plan.kind !== 'refuse') refused.delete(name);
+    const isRefused = plan.kind === 'refuse' || plan.kind === 'wait';
+    if (!isRefused) refused.delete(name);
     if (plan.kind === 'create' && (await createUpgrade(plan.upgrade, client)))
       context.logger.info({ managedCluster: name, upgrade: `${AUTO_NAMESPACE}/${name}` }, 'Created the upgrade of a new cluster');
-    if (plan.kind === 'refuse') {
+    if (isRefused) {
       const event = refusalEvent(observed.cluster, plan);
       if (refused.get(name) !== event.note) {
-        context.logger.warn({ managedCluster: name, reason: event.note }, 'No upgrade for a new cluster until its policies are mended');
+        context.logger[plan.kind === 'wait' ? 'info' : 'warn'](
+          { managedCluster: name, reason: event.note },
+          'No upgrade for a new cluster yet',
+        );
         recorder.record(event);
       }
       refused.set(name, event.note);
     }
-    return {};
+    return plan.kind === 'wait' ? { requeueAfterMs: LOOK_AGAIN_MS } : {};
   }
   return startReconciler({
     name: 'managed-cluster',

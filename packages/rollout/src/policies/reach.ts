@@ -28,9 +28,12 @@ export interface PolicyWays {
 /** Sentence, fix and evidence. */
 export type Why = Pick<Wait, 'says' | 'fix' | 'of'>;
 
-/** `placed`: a decision lists the cluster, and the copy is on its way. Nothing follows from `unknown`. */
+/**
+ * `placed`: a decision lists the cluster, and the copy is on its way. Nothing follows from `unknown`, nor for a cluster that had a copy from `unbound`:
+ * the policy is placed nowhere by now.
+ */
 interface Reach {
-  readonly kind: 'placed' | 'notMeant' | 'unknown';
+  readonly kind: 'placed' | 'notMeant' | 'unbound' | 'unknown';
   readonly why: Why;
   /** When more is known even if nothing changes, milliseconds since the epoch. */
   readonly knownAt?: number | undefined;
@@ -55,7 +58,8 @@ export function reachOf(ref: PolicyRef, policy: Policy | undefined, ways: Policy
   let found: Why | readonly Way[] | undefined;
   return (cluster) => {
     found ??= findWays(ref, policy, ways);
-    return Array.isArray(found) ? judge(cluster, found, ways) : { kind: 'unknown', why: found as Why };
+    if (Array.isArray(found)) return judge(cluster, found, ways);
+    return { kind: ways.unserved === PlacementBinding.kind ? 'unknown' : 'unbound', why: found as Why };
   };
 }
 
