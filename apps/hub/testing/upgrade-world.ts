@@ -86,7 +86,7 @@ export abstract class UpgradeWorld {
     this.#reconciler = new UpgradeReconciler({
       client,
       caches,
-      rollout: { problems: () => new Map(), isClean: () => true },
+      rollout: { problems: () => new Map(), isClean: () => true, unservedOf: () => undefined },
       problems: () => new Map(),
       placing: NOT_PLACING,
       jobs: NO_JOBS,

@@ -24,6 +24,7 @@ export {
   type Missing,
   RETURN_MS,
   takenUpValue,
+  waitingSince,
   wasMadeAgain,
 } from './clusters/returning.ts';
 export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';

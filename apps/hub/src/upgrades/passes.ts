@@ -33,6 +33,7 @@ import {
   stateBeforeStart,
   toldAt,
   type UpgradePlan,
+  waitingSince,
   withImportsOf,
   withTemplateVersions,
 } from '@flotilla/rollout';
@@ -155,13 +156,13 @@ export class UpgradePasses {
     return this.rollOut({ ...upgrade, status: withImportsOf(started, upgrade.status ?? started) }, spec);
   }
 
-  /** Members that the stored plan names, and that are neither there nor known to have left; for half an hour from the first look. */
-  #missingOf(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, { since }: Sightings): Missing | undefined {
+  /** Members that the stored plan names, and that are neither there nor known to have left; for half an hour from the first look of any leader. */
+  #missingOf({ status = { status: {} } }: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, { since }: Sightings): Missing | undefined {
     const { caches, now } = this.#deps;
-    const { remediationPlan = [], precaching, backup } = upgrade.status ?? {};
-    const named = new Set([remediationPlan.flat(), Object.keys(precaching?.status ?? {}), Object.keys(backup?.status ?? {})].flat());
+    const named = new Set((status.remediationPlan ?? []).flat());
     const clusters = [...named].filter((name) => !caches.clusters.get({ name }) && !this.#departures.has(name) && !isTakenOut(spec, name));
-    const until = Math.max(...clusters.map((cluster) => since(`missing ${cluster}`))) + RETURN_MS;
+    const seen = Math.max(...clusters.map((cluster) => since(`missing ${cluster}`)));
+    const until = Math.min(seen, waitingSince(status) ?? seen) + RETURN_MS;
     return clusters.length > 0 && now() < until ? { clusters, until } : undefined;
   }
 

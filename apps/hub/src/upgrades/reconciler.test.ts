@@ -1,5 +1,5 @@
 import { findCondition, Label } from '@flotilla/api';
-import { ManifestWork, Placement } from '@flotilla/api/ocm';
+import { ManagedCluster, ManifestWork, Placement, PlacementBinding } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { kstatus } from '@flotilla/api/testing';
 import { settled } from '@flotilla/pace/testing';
@@ -132,6 +132,43 @@ test('an upgrade that was deleted long before the hub started keeps its finalize
   await untilCached();
   await reconciler.reconcile(KEY);
   expect(stored()).toBeUndefined();
+});
+
+test('an upgrade that is deleted while its kinds are not served stays until they are, for half an hour at most', async () => {
+  hub.put(Placement, PLACEMENT);
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: { placements: ['left'] } }));
+  await untilCached();
+  hub.unserve(PlacementBinding);
+  await settled(() => expect(caches.bindings.present).toBe(false));
+  hub.remove(Placement, PLACEMENT.metadata);
+  await untilCached();
+  for (let minute = 0; minute < 30; minute += 1) {
+    await reconciler.reconcile(KEY);
+    await untilCached();
+    now += 60_000;
+  }
+  expect(stored()?.metadata.finalizers).toEqual([CLEANUP_FINALIZER]);
+  expect(stored()?.status?.messages).toEqual({ '(placements)': expect.stringContaining('The API server serves no PlacementBinding') });
+  await reconciler.reconcile(KEY);
+  expect(stored()).toBeUndefined();
+});
+
+test('members that are not there are waited for half an hour, however many leaders there are, and only those of the plan', async () => {
+  for (const [step, minutes] of [0, 20, 29, 31].entries()) {
+    if (step === 0) {
+      const status = { remediationPlan: [['spoke', 'away']], precaching: { status: { spoke: 'Succeeded', dropped: 'Succeeded' } } };
+      hub.put(ManagedCluster, ManagedCluster.schema.parse({ metadata: { name: 'spoke', labels: { group: 'g' } } }));
+      const spec = { clusters: undefined, clusterSelector: ['group=g'] };
+      hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata, spec, status }));
+      await untilCached();
+    } else await begin();
+    now = T0 + minutes * 60_000;
+    await reconciler.reconcile(KEY);
+    await untilCached();
+    const { reason, message = '' } = findCondition(stored()?.status?.conditions, 'ClustersSelected') ?? {};
+    expect([minutes, reason]).toEqual([minutes, minutes < 30 ? 'WaitingForMembers' : 'ClusterSelectionCompleted']);
+    expect(message).not.toContain('dropped');
+  }
 });
 
 test('an upgrade that was let go is not cleaned up again before its end is seen', async () => {

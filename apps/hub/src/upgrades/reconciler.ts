@@ -14,6 +14,7 @@ import {
   isEnding,
   isRunning,
   isTurningPoint,
+  RETURN_MS,
   readProofWithin,
   stateOf,
   takeBackImported,
@@ -34,7 +35,7 @@ import { withReading, withSummary, withWaits } from './status-readings.ts';
 /** Dependencies of `UpgradeReconciler`. */
 interface ReconcilerDeps extends PassDeps {
   readonly client: Client;
-  readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean'>;
+  readonly rollout: PassDeps['rollout'] & Pick<SpokeRollouts, 'isClean' | 'unservedOf'>;
   /** Lasting errors of an upgrade's writes by cluster, or `''` for the Placements. */
   readonly problems: (upgradeUid: string) => ReadonlyMap<string, RolloutProblem>;
   readonly placing: Pick<Placing, 'apply' | 'forget'>;
@@ -247,8 +248,9 @@ export class UpgradeReconciler {
     memory.cleaningSince = Math.min(memory.cleaningSince ?? now(), now());
     const leftMs = memory.cleaningSince + SPOKE_PATIENCE_MS - now();
     const isLate = leftMs <= 0;
+    const isBlind = now() < memory.cleaningSince + RETURN_MS && rollout.unservedOf(upgrade) !== undefined;
     await jobs.end(memory.uid);
-    if (jobs.isClean(upgrade, isLate) && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
+    if (jobs.isClean(upgrade, isLate) && rollout.isClean(upgrade, { leavingCounts: !isLate }) && !isBlind) {
       await jobs.owePins(upgrade);
       memory.pins = 'settled';
       return undefined;
@@ -260,8 +262,16 @@ export class UpgradeReconciler {
   async #describeCleaning(upgrade: ClusterGroupUpgrade, memory: Memory, again: ReconcileResult): Promise<ReconcileResult> {
     const waitMs = this.#pauseLeft(memory, 'states');
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    await this.#write(upgrade, this.#read(upgrade, describeCleaning(upgrade, this.#deps.problems(memory.uid))), memory);
+    await this.#write(upgrade, this.#read(upgrade, describeCleaning(upgrade, this.#problemsOf(upgrade))), memory);
     return again;
+  }
+
+  #problemsOf(upgrade: ClusterGroupUpgrade): ReadonlyMap<string, Pick<RolloutProblem, 'message'>> {
+    const problems = this.#deps.problems(upgrade.metadata.uid ?? '');
+    const kind = this.#deps.rollout.unservedOf(upgrade);
+    if (kind === undefined) return problems;
+    const message = `The API server serves no ${kind}, so nobody can see what is left of the upgrade; waited for at most ${RETURN_MS / 60_000} minutes: have it served again`;
+    return new Map([...problems, ['', { message, isRefused: false }]]);
   }
 
   /** Writes the status once, and records its events. */

@@ -1,7 +1,12 @@
 /** Members that are no ManagedClusters now and may come back, as while a hub is restored object by object. Pure. */
 import { createHash } from 'node:crypto';
 import { conditionTime, findCondition, Label, perObject, type Ref, refKey } from '@flotilla/api';
-import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
+import {
+  type ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
+  type ClusterGroupUpgradeSpec,
+  type ClusterGroupUpgradeStatus,
+} from '@flotilla/api/ran';
 import { notFound, type Wait } from '../waits/wait.ts';
 import type { SelectionFailure } from './cluster-selection.ts';
 
@@ -12,6 +17,13 @@ const MOST_CLUSTERS = 10;
 
 /** Reason of a condition while members are waited for before the start. */
 const WAITING = 'WaitingForMembers';
+
+/** Since when members are waited for by what is stored, milliseconds since the epoch; undefined while none are. */
+export function waitingSince({ conditions }: ClusterGroupUpgradeStatus): number | undefined {
+  const selected = findCondition(conditions, ClusterGroupUpgradeCondition.clustersSelected);
+  const since = selected?.reason === WAITING ? Date.parse(selected.lastTransitionTime) : Number.NaN;
+  return Number.isNaN(since) ? undefined : since;
+}
 
 type Chosen = Pick<ClusterGroupUpgradeSpec, 'clusters' | 'clusterSelector' | 'clusterLabelSelectors'>;
 

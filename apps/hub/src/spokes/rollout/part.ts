@@ -58,6 +58,15 @@ export class SpokeRollouts implements SpokePart {
     return !isPlaced && ![...this.#leftovers(upgrade, leavingCounts)].some((cluster) => named.has(cluster));
   }
 
+  /** A kind that objects of the upgrade may be of, and that the API server does not serve: that none is seen says nothing then. */
+  unservedOf(upgrade: ClusterGroupUpgrade): string | undefined {
+    if (keepsObjects(upgrade)) return undefined;
+    const { placements, bindings, works } = this.#deps.caches;
+    const { placements: named = [], manifestWorkTemplates: templates = [] } = upgrade.status ?? {};
+    const used = [...(named.length > 0 ? [placements, bindings] : []), ...(templates.length > 0 ? [works] : [])];
+    return used.find(({ present }) => !present)?.kind.kind;
+  }
+
   /** Returns the lasting errors of an upgrade's writes by cluster, or `''` for the Placements. */
   problems({ metadata: { uid = '' } }: ClusterGroupUpgrade): ReadonlyMap<string, RolloutProblem> {
     return this.#deps.problems.of(this.name, uid);
