@@ -173,7 +173,7 @@ export class UpgradePasses {
     const stored = upgrade.status ?? { status: {} };
     const states = stored.precaching?.status ?? {};
     const fresh = new Set(talmStrict ? [] : newcomers(stored));
-    const otherVersion = talmStrict ? undefined : findOtherVersion(upgrade, templateOf(upgrade, caches));
+    const otherVersion = talmStrict ? undefined : findOtherVersion(upgrade, templateOf(upgrade, caches), caches.templates.present);
     const gates = { ...batchGatesOf(upgrade, { now: at, talmStrict, areProofsKept: this.#kept.areProofsKept }), otherVersion };
     const refusal = judgeBatchGates(gates);
     const asked = askNow(upgrade, { now: at, talmStrict, refusal });

@@ -269,6 +269,12 @@ describe('a binding', () => {
     ]);
   });
 
+  test('has nobody join while decisions are not served, and goes all the same when its batch has ended', () => {
+    const objects = deciding(bound, () => undefined);
+    expect(planPlacements(build({ a: at(0), b: at(0), c: at(0) }), POLICIES, objects)).toEqual([]);
+    expect(said(planPlacements(build({ c: at(0) }), POLICIES, objects))).toEqual([`delete PlacementBinding ${P0}`]);
+  });
+
   test('stays when a cluster leaves its batch, while the decisions still have it', () => {
     const fewer = build({ a: at(0), b: at(0) }, { clusters: [{ name: 'b', state: 'timedout' }] });
     expect(said(planPlacements(fewer, POLICIES, deciding(bound, of('a', 'b'))))).toEqual([`patch Placement ${P0}`]);

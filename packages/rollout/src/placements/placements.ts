@@ -98,7 +98,7 @@ function planPolicy(upgrade: ClusterGroupUpgrade, { policy, index, name }: Place
     hasNamesake: existing.hasNamesake,
   };
   if (binding) {
-    if (binding.metadata.deletionTimestamp !== undefined) return [];
+    if (binding.metadata.deletionTimestamp !== undefined || waitsForDecisions(choice)) return [];
     return isThere && mayStayBound(choice) ? [...placing, ...binds()] : [deletionOf(PlacementBinding, binding)];
   }
   return placing.length === 0 && isThere && mayBind(choice, placement) ? binds() : placing;
@@ -247,6 +247,10 @@ interface Choice {
   /** Another ManagedCluster has this name in the label that Placements select by. */
   readonly hasNamesake: (cluster: string) => boolean;
 }
+
+/** True while a cluster would join a bound Placement, and nobody can see which clusters are chosen for it. */
+const waitsForDecisions = ({ members, selected, decided }: Choice): boolean =>
+  decided === undefined && members.some((cluster) => !selected.includes(cluster)) && members.some((cluster) => selected.includes(cluster));
 
 /**
  * True while a binding may stay. A change of all members takes it away first. A new member joins a bound Placement only if no other cluster answers to

@@ -81,4 +81,8 @@ test('an edited template is named with the two ways on, one that is gone likewis
     says: 'ManifestWorkReplicaSet ns/b is gone',
     fix: 'create it again as it was, or delete the upgrade',
   });
+  expect(findOtherVersion(begun(), findIn(), false)).toMatchObject({
+    says: 'the API server serves no ManifestWorkReplicaSet: ManifestWorkReplicaSet ns/a cannot be seen',
+    fix: 'have it served again',
+  });
 });

@@ -31,20 +31,24 @@ export function isRolloutsVersion(upgrade: ClusterGroupUpgrade, template: Manife
   return version === undefined || version === versionOf(template);
 }
 
-/** The wait of a rollout whose template is gone or has been edited since it began: what comes next would not be what was proven before. */
-export function findOtherVersion(upgrade: ClusterGroupUpgrade, find: FindTemplate): Wait | undefined {
+/** The wait of a rollout whose template is gone or has been edited since it began: what comes next would not be what was proven before. @param isServed the API server serves templates */
+export function findOtherVersion(upgrade: ClusterGroupUpgrade, find: FindTemplate, isServed = true): Wait | undefined {
   for (const name of upgrade.status?.manifestWorkVersions === undefined ? [] : templatesOf(upgrade)) {
     const template = find(name);
     if (template && isRolloutsVersion(upgrade, template)) continue;
     const object = `ManifestWorkReplicaSet ${upgrade.metadata.namespace}/${name}`;
-    return template
-      ? {
-          cause: 'work',
-          says: `${object} is not what the rollout began with: nobody further gets it`,
-          fix: 'put it back as it was, or delete the upgrade and create it again to roll the new version out from the canaries on',
-          of: { object, field: 'metadata.generation', value: String(template.metadata.generation ?? '?') },
-        }
-      : { cause: 'work', says: `${object} is gone`, fix: 'create it again as it was, or delete the upgrade', of: notFound(object) };
+    if (!template) return { cause: 'work', ...absence(object, isServed), of: notFound(object) };
+    return {
+      cause: 'work',
+      says: `${object} is not what the rollout began with: nobody further gets it`,
+      fix: 'put it back as it was, or delete the upgrade and create it again to roll the new version out from the canaries on',
+      of: { object, field: 'metadata.generation', value: String(template.metadata.generation ?? '?') },
+    };
   }
   return undefined;
 }
+
+const absence = (object: string, isServed: boolean): Pick<Wait, 'says' | 'fix'> =>
+  isServed
+    ? { says: `${object} is gone`, fix: 'create it again as it was, or delete the upgrade' }
+    : { says: `the API server serves no ManifestWorkReplicaSet: ${object} cannot be seen`, fix: 'have it served again' };
