@@ -183,6 +183,12 @@ test.each([
     value: { 'app.kubernetes.io/name': 'x' },
     why: "podLabels names app.kubernetes.io/name, which is the chart's own",
   },
+  ...(['alerts', 'dashboards', 'serviceMonitor'] as const).map((part) => ({
+    chart: 'hub' as const,
+    path: [part],
+    value: { enabled: true, labels: { 'app.kubernetes.io/name': 'x' } },
+    why: `${part}.labels names app.kubernetes.io/name, which is the chart's own`,
+  })),
   { chart: 'spoke', path: ['podLabels'], value: { 'helm.sh/chart': 'x' }, why: "podLabels names helm.sh/chart, which is the chart's own" },
 ] as const)("$path of chart $chart may not take what is the chart's: $why", async ({ chart, path, value, why }) => {
   const needed = { hub: {}, spoke: { clusterName: 'a', hub: { kubeconfigSecret: 'b' }, confinement: { allowUnconfined: true } } }[chart];

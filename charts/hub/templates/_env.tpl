@@ -15,13 +15,13 @@ of one name would count, and server-side apply refuses them.
 {{- end }}
 {{- end -}}
 
-{{- /* Labels of a pod besides the chart's, which its Service and Deployment find it by. */ -}}
-{{- define "hub.podLabels" -}}
-{{- $own := fromYaml (include "hub.labels" .) }}
-{{- range $key, $value := .Values.podLabels }}
-{{- if hasKey $own $key }}{{ fail (printf "podLabels names %s, which is the chart's own: take it out" $key) }}{{ end }}
+{{- /* Labels of an object besides the chart's, none of which they may take: `chart` is the root, `labels` the value and `field` its path. */ -}}
+{{- define "hub.moreLabels" -}}
+{{- $own := fromYaml (include "hub.labels" .chart) }}
+{{- range $key, $value := .labels }}
+{{- if hasKey $own $key }}{{ fail (printf "%s names %s, which is the chart's own: take it out" $.field $key) }}{{ end }}
 {{- end }}
-{{- toYaml .Values.podLabels }}
+{{- toYaml .labels }}
 {{- end -}}
 
 {{- /* Not empty when a redis-server of the hub's pod holds the queue. */ -}}

@@ -12,7 +12,7 @@ metadata:
     {{- include "hub.labels" . | nindent 4 }}
     {{- end }}
     {{- if .Values.podLabels }}
-    {{- include "hub.podLabels" . | nindent 4 }}
+    {{- include "hub.moreLabels" (dict "chart" . "field" "podLabels" "labels" .Values.podLabels) | nindent 4 }}
     {{- end }}
   {{- with .Values.podAnnotations }}
   annotations:

@@ -53,6 +53,10 @@ describe('an integer that no double holds', () => {
     );
   });
 
+  test('is exact where it is the whole text', () => {
+    expect([parseJson('9007199254740993'), parseJson(' -9007199254740993')]).toEqual([9007199254740993n, -9007199254740993n]);
+  });
+
   test('differs from its neighbour, in comparisons and patches', () => {
     const [one, other] = [parseJson('{"a":9007199254740993}'), parseJson('{"a":9007199254740992}')];
     expect([isSameJson(one, parseJson('{"a":9007199254740993}')), isSameJson(one, other)]).toEqual([true, false]);

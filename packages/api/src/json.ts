@@ -3,7 +3,7 @@ type Json = Record<string, unknown>;
 export const isJsonObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Digits that may be an integer which no double holds; some stand inside a text, which costs time alone. */
-const MAYBE_INEXACT = /[^"\w.]\d{16}/;
+const MAYBE_INEXACT = /(?:^|[^"\w.])\d{16}/;
 
 type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 

@@ -1,3 +1,4 @@
+import { parseJson } from '@flotilla/api';
 import { expect, test } from 'vitest';
 import { parseJsonPath, valuesAt } from './json-path.ts';
 
@@ -46,6 +47,16 @@ test.each([
   { path: '.constructor', want: [] },
   { path: '.status.steps.length', want: [] },
 ])('$path leads to $want', ({ path, want }) => expect(valuesAt(parseJsonPath(path), OBJECT)).toEqual(want));
+
+test.each([
+  { path: '.a[?(@.n>1000)].s', want: ['x', 'y'] },
+  { path: '.a[?(@.n==9007199254740993)].s', want: ['x'] },
+  { path: '.a[?(@.n!=9007199254740993)].s', want: ['y', 'z'] },
+])('$path leads to $want beside integers that no double holds', ({ path, want }) =>
+  expect(valuesAt(parseJsonPath(path), parseJson('{"a":[{"n":9007199254740993,"s":"x"},{"n":1001,"s":"y"},{"n":1,"s":"z"}]}'))).toEqual(
+    want,
+  ),
+);
 
 test.each([
   { path: '', says: 'character 1: expected "." or "["' },

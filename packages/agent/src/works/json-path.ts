@@ -60,14 +60,20 @@ const operandValues = (operand: Operand, item: unknown): unknown[] =>
   'literal' in operand ? [operand.literal] : valuesAt(operand.path, item);
 
 function isRelated(left: unknown, operator: Operator, right: unknown): boolean {
-  if (operator === '==') return left === right;
-  if (operator === '!=') return left !== right;
-  const comparable = (typeof left === 'number' && typeof right === 'number') || (typeof left === 'string' && typeof right === 'string');
+  // Integers that no double holds are bigints.
+  const areNumbers = isNumber(left) && isNumber(right);
+  // biome-ignore lint/suspicious/noDoubleEquals: 1n and 1 are the same number
+  const isSame = areNumbers ? left == right : left === right;
+  if (operator === '==') return isSame;
+  if (operator === '!=') return !isSame;
+  const comparable = areNumbers || (typeof left === 'string' && typeof right === 'string');
   if (!comparable) return false;
   if (operator === '<') return left < right;
   if (operator === '>') return left > right;
   return operator === '<=' ? left <= right : left >= right;
 }
+
+const isNumber = (value: unknown): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
 
 class Cursor {
   readonly #text: string;
@@ -200,8 +206,9 @@ function readLiteral(cursor: Cursor): unknown {
   if (quoted !== undefined) return quoted;
   const word = cursor.match(/true|false|null|-?\d+(\.\d+)?/y);
   if (word === undefined) return cursor.fail('expected a text in quotes, a number, true, false or "@"');
+  if (word in WORDS) return WORDS[word];
   // `01` is a number here, but none in JSON.
-  return word in WORDS ? WORDS[word] : Number(word);
+  return Number.isSafeInteger(Number(word)) || word.includes('.') ? Number(word) : BigInt(word);
 }
 
 function readQuoted(cursor: Cursor): string | undefined {

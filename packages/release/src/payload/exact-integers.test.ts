@@ -22,3 +22,9 @@ test('a bound in a definition is the double that the server keeps, and no drift'
   const [manifest] = parseManifests('crd', bytes(`${head},"spec":{"maximum":${BOUND}}}`));
   expect(covers(parseJson('{"maximum":9223372036854775808}'), manifest?.object.spec)).toBe(true);
 });
+
+test('a default in a definition is written as it stands, beside a bound that is a double', () => {
+  const head = '{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"}';
+  const [manifest] = parseManifests('crd', bytes(`${head},"spec":{"a":[{"maximum":${BOUND},"default":${SERIAL}}],"enum":[${SERIAL}]}}`));
+  expect(JSON.stringify(manifest?.object.spec)).toBe(`{"a":[{"maximum":9223372036854776000,"default":${SERIAL}}],"enum":[${SERIAL}]}`);
+});

@@ -70,11 +70,24 @@ function toManifest(file: string, { raw, line, head }: ManifestDocument): Manife
     raw,
     annotations: textsOf(metadata.annotations),
     get object() {
-      // The server keeps the bounds of a definition's schema as doubles itself.
-      const object: unknown = id.kind === 'CustomResourceDefinition' ? JSON.parse(raw) : parseJson(raw);
-      return objectOf(object, line);
+      const object = parseJson(raw);
+      return objectOf(id.kind === 'CustomResourceDefinition' && LARGE_BOUND.test(raw) ? withDoubleBounds(object) : object, line);
     },
   };
+}
+
+/** Bounds of a schema that may be no double. */
+const LARGE_BOUND = /"(?:maximum|minimum|multipleOf)"\s*:\s*-?\d{16}/;
+const BOUNDS: ReadonlySet<string> = new Set(['maximum', 'minimum', 'multipleOf']);
+
+/** The server keeps the bounds of a definition's schema as doubles itself, and its defaults and enums as they are written. */
+function withDoubleBounds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withDoubleBounds);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([key, part]) => [key, BOUNDS.has(key) && typeof part === 'bigint' ? Number(part) : withDoubleBounds(part)]),
+  );
 }
 
 function objectOf(object: unknown, line: number): Record<string, unknown> {
