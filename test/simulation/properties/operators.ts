@@ -6,7 +6,7 @@ import { UpgradeConfig } from '@flotilla/api/managed';
 import { kstatus } from '@flotilla/api/testing';
 import { renderedConfig } from '@flotilla/control-plane/simulators';
 import { PLAYED_OPERATORS } from '@flotilla/version-operator/testing';
-import type { OperatedSpoke } from '../core/operated-spoke.ts';
+import { type OperatedSpoke, VERSIONS } from '../core/operated-spoke.ts';
 import type { StoredChange } from '../core/world.ts';
 import type { Ledger } from './ledger.ts';
 import type { Property } from './property.ts';
@@ -25,7 +25,7 @@ export function operators(ledger: Ledger): Property[] {
     appliedWasSeen(operated),
     doneWasSeen(operated),
     readings(),
-    operatorsEnd(asks),
+    operatorsEnd(operated, asks),
   ];
 }
 
@@ -185,10 +185,16 @@ const readings = (): Property => ({
   },
 });
 
-const operatorsEnd = (asks: Asks): Property => {
+const operatorsEnd = (spoke: OperatedSpoke, asks: Asks): Property => {
+  /** What is asked for is behind what the cluster has by now, and is refused for good. */
+  const isPassed = (): boolean => {
+    const [newest] = spoke.server.read(ClusterVersion, { name: 'version' })?.status?.history ?? [];
+    return asks.version === VERSIONS.asked && newest?.version === VERSIONS.other && newest.state === 'Completed';
+  };
   const open = () => {
     const { now: asked } = asks;
     const entry = asked?.status?.history?.find(({ version }) => version === asked.spec.desired.version);
+    if (entry?.phase === 'Pending' && isPassed()) return undefined;
     return asked && entry?.phase !== 'Upgraded' && entry?.phase !== 'Failed' ? { asked, entry } : undefined;
   };
   return {

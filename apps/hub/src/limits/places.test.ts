@@ -77,6 +77,15 @@ test("a place that is given and not stored yet is nobody else's, and one that is
   expect(hub.pass(other, ['d'])).toEqual(['d']);
 });
 
+test('the pass that begins a rollout goes by what the pass before has given', async () => {
+  const hub = await startHub('pulling: 1');
+  const one = await hub.create('one');
+  await hub.seen(one);
+  expect(hub.pass(one, ['a', 'b'])).toEqual(['a']);
+  const begun = { ...one, status: { status: {}, precaching: { status: { a: 'PreparingToStart', b: 'NotStarted' } } } } as const;
+  expect(hub.pass(begun, ['b', 'a'])).toEqual(['a']);
+});
+
 test('stored states have their places, and leave them when they end; who waits is told', async () => {
   const hub = await startHub('pulling: 2');
   const [one, other] = [await hub.create('one'), await hub.create('other')];

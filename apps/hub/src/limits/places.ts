@@ -125,8 +125,9 @@ class Places {
   #occupancy(limits: FleetLimits, upgrade?: ClusterGroupUpgrade): Occupancy {
     const { caches, now } = this.#deps;
     const occupancy = new Occupancy(limits, this.#activity, (name) => caches.clusters.get({ name })?.metadata.labels);
-    for (const each of caches.upgrades.byIndex(BY_OPEN, 'yes'))
-      for (const cluster of this.#clustersOf(each)) occupancy.take(cluster, refKey(each.metadata));
+    // A pass that begins where another ends goes by what that one has given, which is not stored yet.
+    const open = [...caches.upgrades.byIndex(BY_OPEN, 'yes'), ...(upgrade ? [upgrade] : [])];
+    for (const each of open) for (const cluster of this.#clustersOf(each)) occupancy.take(cluster, refKey(each.metadata));
     const others = [...this.#asked].flatMap(([uid, asked]) => {
       const [other] = uid === upgrade?.metadata.uid ? [] : caches.upgrades.byIndex(BY_UID, uid);
       return other ? [{ other, ...asked }] : [];
