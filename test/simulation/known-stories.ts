@@ -117,4 +117,66 @@ export const knownStories: readonly KnownStory[] = [
       limits: { pulling: 2, upgrading: 1, row: 1 },
     },
   },
+  {
+    // Seed 415762765.
+    name: 'a cluster that complied from the beginning, for it was away, was enforced when it fell back, without its images',
+    story: {
+      seed: 415_762_765,
+      spokes: 2,
+      transport: 'work',
+      hubs: 1,
+      upgrades: [
+        {
+          ...ALONE,
+          name: 'u2',
+          at: 233_967,
+          clusters: [1, 2],
+          maxConcurrency: 1,
+          timeoutMinutes: 40,
+          policies: [{ soakSeconds: 0 }],
+          works: 0,
+          preCaching: true,
+        },
+      ],
+      acts: [{ at: 293_822, what: 'leave', cluster: 1 }],
+      storms: [],
+    },
+  },
+  {
+    // Seed 415761405.
+    name: 'the pass that began a rollout gave places beside those that the pass before it had given',
+    story: {
+      seed: 415_761_405,
+      spokes: 8,
+      transport: 'actions',
+      hubs: 1,
+      upgrades: [
+        {
+          ...ALONE,
+          clusters: [1, 2, 3, 4, 5, 6, 7, 8],
+          maxConcurrency: 8,
+          timeoutMinutes: 5,
+          policies: [{ soakSeconds: 0 }, { soakSeconds: 0 }, { soakSeconds: 0 }],
+          works: 0,
+        },
+        {
+          ...ALONE,
+          name: 'u2',
+          at: 82_954,
+          clusters: [1, 2, 3, 4, 5],
+          canaries: [4],
+          maxConcurrency: 5,
+          timeoutMinutes: 5,
+          preCaching: true,
+          waves: { least: 1, patienceMinutes: 3 },
+        },
+      ],
+      acts: [
+        { at: 63_037, what: 'set limits', limits: { pulling: 2, upgrading: 1, row: 1 } },
+        { at: 161_810, what: 'break limits', limits: { pulling: 2, upgrading: 2, row: 2 } },
+      ],
+      storms: [],
+      limits: { pulling: 1, upgrading: 3, row: 1 },
+    },
+  },
 ];

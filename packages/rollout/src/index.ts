@@ -8,10 +8,18 @@ export { answerStatus, describeWindow } from './answers/status-answer.ts';
 export { answerWhy, Inquiry } from './answers/why.ts';
 export { type Advance, advanceRollout } from './batches/advance.ts';
 export { rolloutClusterMachine } from './batches/cluster-machine.ts';
-export { toldAt } from './batches/drift.ts';
+export { pullForFallen, toldAt } from './batches/drift.ts';
 export { estimateEnd, leastLeftMs } from './batches/estimate.ts';
 export { describeNewcomer, takeBackImported, withImports } from './batches/imported-again.ts';
-export { countRetries, findRetry, joinRollout, latePulls, newcomers, retriedPrecaches, retryInRollout } from './batches/late-clusters.ts';
+export {
+  countRetries,
+  findRetry,
+  joinRollout,
+  latePulls,
+  newcomers,
+  retriedPrecaches,
+  retryInRollout,
+} from './batches/late-clusters.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';
 export { formWave, isFirstReady } from './batches/waves.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';

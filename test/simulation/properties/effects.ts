@@ -55,21 +55,35 @@ function beforeGate(ledger: Ledger, { spec, status }: ClusterGroupUpgrade, clust
   return pulls.length > 0 ? `${pulls.join(', ')} before the images are there` : undefined;
 }
 
-const batchesInOrder = (ledger: Ledger): Property => ({
-  name: 'batches in order',
-  rule: 'no cluster of a batch is enforced before all clusters of the batches before it have ended their part',
-  look(changes) {
-    for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
-      const { status } = ledger.upgrades.get(upgrade) ?? {};
-      const wrong = status && clusters.map((cluster) => outOfOrder(status, cluster)).find((each) => each !== undefined);
-      if (wrong !== undefined) return `${upgrade} enforces ${wrong}`;
-    }
-    return undefined;
-  },
-});
+const batchesInOrder = (ledger: Ledger): Property => {
+  /** When the end of a cluster's part was stored, by uid of the upgrade and name. */
+  const endedAt = new Map<string, number>();
+  return {
+    name: 'batches in order',
+    rule: 'no cluster of a batch is enforced before all clusters of the batches before it have ended their part',
+    look(changes) {
+      for (const { after } of ledger.upgradesIn(changes))
+        for (const { name } of after.status?.clusters ?? []) {
+          const key = `${after.metadata.uid} ${name}`;
+          if (!endedAt.has(key)) endedAt.set(key, ledger.now);
+        }
+      for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
+        const { metadata, status } = ledger.upgrades.get(upgrade) ?? {};
+        // What was sent before the end was known arrives after it.
+        const hasJustEnded = (cluster: string): boolean => {
+          const since = endedAt.get(`${metadata?.uid} ${cluster}`);
+          return since !== undefined && ledger.now - since <= ledger.graceMs(since);
+        };
+        const wrong = status && clusters.map((cluster) => outOfOrder(status, cluster, hasJustEnded)).find((each) => each !== undefined);
+        if (wrong !== undefined) return `${upgrade} enforces ${wrong}`;
+      }
+      return undefined;
+    },
+  };
+};
 
 /** The cluster with what speaks against it; undefined where nothing does. */
-function outOfOrder(status: ClusterGroupUpgradeStatus, cluster: string): string | undefined {
+function outOfOrder(status: ClusterGroupUpgradeStatus, cluster: string, hasJustEnded: (cluster: string) => boolean): string | undefined {
   const { remediationPlan: plan = [], clusters = [] } = status;
   const again = clustersAgain(status);
   const ended = new Set([...clusters.map(({ name }) => name), ...again]);
@@ -84,7 +98,7 @@ function outOfOrder(status: ClusterGroupUpgradeStatus, cluster: string): string 
     .flat()
     .filter((name) => !ended.has(name) && !later.has(name));
   if (open.length > 0) return `${cluster} of batch ${batch + 1} before ${open.join(', ')} ended`;
-  return ended.has(cluster) && !again.includes(cluster) ? `${cluster}, whose part has ended` : undefined;
+  return ended.has(cluster) && !again.includes(cluster) && !hasJustEnded(cluster) ? `${cluster}, whose part has ended` : undefined;
 }
 
 const strangers = (ledger: Ledger): Property => ({

@@ -122,8 +122,13 @@ function wentBack(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeS
   if (was.startedAt === undefined) return undefined;
   const records = new Map((after.clusters ?? []).map((each) => [each.name, each.state]));
   const again = clustersAgain(after);
+  const ahead = new Set((after.remediationPlan ?? []).slice(is.currentBatch ?? 0).flat());
+  // One that complied from the beginning and does not any more comes again, and pulls first.
+  const pullsFirst = (name: string, state: string): boolean =>
+    state === 'complete' && ahead.has(name) && before.precaching?.status?.[name] !== 'Succeeded';
   const lost = (before.clusters ?? []).find(({ name, state }) => {
     const now = records.get(name);
+    if (now === undefined && pullsFirst(name, state ?? '')) return false;
     return now !== state && !(state === 'timedout' && now === 'complete') && !again.includes(name) && !hasLeft.has(name);
   });
   return lost && `had recorded ${lost.name} as ${lost.state}, and now as ${records.get(lost.name)}`;

@@ -21,6 +21,7 @@ import {
   type ObservedUpgrade,
   type PlanDeps,
   planUpgrade,
+  pullForFallen,
   RETURN_MS,
   type RolloutObservation,
   remainingClusters,
@@ -242,8 +243,9 @@ export class UpgradePasses {
     const joined = isOpenToMembers(upgrade)
       ? this.#join(upgrade, spec, versioned, observation)
       : rememberMeant(versioned, observation.mode);
+    const pulled = pullForFallen(joined, observation, this.#deps.now());
     const retry = findRetry(upgrade);
-    return retry ? retryInRollout(joined, retry, observation.exists) : joined;
+    return retry ? retryInRollout(pulled, retry, observation.exists) : pulled;
   }
 
   /** The status with the clusters that are selected since the start. */

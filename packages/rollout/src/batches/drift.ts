@@ -2,9 +2,11 @@
  * Clusters that were complete and do not comply any more, as after an edit of a policy. The status tells them at once where that lasts; their
  * policy is enforced again with the last batch, on as many clusters at a time as a batch has, on canaries first and one by one. Pure.
  */
-import type { RolloutObservation } from '../upgrade/model.ts';
+import { type ClusterGroupUpgradeStatus, isFinalPrecacheState } from '@flotilla/api/ran';
+import { RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { firstOpen, firstPending } from './cluster-machine.ts';
 import type { ClustersUnderWay } from './clusters-under-way.ts';
+import { appendClusters, withoutParts, withPulls } from './late-clusters.ts';
 
 /** A policy that is not enforced on a cluster any more is judged anew there, and may be without a verdict meanwhile. */
 const PATIENCE_MS = 10_000;
@@ -51,4 +53,39 @@ export function chooseAgain(
   if (canary) return again.length === 0 ? [canary] : [];
   const busy = new Set([...clusters.current.filter((cluster) => !clusters.isRecorded(cluster)), ...again]).size;
   return allowed.slice(0, Math.max(size - busy, 0));
+}
+
+/**
+ * A rollout whose clusters come again in last batches, and pull first, that complied from the beginning and do not any more: nobody has pulled for
+ * them. Others that fell back are enforced again as they are.
+ * @param now milliseconds since the epoch
+ */
+export function pullForFallen(
+  status: ClusterGroupUpgradeStatus,
+  { mode, exists, drift }: Pick<RolloutObservation, 'mode' | 'exists' | 'drift'>,
+  now: number,
+): ClusterGroupUpgradeStatus {
+  const { remediationPlan = [], clusters = [], precaching } = status;
+  if (mode.kind !== 'policy' || !precaching?.spec || !drift) return status;
+  const planned = new Set(remediationPlan.flat());
+  const hasFallen = (cluster: string): boolean => {
+    // The question itself would remember one that complies again.
+    const since = exists(cluster) && firstPending(mode, cluster) !== undefined ? drift.known(cluster) : undefined;
+    return since !== undefined && now >= toldAt({ since });
+  };
+  const fallen = new Set(
+    clusters.flatMap(({ name, state }) => {
+      const pull = precaching.status?.[name];
+      const isUnpulled = !planned.has(name) && (pull === undefined || !isFinalPrecacheState(pull));
+      return state === RecordState.complete && isUnpulled && hasFallen(name) ? [name] : [];
+    }),
+  );
+  if (fallen.size === 0) return status;
+  return withPulls(
+    appendClusters(
+      withoutParts(status, (cluster) => fallen.has(cluster)),
+      [...fallen],
+    ),
+    [...fallen],
+  );
 }

@@ -1,0 +1,52 @@
+import { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { describe, expect, test } from 'vitest';
+import { pullForFallen } from './drift.ts';
+import { latePulls } from './late-clusters.ts';
+
+const running = (status: object) =>
+  ClusterGroupUpgradeStatus.parse({
+    remediationPlan: [['a', 'b'], ['c']],
+    computedMaxConcurrency: 2,
+    status: { currentBatch: 1, currentBatchStartedAt: '2026-01-01T00:00:00Z' },
+    ...status,
+  });
+const mode = {
+  kind: 'policy',
+  count: 2,
+  name: (index: number) => `p${index}`,
+  standing: (cluster: string, index: number) =>
+    cluster === 'compliant' ? 'done' : cluster === 'strange' ? 'notMatched' : index === 0 ? 'done' : 'pending',
+  soakSeconds: () => 0,
+  detail: () => ({}),
+} as const;
+
+describe('one that complied from the beginning and has fallen back', () => {
+  const NOW = 60_000;
+  test.each([
+    { name: 'comes again, and pulls first', want: [['a', 'b'], ['c'], ['x']] },
+    {
+      name: 'comes again, and pulls first, where its pull was to be made again',
+      states: { x: 'NotStarted' },
+      want: [['a', 'b'], ['c'], ['x']],
+    },
+    { name: 'has nothing to pull', spec: undefined, want: [['a', 'b'], ['c']] },
+    { name: 'has pulled already', states: { x: 'Succeeded' }, want: [['a', 'b'], ['c']] },
+    { name: 'fell back a moment ago', since: NOW - 9_999, want: [['a', 'b'], ['c']] },
+    { name: 'is not there', exists: () => false, want: [['a', 'b'], ['c']] },
+  ])('$name', ({ states = {}, since = NOW - 10_000, exists = () => true, want, ...given }) => {
+    const spec = 'spec' in given ? given.spec : {};
+    const status = running({ precaching: { spec, status: { a: 'Succeeded', ...states } }, clusters: [{ name: 'x', state: 'complete' }] });
+    const next = pullForFallen(status, { mode, exists, drift: { since: () => since, known: () => since } }, NOW);
+    const comes = want.length === 3;
+    expect([next.remediationPlan, next.clusters?.length]).toEqual([want, comes ? 0 : 1]);
+    expect(latePulls(next)).toEqual(comes ? ['x'] : []);
+  });
+
+  test('and complies again is left alone, and forgotten', () => {
+    const status = running({ precaching: { spec: {}, status: {} }, clusters: [{ name: 'compliant', state: 'complete' }] });
+    const asked: string[] = [];
+    const note = (cluster: string) => asked.push(cluster);
+    expect(pullForFallen(status, { mode, exists: () => true, drift: { since: note, known: note } }, NOW)).toBe(status);
+    expect(asked).toEqual([]);
+  });
+});
