@@ -214,6 +214,7 @@ function startUpdates(run: Run, worker: PayloadWorker): Updates | undefined {
   const { options, cluster, events, signal } = run;
   const { caches, settings } = cluster;
   if (!options.updates) return undefined;
+  const gates = () => worker.work?.release.featureGates ?? new Set<string>();
   return startClusterUpdates(
     {
       ...options,
@@ -221,7 +222,8 @@ function startUpdates(run: Run, worker: PayloadWorker): Updates | undefined {
       proxies: settings.proxies,
       running: () => worker.work?.release.release,
       sources: options.updates,
-      asksAlerts: () => worker.work?.release.featureGates.has(ACCEPT_RISKS) ?? false,
+      featureGates: gates,
+      asksAlerts: () => gates().has(ACCEPT_RISKS),
       onChange: () => enqueueVersion(run),
       onTrouble: events.onTrouble,
     },

@@ -35,6 +35,8 @@ interface Rule {
   readonly value: unknown;
   /** Most items of the list, or bytes of the text, at the path. */
   readonly limit: number | undefined;
+  /** Too many values are refused there: all are left out. */
+  readonly isOfAll?: boolean;
   readonly sinceMs: number;
 }
 
@@ -76,7 +78,7 @@ export class RefusedValues {
   learn(status: unknown, error: unknown): boolean {
     if (!(error instanceof ApiError) || error.code !== RuntimeErrorCode.invalid) return false;
     const found = error.causes.flatMap((cause) => this.#ruleOf(status, cause) ?? []);
-    this.#rules = [...this.#rules, ...found.map(({ rule }) => rule)].slice(-MOST_RULES);
+    this.#rules = bounded([...this.#rules, ...found.map(({ rule }) => rule)]);
     for (const { value } of found) this.#tell(value);
     return found.length > 0;
   }
@@ -150,6 +152,27 @@ function limitOf({ reason, message }: FieldCause, keys: Keys, value: unknown): n
   return Buffer.byteLength(value) > most ? most : undefined;
 }
 
+/** Each value once; at a path with too many one rule for all of them. */
+function bounded(rules: readonly Rule[]): readonly Rule[] {
+  const byPath = Map.groupBy(rules, ({ path }) => path);
+  const kept = new Map([...byPath].map(([path, of]) => [path, distinct(of)]));
+  const count = () => [...kept.values()].reduce((sum, of) => sum + of.length, 0);
+  while (count() > MOST_RULES) {
+    const [path, of] = [...kept].reduce((most, entry) => (entry[1].length > most[1].length ? entry : most));
+    // The oldest go where there are more paths than rules.
+    if (of.length === 1) return [...kept.values()].flat().slice(-MOST_RULES);
+    const sinceMs = Math.max(...of.map((rule) => rule.sinceMs));
+    kept.set(path, [{ path, value: undefined, limit: undefined, isOfAll: true, sinceMs }]);
+  }
+  return [...kept.values()].flat();
+}
+
+/** The newest rule about each value; one about all values is about each. */
+function distinct(rules: readonly Rule[]): readonly Rule[] {
+  const all = rules.find(({ isOfAll }) => isOfAll);
+  return all ? [all] : [...new Map(rules.map((rule) => [JSON.stringify([rule.value, rule.limit]), rule])).values()];
+}
+
 const LEFT_OUT = Symbol('left out');
 
 function withoutValue(value: unknown, keys: Keys, rule: Rule): unknown {
@@ -164,7 +187,8 @@ function withoutValue(value: unknown, keys: Keys, rule: Rule): unknown {
 
 const isLeft = (value: unknown): boolean => value !== LEFT_OUT;
 
-function kept(value: unknown, { limit, value: refused }: Rule): unknown {
+function kept(value: unknown, { limit, isOfAll = false, value: refused }: Rule): unknown {
+  if (isOfAll) return LEFT_OUT;
   if (limit !== undefined) return Array.isArray(value) ? value.slice(0, limit) : typeof value === 'string' ? cutText(value, limit) : value;
   return isSameJson(value, refused) ? LEFT_OUT : value;
 }

@@ -47,8 +47,9 @@ describe('product of a spoke', () => {
     expect(text.split(', ').every((entry) => /^1 amd64 containerd:\/\/2\.\d{3}$/.test(entry))).toBe(true);
   });
 
-  test('nothing of nodes where it may not list them', () => {
+  test('nothing of nodes where it may not list them, or has none yet: a hub takes no claim without a value', () => {
     expect(claim({ nodes: undefined }, 'nodes.flotilla.io')).toBeUndefined();
+    expect(claim({ nodes: [] }, 'nodes.flotilla.io')).toBeUndefined();
   });
 
   test.each([

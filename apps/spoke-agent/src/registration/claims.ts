@@ -72,12 +72,14 @@ function nodesText(nodes: NonNullable<SpokeFacts['nodes']>): string {
 
 /** Builds the agent's claims about its spoke. Pure. */
 export function toClaims(facts: SpokeFacts): Claim[] {
-  return [
+  const claims = [
     { name: ClusterClaim.kubeVersion, value: facts.kubeVersion },
     { name: ClusterClaim.product, value: productOf(facts) },
-    ...(facts.nodes === undefined ? [] : [{ name: ClusterClaim.nodes, value: nodesText(facts.nodes) }]),
+    { name: ClusterClaim.nodes, value: nodesText(facts.nodes ?? []) },
     { name: ClusterClaim.transports, value: transportsText(facts) },
   ];
+  // A hub takes no claim without a value, and none of the others beside it.
+  return claims.filter(({ value }) => value !== '');
 }
 
 const transportsText = ({ worksMayPrecache, makesPullerAccount, makesNodePullers }: SpokeFacts): string =>

@@ -24,10 +24,11 @@ const byCode: Readonly<Record<string, string>> = {
   [RuntimeErrorCode.tooLarge]: 'UnexpectedServerError',
 };
 
-/** The error of a task as conditions show it (spec/cvo 2.8), with what the server said: people have to act on it. */
-export function taskError(task: string, cause: unknown): UpdateError {
+/** The error of a task as conditions show it (spec/cvo 2.8), with what the server said: people have to act on it. @param more what is known of it besides */
+export function taskError(task: string, cause: unknown, more?: string): UpdateError {
   if (!(cause instanceof ApiError)) return updateErrorOf(task, { cause });
-  return updateErrorOf(task, { cause, reason: cause.reason || byCode[cause.code], said: cause.serverMessage || cause.message });
+  const said = cause.serverMessage || cause.message;
+  return updateErrorOf(task, { cause, reason: cause.reason || byCode[cause.code], said: more === undefined ? said : `${said}: ${more}` });
 }
 
 /** Ends a step by the verdict about its object. */

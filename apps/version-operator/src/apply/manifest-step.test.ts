@@ -57,3 +57,15 @@ test('an opened policy is put back when a webhook that refused the dry run answe
   await clock.advance(60_000);
   expect([await step(), asked, written]).toEqual([{ done: true }, 2, [closed]]);
 });
+
+test('a request that an aggregated API server is away for names its APIService', async () => {
+  const away = new ApiError(RuntimeErrorCode.unavailable, 'post', { status: 503, reason: 'ServiceUnavailable', serverMessage: 'away' });
+  const why = 'APIService v1.image.openshift.io is not available: MissingEndpoints';
+  const tools = {
+    live: { intentOf: () => 'apply', read: () => Promise.reject(away), whyAway: async () => why },
+    writer: { isObserving: false },
+  };
+  const purpose: StepPurpose = { state: 'Updating', context: {}, degradedBlocks: false };
+  const end = await stepManifest('task', wanted as never, purpose, tools as unknown as StepTools);
+  expect(end).toMatchObject({ done: false, held: { error: { message: expect.stringContaining(`away: ${why}`) } } });
+});

@@ -59,9 +59,13 @@ export async function stepManifest(task: string, wanted: Wanted, purpose: StepPu
     }
     return trouble(wanted, updateErrorOf(task, { reason: 'Conflict', said: conflict instanceof ApiError ? conflict.serverMessage : '' }));
   } catch (error) {
-    return trouble(wanted, taskError(task, error), error);
+    const away = isAway(error) ? await tools.live.whyAway(wanted.kindKey) : undefined;
+    return trouble(wanted, taskError(task, error, away), error);
   }
 }
+
+/** The server that serves a group may be another one, and have gone away since its kinds were found. */
+const isAway = (error: unknown): boolean => error instanceof ApiError && error.status === 503;
 
 interface Look {
   readonly purpose: StepPurpose;

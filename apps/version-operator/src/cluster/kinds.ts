@@ -102,13 +102,13 @@ export class Kinds {
 
   /** True for a kind that has come to be served so lately that the server holds back a POST of its objects. */
   isHeldBack(kindKey: string): boolean {
-    return this.#clock.now() - (this.#servedMs.get(kindKey) ?? Number.NEGATIVE_INFINITY) < HELD_BACK_MS;
+    return this.#isWithin(HELD_BACK_MS, this.#servedMs.get(kindKey) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Looks for kinds that nothing defines, at most every few seconds. True when one of them was found. */
   async look(kindKeys: readonly string[]): Promise<boolean> {
     const missing = kindKeys.filter((key) => this.find(key) === undefined);
-    if (missing.length === 0 || this.#clock.now() - this.#lookedAt < LOOK_AGAIN_MS) return false;
+    if (missing.length === 0 || this.#isWithin(LOOK_AGAIN_MS, this.#lookedAt)) return false;
     this.#lookedAt = this.#clock.now();
     const served = await this.#servedVersions();
     const wanted = new Set(missing.map(versionOf).filter((version) => served.has(version)));
@@ -119,6 +119,12 @@ export class Kinds {
     const found = missing.filter((key) => this.#builtIn.has(key));
     for (const key of found) this.#wakeups.wake(kindServed(key));
     return found.length > 0;
+  }
+
+  /** It is less than so long ago. A time to come predates a step back of the clock. */
+  #isWithin(ms: number, sinceMs: number): boolean {
+    const agoMs = this.#clock.now() - sinceMs;
+    return agoMs >= 0 && agoMs < ms;
   }
 
   /** Error for which it is not known if a kind is served; undefined where it is known. */

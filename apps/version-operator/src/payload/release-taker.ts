@@ -78,7 +78,13 @@ export class ReleaseTaker {
   /** Time until the refused release is looked at again, milliseconds. */
   get againInMs(): number | undefined {
     const at = this.#taking?.endedAtMs;
-    return at === undefined ? undefined : Math.max(0, at + AGAIN_MS - this.#options.clock.now());
+    return at === undefined ? undefined : this.#pauseLeft(at);
+  }
+
+  /** Milliseconds until a release is taken again. An end to come predates a step back of the clock. */
+  #pauseLeft(endedAtMs: number): number {
+    const now = this.#options.clock.now();
+    return endedAtMs > now ? 0 : Math.max(0, endedAtMs + AGAIN_MS - now);
   }
 
   /** Asks for a release; without one, for that which is applied. Returns at once. */
@@ -91,7 +97,7 @@ export class ReleaseTaker {
       return;
     }
     const key = JSON.stringify([wanted.image, wanted.version, wanted.force]);
-    const isOver = this.#taking?.endedAtMs !== undefined && this.#options.clock.now() - this.#taking.endedAtMs >= AGAIN_MS;
+    const isOver = this.#taking?.endedAtMs !== undefined && this.#pauseLeft(this.#taking.endedAtMs) === 0;
     if (this.#taking?.key === key && !isOver) return;
     this.#stop();
     const taking: Taking = { key, ended: new AbortController() };

@@ -24,13 +24,19 @@ export function openMonitoring(
   { clock, timeoutMs = TIMEOUT_MS }: { clock: Clock; timeoutMs?: number },
 ): Prometheus {
   const { monitoringUrl, monitoringTokenFile: tokenFile, monitoringCaFile: caFile } = source;
+  let token = '';
+  /** A file that is being renewed may be empty: the token before counts until it is not. */
+  const bearer = async (path: string): Promise<string> => {
+    token = (await readFile(path, 'utf8')).trim() || token;
+    return `Bearer ${token}`;
+  };
   return createPrometheus({
     clock,
     timeoutMs,
     retry: NO_RETRY,
     url: async () => new URL(monitoringUrl),
     ca: async () => textOf(caFile),
-    ...(tokenFile !== undefined && { authorize: async () => `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}` }),
+    ...(tokenFile !== undefined && { authorize: () => bearer(tokenFile) }),
   });
 }
 

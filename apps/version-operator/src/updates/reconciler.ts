@@ -37,6 +37,8 @@ export interface UpdatesDeps {
   readonly watches?: readonly Watch[];
   /** The running release; undefined before one is. */
   readonly running: () => RunningRelease | undefined;
+  /** Feature gates of the running release. Default none. */
+  readonly featureGates?: () => ReadonlySet<string>;
   readonly settings: UpdateSettings;
   readonly service: GraphServiceOptions;
   readonly monitoring: Prometheus;
@@ -117,12 +119,12 @@ class UpdateFinder {
 
   /** Asks the service when that is due, and judges what is known. */
   async look(signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
-    const { versions, running, clock, everyMs } = this.#deps;
+    const { versions, running, featureGates = () => new Set<string>(), clock, everyMs } = this.#deps;
     const object = versions.get({ name: CLUSTER_VERSION_NAME });
     const release = running();
     if (!object || !release) return undefined;
     const { upstream } = object.spec;
-    const valid = withoutInvalid(object, validateClusterVersion(object, { featureGates: new Set() }));
+    const valid = withoutInvalid(object, validateClusterVersion(object, { featureGates: featureGates() }));
     // a wrong service is asked nothing, and nobody else in its place: who else is told of this cluster is for its admin to say
     const key = await this.#retrieve({ ...valid, spec: { ...valid.spec, upstream } }, release, signal);
     this.#judge(object);

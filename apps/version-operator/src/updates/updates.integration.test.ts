@@ -17,6 +17,7 @@ let monitoring: Prometheus;
 let stop: AbortController;
 let changes: number;
 let running: RunningRelease;
+let gates: ReadonlySet<string>;
 const connections = new FollowingConnections(() => ({}));
 const logger = createLogger({ name: 'test', level: 'silent' });
 const REF = { name: 'version' };
@@ -54,6 +55,7 @@ beforeEach(async () => {
   stop = new AbortController();
   changes = 0;
   running = { version: '4.20.1' };
+  gates = new Set();
   const object = { metadata: REF, spec: { clusterID: '0b9a2a1e-7e4b-4d3c-9f6e-0123456789ab', upstream: service.url } };
   await eventually(() => client.create(ClusterVersion, object));
   monitoring = openMonitoring(service, { clock: systemClock, timeoutMs: 2_000 });
@@ -62,6 +64,7 @@ beforeEach(async () => {
       versions: new WatchCache(client, ClusterVersion, { logger }),
       onTrouble: logOnly,
       running: () => running,
+      featureGates: () => gates,
       settings: { machine: 'amd64' },
       service: { connections, timeoutMs: 2_000 },
       monitoring,
@@ -135,6 +138,23 @@ test('a service that is no URL has nobody asked, not even the public one', async
   await eventually(() => reason() === 'InvalidURI');
   expect(updates.known()?.retrieved.message).toBe('failed to parse update service URL: "not a url" is not an http or https URL');
   expect(available()).toEqual([]);
+});
+
+test('an update to all architectures that accepts risks asks for theirs, where its gate is on', async () => {
+  gates = new Set(['ClusterUpdateAcceptRisks']);
+  service.setGraph({ nodes, edges: [[0, 1]] });
+  const release = { version: '4.20.1', image: 'i' };
+  const entry = {
+    ...release,
+    state: 'Completed',
+    startedTime: '2026-01-01T00:00:00Z',
+    completionTime: '2026-01-01T00:00:00Z',
+    verified: false,
+  };
+  const status = { desired: release, observedGeneration: 1, versionHash: 'x', availableUpdates: [], history: [entry] };
+  await client.patch(ClusterVersion, REF, { status }, { type: 'merge', subresource: 'status' });
+  await edit({ channel: 'stable-4.20', desiredUpdate: { architecture: 'Multi', version: '4.20.1', acceptRisks: [{ name: 'Fire' }] } });
+  await eventually(() => service.asked.at(-1)?.query.arch === 'multi');
 });
 
 test('another release asks for its own updates', async () => {

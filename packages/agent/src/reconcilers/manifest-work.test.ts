@@ -91,6 +91,27 @@ describe('a work that is missing on the hub, although nothing ended it,', () => 
   });
 
   test.each([
+    {
+      name: 'serves no works',
+      error: () => new ApiError(RuntimeErrorCode.notFound, 'GET', { status: 404, reason: '', serverMessage: '' }),
+    },
+    {
+      name: 'does not answer',
+      error: () => new ApiError(RuntimeErrorCode.unreachable, 'GET', { status: 0, reason: '', serverMessage: '' }),
+    },
+  ])('has its whole grace anew after a time in which the hub $name', async ({ error }) => {
+    let list: () => Promise<{ items: unknown[] }> = async () => ({ items: [] });
+    const { reconcile, deleted } = await agentOf(() => list());
+    await reconcile(0);
+    list = () => Promise.reject(error());
+    await reconcile(600_000).catch(() => undefined);
+    await reconcile(2 * GRACE_MS).catch(() => undefined);
+    list = async () => ({ items: [] });
+    expect(await reconcile(600_000)).toEqual({ requeueAfterMs: GRACE_MS });
+    expect(deleted).toEqual([]);
+  });
+
+  test.each([
     { name: 'that the hub has all the same', list: async () => ({ items: [{}] }) },
     {
       name: 'of a hub that serves no works',

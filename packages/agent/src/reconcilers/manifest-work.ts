@@ -64,7 +64,18 @@ async function evict(name: string, deps: WorkDeps, logger: ReconcileContext['log
     memories.delete(name);
     return {};
   }
-  if (!(await isMissing(name, deps))) return { requeueAfterMs: LOOK_AGAIN_MS };
+  // A grace counts while the hub says so: what it serves again comes back piece by piece.
+  const endGrace = async () => {
+    if (record.evictionStartTime !== undefined) await spoke.records.write(name, { ...record, evictionStartTime: undefined }, false);
+  };
+  const isAway = await isMissing(name, deps).catch(async (error: unknown) => {
+    await endGrace();
+    throw error;
+  });
+  if (!isAway) {
+    await endGrace();
+    return { requeueAfterMs: LOOK_AGAIN_MS };
+  }
   const startedAt = Date.parse(record.evictionStartTime ?? '');
   if (Number.isNaN(startedAt)) {
     await spoke.records.write(name, { ...record, evictionStartTime: conditionTime(clock.now()) }, false);

@@ -24,6 +24,13 @@ const nameShape = /^[A-Z][A-Za-z0-9.-]{0,255}$/;
 const MOST_MESSAGE = 16_384;
 const MOST_URL = 2_048;
 
+const OWN =
+  /^(?:ClusterVersionUpdating|ClusterVersionOverrides|ResourceDeletionInProgress|ClusterOperatorUpgradeable-.*|AdminAck-.*|AlertUnknown)$/;
+
+/** True for a risk that was joined to those of a graph: what is in the cluster is looked for anew. */
+export const isClusterRisk = ({ name, message }: Pick<ConditionalUpdateRisk, 'name' | 'message'>): boolean =>
+  OWN.test(name) || (/^(?:\S+ )?alert /.test(message) && message.includes(`alert ${name} `));
+
 /** Updates of a graph with what in the cluster speaks against them: one that nothing spoke against becomes conditional. */
 export function withClusterRisks(
   { updates, conditional }: Pick<GraphUpdates, 'updates' | 'conditional'>,

@@ -1,5 +1,6 @@
 import { ClusterVersionStatus } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
+import { alertRisks } from './alert-risks.ts';
 import { afterAttempt, type Retrieval, retrievalDueMs, storedRetrieval } from './retrieval.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
@@ -57,6 +58,28 @@ describe('after a start', () => {
     const last = storedRetrieval('k', { status: status('True', NOW), channel: 'stable-4.20', version: '4.20.1', nowMs: NOW });
     expect(retrievalDueMs(last, 'k', 1_000)).toBe(Number.NEGATIVE_INFINITY);
   });
+});
+
+test("after a start the cluster's own risks are no longer those of the graph", () => {
+  const update = (version: string, ...risks: object[]) => ({ release: { version, image: version, channels: ['stable-4.20'] }, risks });
+  const risk = (name: string, message = 'm') => ({ name, message, url: 'https://a', matchingRules: [{ type: 'Always' }] });
+  const [alert] = alertRisks([{ state: 'firing', labels: { alertname: 'Hot', severity: 'critical' }, annotations: {} }]);
+  const status = ClusterVersionStatus.parse({
+    desired: { version: '4.20.1', image: 'i' },
+    availableUpdates: null,
+    conditionalUpdates: [
+      update('4.20.2', risk('ClusterVersionUpdating')),
+      update('4.20.3', risk('Fire'), risk('AdminAck-x'), risk('Hot', alert?.message)),
+      update('4.20.4', risk('Hot', 'told by the graph')),
+    ],
+    conditions: [],
+  });
+  const known = storedRetrieval('k', { status, channel: 'stable-4.20', version: '4.20.1', nowMs: NOW })?.updates;
+  expect(known?.updates.map(({ version }) => version)).toEqual(['4.20.2']);
+  expect(known?.conditional.map(({ release, risks }) => [release.version, ...risks.map(({ name }) => name)])).toEqual([
+    ['4.20.3', 'Fire'],
+    ['4.20.4', 'Hot'],
+  ]);
 });
 
 test('a good answer ends a failure', () => {

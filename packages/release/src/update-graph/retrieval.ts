@@ -1,5 +1,6 @@
 import { findCondition } from '@flotilla/api';
 import type { ClusterVersionStatus, Release } from '@flotilla/api/config';
+import { isClusterRisk } from './cluster-risks.ts';
 import type { UpdateQuery, UpdateRefusal } from './query.ts';
 import type { GraphUpdates } from './updates.ts';
 
@@ -46,7 +47,9 @@ export function storedRetrieval(key: string, { status, channel, version, nowMs }
   if (updates.length + conditional.length === 0) return undefined;
   const retrieved = findCondition(conditions, 'RetrievedUpdates');
   const freshAtMs = retrieved?.status === 'True' ? nowMs : Date.parse(retrieved?.lastTransitionTime ?? '') || 0;
-  const found = { current: desired, updates, conditional: conditional.map(({ release, risks }) => ({ release, risks })) };
+  const risky = conditional.map(({ release, risks }) => ({ release, risks: risks.filter((risk) => !isClusterRisk(risk)) }));
+  const plain = risky.filter(({ risks }) => risks.length === 0).map(({ release }) => release);
+  const found = { current: desired, updates: [...updates, ...plain], conditional: risky.filter(({ risks }) => risks.length > 0) };
   return { key, attemptedAtMs: Number.NEGATIVE_INFINITY, freshAtMs: Math.min(freshAtMs, nowMs), updates: found };
 }
 
