@@ -87,6 +87,12 @@ const rows: readonly Row[] = [
     serve: () => index(image('arm', { os: 'linux', architecture: 'arm64' })),
   },
   {
+    name: 'an entry without a platform that is no manifest, before ours',
+    want: 'plain',
+    skopeo: false,
+    serve: () => index(registry.serve(json({ schemaVersion: 2, layers: 7 }), MediaType.ociManifest), image('plain')),
+  },
+  {
     name: 'an index within an index',
     want: 'plain',
     skopeo: false,
@@ -208,6 +214,13 @@ test.each(rows)('$name', async ({ serve, want }) => {
   const resolving = resolveImage(client, parseImageReference(`${registry.host}/team/app:v1`), { platform: PLATFORM });
   if (want === undefined) await expect(resolving).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_NO_PLATFORM' });
   else expect((await resolving).layers.map(({ digest }) => digest)).toEqual(layersOf(want));
+});
+
+test('the only entry is no manifest: it is named, instead of platforms', async () => {
+  index(registry.serve(json({ schemaVersion: 2, layers: 7 }), MediaType.ociManifest));
+  await using client = new RegistryClient({ insecureHosts: [registry.host], retry: { attempts: 1 } });
+  const resolving = resolveImage(client, parseImageReference(`${registry.host}/team/app:v1`), { platform: PLATFORM });
+  await expect(resolving).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_BAD_MANIFEST' });
 });
 
 const layersOf = (content: string): string[] => (content === 'no layers' ? [] : [registry.serve(gzipSync(content)).digest]);

@@ -118,16 +118,19 @@ class IndexWalk {
       const document = await this.#fetch(best);
       return isIndexType(document.mediaType) ? this.choose(document, depth + 1) : this.load(document);
     }
+    let unread: RegistryError | undefined;
     for (const entry of unnamed) {
       const found = await this.#tryUnnamed(entry, depth);
-      if (found) return found;
+      if (found && !(found instanceof RegistryError)) return found;
+      if (found && UNREAD.has(found.code)) unread ??= found;
     }
+    if (unread) throw unread;
     const offered = index.manifests.map(({ platform }) => platform);
     throw noPlatformError(offered, this.#wanted, this.#details);
   }
 
-  /** Reads an entry that names no platform; undefined when its configuration names another one, or it is not there. */
-  async #tryUnnamed(entry: Descriptor, depth: number): Promise<LoadedImage | undefined> {
+  /** Reads an entry that names no platform; undefined when its configuration names another one, the error after which another entry may be the image. */
+  async #tryUnnamed(entry: Descriptor, depth: number): Promise<LoadedImage | RegistryError | undefined> {
     try {
       const document = await this.#fetch(entry);
       if (isIndexType(document.mediaType)) return await this.choose(document, depth + 1);
@@ -135,7 +138,7 @@ class IndexWalk {
       const { os = '', architecture = '', variant } = image.config;
       return platformRank(this.#wanted, { os, architecture, variant }) === undefined ? undefined : image;
     } catch (error) {
-      if (error instanceof RegistryError && NOT_THIS_ENTRY.has(error.code)) return undefined;
+      if (error instanceof RegistryError && (NOT_THIS_ENTRY.has(error.code) || UNREAD.has(error.code))) return error;
       throw error;
     }
   }
@@ -147,6 +150,8 @@ class IndexWalk {
 
 /** Codes after which another entry may still be the image. */
 const NOT_THIS_ENTRY: ReadonlySet<string> = new Set([RegistryErrorCode.noPlatform, RegistryErrorCode.notFound]);
+/** Codes of an entry that is there and cannot be read: told where no other entry is the image. */
+const UNREAD: ReadonlySet<string> = new Set([RegistryErrorCode.badManifest, RegistryErrorCode.tooLarge]);
 
 async function loadManifest(client: RegistryClient, reference: ImageReference, { store, signal }: ResolveOptions) {
   if (reference.digest && (await store?.has(reference.digest))) {

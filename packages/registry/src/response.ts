@@ -35,13 +35,17 @@ export async function requireSuccess(
   const { status, redirected, url } = answer;
   if (status >= 200 && status < 300) return;
   const words = await serverWords(answer);
-  const host = redirected ? url.host : registry;
+  const host = answererOf(answer, registry);
   const details = { image, host, status, retryAfterMs: parseRetryAfter(answer.headers['retry-after']) };
   const isStorage = redirected && !isRegistry(url);
   const { code, text } = wordsOf(status, isAddress, isStorage);
   const who = isStorage && !isAddress ? `${host} (storage of ${registry})` : host;
   throw new RegistryError(code, `${image}: ${who} answered ${status}${words ? ` (${words})` : ''}${askedWait(details)}; ${text}`, details);
 }
+
+/** Host that answered: storage, or another registry, where this one led there. */
+export const answererOf = ({ redirected, url }: Pick<Answer, 'redirected' | 'url'>, registry: string): string =>
+  redirected ? url.host : registry;
 
 /** True for the address of another registry that a registry leads to: it answers for the image itself, and its address does not run out. */
 const isRegistry = ({ pathname, search }: URL): boolean => search === '' && /^\/v2\/.+\/(?:manifests|blobs)\/[^/]+$/.test(pathname);
@@ -62,11 +66,13 @@ export const RANGE_REFUSED = 416;
  * Ends an answer that has another length than the blob, before its first byte is taken.
  * @throws RegistryError `_BAD_RESPONSE`; for a range with `RANGE_REFUSED`, so that the whole blob is asked for
  */
-export function requireLength({ status, headers, body }: Answer, { digest, size }: Descriptor, host: string): void {
+export function requireLength(answer: Answer, { digest, size }: Descriptor, registry: string): void {
+  const { status, headers, body } = answer;
   const isRange = status === 206;
   const given = isRange ? /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1] : headers['content-length'];
   if (given === undefined || Number(given) === size || (!isRange && headers['content-encoding'] !== undefined)) return;
   body.destroy();
+  const host = answererOf(answer, registry);
   const message = `${host} answered ${given} bytes for blob ${digest}, which has ${size}`;
   throw new RegistryError(RegistryErrorCode.badResponse, message, { host, ...(isRange && { status: RANGE_REFUSED }) });
 }
@@ -75,10 +81,12 @@ export function requireLength({ status, headers, body }: Answer, { digest, size 
  * Ends an answer whose type or first bytes are those of a web page: a log-in page comes with status 200.
  * @throws RegistryError `_BAD_RESPONSE`
  */
-export function requireNoPage({ headers, body }: Answer, { what, host, first }: { what: string; host: string; first?: Buffer }): void {
+export function requireNoPage(answer: Answer, { what, host: registry, first }: { what: string; host: string; first?: Buffer }): void {
+  const { headers, body } = answer;
   const isPage = /^text\/html\b/i.test(headers['content-type'] ?? '');
   if (!isPage && !/^\s*<(?:!doctype html|html)\b/i.test(first?.toString('latin1', 0, 256) ?? '')) return;
   body.destroy();
+  const host = answererOf(answer, registry);
   const message = `${host} answered a web page in place of ${what}: see whether a proxy or a log-in page is in between`;
   throw new RegistryError(RegistryErrorCode.badResponse, message, { host });
 }

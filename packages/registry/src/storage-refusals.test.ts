@@ -49,6 +49,27 @@ test.each([
   },
 );
 
+test.each([
+  { how: 'stalls', answer: (bytes: Buffer) => bytes.subarray(0, 10), words: 'fewer than 500 bytes' },
+  { how: 'sends a page', answer: () => Buffer.from('<html>log in</html>'), words: 'a web page' },
+  { how: 'sends more', answer: (bytes: Buffer) => Buffer.concat([bytes, bytes]), words: 'is longer than' },
+])('storage behind the registry that $how is named', async ({ answer, words }) => {
+  const bytes = randomBytes(1_000);
+  const blob = registry.serve(bytes);
+  await using storage = await startHostileRegistry();
+  storage.handlers.push((_, response) => {
+    response.writeHead(200).write(answer(bytes));
+    return true;
+  });
+  registry.handlers.push((_, response) => Boolean(response.writeHead(307, { location: `http://${storage.host}/signed` }).end()));
+  const hosts = [registry.host, storage.host];
+  const limits = { stall: { windowMs: 150, minBytes: 500 }, retry: { attempts: 1 } };
+  await using client = new RegistryClient({ insecureHosts: hosts, ...limits });
+  const reading = Array.fromAsync(client.streamBlob(parseImageReference(`${registry.host}/team/app:1`), blob));
+  const named = new RegExp(`${storage.host}.*${words}|${words}.*${storage.host}`);
+  await expect(reading).rejects.toMatchObject({ message: expect.stringMatching(named) });
+});
+
 test('an image that is missing in the registry that another one leads to is missing, asked for once', async () => {
   await using upstream = await startHostileRegistry();
   registry.handlers.push((_, response, path) => Boolean(response.writeHead(307, { location: `http://${upstream.host}${path}` }).end()));

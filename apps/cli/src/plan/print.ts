@@ -64,12 +64,16 @@ function pullLines({ pulls, precache }: PlanAnswer): string[] {
   const tight = pulls.filter(({ fits }) => fits === false);
   const lines = tight.map(
     ({ clusters, example, space, free }) =>
-      `! ${example}${clusters > 1 ? ` and ${clusters - 1} like it` : ''}: ${bytes(space.value ?? 0)} needed, ${bytes(free.value ?? 0)} free below the threshold above which the kubelet removes images`,
+      `! ${example}${clusters > 1 ? ` and ${clusters - 1} like it` : ''}: ${neededFor(space)}, ${bytes(free.value ?? 0)} free below the threshold above which the kubelet removes images`,
   );
   if (!precache) return lines;
   const { seconds, inTime, late, unknown } = precache;
   return [...lines, `pre-cache in ${duration(seconds)}, before the window opens: ${inTime} in time, ${late} late, ${unknown} unknown`];
 }
+
+/** Room that is known to be too much, in words: with images that nobody could read, the rest alone does not fit. */
+const neededFor = ({ value }: Figure): string =>
+  value === undefined ? 'more needed for the images that could be read' : `${bytes(value)} needed`;
 
 function batchTable(batches: PlanAnswer['batches'], width: number | undefined): string {
   const rows = batches.map((clusters, index) => [String(index + 1), String(clusters.length), clusters.join(', ')]);

@@ -129,6 +129,11 @@ test.each([
   },
   { name: 'nobody says what its nodes are', given: { clusters: ['silent'] }, want: { bytes: { certainty: 'at-most', value: 111 } } },
   {
+    name: 'nobody says what its nodes are, and an image of the smaller list could not be read',
+    given: { clusters: ['silent'], lists: new Map([...known.lists, ['arm64', { ...arm64, unresolved: unreadable.unresolved }]]) },
+    want: { bytes: { certainty: 'unknown' } },
+  },
+  {
     name: 'one of three nodes answered',
     given: {
       clusters: ['arm'],

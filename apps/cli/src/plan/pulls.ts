@@ -67,7 +67,9 @@ function factsOf(cluster: string, known: PullKnowledge): PullFacts {
   };
 }
 
-const largest = (lists: PullKnowledge['lists']): ListedImages | undefined => [...lists.values()].toSorted((a, b) => b.bytes - a.bytes)[0];
+/** The list that asks most of a node; one with images that nobody could read may ask any amount. */
+const largest = (lists: PullKnowledge['lists']): ListedImages | undefined =>
+  [...lists.values()].toSorted((a, b) => b.unresolved.length - a.unresolved.length || b.bytes - a.bytes)[0];
 
 const requiredFor = ({ missingBytes, storedBytes, packedBytes }: Omit<NodeNeeds, 'missingImages'>, { spaceRequiredGiB }: ListedImages) =>
   requiredBytes({ missingBytes, cachedBytes: storedBytes, packedBytes, expansion: RUNTIME_EXPANSION, spaceRequiredGiB });
