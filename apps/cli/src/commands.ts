@@ -221,7 +221,7 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'version',
     meaning: 'Says version and commit of this program, and with --kubeconfig or --context what of Flotilla runs in that cluster.',
-    options: async () => (await import('./version/options.ts')).VersionOptions,
+    options: async () => (await import('./hub/options.ts')).VersionOptions,
     load: async () => (await import('./version/command.ts')).showVersion,
   },
 ];

@@ -73,10 +73,10 @@ export { trimRolloutView } from './spoke/answers.ts';
 export { type ObservedSpoke, planSpoke } from './spoke/spoke-plan.ts';
 export { desiredViewNames, policyContent } from './spoke/subscriptions.ts';
 export { targetOf, targetsOf } from './spoke/targets.ts';
-export { REPORTS_PER_SECOND } from './spoke-jobs/reports.ts';
 export {
   backupJobMachine,
   precacheJobMachine,
+  REPORTS_PER_SECOND,
   type SpokeJobEffect,
   type SpokeJobEvent,
   type SpokeJobMachine,

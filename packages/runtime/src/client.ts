@@ -1,4 +1,5 @@
-import type { KubeObject, Ref, Resource } from '@flotilla/api';
+import { type KubeObject, parseJson, type Ref, type Resource } from '@flotilla/api';
+import type { z } from 'zod';
 import { isAlreadyExists } from './errors.ts';
 
 /** An object that its kind's schema refused. */
@@ -135,3 +136,14 @@ export async function createMissing<T extends KubeObject>(
     throw error;
   }
 }
+
+/** Reads what a server sends. */
+export interface Reading {
+  /** A text as JSON; throws for what is none. */
+  readonly json: (text: string) => unknown;
+  /** An object as its kind has it. */
+  readonly object: <T extends KubeObject>(kind: Resource<T>, raw: unknown) => z.ZodSafeParseResult<T>;
+}
+
+/** Reads everything anew, so that what was read is the caller's. */
+export const plainReading: Reading = { json: parseJson, object: (kind, raw) => kind.schema.safeParse(raw) };

@@ -2,7 +2,7 @@ export { type EventSubject, type EventToRecord, eventSubject } from '@flotilla/a
 export { type BackOff, backOffMs, type Clock, earliest, pause, Semaphore, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
 export { Autoscalers, scaledKeyOf, scaleTargetOf } from './autoscalers.ts';
-export { type Client, createMissing, type WatchEvent, type WatchOptions } from './client.ts';
+export { type Client, createMissing, type Reading, type WatchEvent, type WatchOptions } from './client.ts';
 export { createClient, createClientOver } from './create-client.ts';
 export {
   groupVersion,
@@ -48,7 +48,6 @@ export {
 export { serveProbes } from './probes.ts';
 export { type Program, type ProgramOptions, runProgram } from './program.ts';
 export type { BackendOptions, OpenBackend, QueueBackend } from './queue-backend.ts';
-export type { Reading } from './reading.ts';
 export {
   type ReconcileContext,
   type ReconcileResult,

@@ -1,22 +1,23 @@
 import { FlotillaError, foreign, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
 import { type Clock, systemClock } from '@flotilla/pace';
 import { z } from 'zod';
-import type {
-  ApplyOptions,
-  CallOptions,
-  Client,
-  CreateOptions,
-  DeleteOptions,
-  InvalidObject,
-  ListOptions,
-  PatchOptions,
-  ReplaceOptions,
-  WatchEvent,
-  WatchOptions,
-  WriteOptions,
+import {
+  type ApplyOptions,
+  type CallOptions,
+  type Client,
+  type CreateOptions,
+  type DeleteOptions,
+  type InvalidObject,
+  type ListOptions,
+  type PatchOptions,
+  plainReading,
+  type Reading,
+  type ReplaceOptions,
+  type WatchEvent,
+  type WatchOptions,
+  type WriteOptions,
 } from './client.ts';
 import { ApiError, describeForeign, isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
-import { plainReading, type Reading } from './reading.ts';
 import { collectionPath, needNamespace, objectPath, query } from './resource-path.ts';
 import { IdleTimer } from './timers.ts';
 import { type Call, describe, type Exchange, OBJECT_BYTES } from './transport.ts';

@@ -1,8 +1,7 @@
 import { errorMessage, foreign, type KubeObject, type Resource } from '@flotilla/api';
 import { z } from 'zod';
-import type { InvalidObject, WatchEvent } from './client.ts';
+import type { InvalidObject, Reading, WatchEvent } from './client.ts';
 import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts';
-import type { Reading } from './reading.ts';
 
 /** One event is at most this long; the API server itself stores no object above about 3 MiB. */
 const LINE_BYTES = 16 * 1024 * 1024;

@@ -1,8 +1,7 @@
 /** Gate before an upgrade: every node has the images of the release. Pure. */
 import { MachineLabel } from '@flotilla/api/machine';
 import type { CachedRelease } from '@flotilla/api/managed';
-import { offeredUpdate, type UpgradeTarget } from './cluster-version.ts';
-import type { ObservedCluster } from './observed-cluster.ts';
+import { type ObservedCluster, offeredUpdate, type UpgradeTarget } from './cluster-version.ts';
 
 /** Minutes that the clock of another node may be ahead: a proof of the future would never be too old. */
 const MOST_AHEAD_MINUTES = 5;

@@ -1,7 +1,20 @@
-/** Facts of a ClusterVersion about an upgrade, and how it is sent to one (spec/muo 1.7, 4.2, 4.4). */
-import type { ClusterVersion, UpdateHistory } from '@flotilla/api/config';
+/** Facts of a cluster that an upgrade rests on, what its ClusterVersion says of one, and how it is sent to one (spec/muo 1.7, 4.2, 4.4). */
+import type { ClusterOperator, ClusterVersion, UpdateHistory } from '@flotilla/api/config';
+import type { Node } from '@flotilla/api/core';
+import type { Machine, MachineConfigPool, MachineSet } from '@flotilla/api/machine';
 import { CHANNEL_ANNOTATION, type UpgradeConfigSpec } from '@flotilla/api/managed';
 import { parseVersion } from './versions.ts';
+
+/** Observation of a cluster at one moment. Its objects are shared, so nobody may change them. */
+export interface ObservedCluster {
+  readonly clusterVersion: ClusterVersion;
+  readonly clusterOperators: readonly ClusterOperator[];
+  readonly pools: readonly MachineConfigPool[];
+  readonly nodes: readonly Node[];
+  /** MachineSets of namespace `openshift-machine-api`, like the machines. */
+  readonly machineSets: readonly MachineSet[];
+  readonly machines: readonly Machine[];
+}
 
 /** Target of an upgrade. */
 export type UpgradeTarget =

@@ -10,6 +10,7 @@ export {
   hasCompleted,
   isCommenced,
   isUnderChange,
+  type ObservedCluster,
   precedingVersion,
   startedAt,
   targetOf,
@@ -48,7 +49,6 @@ export {
   upgradeInForce,
 } from './in-force.ts';
 export { advanceUpgrade, type ManagedUpgradeLook, managedUpgradeMachine } from './managed-upgrade.ts';
-export type { ObservedCluster } from './observed-cluster.ts';
 export { poolConfigurations, workerMinutes, workerPools } from './pools.ts';
 export { readingOf } from './reading.ts';
 export { reportUpgrade, type UpgradeReport } from './report.ts';

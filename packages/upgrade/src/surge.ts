@@ -1,7 +1,7 @@
 /** Extra workers for the time of an upgrade (spec/muo 7.4, 7.5). */
 import { type KubeObject, readNamePattern } from '@flotilla/api';
 import { MACHINE_NAMESPACE, type Machine, MachineLabel, MachineSet } from '@flotilla/api/machine';
-import type { ObservedCluster } from './observed-cluster.ts';
+import type { ObservedCluster } from './cluster-version.ts';
 
 /** Pool of workers that every cluster has. */
 const WORKERS = 'worker';

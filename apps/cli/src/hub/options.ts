@@ -37,6 +37,9 @@ export const access = accessBy('kubeconfig to use (default KUBECONFIG, else ~/.k
 export const AccessOptions = z.object(access);
 export type AccessOptions = z.output<typeof AccessOptions>;
 
+/** Options of `flotilla version`. */
+export const VersionOptions = z.object(accessBy('kubeconfig of a hub or spoke'));
+
 /** A file of the command line. */
 export const file = text('give a file');
 

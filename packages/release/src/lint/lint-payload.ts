@@ -14,6 +14,8 @@ import { type Finding, inOrderOfFiles, type LintCheck, type LintSource } from '.
 import { checkUndeclared } from './undeclared.ts';
 import { checkKeys, checkNumbers, checkSizes } from './values.ts';
 
+export type { Finding } from './source.ts';
+
 const payloadChecks: readonly LintCheck[] = [
   checkAnnotations,
   checkDuplicates,

@@ -12,9 +12,8 @@ import { describeLeftOut } from '../upgrade/lost-clusters.ts';
 import { type ClusterRecord, RecordState } from '../upgrade/model.ts';
 import { isEnding } from '../upgrade/stage.ts';
 import { masked, notFound, saidOf } from '../waits/wait.ts';
-import { describeEdits } from './edits.ts';
 import { complianceLinks, refusedManifest, workLinks } from './evidence.ts';
-import { objectOf } from './facts.ts';
+import { describeEdits, objectOf } from './facts.ts';
 import {
   before,
   byItself,

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { indexOf } from '../batches/cluster-machine.ts';
 import { isEnforced } from '../policies/policies.ts';
 import { targetOf } from '../spoke/targets.ts';
-import { REPORTS_PER_SECOND } from '../spoke-jobs/reports.ts';
+import { REPORTS_PER_SECOND } from '../spoke-jobs/spoke-job.ts';
 import { observeOutcome } from '../transport/answers.ts';
 import type { ClusterProgress, PolicyRef } from '../upgrade/model.ts';
 import { templatesOf } from '../upgrade/stage.ts';

@@ -1,9 +1,9 @@
 /** Facts that an answer rests on, and figures by how sure they are. The caller reads the objects; nothing is read here. */
-import { managedFieldsOf, type ObjectMeta } from '@flotilla/api';
-import type { Figure, HubSign } from '@flotilla/api/answers';
+import { describeUnprocessed, findCondition, isSpecUnprocessed, managedFieldsOf, type ObjectMeta } from '@flotilla/api';
+import type { Figure, HubSign, StatusAnswer } from '@flotilla/api/answers';
 import type { Lease } from '@flotilla/api/core';
 import type { ManagedCluster, ManagedClusterAction, ManifestWork, Policy } from '@flotilla/api/ocm';
-import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import type { UpgradeRef } from '../upgrade/identity.ts';
 import type { PolicyRef } from '../upgrade/model.ts';
 
@@ -67,6 +67,15 @@ export function judgeHub(hub: Seen<Lease>, now: number): HubSign {
   const { holderIdentity, renewTime } = hub.object.spec ?? {};
   const sign = { ...(holderIdentity && { holder: holderIdentity }), ...(renewTime && { renewedAt: renewTime }) };
   return { state: holderIdentity && !isStale(hub.object, now) ? 'leads' : 'silent', ...sign };
+}
+
+/** Edits that no hub has processed, or that came too late to count; undefined where there are none. */
+export function describeEdits(upgrade: ClusterGroupUpgrade): StatusAnswer['edits'] {
+  // A deletion is a generation, too, which no status is about.
+  if (upgrade.metadata.deletionTimestamp !== undefined) return undefined;
+  if (isSpecUnprocessed(upgrade)) return { state: 'unprocessed', says: describeUnprocessed('hub', upgrade) };
+  const ignored = findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.editsIgnored);
+  return ignored?.status === 'True' ? { state: 'ignored', says: ignored.message } : undefined;
 }
 
 /** A number that is so. */

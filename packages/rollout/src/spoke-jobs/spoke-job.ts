@@ -17,6 +17,12 @@
 import { BackupState, PrecacheState } from '@flotilla/api/ran';
 import { type AnyStateMachine, setup, transition } from 'xstate';
 
+/**
+ * Progress reports a second from all spokes of an upgrade together. Each costs a write on the hub, by a work 15 ms of its server's CPU, and must
+ * leave room for new jobs and verdicts.
+ */
+export const REPORTS_PER_SECOND = 25;
+
 /** Events that an observation can mean to a machine. */
 export type SpokeJobEvent =
   /** Nothing may be put on the spoke: another upgrade has it, or somebody has to mend something first. */
