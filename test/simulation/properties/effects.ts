@@ -42,7 +42,7 @@ function afterAct(ledger: Ledger, upgrade: string, clusters: readonly string[]):
 }
 
 /** Clusters that are begun before other upgrades, or their pulls, let them. */
-function beforeGate(ledger: Ledger, { spec, status }: ClusterGroupUpgrade, clusters: readonly string[]): string | undefined {
+function beforeGate(ledger: Ledger, { metadata, spec, status }: ClusterGroupUpgrade, clusters: readonly string[]): string | undefined {
   const startedAt = status?.status.startedAt ?? '';
   const open = (spec?.blockingCRs ?? []).filter(({ name = '' }) => {
     const blocking = ledger.upgrades.get(name);
@@ -51,7 +51,9 @@ function beforeGate(ledger: Ledger, { spec, status }: ClusterGroupUpgrade, clust
     return isOlder && verdictOf(blocking)?.status !== 'True';
   });
   if (open.length > 0) return `${clusters.join(', ')} before ${open.map(({ name }) => name).join(', ')} is through`;
-  const pulls = spec?.preCaching ? clusters.filter((cluster) => status?.precaching?.status?.[cluster] !== 'Succeeded') : [];
+  const before = ledger.pulledBefore(metadata.name);
+  const isThere = (cluster: string): boolean => status?.precaching?.status?.[cluster] === 'Succeeded' || before.has(cluster);
+  const pulls = spec?.preCaching ? clusters.filter((cluster) => !isThere(cluster)) : [];
   return pulls.length > 0 ? `${pulls.join(', ')} before the images are there` : undefined;
 }
 

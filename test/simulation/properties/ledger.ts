@@ -142,6 +142,14 @@ export class Ledger {
     return Date.parse(restored.metadata.creationTimestamp ?? '');
   }
 
+  /** Clusters whose images were there in a status that has just been lost: what was sent by it may still arrive. */
+  pulledBefore(name: string): ReadonlySet<string> {
+    const since = this.lacksStatusSince(name);
+    if (since === undefined || this.now - since > this.graceMs(since)) return new Set();
+    const states = Object.entries(this.#gone.get(name)?.status?.precaching?.status ?? {});
+    return new Set(states.flatMap(([cluster, state]) => (state === 'Succeeded' ? [cluster] : [])));
+  }
+
   /** Milliseconds since the epoch at which somebody asked for an upgrade. */
   askedAt(name: string): number {
     return this.#askedAt.get(name) ?? this.now;

@@ -100,7 +100,7 @@ test.each([
 test('the open time is the same, asked at once, step by step, or of an earlier time again', () => {
   const windows = () => read('*/50 * * * *', '15m');
   const from = at('2026-11-24T00:20:00Z');
-  const ends = Array.from({ length: 200 }, (_, step) => from + step * 7 * 60_000);
+  const ends = Array.from({ length: 40 }, (_, step) => from + step * 7 * 60_000);
   const asked = windows();
   const once = ends.map((to) => windows().openMs(from, to));
   expect(ends.map((to) => asked.openMs(from, to))).toEqual(once);
@@ -141,13 +141,9 @@ test.each(['0 22 * * *', '*/30 * * * *', '30 2 * * *', '0 1 * * 0', '0 2 29 2 *'
     const change = at('2026-10-25T01:00:00Z');
     // Steps of 17 minutes around a change, forth and back, and each time twice.
     const steps = Array.from({ length: 80 }, (_, step) => change + (step - 40) * 17 * 60_000);
-    for (const time of [...steps, ...steps.toReversed()].flatMap((each) => [each, each])) {
-      const fresh = ask();
-      expect([shared.openAt(time), shared.nextOpening(time), shared.format(time)]).toEqual([
-        fresh.openAt(time),
-        fresh.nextOpening(time),
-        fresh.format(time),
-      ]);
-    }
+    const answers = (windows: typeof shared, time: number) => [windows.openAt(time), windows.nextOpening(time), windows.format(time)];
+    const first = new Map(steps.map((time) => [time, answers(ask(), time)]));
+    for (const time of [...steps, ...steps.toReversed()].flatMap((each) => [each, each]))
+      expect(answers(shared, time)).toEqual(first.get(time));
   },
 );
