@@ -23,7 +23,7 @@ const afterNo = (ledger: Ledger): Property => ({
   rule: 'no cluster is begun for an upgrade that is withdrawn, paused or before its gate',
   look(changes) {
     for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
-      const stored = ledger.upgrades.get(upgrade);
+      const stored = ledger.senderOf(upgrade);
       const wrong = afterAct(ledger, upgrade, clusters) ?? (stored && beforeGate(ledger, stored, clusters));
       if (wrong !== undefined) return `${upgrade} enforces ${wrong}`;
     }
@@ -42,7 +42,7 @@ function afterAct(ledger: Ledger, upgrade: string, clusters: readonly string[]):
 }
 
 /** Clusters that are begun before other upgrades, or their pulls, let them. */
-function beforeGate(ledger: Ledger, { metadata, spec, status }: ClusterGroupUpgrade, clusters: readonly string[]): string | undefined {
+function beforeGate(ledger: Ledger, { spec, status }: ClusterGroupUpgrade, clusters: readonly string[]): string | undefined {
   const startedAt = status?.status.startedAt ?? '';
   const open = (spec?.blockingCRs ?? []).filter(({ name = '' }) => {
     const blocking = ledger.upgrades.get(name);
@@ -51,9 +51,7 @@ function beforeGate(ledger: Ledger, { metadata, spec, status }: ClusterGroupUpgr
     return isOlder && verdictOf(blocking)?.status !== 'True';
   });
   if (open.length > 0) return `${clusters.join(', ')} before ${open.map(({ name }) => name).join(', ')} is through`;
-  const before = ledger.pulledBefore(metadata.name);
-  const isThere = (cluster: string): boolean => status?.precaching?.status?.[cluster] === 'Succeeded' || before.has(cluster);
-  const pulls = spec?.preCaching ? clusters.filter((cluster) => !isThere(cluster)) : [];
+  const pulls = spec?.preCaching ? clusters.filter((cluster) => status?.precaching?.status?.[cluster] !== 'Succeeded') : [];
   return pulls.length > 0 ? `${pulls.join(', ')} before the images are there` : undefined;
 }
 
@@ -70,7 +68,7 @@ const batchesInOrder = (ledger: Ledger): Property => {
           if (!endedAt.has(key)) endedAt.set(key, ledger.now);
         }
       for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
-        const { metadata, status } = ledger.upgrades.get(upgrade) ?? {};
+        const { metadata, status } = ledger.senderOf(upgrade) ?? {};
         // What was sent before the end was known arrives after it.
         const hasJustEnded = (cluster: string): boolean => {
           const since = endedAt.get(`${metadata?.uid} ${cluster}`);
@@ -128,7 +126,10 @@ const restoredWaits = (ledger: Ledger): Property => ({
   look(changes) {
     for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
       const since = ledger.lacksStatusSince(upgrade);
-      if (since !== undefined && ledger.now - since < RESTORE_MS - ledger.skewMs)
+      const { status } = ledger.senderOf(upgrade) ?? {};
+      // What was sent before it was lost is for those that were under way then.
+      const isLate = clusters.every((cluster) => status?.status.currentBatchRemediationProgress?.[cluster] !== undefined);
+      if (since !== undefined && !isLate && ledger.now - since < RESTORE_MS - ledger.skewMs)
         return `${upgrade} enforces ${clusters.join(', ')} after it was restored, without what it had done`;
     }
     return undefined;

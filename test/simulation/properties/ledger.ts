@@ -142,12 +142,11 @@ export class Ledger {
     return Date.parse(restored.metadata.creationTimestamp ?? '');
   }
 
-  /** Clusters whose images were there in a status that has just been lost: what was sent by it may still arrive. */
-  pulledBefore(name: string): ReadonlySet<string> {
+  /** The upgrade by which clusters are begun now: what was sent before its status was lost may arrive after it. */
+  senderOf(name: string): ClusterGroupUpgrade | undefined {
     const since = this.lacksStatusSince(name);
-    if (since === undefined || this.now - since > this.graceMs(since)) return new Set();
-    const states = Object.entries(this.#gone.get(name)?.status?.precaching?.status ?? {});
-    return new Set(states.flatMap(([cluster, state]) => (state === 'Succeeded' ? [cluster] : [])));
+    const isLate = since !== undefined && this.now - since <= this.graceMs(since);
+    return isLate ? this.#gone.get(name) : this.upgrades.get(name);
   }
 
   /** Milliseconds since the epoch at which somebody asked for an upgrade. */

@@ -29,7 +29,7 @@ const canariesFirst = (ledger: Ledger): Property => ({
   rule: 'nobody else is enforced before the canaries have ended their part',
   look(changes) {
     for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
-      const { spec, status } = ledger.upgrades.get(upgrade) ?? {};
+      const { spec, status } = ledger.senderOf(upgrade) ?? {};
       const canaries = spec?.remediationStrategy.canaries ?? [];
       // A cluster that does not comply any more, or was imported again, is remediated again with a later batch.
       const again = status ? clustersAgain(status) : [];
@@ -56,7 +56,7 @@ const abortEnds = (ledger: Ledger): Property => ({
   look(changes) {
     if (ledger.world.story.acts.some(({ what }) => what === 'retry')) return undefined;
     for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
-      const { spec, status } = ledger.upgrades.get(upgrade) ?? {};
+      const { spec, status } = ledger.senderOf(upgrade) ?? {};
       if (spec?.batchTimeoutAction !== 'Abort') continue;
       const plan = status?.remediationPlan ?? [];
       const late = new Set((status?.clusters ?? []).filter(({ state }) => state === 'timedout').map(({ name }) => name));
