@@ -145,6 +145,8 @@ const limitsAreKept = (ledger: Ledger, told: ToldLimits, held: HeldPulls): Prope
       for (const { activity, name, cluster } of begun) {
         const own = ledger.upgrades.get(name);
         const upgrades = [...ledger.upgrades.values()].filter((each) => each === own || isKnown(each));
+        // A cluster that another upgrade has at work has its place.
+        if (upgrades.some((each) => each !== own && atWork(each, activity).includes(cluster))) continue;
         const beside = { held: activity === 'pulling' ? held.clusters : [], upgrades };
         const over = told.possible.map((each) =>
           use(ledger, activity, cluster, each, beside).find(({ most, taken }) => taken.length > most),
