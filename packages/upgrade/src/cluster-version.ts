@@ -60,6 +60,12 @@ export function completedVersions({ status }: ClusterVersion): readonly string[]
 /** Current version of the cluster. */
 export const currentVersion = (clusterVersion: ClusterVersion): string | undefined => completedVersions(clusterVersion)[0];
 
+/** Version that is being applied to the cluster; undefined where none is. */
+export function versionUnderWay({ status }: ClusterVersion): string | undefined {
+  const [latest] = status?.history ?? [];
+  return latest?.state === 'Completed' ? undefined : latest?.version || undefined;
+}
+
 /** Version of an image that the cluster runs, has run or is on its way to; undefined when its cluster version operator has not told it yet. */
 export const versionSeen = ({ status }: ClusterVersion, image: string): string | undefined =>
   [status?.desired, ...(status?.history ?? [])].find((release) => release?.image === image)?.version || undefined;

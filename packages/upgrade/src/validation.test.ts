@@ -7,6 +7,15 @@ const DIGEST = 'a'.repeat(64);
 const IMAGE = `quay.example/openshift/release@sha256:${DIGEST}`;
 const judge = (desired: UpgradeConfigSpec['desired'], rest: Partial<ValidationInput> = {}): Validation =>
   validate({ spec: buildSpec({ desired }), clusterVersion: buildVersion(), asksGraph: false, answers: {}, ...rest });
+const onItsWayTo = (version: string) => {
+  const { spec, status } = buildVersion();
+  return buildVersion(spec, {
+    history: [
+      { state: 'Partial', version, image: 'r/x', startedTime: '2026-01-02T00:00:00Z', completionTime: null },
+      ...(status?.history ?? []),
+    ],
+  });
+};
 const said = (validation: Validation) => ('message' in validation ? `${validation.kind}: ${validation.message}` : validation.kind);
 
 test.each<{ name: string; desired: UpgradeConfigSpec['desired']; rest?: Partial<ValidationInput>; want: string }>([
@@ -111,6 +120,24 @@ test.each<{ name: string; desired: UpgradeConfigSpec['desired']; rest?: Partial<
     desired: { image: IMAGE, version: '4.14.8' },
     rest: { answers: { imageVersion: '4.14.8' } },
     want: 'refused: downgrades to desired version 4.14.8 from 4.14.9 are unsupported',
+  },
+  {
+    name: 'a version before the one that is being applied',
+    desired: { version: '4.14.12', channel: 'stable-4.14' },
+    rest: { clusterVersion: onItsWayTo('4.14.13') },
+    want: 'refused: downgrades to desired version 4.14.12 from 4.14.13, which is being applied, are unsupported',
+  },
+  {
+    name: 'an image of a version before the one that is being applied',
+    desired: { image: IMAGE, version: '4.14.12' },
+    rest: { clusterVersion: onItsWayTo('4.14.13'), answers: { imageVersion: '4.14.12' } },
+    want: 'refused: downgrades to desired version 4.14.12 from 4.14.13, which is being applied, are unsupported',
+  },
+  {
+    name: 'a version after the one that is being applied',
+    desired: { version: '4.14.12', channel: 'stable-4.14' },
+    rest: { clusterVersion: onItsWayTo('4.14.11') },
+    want: 'valid: Upgrade config is valid',
   },
   {
     name: 'an image that the cluster is on its way to',

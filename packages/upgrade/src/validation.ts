@@ -2,7 +2,15 @@
 import { errorMessage } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
 import type { UpgradeConfigSpec } from '@flotilla/api/managed';
-import { currentVersion, isCommenced, offeredUpdate, targetOf, type UpgradeTarget, versionSeen } from './cluster-version.ts';
+import {
+  currentVersion,
+  isCommenced,
+  offeredUpdate,
+  targetOf,
+  type UpgradeTarget,
+  versionSeen,
+  versionUnderWay,
+} from './cluster-version.ts';
 import { parseTime } from './schedule.ts';
 import { compareVersions, parseVersion } from './versions.ts';
 
@@ -80,7 +88,14 @@ function compared(clusterVersion: ClusterVersion, version: string): Validation |
   if (problem) return refused(problem);
   const order = compareVersions(parseVersion(version), parseVersion(current));
   if (order < 0) return refused(`downgrades to desired version ${version} from ${current} are unsupported`);
-  return order === 0 ? refused(`desired version ${version} matches the current version ${current}`) : undefined;
+  if (order === 0) return refused(`desired version ${version} matches the current version ${current}`);
+  // An UpgradeConfig that was made anew in mid-version may ask for less than the one before it.
+  const next = versionUnderWay(clusterVersion);
+  return next !== undefined &&
+    versionProblem('current', next) === undefined &&
+    compareVersions(parseVersion(version), parseVersion(next)) < 0
+    ? refused(`downgrades to desired version ${version} from ${next}, which is being applied, are unsupported`)
+    : undefined;
 }
 
 function offered({ version, channel }: Extract<UpgradeTarget, { kind: 'version' }>, input: ValidationInput): Validation {

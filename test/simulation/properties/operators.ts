@@ -84,6 +84,8 @@ const versionOf = (
   wanted: { readonly version?: string | undefined; readonly image?: string | undefined } | null | undefined,
 ): string => (wanted?.image ? (services.images[wanted.image] ?? wanted.image) : (wanted?.version ?? ''));
 
+const isLater = (version: string, than: string): boolean => version.localeCompare(than, 'en', { numeric: true }) > 0;
+
 /** Versions to which the cluster is sent by these changes, each with its ClusterVersion before. */
 const sentIn = (spoke: OperatedSpoke, changes: readonly StoredChange[]) =>
   changesOf<ClusterVersion>(changes, ClusterVersion.plural).flatMap(({ before, after }) => {
@@ -91,22 +93,29 @@ const sentIn = (spoke: OperatedSpoke, changes: readonly StoredChange[]) =>
     return version !== '' && before && versionOf(spoke, before.spec.desiredUpdate) !== version ? [{ version, before }] : [];
   });
 
-const oneVersion = (spoke: OperatedSpoke, { versions }: Asks): Property => ({
-  name: 'one version at a time',
-  rule: 'a spoke goes to one version at a time, and to none that nobody asked for',
-  look(changes) {
-    for (const { version, before } of sentIn(spoke, changes)) {
-      const [newest] = before.status?.history ?? [];
-      if (!versions.has(version)) return `it is sent to ${version}, and asked for was ${[...versions].join(', ')}`;
-      if (newest?.state === 'Partial') return `it is sent to ${version} while ${newest.version} is being applied`;
-    }
-    for (const { after } of changesOf<ClusterVersion>(changes, ClusterVersion.plural)) {
-      const open = (after?.status?.history ?? []).filter(({ completionTime }) => !completionTime);
-      if (open.length > 1) return `${open.map(({ version }) => version).join(' and ')} are being applied at once`;
-    }
-    return undefined;
-  },
-});
+const oneVersion = (spoke: OperatedSpoke, asks: Asks): Property => {
+  /** The UpgradeConfig by which it was sent last: where that is deleted, another one may ask for a later version. */
+  let sender: string | undefined;
+  return {
+    name: 'one version at a time',
+    rule: 'a spoke goes to one version at a time, and to none that nobody asked for',
+    look(changes) {
+      for (const { version, before } of sentIn(spoke, changes)) {
+        const { versions, now } = asks;
+        const [newest] = before.status?.history ?? [];
+        const isAnother = now !== undefined && now.metadata.uid !== sender && isLater(version, newest?.version ?? '');
+        sender = now?.metadata.uid;
+        if (!versions.has(version)) return `it is sent to ${version}, and asked for was ${[...versions].join(', ')}`;
+        if (newest?.state === 'Partial' && !isAnother) return `it is sent to ${version} while ${newest.version} is being applied`;
+      }
+      for (const { after } of changesOf<ClusterVersion>(changes, ClusterVersion.plural)) {
+        const open = (after?.status?.history ?? []).filter(({ completionTime }) => !completionTime);
+        if (open.length > 1) return `${open.map(({ version }) => version).join(' and ')} are being applied at once`;
+      }
+      return undefined;
+    },
+  };
+};
 
 const notUnasked = (ledger: Ledger, spoke: OperatedSpoke, asks: Asks): Property => ({
   name: 'no version without leave',

@@ -122,7 +122,7 @@ function wentBack(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeS
   if (was.startedAt === undefined) return undefined;
   const records = new Map((after.clusters ?? []).map((each) => [each.name, each.state]));
   const again = clustersAgain(after);
-  const ahead = new Set((after.remediationPlan ?? []).slice(is.currentBatch ?? 0).flat());
+  const ahead = new Set((after.remediationPlan ?? []).slice(Math.max(0, (is.currentBatch ?? 0) - 1)).flat());
   // One that complied from the beginning and does not any more comes again, and pulls first.
   const pullsFirst = (name: string, state: string): boolean =>
     state === 'complete' && ahead.has(name) && before.precaching?.status?.[name] !== 'Succeeded';
