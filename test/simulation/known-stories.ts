@@ -310,4 +310,33 @@ export const knownStories: readonly KnownStory[] = [
       storms: [],
     },
   },
+  {
+    name: 'a cluster that its backup left out waits for no place to pull',
+    story: {
+      seed: 647,
+      spokes: 7,
+      transport: 'actions',
+      hubs: 1,
+      upgrades: [
+        {
+          name: 'u1',
+          at: 0,
+          clusters: [1, 2, 3, 4, 5, 6, 7],
+          canaries: [],
+          maxConcurrency: 30,
+          timeoutMinutes: 10,
+          policies: [{ soakSeconds: 0 }],
+          works: 0,
+          preCaching: true,
+          backup: true,
+          enable: true,
+          abort: false,
+          waves: { least: 1, patienceMinutes: 3 },
+        },
+      ],
+      acts: [{ at: 235092, what: 'delete job', cluster: 7 }],
+      storms: [],
+      limits: { pulling: 1, upgrading: 2, row: 2 },
+    },
+  },
 ];

@@ -19,6 +19,7 @@ export {
   newcomers,
   retriedPrecaches,
   retryInRollout,
+  without,
 } from './batches/late-clusters.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';
 export { formWave, isFirstReady } from './batches/waves.ts';

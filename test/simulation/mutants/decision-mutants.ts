@@ -154,7 +154,7 @@ export const decisionMutants: readonly Mutant[] = [
   },
   {
     name: 'a restored upgrade is a new one',
-    seenBy: ['a restored upgrade waits', 'never back'],
+    seenBy: ['a restored upgrade waits', 'never back', 'batches in order'],
     file: 'packages/rollout/src/clusters/returning.ts',
     from: 'return name === nameDigest(metadata) && uid !== metadata.uid;',
     to: 'return name === nameDigest(metadata) && uid === undefined;',

@@ -92,7 +92,9 @@ describe('a cluster that left the plan in mid-pull, while the rollout of the oth
     const { jobs } = createJobs({ states: { late: 'Succeeded', left: 'Active' } });
     const came = { remediationPlan: [['stays'], ['late']], batchesAtStart: 1 };
     const states = { stays: 'Succeeded', failed: 'PrecacheTimeout', late: 'Active', left: 'Active', over: 'PrecacheTimeout' } as const;
-    const { pulls } = jobs.precacheLate(running({ ...came, clusters: [{ name: 'failed', state: 'failed' }] }, states), pass);
+    // A backup that failed has left one out before its pull began.
+    const clusters = ['failed', 'left-out'].map((name) => ({ name, state: 'failed' }));
+    const { pulls } = jobs.precacheLate(running({ ...came, clusters }, { ...states, 'left-out': 'NotStarted' }), pass);
     expect([pulls?.clusters, pulls?.rollUp.failed, pulls?.rollUp.reason]).toEqual([['late'], ['failed'], 'PartiallyDone']);
   });
 

@@ -147,7 +147,11 @@ export class UpgradeJobs {
     if (!judged) return {};
     const { spokes, at } = judged;
     const members = new Set([...(status.remediationPlan ?? []).flat(), ...begunClusters(status)]);
-    const seen = new Map(Object.entries(pick(stored, (cluster) => members.has(cluster))));
+    // One that is left out before it has pulled is waited for by nobody.
+    const recorded = new Set(status.clusters?.map(({ name }) => name));
+    const isSeen = (cluster: string, state: PrecacheState) =>
+      members.has(cluster) && (isFinalPrecacheState(state) || !recorded.has(cluster));
+    const seen = new Map(Object.entries(pick(stored, isSeen)));
     for (const cluster of pulls) seen.set(cluster, spokes.get(cluster)?.state ?? 'NotStarted');
     const isNews = clusters.some((cluster) => spokes.get(cluster)?.state !== stored[cluster]);
     return {

@@ -16,7 +16,7 @@ import {
   summarizeTrouble,
   textInStatus,
 } from '@flotilla/api/ran';
-import { RecordState, type Refusal, saidOf, strongerPins, type UpgradePlan } from '@flotilla/rollout';
+import { RecordState, type Refusal, saidOf, strongerPins, type UpgradePlan, without } from '@flotilla/rollout';
 import { figuresOf, type JudgedSpoke } from '../spokes/jobs/judge.ts';
 import { type BackupReport, describeBackup } from '../spokes/jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spokes/jobs/status.ts';
@@ -78,7 +78,25 @@ export function describeLateBackups(
   if (!report) return before;
   const status = { ...before, backup: describeBackup(before.backup, report, wording) };
   if (report.rollUp.failed.length > 0) recordFailed(status, report.rollUp.failed);
+  forgetPulls(status, { mayComeAgain: true });
   return status;
+}
+
+/**
+ * Takes the pulls of clusters that are left out before they have begun out of the status of a rollout: nobody makes them any more.
+ * @param of `mayComeAgain`: a retry takes them up again, whose pull is still to come; only what it waits for is no wait
+ */
+export function forgetPulls(status: ClusterGroupUpgradeStatus, { mayComeAgain }: { readonly mayComeAgain: boolean }): void {
+  const { status: states, messages } = status.precaching ?? {};
+  const failed = (status.clusters ?? []).flatMap(({ name, state }) => (state === RecordState.failed ? [name] : []));
+  const unbegun = new Set(failed.filter((cluster) => states?.[cluster] === 'NotStarted'));
+  if (unbegun.size === 0) return;
+  const isLeft = (cluster: string) => unbegun.has(cluster);
+  status.precaching = {
+    ...status.precaching,
+    status: mayComeAgain ? states : without(states, isLeft),
+    messages: orAbsent(without(messages, isLeft) ?? {}),
+  };
 }
 
 /** The status with states and messages of these clusters' jobs instead of those that it had. @param initial of one that is not known */

@@ -10,6 +10,7 @@ import { judgeGates, type UpgradePlan } from '@flotilla/rollout';
 import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
 import type { JudgedSpoke } from '../spokes/jobs/judge.ts';
+import { rollUpBackup } from '../spokes/jobs/kinds/backup/report.ts';
 import { rollUp } from '../spokes/jobs/status.ts';
 import { describeEnd, describePreparation, describeRollout, describeUnreadable } from './status.ts';
 import { fitStatus } from './status-budget.ts';
@@ -81,6 +82,21 @@ const lines = (status: ClusterGroupUpgradeStatus) =>
 const SELECTED = 'ClustersSelected True ClusterSelectionCompleted: All selected clusters are valid';
 const VALIDATED = 'Validated True ValidationCompleted: Completed validation';
 const SPEC_VALID = 'PrecacheSpecValid True PrecacheSpecIsWellFormed: Precaching spec is valid and consistent';
+
+test('a rollout that starts forgets the pull of a cluster that its backup left out, and says so of nobody else', () => {
+  const states = { a: 'Succeeded', b: 'NotStarted', c: 'NotStarted' } as const;
+  const backups = new Map([['b', { state: 'UnrecoverableError' as const, message: 'no disk' }]]);
+  const clusters = [...backups.keys()];
+  const backup = { rollUp: rollUpBackup(clusters, new Map([['b', 'UnrecoverableError']])), clusters, spokes: backups };
+  const precaching = reportOf(states, { message: 'waits for a place' });
+  const of = { upgrade: upgrade({ enable: true, backup: true }), plan: planOf(['a', 'c']), precaching, backup, talmStrict: false, now: at };
+  const started = describePreparation({ ...of, refusal: undefined });
+  expect(started.clusters).toEqual([{ name: 'b', state: 'failed' }]);
+  expect([Object.keys(started.precaching?.status ?? {}), Object.keys(started.precaching?.messages ?? {})]).toEqual([
+    ['a', 'c'],
+    ['a', 'c'],
+  ]);
+});
 
 describe('a pause', () => {
   const paused = (status?: ClusterGroupUpgradeStatus) => {

@@ -27,7 +27,7 @@ import type { BackupReport } from '../spokes/jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spokes/jobs/status.ts';
 import { orAbsent } from './status-budget.ts';
 import { Conditions, type ConditionText, type Wording } from './status-conditions.ts';
-import { describeBackUp, describePrecaching, describeSpokes, type PrecachingReport } from './status-jobs.ts';
+import { describeBackUp, describePrecaching, describeSpokes, forgetPulls, type PrecachingReport } from './status-jobs.ts';
 
 /** Findings of a pass before the start of the rollout. */
 interface PreparationInput {
@@ -59,6 +59,8 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   status.conditions = conditions.all;
   if (!input.talmStrict && plan.stopped === undefined) status.lastHandledRetryAt = findRetry(upgrade)?.at ?? status.lastHandledRetryAt;
   if (precaching) describeSpokes(status, precaching);
+  // Whoever failed by now is in no batch.
+  if (plan.stopped === undefined && !refusal) forgetPulls(status, { mayComeAgain: false });
   status.messages = refusal?.wait && { [WHOLE_UPGRADE]: waitMessage(refusal.wait) };
   return status;
 }

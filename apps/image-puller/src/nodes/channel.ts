@@ -1,3 +1,4 @@
+/** The channel between the pullers of one spoke: HTTP over TLS, with a key that two processes have made for each other and no certificate. */
 import { constants, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
