@@ -59,7 +59,7 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   status.conditions = conditions.all;
   if (!input.talmStrict && plan.stopped === undefined) status.lastHandledRetryAt = findRetry(upgrade)?.at ?? status.lastHandledRetryAt;
   if (precaching) describeSpokes(status, precaching);
-  // Whoever failed by now is in no batch.
+  // Clusters that have failed by now are in no batch.
   if (plan.stopped === undefined && !refusal) forgetPulls(status, { mayComeAgain: false });
   status.messages = refusal?.wait && { [WHOLE_UPGRADE]: waitMessage(refusal.wait) };
   return status;
