@@ -42,6 +42,9 @@ export const CELLS: readonly Cell[] = [
   ...[5, 20, 45, 120].flatMap((seconds) => KINDS.flatMap((kind) => [0.1, 0.5, 0.9].map((moment) => ({ kind, seconds, moment })))),
 ];
 
+/** Outages that end connections; over a link that is cut, and beside a path that is, they go on. */
+const ENDS_CONNECTIONS: ReadonlySet<string> = new Set<OutageKind>(['registry', 'lead', 'power']);
+
 /** Name of a cell, such as `link/5/0.1`. */
 export const nameOf = ({ kind, seconds, moment }: Cell): string => (kind === 'none' ? kind : `${kind}/${seconds}/${moment}`);
 
@@ -49,6 +52,8 @@ export const nameOf = ({ kind, seconds, moment }: Cell): string => (kind === 'no
 interface Played {
   /** Bytes over the link per byte needed. */
   readonly ratio: number;
+  /** Bytes that were in the link's queue right before an outage that ended connections: theirs among them cross, and nobody takes them. */
+  readonly queuedBytes: number;
   /** From the start of the Job's first container. */
   readonly firstByteSeconds: number;
   /** From the first to the last byte over the link, where no outage is between them. */
@@ -122,6 +127,7 @@ async function playCell(
   const before = await count();
   const served = async (): Promise<number> => (await count()) - before;
   const reach = (bytes: number): Promise<boolean> => eventually(async () => (await served()) >= bytes, `${bytes} bytes`, 120_000, WATCH_MS);
+  let queuedBytes = 0;
   const disturb = async (): Promise<{ startedAt: number; firstAt: number; lastAt?: number }> => {
     await reach(FIRST_BYTES);
     const firstAt = Date.now();
@@ -131,6 +137,7 @@ async function playCell(
       return { startedAt, firstAt, lastAt: Date.now() };
     }
     await reach(moment * release.releaseBytes);
+    if (ENDS_CONNECTIONS.has(kind)) queuedBytes = (await cluster.queuedBytes()) / FRAME_SHARE;
     await using _outage = await beginOutage(kind, subject);
     await pause(systemClock, seconds * 1_000);
     return { startedAt, firstAt };
@@ -150,7 +157,8 @@ async function playCell(
   const linkSeconds = (release.releaseBytes * FRAME_SHARE * 8) / parseRate(RATE);
   const secondsTo = (at: number): number => (at - firstAt) / 1_000;
   const bytesSeconds = lastAt === undefined ? undefined : secondsTo(lastAt);
-  return { ratio, firstByteSeconds: -secondsTo(startedAt), bytesSeconds, allSeconds: secondsTo(endedAt), linkSeconds, lacking };
+  const times = { firstByteSeconds: -secondsTo(startedAt), bytesSeconds, allSeconds: secondsTo(endedAt), linkSeconds };
+  return { ratio, queuedBytes, ...times, lacking };
 }
 
 /** Pushes a release that no cell had before, and keeps nothing of it on this machine but in the registry. */

@@ -85,6 +85,8 @@ export interface Cluster extends AsyncDisposable {
   restartKubelet(settings?: Readonly<Record<string, unknown>>): Promise<void>;
   /** Shapes the wide area link, or takes the limit off. */
   setRate(rate: string | undefined): Promise<void>;
+  /** Bytes of frames that wait at the far end of the shaped link: they were sent, and cross whatever becomes of their receiver. */
+  queuedBytes(): Promise<number>;
   cutLink(): Promise<void>;
   restoreLink(): Promise<void>;
   /** Runs kubectl as admin; returns its output. Throws CommandError. */

@@ -18,6 +18,8 @@ export interface ClusterNetwork {
   readonly adminAddress: string;
   /** Shapes the wide area link in both directions, `20mbit` for example; undefined takes the limit off. */
   setRate(rate: string | undefined): Promise<void>;
+  /** Bytes of frames that wait at this end of the shaped wide area link: they were sent to the cluster, and cross whatever becomes of their receiver. */
+  queuedBytes(): Promise<number>;
   cut(): Promise<void>;
   restore(): Promise<void>;
   /** Removes the links; none is left is fine. */
@@ -123,6 +125,10 @@ function clusterNetwork(space: NodeSpace, index: number): ClusterNetwork {
       };
       await runCommand('tc', qdisc(link)).catch(ignore);
       await space.run('tc', qdisc('wan0')).catch(ignore);
+    },
+    async queuedBytes() {
+      const [root] = JSON.parse(await runCommand('tc', ['-s', '-j', 'qdisc', 'show', 'dev', link])) as { readonly backlog?: number }[];
+      return root?.backlog ?? 0;
     },
     cut: async () => void (await runCommand('ip', ['link', 'set', link, 'down'])),
     restore: () => restoreLink(space, link),

@@ -185,6 +185,10 @@ export class RunningCluster implements Cluster {
     return this.#net.setRate(rate);
   }
 
+  queuedBytes(): Promise<number> {
+    return this.#net.queuedBytes();
+  }
+
   cutLink(): Promise<void> {
     return this.#net.cut();
   }
