@@ -339,4 +339,35 @@ export const knownStories: readonly KnownStory[] = [
       limits: { pulling: 1, upgrading: 2, row: 2 },
     },
   },
+  {
+    name: 'a policy is disabled after the success of an upgrade',
+    story: {
+      seed: 521004673,
+      spokes: 3,
+      transport: 'work',
+      hubs: 1,
+      upgrades: [
+        {
+          name: 'u2',
+          at: 199721,
+          clusters: [1, 2, 3],
+          canaries: [],
+          maxConcurrency: 2,
+          timeoutMinutes: 5,
+          policies: [{ soakSeconds: 120 }],
+          works: 0,
+          preCaching: false,
+          backup: false,
+          enable: true,
+          abort: false,
+          waves: { least: 1, patienceMinutes: 1 },
+        },
+      ],
+      acts: [
+        { at: 404783, what: 'pause', upgrade: 'u2' },
+        { at: 784723, what: 'disable', upgrade: 'u2', policy: 1 },
+      ],
+      storms: [],
+    },
+  },
 ];
