@@ -42,6 +42,14 @@ describe('one that complied from the beginning and has fallen back', () => {
     expect(latePulls(next)).toEqual(comes ? ['x'] : []);
   });
 
+  test('is meant by the policies that were meant for it when it came', () => {
+    const status = running({ precaching: { spec: {}, status: {} }, clusters: [{ name: 'x', state: 'complete' }], policyReach: [] });
+    const meant = (cluster: string, index: number) => (cluster !== 'x' || index === 1 ? 'meant' : 'notMeant');
+    const drift = { since: () => 0, known: () => 0 };
+    const next = pullForFallen(status, { mode: { ...mode, meant } as never, exists: () => true, drift }, NOW);
+    expect(next.policyReach).toEqual([{ clusters: ['x'], meant: [1], notMeant: [0] }]);
+  });
+
   test('and complies again is left alone, and forgotten', () => {
     const status = running({ precaching: { spec: {}, status: {} }, clusters: [{ name: 'compliant', state: 'complete' }] });
     const asked: string[] = [];

@@ -3,6 +3,7 @@
  * policy is enforced again with the last batch, on as many clusters at a time as a batch has, on canaries first and one by one. Pure.
  */
 import { type ClusterGroupUpgradeStatus, isFinalPrecacheState } from '@flotilla/api/ran';
+import { rememberMeant } from '../policies/meant.ts';
 import { RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { firstOpen, firstPending } from './cluster-machine.ts';
 import type { ClustersUnderWay } from './clusters-under-way.ts';
@@ -47,7 +48,9 @@ export function chooseAgain(
   { size, forbids }: { readonly size: number; readonly forbids: RolloutObservation['forbids'] },
 ): Drift[] {
   const again = clusters.again.filter((cluster) => !clusters.isRecorded(cluster));
-  if (again.some((cluster) => clusters.canaries.has(cluster))) return [];
+  // A canary that pulled first is in the batch itself.
+  if ([...clusters.current.filter((cluster) => !clusters.isRecorded(cluster)), ...again].some((cluster) => clusters.canaries.has(cluster)))
+    return [];
   const allowed = drift.filter(({ cluster }) => forbids?.(cluster) === undefined);
   const canary = allowed.find(({ cluster }) => clusters.canaries.has(cluster));
   if (canary) return again.length === 0 ? [canary] : [];
@@ -83,7 +86,11 @@ export function pullForFallen(
   if (fallen.size === 0) return status;
   return withPulls(
     appendClusters(
-      withoutParts(status, (cluster) => fallen.has(cluster)),
+      rememberMeant(
+        withoutParts(status, (cluster) => fallen.has(cluster)),
+        mode,
+        [...fallen],
+      ),
       [...fallen],
     ),
     [...fallen],
