@@ -92,7 +92,7 @@ export class RegistryClient {
     descriptor: Descriptor,
     { offset = 0, hash = createHash('sha256'), signal }: { offset?: number; hash?: Hash; signal?: AbortSignal } = {},
   ): AsyncGenerator<Buffer> {
-    const state = { position: offset, host: reference.host, answerer: reference.host };
+    const state = { position: offset, host: reference.host };
     for await (const chunk of this.#stream(reference, descriptor, { state, signal })) {
       hash.update(chunk);
       yield chunk;
@@ -111,11 +111,7 @@ export class RegistryClient {
     descriptor: Descriptor,
     { offset, ranges, signal }: { offset: number; ranges: BlobRanges; signal?: AbortSignal },
   ): AsyncGenerator<Buffer> {
-    return this.#stream(reference, descriptor, {
-      state: { position: offset, host: reference.host, answerer: reference.host },
-      ranges,
-      signal,
-    });
+    return this.#stream(reference, descriptor, { state: { position: offset, host: reference.host }, ranges, signal });
   }
 
   async *#stream(reference: ImageReference, descriptor: Descriptor, { state, ranges, signal }: StreamOptions): AsyncGenerator<Buffer> {
@@ -127,7 +123,7 @@ export class RegistryClient {
         const end = state.position + ((await this.#bandwidth?.take(wanted, signal)) ?? wanted);
         yield* this.#readOnce(reference, descriptor, { state, end, signal });
       } catch (error) {
-        const failure = toNetworkError(error, { image: formatImageReference(reference), host: state.answerer, signal });
+        const failure = toNetworkError(error, { image: formatImageReference(reference), host: state.answerer ?? state.host, signal });
         const moved = state.position - tries.mark >= PROGRESS_BYTES;
         tries.failures = moved ? 1 : tries.failures + 1;
         if (moved) tries.mark = state.position;
@@ -148,7 +144,8 @@ export class RegistryClient {
   async *#readOnce(reference: ImageReference, descriptor: Descriptor, { state, end, signal }: StreamOptions & { end: number }) {
     const opened = await this.#openBlob(reference, descriptor, { offset: state.position, end, signal });
     state.host = opened.host;
-    state.answerer = answererOf(opened.answer, opened.host);
+    const answerer = answererOf(opened.answer, opened.host);
+    state.answerer = answerer;
     let skip = opened.skip;
     for await (const whole of drainBody(opened.body, this.#stall)) {
       if (state.position === 0) requireNoPage(opened.answer, { what: `blob ${descriptor.digest}`, host: state.host, first: whole });
@@ -157,7 +154,7 @@ export class RegistryClient {
       // Bytes that are there already cross the link once more.
       if (chunk.length < whole.length) await this.#spend(whole.length - chunk.length, signal);
       if (chunk.length === 0) continue;
-      if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, reference, state.answerer);
+      if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, reference, answerer);
       if (state.position >= end) await this.#spend(chunk.length, signal);
       state.position += chunk.length;
       this.#bytesRead += chunk.length;
@@ -218,8 +215,8 @@ export class RegistryClient {
 }
 
 interface StreamOptions {
-  /** Place in the blob; of the last connection the server that was asked, and the one that answered. */
-  state: { position: number; host: string; answerer: string };
+  /** Place in the blob; of the last connection the server that was asked, and the one that answered, which may be its storage. */
+  state: { position: number; host: string; answerer?: string };
   ranges?: BlobRanges | undefined;
   signal?: AbortSignal | undefined;
 }

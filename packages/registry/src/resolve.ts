@@ -120,27 +120,26 @@ class IndexWalk {
     }
     let unread: RegistryError | undefined;
     for (const entry of unnamed) {
-      const found = await this.#tryUnnamed(entry, depth);
-      if (found && !(found instanceof RegistryError)) return found;
-      if (found && UNREAD.has(found.code)) unread ??= found;
+      try {
+        const found = await this.#tryUnnamed(entry, depth);
+        if (found) return found;
+      } catch (error) {
+        if (!(error instanceof RegistryError) || !NOT_THIS_ENTRY.has(error.code)) throw error;
+        if (UNREAD.has(error.code)) unread ??= error;
+      }
     }
     if (unread) throw unread;
     const offered = index.manifests.map(({ platform }) => platform);
     throw noPlatformError(offered, this.#wanted, this.#details);
   }
 
-  /** Reads an entry that names no platform; undefined when its configuration names another one, the error after which another entry may be the image. */
-  async #tryUnnamed(entry: Descriptor, depth: number): Promise<LoadedImage | RegistryError | undefined> {
-    try {
-      const document = await this.#fetch(entry);
-      if (isIndexType(document.mediaType)) return await this.choose(document, depth + 1);
-      const image = await this.load(document);
-      const { os = '', architecture = '', variant } = image.config;
-      return platformRank(this.#wanted, { os, architecture, variant }) === undefined ? undefined : image;
-    } catch (error) {
-      if (error instanceof RegistryError && (NOT_THIS_ENTRY.has(error.code) || UNREAD.has(error.code))) return error;
-      throw error;
-    }
+  /** Reads an entry that names no platform; undefined when its configuration names another one. */
+  async #tryUnnamed(entry: Descriptor, depth: number): Promise<LoadedImage | undefined> {
+    const document = await this.#fetch(entry);
+    if (isIndexType(document.mediaType)) return this.choose(document, depth + 1);
+    const image = await this.load(document);
+    const { os = '', architecture = '', variant } = image.config;
+    return platformRank(this.#wanted, { os, architecture, variant }) === undefined ? undefined : image;
   }
 
   #fetch(entry: Descriptor): Promise<ImageDocument> {
@@ -148,10 +147,10 @@ class IndexWalk {
   }
 }
 
-/** Codes after which another entry may still be the image. */
-const NOT_THIS_ENTRY: ReadonlySet<string> = new Set([RegistryErrorCode.noPlatform, RegistryErrorCode.notFound]);
 /** Codes of an entry that is there and cannot be read: told where no other entry is the image. */
 const UNREAD: ReadonlySet<string> = new Set([RegistryErrorCode.badManifest, RegistryErrorCode.tooLarge]);
+/** Codes after which another entry may still be the image. */
+const NOT_THIS_ENTRY: ReadonlySet<string> = new Set([RegistryErrorCode.noPlatform, RegistryErrorCode.notFound, ...UNREAD]);
 
 async function loadManifest(client: RegistryClient, reference: ImageReference, { store, signal }: ResolveOptions) {
   if (reference.digest && (await store?.has(reference.digest))) {

@@ -91,11 +91,9 @@ function compared(clusterVersion: ClusterVersion, version: string): Validation |
   if (order === 0) return refused(`desired version ${version} matches the current version ${current}`);
   // An UpgradeConfig that was made anew in mid-version may ask for less than the one before it.
   const next = versionUnderWay(clusterVersion);
-  return next !== undefined &&
-    versionProblem('current', next) === undefined &&
-    compareVersions(parseVersion(version), parseVersion(next)) < 0
-    ? refused(`downgrades to desired version ${version} from ${next}, which is being applied, are unsupported`)
-    : undefined;
+  if (next === undefined || versionProblem('next', next) || compareVersions(parseVersion(version), parseVersion(next)) >= 0)
+    return undefined;
+  return refused(`downgrades to desired version ${version} from ${next}, which is being applied, are unsupported`);
 }
 
 function offered({ version, channel }: Extract<UpgradeTarget, { kind: 'version' }>, input: ValidationInput): Validation {

@@ -69,7 +69,7 @@ const batchesInOrder = (ledger: Ledger): Property => {
         }
       for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
         const { metadata, status } = ledger.senderOf(upgrade) ?? {};
-        // What was sent before the end was known arrives after it.
+        // Writes that were sent before the end was known arrive after it.
         const hasJustEnded = (cluster: string): boolean => {
           const since = endedAt.get(`${metadata?.uid} ${cluster}`);
           return since !== undefined && ledger.now - since <= ledger.graceMs(since);
@@ -127,7 +127,7 @@ const restoredWaits = (ledger: Ledger): Property => ({
     for (const { upgrade, clusters } of ledger.enforcementsIn(changes)) {
       const since = ledger.lacksStatusSince(upgrade);
       const { status } = ledger.senderOf(upgrade) ?? {};
-      // What was sent before it was lost is for those that were under way then.
+      // Writes that were sent before it was lost are for those that were under way then.
       const isLate = clusters.every((cluster) => status?.status.currentBatchRemediationProgress?.[cluster] !== undefined);
       if (since !== undefined && !isLate && ledger.now - since < RESTORE_MS - ledger.skewMs)
         return `${upgrade} enforces ${clusters.join(', ')} after it was restored, without what it had done`;

@@ -195,7 +195,7 @@ const readings = (): Property => ({
 });
 
 const operatorsEnd = (spoke: OperatedSpoke, asks: Asks): Property => {
-  /** What is asked for is behind what the cluster has by now, and is refused for good. */
+  /** The version that is asked for is behind what the cluster has by now, and is refused for good. */
   const isPassed = (): boolean => {
     const [newest] = spoke.server.read(ClusterVersion, { name: 'version' })?.status?.history ?? [];
     return asks.version === VERSIONS.asked && newest?.version === VERSIONS.other && newest.state === 'Completed';

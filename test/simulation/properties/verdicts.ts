@@ -59,7 +59,7 @@ const successOfAll = (ledger: Ledger): Property => ({
   rule: 'an upgrade has succeeded when every cluster of its plan is complete, or got there after its time',
   look(changes) {
     for (const { name, after, before, isDeleted } of ledger.upgradesIn(changes)) {
-      // What happens to a policy after the end changes no verdict.
+      // Nothing that happens to a policy after the end changes a verdict.
       if (isDeleted || verdictOf(after)?.status !== 'True' || (before && verdictOf(before)?.status === 'True')) continue;
       const complete = new Set(after.status?.clusters?.filter(({ state }) => state === 'complete').map((each) => each.name));
       // Whoever timed out may have got there since.

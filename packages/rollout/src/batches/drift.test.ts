@@ -1,6 +1,6 @@
 import { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { pullForFallen } from './drift.ts';
+import { chooseAgain, pullForFallen } from './drift.ts';
 import { latePulls } from './late-clusters.ts';
 
 const running = (status: object) =>
@@ -57,4 +57,14 @@ describe('one that complied from the beginning and has fallen back', () => {
     expect(pullForFallen(status, { mode, exists: () => true, drift: { since: note, known: note } }, NOW)).toBe(status);
     expect(asked).toEqual([]);
   });
+});
+
+test.each([
+  { name: 'a canary of the batch has its part before it', current: ['canary'], want: [] },
+  { name: 'the batch leaves room', current: ['a'], want: ['x'] },
+  { name: 'the batch is full', current: ['a', 'b'], want: [] },
+])('one is enforced again where $name', ({ current, want }) => {
+  const clusters = { current, again: [], canaries: new Set(['canary']), isRecorded: () => false };
+  const again = chooseAgain(clusters as never, [{ cluster: 'x', policy: 0, since: 0 }], { size: 2, forbids: undefined });
+  expect(again.map(({ cluster }) => cluster)).toEqual(want);
 });

@@ -47,15 +47,14 @@ export function chooseAgain(
   drift: readonly Drift[],
   { size, forbids }: { readonly size: number; readonly forbids: RolloutObservation['forbids'] },
 ): Drift[] {
-  const again = clusters.again.filter((cluster) => !clusters.isRecorded(cluster));
-  // A canary that pulled first is in the batch itself.
-  if ([...clusters.current.filter((cluster) => !clusters.isRecorded(cluster)), ...again].some((cluster) => clusters.canaries.has(cluster)))
-    return [];
+  const isOpen = (cluster: string): boolean => !clusters.isRecorded(cluster);
+  const busy = new Set([...clusters.current, ...clusters.again].filter(isOpen));
+  // One that pulled first is in the batch itself.
+  if (!busy.isDisjointFrom(clusters.canaries)) return [];
   const allowed = drift.filter(({ cluster }) => forbids?.(cluster) === undefined);
   const canary = allowed.find(({ cluster }) => clusters.canaries.has(cluster));
-  if (canary) return again.length === 0 ? [canary] : [];
-  const busy = new Set([...clusters.current.filter((cluster) => !clusters.isRecorded(cluster)), ...again]).size;
-  return allowed.slice(0, Math.max(size - busy, 0));
+  if (canary) return clusters.again.some(isOpen) ? [] : [canary];
+  return allowed.slice(0, Math.max(size - busy.size, 0));
 }
 
 /**
