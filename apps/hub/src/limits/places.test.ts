@@ -79,11 +79,17 @@ test("a place that is given and not stored yet is nobody else's, and one that is
 
 test('the pass that begins a rollout goes by what the pass before has given', async () => {
   const hub = await startHub('pulling: 1');
-  const one = await hub.create('one');
-  await hub.seen(one);
+  const [one, other] = [await hub.create('one'), await hub.create('other')];
+  await hub.seen(other);
   expect(hub.pass(one, ['a', 'b'])).toEqual(['a']);
   const begun = { ...one, status: { status: {}, precaching: { status: { a: 'PreparingToStart', b: 'NotStarted' } } } } as const;
   expect(hub.pass(begun, ['b', 'a'])).toEqual(['a']);
+  // It does not ask for one that has begun, and nothing is stored yet.
+  expect(hub.pass(begun, [])).toEqual([]);
+  expect(hub.pass(other, ['c'])).toEqual([]);
+  await hub.store(one, { a: 'Succeeded', b: 'NotStarted' });
+  expect(hub.pass({ ...one, status: { status: {}, precaching: { status: { a: 'Succeeded', b: 'NotStarted' } } } }, [])).toEqual([]);
+  expect(hub.pass(other, ['c'])).toEqual(['c']);
 });
 
 test('stored states have their places, and leave them when they end; who waits is told', async () => {

@@ -80,7 +80,7 @@ class Places {
         if (!answers.has(cluster)) answers.set(cluster, ask(cluster));
         return answers.get(cluster);
       },
-      close: () => this.#close(uid, answers),
+      close: () => this.#close(uid, answers, clustersWithPlace(upgrade, this.#activity)),
     };
   }
 
@@ -105,18 +105,20 @@ class Places {
     return limits && isLimited(limits, this.#activity) ? this.#occupancy(limits).figures() : [];
   }
 
-  #close(uid: string, answers: ReadonlyMap<string, Wait | undefined>): void {
+  /** @param begun clusters that the pass went by as begun: what was given to them before it may not be stored yet */
+  #close(uid: string, answers: ReadonlyMap<string, Wait | undefined>, begun: readonly string[] = []): void {
     const before = this.#asked.get(uid);
     const entries = [...answers];
-    const given = new Set(entries.flatMap(([cluster, wait]) => (wait === undefined ? [cluster] : [])));
+    const kept = begun.filter((cluster) => before?.given.has(cluster));
+    const given = new Set([...kept, ...entries.flatMap(([cluster, wait]) => (wait === undefined ? [cluster] : []))]);
     const waiting = entries.flatMap(([cluster, wait]) => (wait === undefined ? [] : [cluster]));
-    if (entries.length === 0) this.#asked.delete(uid);
+    if (given.size + waiting.length === 0) this.#asked.delete(uid);
     else this.#asked.set(uid, { given, waiting });
     if (!before) return;
     // A place that was kept for an upgrade, or given to it, is others' when it does not want it any more.
     const isWanted = (cluster: string): boolean => answers.has(cluster);
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
-    const has = new Set(upgrade ? clustersWithPlace(upgrade, this.#activity) : []);
+    const has = new Set([...begun, ...(upgrade ? clustersWithPlace(upgrade, this.#activity) : [])]);
     const isDropped = [...before.waiting, ...before.given].some((cluster) => !isWanted(cluster) && !has.has(cluster));
     if (isDropped) this.tellWaiting(uid);
   }
